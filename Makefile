@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test clients check bench docs clean
+.PHONY: help run test clients check bench docs dist clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s%s\n", $$1, $$2}' Makefile
@@ -47,5 +47,12 @@ bench: $(VENV)/installed-bench ## benchmarks: ratios in one run
 docs: $(VENV)/installed-test ## rewrites the generated tables of the docs
 	@$(BIN)/python -m tests.documents
 
-clean: ## takes .venv and caches away
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+$(VENV)/installed-dist: $(VENV)/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dist]'
+	touch $@
+
+dist: $(VENV)/installed-dist ## source distribution, pure wheel and manylinux wheel in dist/, checked by twine
+	$(BIN)/python -m tools.build_dist
+
+clean: ## removes .venv, caches and built packages
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -19,7 +19,7 @@ from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, ActionKind, Outcome
-from verdikt.model.decision import Decision
+from verdikt.model.verdict import Decision
 from verdikt.policy import parse_policy
 
 WARM_UP_CALLS = 300

@@ -1,7 +1,4 @@
-"""A minute of random text for the shell analysis, seeded with our own cases: it must never raise.
-
-make bench      or      .venv/bin/python benchmarks/fuzz_shell.py
-"""
+"""Fuzz the shell analysis for a minute, seeded with the case files: it must never raise."""
 
 import sys
 import tempfile
@@ -14,7 +11,7 @@ CASES = Path(__file__).parent.parent / "tests" / "cases"
 
 
 def write_seeds(directory: Path) -> None:
-    """Write one file for each command of the cases."""
+    """Write one file for each text of the case files."""
     for path in sorted(CASES.glob("shell_*.yaml")):
         for number, case in enumerate(yaml.safe_load(path.read_text(encoding="utf-8"))):
             (directory / f"{path.stem}-{number}").write_bytes(case["run"].encode("utf-8", "replace"))
@@ -22,7 +19,7 @@ def write_seeds(directory: Path) -> None:
 
 def main() -> None:
     """Run until the time is over or something raises."""
-    # Inside, because it instruments what is imported after it.
+    # Not a dependency of the project, and it has to instrument the modules while they are imported.
     import atheris
 
     with atheris.instrument_imports(include=["verdikt.shell"]):

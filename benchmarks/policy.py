@@ -45,7 +45,9 @@ def load_verdikt(count: int) -> Decide:
 
 def load_verdikt_file(count: int) -> Decide:
     """Return verdikt with the same policy from a file, and the rule on unknown tools that every file has."""
-    engine = PolicyEngine(parse_policy(json.dumps({"profile": "none", "rules": build_rules(count)})).root)
+    engine = PolicyEngine(
+        parse_policy(json.dumps({"profile": "none", "rules": build_rules(count)})).root, classify=None, observe=None
+    )
     write = ActionKind.WRITE
     return lambda path: engine.evaluate(Action(kind=write, tool="Write", payload={"file_path": path})).passed
 

@@ -16,7 +16,7 @@ from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
-from verdikt.model.session_memory import MAX_MARKS, Memory
+from verdikt.model.session_state import MAX_MARKS, Memory
 from verdikt.policy import parse_policy
 
 EARLY, LATE = 10, 10_000

@@ -1,7 +1,4 @@
-"""What the analysis of a command costs, as a multiple of a bare tree-sitter parse, and as scripts grow.
-
-make bench      or      .venv/bin/python benchmarks/shell.py
-"""
+"""Cost of the shell analysis: against a bare tree-sitter parse of the same text, and as texts grow."""
 
 import statistics
 import time
@@ -24,8 +21,8 @@ from verdikt.shell import analyse
 COMMANDS: list[str] = yaml.safe_load(Path(__file__).with_name("commands.yaml").read_text(encoding="utf-8"))
 
 ROUNDS = 15
-# Passes over everything before it counts, because the warm process has seen commands before.
-WARM_UP_PASSES = 5
+# Passes before the measurement: the process behind the hooks has seen commands before.
+WARM_UP_ROUNDS = 5
 
 SCRIPT = """set -e
 NAME=${1:-world}
@@ -41,18 +38,18 @@ sudo apt-get install -y jq && echo "ok: $((1 + 2))"
 """
 
 
-def measure_least(run: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """Return the seconds of the fastest of several rounds, which other processes have disturbed least."""
+def measure_fastest(run: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Return the seconds of the fastest of several rounds, the one that other processes disturbed least."""
     shortest = float("inf")
     for _ in range(ROUNDS):
-        started_at = clock()
+        start = clock()
         run()
-        shortest = min(shortest, clock() - started_at)
+        shortest = min(shortest, clock() - start)
     return shortest
 
 
 def measure_command(command: str, parser: Parser, facts: Facts, policy: PolicyNode) -> tuple[float, ...]:
-    """Return the seconds of a bare parse, the analysis, everything with the decision, and the effects again."""
+    """Return the seconds of a bare parse, of the analysis, of analysis, effects and decision, of cached effects."""
     source = command.encode()
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=facts.cwd)
 
@@ -60,12 +57,11 @@ def measure_command(command: str, parser: Parser, facts: Facts, policy: PolicyNo
         effects = classify_shell_text(command, facts)
         return policy.evaluate(action, GovernanceContext(action=action, effects=effects, facts=facts))
 
-    floor = measure_least(lambda: parser.parse(source))
     return (
-        floor,
-        measure_least(lambda: analyse(command, home=facts.home, cwd=facts.cwd)),
-        measure_least(decide),
-        measure_least(lambda: classify(action, facts.copy_without_answers())),
+        measure_fastest(lambda: parser.parse(source)),
+        measure_fastest(lambda: analyse(command, home=facts.home, cwd=facts.cwd)),
+        measure_fastest(decide),
+        measure_fastest(lambda: classify(action, facts.copy_without_answers())),
     )
 
 
@@ -74,7 +70,7 @@ def main() -> None:
     parser = Parser(Language(tree_sitter_bash.language()))
     facts = Facts(RealWorld("/nowhere/project", home="/nowhere"))
     policy = parse_policy("profile: standard").root
-    for _ in range(WARM_UP_PASSES):
+    for _ in range(WARM_UP_ROUNDS):
         for command in COMMANDS:
             measure_command(command, parser, facts, policy)
     times = [measure_command(command, parser, facts, policy) for command in COMMANDS]
@@ -89,13 +85,13 @@ def main() -> None:
 
     small = SCRIPT * (1_000 // len(SCRIPT) or 1)
     large = small * (100_000 // len(small))
-    # Time of this process only: the long run is interrupted by others far more often than the short one.
+    # CPU time of this process: the long run is interrupted far more often than the short one.
     runs: tuple[tuple[str, Callable[[str], object]], ...] = (
         ("shell analysis", analyse),
         ("analysis and effects (≤ 120×)", lambda text: classify_shell_text(text, facts)),
     )
     for name, run in runs:
-        growth = measure_least(lambda run=run: run(large), time.process_time) / measure_least(
+        growth = measure_fastest(lambda run=run: run(large), time.process_time) / measure_fastest(
             lambda run=run: run(small), time.process_time
         )
         print(f"{len(large)} letters of script against {len(small)}, {name}: {growth:.0f}× the time")

@@ -1,4 +1,4 @@
-"""Graphs for tests: guards that answer as told, and random graphs with their naive description."""
+"""Graphs for tests: guards with scripted verdicts, and random graphs with their naive description."""
 
 from dataclasses import dataclass, field
 from typing import Any as Anything
@@ -14,12 +14,12 @@ ACTION = Action(kind=ActionKind.BASH, payload={"command": "ls"})
 
 
 @dataclass
-class Says:
-    """A guard that answers as told and counts how often it was asked."""
+class ScriptedGuard:
+    """A guard with a scripted verdict that counts its calls."""
 
     word: str
     name: str = ""
-    asked: int = field(default=0, compare=False)
+    call_count: int = field(default=0, compare=False)
     governance_layer: GovernanceLayer = GovernanceLayer.INTENT
 
     def __post_init__(self) -> None:
@@ -29,7 +29,7 @@ class Says:
 
     def check(self, action: Action) -> Verdict:
         """The answer."""
-        self.asked += 1
+        self.call_count += 1
         if self.word in ("raise", "observe"):
             raise ValueError("out of order")
         kind = VerdictKind.BLOCK if self.word == "red" else VerdictKind[self.word.upper()]
@@ -39,35 +39,37 @@ class Says:
         return Verdict(kind=kind, guard=self.name, reason=reason, fix=fix, red_line=self.word == "red")
 
 
-def fails(action: Action) -> bool:
-    """A condition that raises."""
+def raise_error(action: Action) -> bool:
+    """Raise: a condition that fails."""
     raise KeyError("no such thing")
 
 
-def build(graph: tuple[Anything, ...]) -> Child:
-    """The real graph for a naive description (see tests/reference/evaluator.py)."""
+def build_graph(graph: tuple[Anything, ...]) -> Child:
+    """Build the real graph of a naive description (see tests/reference/evaluator.py)."""
     match graph:
         case ("all", children):
-            return All(*map(build, children))
+            return All(*map(build_graph, children))
         case ("any", children):
-            return Any(*map(build, children))
+            return Any(*map(build_graph, children))
         case ("threshold", n, children):
-            return Threshold(n, *map(build, children))
+            return Threshold(n, *map(build_graph, children))
         case ("not", child):
-            return Not(build(child))
+            return Not(build_graph(child))
         case ("when", None, then, otherwise):
-            return When(fails, build(then), otherwise and build(otherwise))
+            return When(raise_error, build_graph(then), otherwise and build_graph(otherwise))
         case ("when", holds, then, otherwise):
-            return When(lambda action, ctx: holds, then=build(then), otherwise=otherwise and build(otherwise))
+            return When(
+                lambda action, ctx: holds, then=build_graph(then), otherwise=otherwise and build_graph(otherwise)
+            )
         case ("escalate", primary, fallback):
-            return Escalate(build(primary), build(fallback))
-    return Says(graph[0])
+            return Escalate(build_graph(primary), build_graph(fallback))
+    return ScriptedGuard(graph[0])
 
 
 leaves = st.sampled_from(["pass", "warn", "ask", "block", "red", "raise", "observe"]).map(lambda word: (word,))
 
 
-def _inner(children: st.SearchStrategy[tuple[Anything, ...]]) -> st.SearchStrategy[tuple[Anything, ...]]:
+def _combinators(children: st.SearchStrategy[tuple[Anything, ...]]) -> st.SearchStrategy[tuple[Anything, ...]]:
     several = st.lists(children, min_size=1, max_size=4)
     return st.one_of(
         st.tuples(st.just("all"), several),
@@ -79,4 +81,4 @@ def _inner(children: st.SearchStrategy[tuple[Anything, ...]]) -> st.SearchStrate
     )
 
 
-graphs = st.recursive(leaves, _inner, max_leaves=12)
+graphs = st.recursive(leaves, _combinators, max_leaves=12)

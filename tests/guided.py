@@ -12,19 +12,19 @@ from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, Outcome
-from verdikt.model.decision import Decision
 from verdikt.model.hook_message import Answer, Turn
 from verdikt.model.tool_kind import classify_tool
+from verdikt.model.verdict import Decision
 from verdikt.policy import parse_policy
 
 PROJECT = "/home/dev/project"
 OPEN = "profile: none\nunknown_tools: pass\nrules: [{name: none, tool: no_such_tool, verdict: warn, reason: never}]\n"
-"""A policy that lets everything through, so that guidance alone decides."""
+"""A policy that passes everything, so that guidance alone decides."""
 
 
 @dataclass
 class Guided:
-    """One session under a definition. Every call opens the log again, because every hook is its own process."""
+    """One session under a definition. Every call opens the log again, as every hook process does."""
 
     home: Path
     policy: str = ""
@@ -36,7 +36,7 @@ class Guided:
     prompt: str = ""
 
     def governance(self) -> Governance:
-        """As a new process would load it."""
+        """Return governance as a new process would load it."""
         return Governance(
             parse_policy(OPEN + self.policy),
             self.store(),
@@ -58,7 +58,7 @@ class Guided:
             yield governance
 
     def action(self, tool: str, **payload: Any) -> Action:
-        """A call."""
+        """Return a call of the agent."""
         return Action(
             kind=classify_tool(tool),
             tool=tool,
@@ -70,29 +70,29 @@ class Guided:
         )
 
     def before(self, tool: str, **payload: Any) -> Decision:
-        """May it?"""
+        """Return the decision about a call."""
         self.world.now = self.clock.seconds
         with self._open_governance() as governance:
             return governance.before(self.action(tool, **payload))
 
     def call(self, tool: str, *, outcome: Outcome | None = None, **payload: Any) -> str:
-        """The reason of a refusal; or what the agent is told after a call that went through."""
+        """Return the reason of a refusal, or the feedback after a call that passed."""
         decision = self.before(tool, **payload)
         if not decision.passed:
             return decision.verdict.reason
         return self.after(tool, outcome=outcome, **payload).context
 
     def after(self, tool: str, *, outcome: Outcome | None = None, **payload: Any) -> Answer:
-        """It did."""
+        """Report the outcome of a call."""
         with self._open_governance() as governance:
             return governance.after(self.action(tool, **payload), outcome or Outcome(success=True))
 
     def stop(self, **turn: Any) -> Answer:
-        """It wants to finish."""
+        """Ask to finish the turn."""
         turn = {"session_id": self.session, "cwd": PROJECT, **turn}
         with self._open_governance() as governance:
             return governance.stop(Turn(**turn))
 
     def put(self, name: str, text: str = "text") -> None:
-        """Writes a file in the project."""
+        """Put a file into the project."""
         self.world.texts[f"{PROJECT}/{name}"] = text

@@ -26,7 +26,7 @@ bash_safety:
 
 
 class Saying(BaseGuard):
-    """A guard that says what it was set up to say."""
+    """A guard whose settings determine its verdict."""
 
     governance_layer: ClassVar[GovernanceLayer] = GovernanceLayer.INTENT
 
@@ -64,7 +64,7 @@ class BashSafety(Saying):
 
 
 def strictest_mode(values: list[dict[str, str]]) -> dict[str, str]:
-    """A section that only tightens."""
+    """Return the strictest value: a section that only tightens."""
     order = ["off", "shadow", "enforce"]
     return max(values, key=lambda value: order.index(value["mode"]))
 
@@ -89,12 +89,12 @@ rules:
 }
 
 
-def profile(name: str) -> YamlDocument:
-    """A profile of tests."""
+def read_profile(name: str) -> YamlDocument:
+    """Return a profile of the tests."""
     return parse_document(PROFILES[name], f"profiles/{name}.yaml")
 
 
-def policy(**layers: str) -> Policy:
-    """A policy from texts by layer name, the highest first; by `file` alone it is one file."""
+def make_policy(**layers: str) -> Policy:
+    """Build a policy from texts by layer name, the highest first; `file` alone is one file."""
     files = [PolicyFile(layer, f"{layer}.yaml", text.encode()) for layer, text in layers.items()]
-    return build_policy(files, REGISTRY, profile)
+    return build_policy(files, REGISTRY, read_profile)

@@ -1,6 +1,7 @@
 """Which package may import which, what is pure, one definition per class name; each rule fires on a seeded violation."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,15 +13,16 @@ SOURCE = Path(__file__).parent.parent / "src" / "verdikt"
 ALLOWED_IMPORTS: dict[str, set[str]] = {
     "errors": set(),
     "layers": set(),
-    "model": {"errors"},
+    "host_descriptions": set(),
+    "model": {"errors", "host_descriptions"},
     "shell": {"errors", "model"},
-    "effects": {"errors", "model", "shell"},
+    "effects": {"errors", "model", "shell", "host_descriptions"},
     "graph": {"errors", "layers", "model"},
     "guards": {"errors", "layers", "model", "graph"},
     "guidance": {"errors", "layers", "model", "graph"},
-    "evidence": {"errors", "model", "shell"},
+    "evidence": {"errors", "model", "shell", "host_descriptions"},
     "council": {"errors", "model", "observe"},
-    "observe": {"errors", "model"},
+    "observe": {"errors", "model", "host_descriptions"},
     "ledger": {"errors", "model", "observe"},
     "report": {"errors", "model"},
     "policy": {"errors", "model", "effects", "graph", "guards", "guidance", "evidence", "council", "observe", "ledger"},
@@ -28,7 +30,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "replay": {"errors", "model", "graph", "decide"},
     "govern": {"errors", "model", "effects", "graph", "guidance", "evidence", "council", "observe", "ledger"}
     | {"report", "policy", "decide"},
-    "hosts": {"errors", "model", "govern", "observe", "ledger", "daemon"},  # of the daemon, only its client
+    "hosts": {"errors", "host_descriptions", "model", "govern", "observe", "ledger", "daemon"},  # of daemon, its client
     "adapters": {"hosts"},
 }
 """Package → the packages it may import besides itself. A package not named here (cli, daemon) may import every other."""
@@ -40,10 +42,24 @@ IO_MODULES: dict[str, set[str]] = {
 }
 """The modules that do the I/O of an otherwise pure package → what they may import besides what the package may."""
 
+HOST_DESCRIPTIONS = re.compile(r"hosts/(?:(?:__init__|host|hook_event|registry)\.py|\w+/__init__\.py)")
+"""The files of `hosts` that are plain data about hosts: a package of their own in the table above."""
+
 TOP_PACKAGES = {"cli"}
 """The packages that no other package may import."""
 
-PURE_PACKAGES = {"model", "shell", "effects", "graph", "guards", "report", "guidance", "decide", "replay"}
+PURE_PACKAGES = {
+    "host_descriptions",
+    "model",
+    "shell",
+    "effects",
+    "graph",
+    "guards",
+    "report",
+    "guidance",
+    "decide",
+    "replay",
+}
 IMPURE_MODULES = {
     "os",
     "time",
@@ -67,12 +83,16 @@ CLOCK_MODULE = "observe/clock.py"
 def get_package(module: str) -> str:
     """Return the package of a module of verdikt (`verdikt.graph.rule` → `graph`), or `` for other modules."""
     parts = module.split(".")
-    return parts[1] if parts[0] == "verdikt" and len(parts) > 1 else ""
+    if parts[0] != "verdikt" or len(parts) == 1:
+        return ""
+    path = "/".join(parts[1:])
+    file = f"{path}/__init__.py" if (SOURCE / path).is_dir() else f"{path}.py"
+    return "host_descriptions" if HOST_DESCRIPTIONS.fullmatch(file) else parts[1]
 
 
 def get_file_package(path: str) -> str:
     """Return the package of a file (`graph/rule.py` → `graph`, `decide.py` → `decide`)."""
-    return path.split("/", 1)[0].removesuffix(".py")
+    return "host_descriptions" if HOST_DESCRIPTIONS.fullmatch(path) else path.split("/", 1)[0].removesuffix(".py")
 
 
 def list_imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -87,7 +107,10 @@ def list_imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
             for alias in node.names:
                 yield node.lineno, alias.name
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.lineno, node.module
+            for alias in node.names:
+                submodule = f"{node.module}.{alias.name}"
+                is_module = (SOURCE.parent / f"{submodule.replace('.', '/')}.py").exists()
+                yield node.lineno, submodule if is_module else node.module
 
 
 def check_import(path: str, line: int, module: str) -> Iterator[str]:
@@ -143,6 +166,10 @@ def test_source_follows_the_import_and_purity_rules() -> None:
     [
         ({"model/x.py": "import verdikt.graph.rule"}, "model may not import graph"),
         ({"guards/x.py": "from verdikt.effects import classifier"}, "guards may not import effects"),
+        ({"observe/x.py": "from verdikt.hosts.claude.adapter import decode"}, "observe may not import hosts"),
+        ({"observe/x.py": "from verdikt.hosts.claude import adapter"}, "observe may not import hosts"),
+        ({"hosts/new/__init__.py": "import verdikt.model.action"}, "host_descriptions may not import model"),
+        ({"hosts/new/__init__.py": "import os"}, "host_descriptions is pure and may not import os"),
         ({"graph/x.py": "def f():\n    import os"}, "graph is pure and may not import os"),
         ({"guards/x.py": "import subprocess"}, "guards is pure and may not import subprocess"),
         ({"shell/x.py": "from time import time"}, "only observe/clock.py reads the time"),

@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from verdikt.model.action import Action as Action
     from verdikt.model.action import ActionKind as ActionKind
     from verdikt.model.action import Outcome as Outcome
-    from verdikt.model.decision import Decision as Decision
     from verdikt.model.effect import PRECEDENCE as PRECEDENCE
     from verdikt.model.effect import Effect as Effect
     from verdikt.model.effect import EffectClass as EffectClass
@@ -74,9 +73,10 @@ if TYPE_CHECKING:
     from verdikt.model.finding import parse_evidence as parse_evidence
     from verdikt.model.posture import Disposition as Disposition
     from verdikt.model.posture import Posture as Posture
-    from verdikt.model.receipt import Receipt as Receipt
     from verdikt.model.session_state import SessionState as SessionState
     from verdikt.model.spine import SpineReceipt as SpineReceipt
+    from verdikt.model.verdict import Decision as Decision
+    from verdikt.model.verdict import Receipt as Receipt
     from verdikt.model.verdict import Verdict as Verdict
     from verdikt.model.verdict import VerdictKind as VerdictKind
     from verdikt.policy import load_file as load_file
@@ -98,8 +98,8 @@ _MODULES = {
     "Effects": "verdikt.model.effect",
     "Posture": "verdikt.model.posture",
     "Disposition": "verdikt.model.posture",
-    "Decision": "verdikt.model.decision",
-    "Receipt": "verdikt.model.receipt",
+    "Decision": "verdikt.model.verdict",
+    "Receipt": "verdikt.model.verdict",
     "SpineReceipt": "verdikt.model.spine",
     "Manifest": "verdikt.effects.manifest",
     "parse_manifest": "verdikt.effects.manifest",

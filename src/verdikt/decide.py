@@ -19,16 +19,23 @@ from verdikt.graph.combinator import strictest_verdict
 from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.graph.evaluation_result import list_objections
 from verdikt.graph.guard_node import FAILURE_FIX, describe_error
-from verdikt.graph.session_history import RISK_DECAY_FACTOR, record_verdict
-from verdikt.model.action import Action
-from verdikt.model.decision import Decision, apply_posture, build_decision_record
+from verdikt.model.action import Action, action_to_record
+from verdikt.model.canonical_json import stringify_big_integers
 from verdikt.model.effect import EffectClass, Effects
 from verdikt.model.grant import find_covering_grant
 from verdikt.model.posture import READ_ONLY_POSTURES
-from verdikt.model.receipt import RECEIPT_VERSION, Receipt, action_to_record, stringify_big_integers, verdict_to_record
 from verdikt.model.redaction import mask_tokens
-from verdikt.model.session_state import SessionState
-from verdikt.model.verdict import Verdict, VerdictKind
+from verdikt.model.session_state import RISK_DECAY_FACTOR, SessionState, record_verdict
+from verdikt.model.verdict import (
+    RECEIPT_VERSION,
+    Decision,
+    Receipt,
+    Verdict,
+    VerdictKind,
+    apply_posture,
+    build_decision_record,
+    verdict_to_record,
+)
 
 if TYPE_CHECKING:
     from verdikt.effects.manifest import Manifest, ToolDeclaration
@@ -106,6 +113,7 @@ def _decide_recordable(
     verdict = apply_posture(granted, posture, dominant)
 
     # Build the decision and its receipt.
+    # An OBSERVE guard that failed passes, but its failure must not stay unseen.
     warnings = tuple(v for v in ctx.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error))
     fields: dict[str, Any] = {
         "verdict": verdict,
@@ -134,9 +142,8 @@ def _decide_recordable(
     )
 
     # Only now, because building the receipt may fail: a second attempt must find the session as it was.
-    ctx.action = action
     session.action_count += 1
-    record_verdict(session, ctx, verdict)
+    record_verdict(session, action, verdict, ctx.risk_score)
     return Decision(receipt=receipt, **fields)
 
 
@@ -164,6 +171,7 @@ def block_unevaluated(error: BaseException) -> Verdict:
 
 def _redact_for_guards(action: Action, facts: Facts) -> Action:
     """Return the action as guards may see it: secrets masked, and without the host's call id, which no receipt has."""
+    # A guard that decided by the call id could not be replayed, because the receipt does not have it.
     if not action.call_id and not facts.secrets:
         return action
     return Action(
@@ -238,6 +246,7 @@ def _apply_grants(ruling: Verdict, ctx: GovernanceContext, grants: tuple[Grant, 
     """Return what remains of the policy's verdict when objections that a grant covers are lifted."""
     if not grants or ctx.facts is None:
         return ruling
+    # All objections, not only the deciding one: a grant for one guard must not silence the others.
     objections = [verdict for verdict in (ruling, *list_objections(ctx.trace)) if not verdict.passed]
     covers = [find_covering_grant(grants, verdict, ctx.action, ctx.facts.now, ctx.effects) for verdict in objections]
     uncovered = [verdict for verdict, grant in zip(objections, covers, strict=True) if grant is None]

@@ -11,14 +11,19 @@ from verdikt.graph.evaluation_result import EvaluationResult
 from verdikt.graph.guard import Guard, PolicyNode
 from verdikt.graph.guard_node import describe_error, to_node
 from verdikt.graph.required_facts import needs_effects
-from verdikt.graph.session_history import RISK_DECAY_FACTOR, find_pending_entry, make_history_entry, record_verdict
 from verdikt.graph.session_store import InMemorySessionStore, SessionStore
 from verdikt.graph.tracer import CollectingTracer, StdoutTracer, Tracer
 from verdikt.model.action import Action, Outcome
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
-from verdikt.model.session_state import MAX_HISTORY
+from verdikt.model.session_state import (
+    MAX_HISTORY,
+    RISK_DECAY_FACTOR,
+    find_pending_entry,
+    make_history_entry,
+    record_verdict,
+)
 from verdikt.model.verdict import Verdict, VerdictKind
 from verdikt.observe.guarded_paths import list_guarded_paths
 from verdikt.observe.world import RealWorld
@@ -85,7 +90,7 @@ class PolicyEngine:
                 ctx.risk_score = session.risk * RISK_DECAY_FACTOR
                 session.action_count += 1
                 verdict = evaluate_graph(self.root, action, ctx)
-                record_verdict(session, ctx, verdict)
+                record_verdict(session, action, verdict, ctx.risk_score)
         except (Exception, SystemExit) as error:
             # An action that cannot be counted must not happen; a block that was reached already keeps its reason.
             if verdict is None or verdict.kind is not VerdictKind.BLOCK:

@@ -27,18 +27,16 @@ from verdikt.ledger.grants import find_live_grants
 from verdikt.ledger.pause import find_active_pause
 from verdikt.ledger.policy_store import store_policy
 from verdikt.ledger.projections import load_projections
+from verdikt.model.action import action_to_record
 from verdikt.model.canonical_json import sha256_hex
-from verdikt.model.decision import decision_from_error
 from verdikt.model.effect import Zone
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
 from verdikt.model.hook_message import Answer, Turn
-from verdikt.model.posture import Posture, strictest_posture
-from verdikt.model.receipt import action_to_record
+from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action, redact_text
-from verdikt.model.session_memory import StoredMemory, mark_key
-from verdikt.model.session_state import SessionState
-from verdikt.model.verdict import Verdict
+from verdikt.model.session_state import SessionState, StoredMemory, mark_key
+from verdikt.model.verdict import Verdict, decision_from_error, strictest_posture
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.crash_log import record_crash
 from verdikt.observe.git_index import GitIndex
@@ -58,8 +56,8 @@ if TYPE_CHECKING:
     from verdikt.ledger.pause import Pause
     from verdikt.ledger.store import LogWriter
     from verdikt.model.action import Action, Outcome
-    from verdikt.model.decision import Decision
     from verdikt.model.hook_message import Prompt
+    from verdikt.model.verdict import Decision
     from verdikt.observe.clock import Clock
 
 WorldFactory = Callable[[str], World]
@@ -153,6 +151,7 @@ class Governance:
             with self.store.session(action.session_id) as session:
                 state = _read_state(session)
                 facts = Facts(world, secrets=secrets, memory=_read_memory(session))
+                # A host can only tighten the posture (a run without a person is autonomous), never relax it.
                 posture = strictest_posture(self._session_posture(session), posture or Posture.INTERACTIVE)
                 # Classifies the effects, evaluates the policy, settles with the posture, builds decision and receipt.
                 decision = decide(action, facts, state, posture, self.policy)
@@ -164,6 +163,7 @@ class Governance:
                         decision = decide(action, facts, state, posture, self.policy, grants=grants)
                     # No pause lifts a red line: what ran meanwhile could make the pause permanent.
                     pause = None if decision.verdict.red_line else find_active_pause(self.store)
+                # Replay needs the policy document, so it is stored before the first entry that names its digest.
                 if not has_stored_policy(self.store.home, self.policy.digest):
                     store_policy(self.store.home, self.policy.digest, self.policy.document)
                 session.append(EntryKind.DECISION, _build_decision_record(decision, action, pause))
@@ -261,6 +261,7 @@ class Governance:
         own = self._completion
         own_completion = own if own is None or isinstance(own, Completion) else Completion(checker=own)
         guidance = Guidance(
+            # From the graph, not from the section: a program can put tool policies into its graph directly.
             policies=tuple(find_policy_guards(self.policy.nodes)),
             feedback=(*(self.policy.section("feedback") or ()), *self._feedback),
             completions=(*(self.policy.section("completion") or ()), *([own_completion] if own_completion else [])),
@@ -414,6 +415,7 @@ def _build_call_record(action: Action, outcome: Outcome) -> tuple[dict[str, Any]
     digests = {}
     for name, text in (("output", outcome.output), ("error", outcome.error)):
         if text:
+            # The digest is that of the redacted text: one of the original could confirm a guessed secret.
             data = redact_text(text)[0].encode("utf-8", "backslashreplace")
             artifacts[name] = data[:ARTIFACT_LIMIT]
             digests[name] = {"sha256": sha256_hex(data), "bytes": len(data)}

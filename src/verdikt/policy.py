@@ -176,6 +176,7 @@ def build_policy(
     return Policy(layers=tuple(layers), section_definitions=registry.sections)
 
 
+# A layer's name decides whether it is trusted, here as in `build_policy`: a document must restore to the same policy.
 def restore_policy(document: Mapping[str, Any]) -> Policy:
     """Return the policy of a stored `document`, profiles included, independent of the files of today."""
     registry = get_registry()

@@ -9,15 +9,14 @@ from typing import Any
 from verdikt.decide import decide
 from verdikt.errors import LedgerError
 from verdikt.graph.policy import Policy
+from verdikt.model.action import action_from_record
 from verdikt.model.canonical_json import encode_canonical
-from verdikt.model.decision import Decision
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.facts import Facts, RecordedWorld
 from verdikt.model.grant import parse_grant
 from verdikt.model.posture import Posture
-from verdikt.model.receipt import RECEIPT_VERSION, action_from_record
 from verdikt.model.session_state import SessionState
-from verdikt.model.verdict import VerdictKind
+from verdikt.model.verdict import RECEIPT_VERSION, Decision, VerdictKind
 
 ABSENT = "(absent)"
 """Shown in a difference where one side lacks the field."""
@@ -61,6 +60,7 @@ def read_decision(entry: Entry) -> RecordedDecision | None:
     receipt, sha = body.get("receipt"), body.get("receipt_sha256")
     if not isinstance(receipt, Mapping) or not isinstance(sha, str):
         raise LedgerError(f"entry {entry.seq} of `{entry.session}`: expected a receipt and its hash, found none")
+    # A newer receipt may have inputs that this release ignores: replaying it would report false differences.
     if receipt.get("v") != RECEIPT_VERSION:
         raise LedgerError(
             f"entry {entry.seq} of `{entry.session}`: expected a receipt of version {RECEIPT_VERSION},"
@@ -76,6 +76,7 @@ def replay(past: RecordedDecision, policy: Policy) -> Decision:
     facts = record["facts"]
     return decide(
         action,
+        # `now` serves a policy that reads the time where the recorded one did not.
         Facts(RecordedWorld(facts, now=past.seconds), secrets=tuple(facts["secrets"])),
         SessionState(session_id=action.session_id, **record["session"]),
         Posture(record["posture"]["before"]),
@@ -141,6 +142,7 @@ class PolicyComparison:
     def add_decision(self, past: RecordedDecision, decision: Decision) -> None:
         """Count one decision, and keep it if its outcome changes."""
         self.total += 1
+        # By group, because pass and warn both let the action happen.
         if _GROUPS[past.kind] != _GROUPS[decision.verdict.kind]:
             self.changes.append(DecisionChange(past, decision))
 

@@ -1,4 +1,4 @@
-"""A project governed by `verdikt init`, and a real client at work in it."""
+"""A project that `verdikt init` governs, with a real client that works in it."""
 
 import json
 import os
@@ -14,16 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.clients.install import binary
+from tests.clients.conversation_model import ConversationModel
+from tests.clients.install import install_client
 from verdikt import __version__
 from verdikt.daemon import client as warm
 from verdikt.daemon import protocol
 from verdikt.daemon.client import find_daemon_pid
-from verdikt.hosts.live.client_driver import CLIENT_DRIVERS, ClientDriver, ClientRun, prevent_package_install
-from verdikt.hosts.live.model_script import ModelScript, ModelTurn, ToolUse
-from verdikt.hosts.live.scripted_model import ScriptedModel
+from verdikt.hosts.live.client_driver import ClientDriver, ClientRun
+from verdikt.hosts.live.model_api import ModelTurn, ToolUse
+from verdikt.hosts.opencode.live import prevent_package_install
+from verdikt.hosts.registry import HOSTS, load_client_driver
 
-LOOPBACK = {
+LOOPBACK_ENV = {
     # Whatever a client wants from the network beside the model, it does not get.
     "HTTP_PROXY": "http://127.0.0.1:9",
     "HTTPS_PROXY": "http://127.0.0.1:9",
@@ -34,18 +36,18 @@ LOOPBACK = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class Session:
     """One session: how the client ended, and every request that its model got."""
 
     run: ClientRun
-    model: ScriptedModel
+    model: ConversationModel
 
-    def heard(self, text: str) -> bool:
-        """Whether the model was told this."""
+    def has_received(self, text: str) -> bool:
+        """Whether the model was sent this text."""
         return self.model.has_received(text)
 
     @property
-    def turns(self) -> int:
+    def turn_count(self) -> int:
         """How often the model was asked to go on; titles and summaries do not count."""
         return sum(bool(request.get("tools")) for request in self.model.requests)
 
@@ -59,9 +61,12 @@ class Bench:
     client: ClientDriver = field(init=False)
 
     def __post_init__(self) -> None:
-        self.client = CLIENT_DRIVERS[self.version.split("-")[0]]
-        for directory in (self.home, self.project):
+        driver = load_client_driver(self.version.split("-")[0])
+        assert driver is not None
+        self.client = driver
+        for directory in (self.home, self.project, self.program_directory):
             directory.mkdir(parents=True)
+        (self.program_directory / HOSTS[driver.name].program).symlink_to(install_client(self.version))
         subprocess.run(["git", "init", "-q", str(self.project)], check=True)
         if self.client.name == "codex":
             self._write(self.home / ".codex/config.toml", f'[projects."{self.project}"]\ntrust_level = "trusted"\n')
@@ -84,30 +89,35 @@ class Bench:
         return self.root / "project"
 
     @property
+    def program_directory(self) -> Path:
+        """A directory for PATH in which the client has its usual name."""
+        return self.root / "bin"
+
+    @property
     def data(self) -> Path:
-        """verdikt's data."""
+        """The data directory of verdikt."""
         return self.home / ".local/share/verdikt"
 
-    def verdikt(self, *arguments: str, path: str = "") -> "subprocess.CompletedProcess[str]":
-        """The command line, as the person who owns the project runs it."""
+    def run_verdikt(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Run the command line as the person who owns the project does, with the client in PATH."""
         env = {
             "HOME": str(self.home),
             "VERDIKT_DAEMON": "off",
-            "PATH": f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"],
+            "PATH": f"{self.program_directory}:{os.environ['PATH']}",
         }
         command = [sys.executable, "-m", "verdikt", *arguments]
         return subprocess.run(command, cwd=self.project, env=env, capture_output=True, text=True, check=False)
 
     def govern(self, policy: str = "") -> None:
-        """Wires the client as a person would."""
+        """Wire the client as a person would."""
         if policy:
             self._write(self.project / "governance.yaml", policy)
         trust = ["--trust-codex"] if self.client.name == "codex" else []
-        done = self.verdikt("init", "--host", self.client.name, "--yes", *trust)
-        assert done.returncode == 0, done.stderr
+        completed = self.run_verdikt("init", "--host", self.client.name, "--yes", *trust)
+        assert completed.returncode == 0, completed.stderr
 
     def shell(self, command: str) -> ToolUse:
-        """The client's shell tool with a command."""
+        """Return a call of the client's shell tool."""
         return ToolUse(self.client.shell_tool, {self.client.command_argument: command, **self.client.extra_arguments})
 
     def play(
@@ -117,30 +127,34 @@ class Bench:
         prompt: str = "do it",
         env: Mapping[str, str] | None = None,
         options: tuple[str, ...] = (),
-        where: Path | None = None,
-    ) -> Played:
-        """One session in which the model says these turns."""
-        with ScriptedModel(ModelScript(turns=turns, side_conversations=asides or {})) as model:
+        directory: Path | None = None,
+    ) -> Session:
+        """Run one session in which the model says these turns."""
+        with ConversationModel(turns, asides) as model:
             run = self.client.run(
-                binary(self.version),
-                project=where or self.project,
+                install_client(self.version),
+                project=directory or self.project,
                 home=self.home,
                 model=model,
                 prompt=prompt,
-                env=LOOPBACK | dict(env or {}),
+                env=LOOPBACK_ENV | dict(env or {}),
                 options=options,
             )
-        return Played(run=run, model=model)
+        return Session(run=run, model=model)
 
-    def play_resident(self, *turns: ModelTurn, until: Callable[[], bool], prompt: str = "do it") -> Played:
-        """One session in an OpenCode that stays, as its terminal interface does; `opencode run` by itself ends at the first stop."""
+    def play_resident(self, *turns: ModelTurn, until: Callable[[], bool], prompt: str = "do it") -> Session:
+        """Run one session in an OpenCode that stays, as its terminal interface does.
+
+        `opencode run` ends at the first stop, before the plugin can ask it to go on.
+        """
         if self.client.name != "opencode":
             return self.play(*turns, prompt=prompt)
-        with ScriptedModel(ModelScript(turns=turns)) as model, socket.create_server(("127.0.0.1", 0)) as free:
+        with ConversationModel(turns) as model, socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
             free.close()
-            command, own = self.client.build_command(self.client, binary(self.version), self.home, model.url, prompt)
-            env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", **own, **LOOPBACK}
+            binary = install_client(self.version)
+            command, client_env = self.client.build_command(binary, self.home, model.url, prompt)
+            env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", **client_env, **LOOPBACK_ENV}
             serve = [command[0], "serve", "--port", str(port)]
             pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
             with subprocess.Popen(serve, cwd=self.project, env=env, **pipes) as server:
@@ -149,34 +163,35 @@ class Bench:
                     next(line for line in server.stdout if "listening" in line)
                     address = f"http://127.0.0.1:{port}/session"
                     session = _post(address, {})["id"]
-                    said = _post(f"{address}/{session}/message", {"parts": [{"type": "text", "text": prompt}]})
+                    message = _post(f"{address}/{session}/message", {"parts": [{"type": "text", "text": prompt}]})
                     for _ in range(600):
                         if until():
                             break
                         time.sleep(0.1)
                 finally:
                     server.terminate()
-        return Played(run=ClientRun(exit_code=0, stdout=json.dumps(said), stderr=""), model=model)
+        return Session(run=ClientRun(exit_code=0, stdout=json.dumps(message), stderr=""), model=model)
 
-    def warm_calls(self) -> int:
-        """How many calls the warm process has decided."""
-        words = [__version__, "@status", "", "", "/", protocol.PYTHON_CLIENT]
-        said = warm.send_request(str(self.data / "run/daemon.sock"), protocol.encode_request(words, {}, b""), 10.0)
-        return int(json.loads(said[1])["calls"])
+    def count_warm_calls(self) -> int:
+        """Return how many calls the warm process has decided."""
+        head_fields = [__version__, "@status", "", "", "/", protocol.PYTHON_CLIENT]
+        request = protocol.encode_request(head_fields, {}, b"")
+        answer = warm.send_request(str(self.data / "run/daemon.sock"), request, 10.0)
+        return int(json.loads(answer[1])["calls"])
 
-    def end(self) -> None:
-        """Ends the warm process that hooks started; waits until it is gone."""
+    def stop_daemon(self) -> None:
+        """End the warm process that hooks started, and wait until it is gone."""
         while pid := find_daemon_pid(self.data / "run"):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
             time.sleep(0.02)
 
-    def ran(self, name: str) -> bool:
+    def has_file(self, name: str) -> bool:
         """Whether a command left its file behind."""
         return (self.project / name).exists()
 
-    def crashes(self) -> list[dict[str, Any]]:
-        """What hooks could not do."""
+    def read_crashes(self) -> list[dict[str, Any]]:
+        """Return the failures that hooks recorded."""
         file = self.data / "_hook_crashes.jsonl"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 

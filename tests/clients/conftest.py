@@ -1,4 +1,4 @@
-"""Clients are installed when first needed; when they cannot be, the test fails and says why."""
+"""Clients are installed when they are first needed; if that fails, the test fails and says why."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -6,22 +6,22 @@ from pathlib import Path
 import pytest
 
 from tests.clients.bench import Bench
-from tests.clients.install import ClientMissing, binary
+from tests.clients.install import ClientMissing, install_client
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Callable[[str], Bench]]:
-    """A bench for a client of that version; its warm process ends with the test."""
-    made: list[Bench] = []
+def create_bench(tmp_path: Path) -> Iterator[Callable[[str], Bench]]:
+    """Return a function that creates a bench for a client; its warm process ends with the test."""
+    benches: list[Bench] = []
 
-    def make(version: str) -> Bench:
+    def create(version: str) -> Bench:
         try:
-            binary(version)
+            install_client(version)
         except ClientMissing as missing:
             pytest.fail(str(missing), pytrace=False)
-        made.append(Bench(version, tmp_path / "bench"))
-        return made[-1]
+        benches.append(Bench(version, tmp_path / "bench"))
+        return benches[-1]
 
-    yield make
-    for one in made:
-        one.end()
+    yield create
+    for bench in benches:
+        bench.stop_daemon()

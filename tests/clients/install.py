@@ -1,4 +1,4 @@
-"""The real clients, at pinned versions, from npm into a cache: `python -m tests.clients.install`."""
+"""Installs the real clients, at pinned versions, from npm into a cache: `python -m tests.clients.install`."""
 
 import fcntl
 import os
@@ -17,15 +17,15 @@ PACKAGES: dict[str, tuple[str, str]] = {
     "copilot-1.0.102": ("@github/copilot@1.0.102", "@github/copilot-linux-x64/copilot"),
     "opencode-1.18.33": ("opencode-ai@1.18.33", "opencode-linux-x64/bin/opencode"),
 }
-"""Client → its package and where the executable lies in `node_modules`. They are installed here and never redistributed."""
+"""Client → its package, and its executable in `node_modules`. They are installed here and never redistributed."""
 
 
 class ClientMissing(Exception):
     """A client that could not be installed; the message says what to do."""
 
 
-def cache() -> Path:
-    """Where the clients are kept between runs."""
+def get_cache_directory() -> Path:
+    """Return where the clients are kept between runs."""
     if "VERDIKT_CLIENTS" in os.environ:
         return Path(os.environ["VERDIKT_CLIENTS"])
     if "XDG_CACHE_HOME" in os.environ:
@@ -33,38 +33,38 @@ def cache() -> Path:
     return ROOT / ".cache" / "clients"
 
 
-def binary(name: str) -> Path:
-    """The client's executable, installed now if it is not there yet."""
+def install_client(name: str) -> Path:
+    """Return the client's executable, and install it first if that is necessary."""
     package, executable = PACKAGES[name]
-    directory = cache() / name
-    found = directory / "node_modules" / executable
-    if found.exists():
-        return found
+    directory = get_cache_directory() / name
+    binary = directory / "node_modules" / executable
+    if binary.exists():
+        return binary
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two test workers may want the same client
-        if not found.exists():
-            _install(package, directory)
-    if not found.exists():
+        if not binary.exists():
+            _run_npm(package, directory)
+    if not binary.exists():
         raise ClientMissing(f"{package} has no `{executable}`: the tests know its layout on Linux x64 only")
-    return found
+    return binary
 
 
-def _install(package: str, directory: Path) -> None:
+def _run_npm(package: str, directory: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise ClientMissing(f"npm is not installed, so {package} cannot be: install Node.js 20 or newer")
     (directory / "package.json").write_text('{"private": true}\n')
     command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", package]
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600, check=False)
-    if done.returncode:
-        last = "\n".join(done.stderr.splitlines()[-5:])
-        raise ClientMissing(f"npm could not install {package}; is the registry reachable?\n{last}")
+    completed = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600, check=False)
+    if completed.returncode:
+        last_lines = "\n".join(completed.stderr.splitlines()[-5:])
+        raise ClientMissing(f"npm could not install {package}; is the registry reachable?\n{last_lines}")
 
 
 if __name__ == "__main__":
     for client in PACKAGES:
         try:
-            print(binary(client))
+            print(install_client(client))
         except ClientMissing as missing:
             sys.exit(str(missing))

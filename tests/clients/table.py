@@ -1,4 +1,4 @@
-"""Which behaviour is proven on which client. A cell without a reason is a test; docs/hosts/README.md shows the same table."""
+"""Which behaviour is proven on which client. Every cell is a test; docs/hosts/README.md shows the same table."""
 
 CLIENTS = ("claude-2.1.325", "claude-2.1.197", "codex-0.166.0", "gemini-0.61.0", "copilot-1.0.102", "opencode-1.18.33")
 
@@ -8,8 +8,8 @@ BEHAVIOURS: dict[str, str] = {
     "evidence": "“done” without evidence is sent back, with evidence it is let through",
     "tampering": "settings tampering does not switch governance off",
     "failure": "a hook that crashes, is killed, hangs or prints garbage does not let the tool run",
-    "missing": "a missing interpreter or wrapper does not let the tool run",
-    "sub_agents": "sub-agents are governed, and the log tells whose call it was",
+    "missing": "a missing interpreter or a wrapper that is missing or crashes does not let the tool run",
+    "sub_agents": "sub-agents are governed, and the log names the agent of each call",
     "fifty": "fifty calls leave fifty decisions and fifty outcomes in a verified log",
     "doctor": "`verdikt doctor --live` sees the canary blocked, and leaves nothing behind",
 }
@@ -24,10 +24,10 @@ IN_PART: dict[tuple[str, str], str] = {
     ("failure", "copilot"): "the reason of a failed hook is not shown to the model",
     ("sub_agents", "gemini"): "the client does not tell who calls",
 }
-"""(behaviour, host) → what the host does not give, though the behaviour holds."""
+"""(behaviour, host) → a limit of the host, although the behaviour holds."""
 
 
-def cells(behaviour: str) -> tuple[str, ...]:
-    """The clients on which a behaviour is tested: all of them."""
+def list_clients(behaviour: str) -> tuple[str, ...]:
+    """Return the clients on which a behaviour is tested: all of them."""
     assert behaviour in BEHAVIOURS
     return CLIENTS

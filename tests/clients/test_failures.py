@@ -1,4 +1,4 @@
-"""Every way in which our own hook could fail, on the real clients: the tool does not run."""
+"""Every way in which our own hook can fail, on the real clients: the tool does not run."""
 
 import json
 import sys
@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.clients.bench import Bench
-from tests.clients.table import cells
+from tests.clients.table import list_clients
 from tests.contract import native
 from verdikt import hosts
 from verdikt.hosts.codex import hook_approval
-from verdikt.hosts.live.model_script import ModelTurn
+from verdikt.hosts.hook_event import HookEventKind
+from verdikt.hosts.live.model_api import ModelTurn
+from verdikt.hosts.registry import HOSTS, load_wiring
 from verdikt.hosts.wiring import json_settings
+from verdikt.hosts.wiring.client_version import blocks_on_failure
 from verdikt.hosts.wiring.registration import Registration
-from verdikt.hosts.wiring.settings_layout import SETTINGS_LAYOUTS
 
 # A stand-in for the interpreter, which fails in the way that the agent's own command names.
 FAILING = r"""#!/bin/sh
@@ -41,86 +43,124 @@ esac
 MODES = [word.strip("*)") for line in FAILING.splitlines() if line.startswith("*mode") for word in line.split()[:1]]
 
 
-def wire(bench: Bench, registration: Registration) -> None:
-    """The client's settings with the hook that decides before an action, and no other."""
-    if bench.client.name == "opencode":
+def wire(bench: Bench, registration: Registration) -> str:
+    """Wire the hook that decides before an action, and no other; return the wired line."""
+    host = HOSTS[bench.client.name]
+    if host.name == "opencode":
         text = (Path(hosts.__file__).parent / "opencode" / "plugin.js").read_text()
         text = text.replace('["verdikt-guard"]', json.dumps([registration.wrapper_path, "5"]))
         text = text.replace('["verdikt-hook"]', json.dumps(registration.build_hook_argv("opencode", "")[:-1]))
         (bench.project / ".opencode/plugin").mkdir(parents=True)
         (bench.project / ".opencode/plugin/verdikt.js").write_text(text)
-        return
-    place = SETTINGS_LAYOUTS[bench.client.name]
-    event = next(event for event in place.events if hosts.load_adapter(place.host).EVENTS[event].value == "before")
-    path = bench.project / place.paths_by_scope["project"]
+        return text
+    event = host.find_event(HookEventKind.BEFORE)
+    path = bench.project / host.settings_files["project"]
     path.parent.mkdir(parents=True, exist_ok=True)
-    wired = json_settings.add_hooks(
-        {}, {event: place.build_entries(registration)[event]}, str(path), place.extra_settings
-    )
+    by_host = blocks_on_failure(host, bench.version.partition("-")[2])
+    entries = load_wiring(host.name).build_entries(registration, host_blocks_on_failure=by_host)
+    wired = json_settings.add_hooks({}, {event: entries[event]}, str(path), host.extra_settings)
     path.write_bytes(json_settings.render(wired))
-    if place.host == "codex":
+    if host.name == "codex":
         config = bench.home / ".codex/config.toml"
         hashes = hook_approval.compute_hashes(wired, str(path))
         config.write_bytes(hook_approval.approve_hooks(config.read_bytes(), hashes, str(config)))
+    return dict(json_settings.find_hook_commands(wired))[event]
 
 
-def quick_wrapper(directory: Path, name: str) -> str:
-    """The wrapper with a short patience, so that a hang costs a second."""
-    script = directory / "verdikt-wrapper"
+def write_script(path: Path, text: str) -> str:
+    """Write an executable script and return its path."""
+    path.write_text(text)
+    path.chmod(0o755)
+    return str(path)
+
+
+def create_impatient_wrapper(directory: Path, name: str) -> str:
+    """Return a wrapper that waits for one second only, so that a hang costs no more."""
     if name == "guard.sh":
-        text = native.GUARD.read_text()
-        script.write_text(text.replace("seconds=$1 mode=$2", "seconds=1 mode=$2"))
+        text = native.GUARD.read_text().replace("seconds=$1 mode=$2", "seconds=1 mode=$2")
     else:
-        script.write_text(f'#!/bin/sh\nshift\nexec {native.client()} 1 "$@"\n')
-    script.chmod(0o755)
-    return str(script)
+        text = f'#!/bin/sh\nshift\nexec {native.client()} 1 "$@"\n'
+    return write_script(directory / "verdikt-wrapper", text)
 
 
-# The script is a stand-in for the native client: that it fails as well on two clients is enough.
+# The script stands in for the native client: two clients are enough to show that it fails in the same way.
 WRAPPED = [
-    *((version, "verdikt-hook") for version in cells("failure")),
+    *((version, "verdikt-hook") for version in list_clients("failure")),
     ("claude-2.1.325", "guard.sh"),
     ("codex-0.166.0", "guard.sh"),
 ]
 
 
 @pytest.mark.parametrize(("version", "wrapper"), WRAPPED)
-def test_a_hook_that_fails_does_not_let_the_tool_run(
-    version: str, wrapper: str, bench: Callable[[str], Bench], tmp_path: Path
+def test_a_hook_that_fails_blocks_the_tool(
+    version: str, wrapper: str, create_bench: Callable[[str], Bench], tmp_path: Path
 ) -> None:
-    """Crash, kill, hang, garbage, silence: blocked. A hook that has no opinion: the tool runs, so the harness is sound."""
-    table = bench(version)
-    interpreter = tmp_path / "python"
-    interpreter.write_text(FAILING)
-    interpreter.chmod(0o755)
-    wire(table, Registration(wrapper_path=quick_wrapper(tmp_path, wrapper), python=(str(interpreter),)))
-    calls = [ModelTurn(mode, (table.shell(f"echo RAN > {mode}"),)) for mode in MODES]
-    played = table.play(*calls, ModelTurn("fine", (table.shell("echo RAN > no_failure"),)), ModelTurn("END"))
+    """After a crash, a kill, a hang, garbage or silence the tool does not run; with no opinion it does."""
+    bench = create_bench(version)
+    interpreter = write_script(tmp_path / "python", FAILING)
+    wire(bench, Registration(wrapper_path=create_impatient_wrapper(tmp_path, wrapper), python=(interpreter,)))
+    turns = [ModelTurn(mode, (bench.shell(f"echo RAN > {mode}"),)) for mode in MODES]
+    session = bench.play(*turns, ModelTurn("fine", (bench.shell("echo RAN > no_failure"),)), ModelTurn("END"))
 
-    assert [mode for mode in MODES if table.ran(mode)] == [], played.run.stderr
-    assert table.ran("no_failure"), played.run.stderr
-    if table.client.name != "copilot":  # which keeps the reason of a failed hook to itself
-        assert played.heard("blocked, because the hook that decides did not work")
+    assert [mode for mode in MODES if bench.has_file(mode)] == [], session.run.stderr
+    assert bench.has_file("no_failure"), session.run.stderr
+    if bench.client.name != "copilot":  # it does not show the reason of a failed hook
+        assert session.has_received("blocked, because the hook that decides did not work")
 
 
-@pytest.mark.parametrize("version", cells("missing"))
-@pytest.mark.parametrize("missing", ["interpreter", "wrapper"])
-def test_a_missing_part_does_not_let_the_tool_run(
-    version: str, missing: str, bench: Callable[[str], Bench], tmp_path: Path
+# Script of the wrapper, and the mode of its file. Without a script there is no wrapper at all.
+BROKEN_WRAPPERS = {
+    "missing": ("", 0),
+    "not executable": ("#!/bin/sh\necho '{}'\n", 0o644),
+    "killed": ("#!/bin/sh\nkill -9 $$\n", 0o755),
+    "crashed": ("#!/bin/sh\nkill -SEGV $$\n", 0o755),
+    "ended with 1": ("#!/bin/sh\nexit 1\n", 0o755),
+    "without its interpreter": ("#!/gone/interpreter\n", 0o755),
+}
+
+
+@pytest.mark.parametrize("version", list_clients("missing"))
+@pytest.mark.parametrize("broken", ["interpreter", *BROKEN_WRAPPERS])
+def test_a_missing_interpreter_or_a_broken_wrapper_blocks_the_tool(
+    version: str, broken: str, create_bench: Callable[[str], Bench], tmp_path: Path
 ) -> None:
-    """Somebody has removed the interpreter, or the wrapper itself."""
-    table = bench(version)
-    guard = quick_wrapper(tmp_path, "verdikt-hook") if missing == "interpreter" else str(tmp_path / "verdikt-gone")
-    python = sys.executable if missing == "wrapper" else str(tmp_path / "gone")
-    wire(table, Registration(wrapper_path=guard, python=(python, "-I")))
-    played = table.play(ModelTurn("go", (table.shell("echo RAN > ran.txt"),)), ModelTurn("END"))
+    """The tool does not run, whether the line blocks by itself or leaves that to a host that does."""
+    bench = create_bench(version)
+    if broken == "interpreter":
+        wrapper, python = create_impatient_wrapper(tmp_path, "verdikt-hook"), str(tmp_path / "gone")
+    else:
+        script, mode = BROKEN_WRAPPERS[broken]
+        wrapper, python = str(tmp_path / "verdikt-broken"), sys.executable
+        if script:
+            write_script(Path(wrapper), script)
+            Path(wrapper).chmod(mode)
+    line = wire(bench, Registration(wrapper_path=wrapper, python=(python, "-I")))
+    session = bench.play(ModelTurn("go", (bench.shell("echo RAN > ran.txt"),)), ModelTurn("END"))
 
-    assert not table.ran("ran.txt"), played.run.stdout
-    assert played.turns == 2
-    told = "hook exited with code 2" if table.client.name == "copilot" else "verdikt"
-    assert told in json.dumps(played.model.requests[-1])
+    assert not bench.has_file("ran.txt"), session.run.stdout
+    assert session.turn_count == 2
+    is_single_command = version in ("claude-2.1.325", "copilot-1.0.102")
+    assert line.startswith("exec ") == is_single_command
+    assert ("||" in line) == (not is_single_command and bench.client.name != "opencode")
+
+
+def test_init_with_a_client_that_blocks_by_itself_wires_a_single_command(create_bench: Callable[[str], Bench]) -> None:
+    """The installed version decides: before 2.1.295 Claude Code runs the tool when the wrapper is missing."""
+    lines = {}
+    for version in ("claude-2.1.325", "claude-2.1.197"):
+        bench = create_bench(version)
+        bench.govern()
+        settings = json.loads((bench.project / ".claude/settings.json").read_text())
+        lines[version] = dict(json_settings.find_hook_commands(settings))["PreToolUse"]
+        doctor = bench.run_verdikt("doctor", "--calls", "1")
+        assert doctor.returncode == 0, doctor.stdout
+        bench.root.rename(bench.root.with_name(version))
+
+    assert lines["claude-2.1.325"].startswith("exec /")
+    assert "||" not in lines["claude-2.1.325"]
+    assert lines["claude-2.1.197"].endswith("|| { [ $? = 2 ] || echo 'verdikt: blocked' >&2; exit 2; }")
 
 
 def test_every_failure_mode_is_tried() -> None:
-    """The table above is what the hook says it can do."""
+    """A mode that is lost from the script would otherwise no longer be tested."""
     assert len(MODES) == 13

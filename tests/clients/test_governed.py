@@ -1,4 +1,4 @@
-"""verdikt's word on the real clients: wired by `verdikt init`, each with its own home, a scripted model on loopback."""
+"""Decisions on the real clients, wired by `verdikt init`, each with its own home and a scripted model on loopback."""
 
 import json
 import threading
@@ -10,8 +10,8 @@ import pytest
 
 from tests.cleanup import close_after_test
 from tests.clients.bench import Bench
-from tests.clients.table import cells
-from verdikt.hosts.live.model_script import ModelTurn, ToolUse
+from tests.clients.table import list_clients
+from verdikt.hosts.live.model_api import ModelTurn, ToolUse
 from verdikt.ledger.files import open_store
 from verdikt.ledger.projections import load_projections
 from verdikt.model.entry import Entry, EntryKind
@@ -30,40 +30,42 @@ FORBIDDEN = "touch forbidden"
 ALLOWED = "touch allowed"
 
 
-def entries(bench: Bench, kind: EntryKind) -> list[Entry]:
-    """What the log holds of a kind, over all sessions; reading it checks every link."""
+def read_entries(bench: Bench, kind: EntryKind) -> list[Entry]:
+    """Return the entries of a kind from all sessions; reading them checks every link of the log."""
     store = close_after_test(open_store(bench.data, projections=load_projections()))
     return [entry for session in store.list_sessions() for entry in store.read_entries(session) if entry.kind is kind]
 
 
-@pytest.mark.parametrize("version", cells("forbidden"))
-def test_a_forbidden_command_does_not_run_and_an_allowed_one_does(version: str, bench: Callable[[str], Bench]) -> None:
-    """No side effect on disk, reason and fix for the model, nothing of our own paths in what it sees; parallel calls too."""
-    table = bench(version)
-    table.govern(POLICY)
+@pytest.mark.parametrize("version", list_clients("forbidden"))
+def test_a_forbidden_command_does_not_run_and_an_allowed_one_does(
+    version: str, create_bench: Callable[[str], Bench]
+) -> None:
+    """The model sees reason and fix and none of our own paths; parallel calls are decided one by one."""
+    bench = create_bench(version)
+    bench.govern(POLICY)
     both = ModelTurn(
-        "both", (table.shell(f"{FORBIDDEN} 1"), table.shell(f"{ALLOWED} 1"), table.shell(f"{FORBIDDEN} 2"))
+        "both", (bench.shell(f"{FORBIDDEN} 1"), bench.shell(f"{ALLOWED} 1"), bench.shell(f"{FORBIDDEN} 2"))
     )
-    played = table.play(
-        ModelTurn("no", (table.shell(FORBIDDEN),)),
-        ModelTurn("yes", (table.shell(ALLOWED),)),
+    session = bench.play(
+        ModelTurn("no", (bench.shell(FORBIDDEN),)),
+        ModelTurn("yes", (bench.shell(ALLOWED),)),
         both,
         ModelTurn("END"),
         ModelTurn("END"),
     )
-    told = json.dumps(played.model.requests)
+    requests = json.dumps(session.model.requests)
 
-    assert sorted(path.name for path in table.project.iterdir() if "forbidden" in path.name) == [], played.run.stderr
-    assert table.ran("allowed"), played.run.stderr
-    assert table.ran("1"), "a forbidden call beside it must not take an allowed one with it"
-    assert played.heard("this file is forbidden")
-    assert played.heard("Instead: touch `allowed` and go on")
-    assert "guard.sh" not in told
-    assert "verdikt-hook" not in told
-    assert "verdikt.hosts" not in told
-    assert len(entries(table, EntryKind.DECISION)) == 5
-    assert len(entries(table, EntryKind.TOOL_CALL)) == 2
-    assert table.crashes() == []
+    assert sorted(path.name for path in bench.project.iterdir() if "forbidden" in path.name) == [], session.run.stderr
+    assert bench.has_file("allowed"), session.run.stderr
+    assert bench.has_file("1"), "a forbidden call beside it must not take an allowed one with it"
+    assert session.has_received("this file is forbidden")
+    assert session.has_received("Instead: touch `allowed` and go on")
+    assert "guard.sh" not in requests
+    assert "verdikt-hook" not in requests
+    assert "verdikt.hosts" not in requests
+    assert len(read_entries(bench, EntryKind.DECISION)) == 5
+    assert len(read_entries(bench, EntryKind.TOOL_CALL)) == 2
+    assert bench.read_crashes() == []
 
 
 TAMPERING = {
@@ -89,45 +91,45 @@ SETTINGS = {
     "copilot": (".github/hooks/verdikt.json", '{"version":1,"hooks":{}}'),
     "opencode": (".opencode/plugin/verdikt.js", "export const Verdikt = async () => ({})\n"),
 }
-"""Host → the file that somebody else writes while the session runs, and what would switch the hooks off."""
+"""Host → a file that another process writes while the session runs, with content that would switch the hooks off."""
 
 
-@pytest.mark.parametrize("version", cells("tampering"))
-def test_the_agent_cannot_switch_governance_off(version: str, bench: Callable[[str], Bench]) -> None:
-    """By its own hand it is stopped; when somebody else changes the settings meanwhile, the session does not follow."""
-    table = bench(version)
-    table.govern(POLICY)
-    host = table.client.name
+@pytest.mark.parametrize("version", list_clients("tampering"))
+def test_the_agent_cannot_switch_governance_off(version: str, create_bench: Callable[[str], Bench]) -> None:
+    """The agent cannot change the settings, and a change by another process does not affect the running session."""
+    bench = create_bench(version)
+    bench.govern(POLICY)
+    host = bench.client.name
     name, off = SETTINGS[host]
-    settings = table.project / name
+    settings = bench.project / name
     wired = {path: path.read_bytes() for path in settings.parent.iterdir() if path.is_file() and path != settings}
 
-    def somebody_else() -> None:
+    def change_settings_when_ready() -> None:
         for _ in range(600):
-            if table.ran("go"):
+            if bench.has_file("go"):
                 settings.write_text(off)
                 return
             time.sleep(0.05)
 
-    other = threading.Thread(target=somebody_else)
-    other.start()
-    own_hand = [ModelTurn("off", (table.shell(command),)) for command in TAMPERING[host]]
-    policy = ModelTurn("policy", (table.shell("echo 'profile: relaxed' > governance.yaml"),))
-    log = ModelTurn("log", (table.shell(f"rm -rf {table.data}"),))
-    wait = ModelTurn("wait", (table.shell("touch go; sleep 2"),))
-    played = table.play(
-        *own_hand, policy, log, wait, ModelTurn("no", (table.shell(FORBIDDEN),)), ModelTurn("END"), ModelTurn("END")
+    other_process = threading.Thread(target=change_settings_when_ready)
+    other_process.start()
+    tampering = [ModelTurn("off", (bench.shell(command),)) for command in TAMPERING[host]]
+    policy = ModelTurn("policy", (bench.shell("echo 'profile: relaxed' > governance.yaml"),))
+    log = ModelTurn("log", (bench.shell(f"rm -rf {bench.data}"),))
+    wait = ModelTurn("wait", (bench.shell("touch go; sleep 2"),))
+    session = bench.play(
+        *tampering, policy, log, wait, ModelTurn("no", (bench.shell(FORBIDDEN),)), ModelTurn("END"), ModelTurn("END")
     )
-    other.join()
+    other_process.join()
 
-    assert table.ran("go"), played.run.stderr
-    assert not table.ran("forbidden"), played.run.stderr
-    assert not (table.project / ".elsewhere").exists()
-    assert (table.project / "governance.yaml").read_text() == POLICY
+    assert bench.has_file("go"), session.run.stderr
+    assert not bench.has_file("forbidden"), session.run.stderr
+    assert not (bench.project / ".elsewhere").exists()
+    assert (bench.project / "governance.yaml").read_text() == POLICY
     assert all(path.read_bytes() == data for path, data in wired.items())
-    assert played.heard("part of what watches over this agent")
-    assert played.heard("this file is forbidden")
-    assert entries(table, EntryKind.DECISION)
+    assert session.has_received("part of what watches over this agent")
+    assert session.has_received("this file is forbidden")
+    assert read_entries(bench, EntryKind.DECISION)
 
 
 AGENTS = {
@@ -141,142 +143,140 @@ AGENTS = {
 }
 
 
-@pytest.mark.parametrize("version", cells("sub_agents"))
-def test_sub_agents_are_governed_too(version: str, bench: Callable[[str], Bench]) -> None:
-    """A sub-agent's forbidden call does not run, its allowed one does, and the log tells whose it was."""
-    table = bench(version)
-    table.govern(POLICY)
+@pytest.mark.parametrize("version", list_clients("sub_agents"))
+def test_sub_agents_are_governed_too(version: str, create_bench: Callable[[str], Bench]) -> None:
+    """A sub-agent's forbidden call does not run, its allowed one does, and the log names the agent."""
+    bench = create_bench(version)
+    bench.govern(POLICY)
     inside = (
-        ModelTurn("no", (table.shell(FORBIDDEN),)),
-        ModelTurn("yes", (table.shell(ALLOWED),)),
+        ModelTurn("no", (bench.shell(FORBIDDEN),)),
+        ModelTurn("yes", (bench.shell(ALLOWED),)),
         ModelTurn("SUB-DONE"),
     )
-    wait = ModelTurn("wait", (table.shell("for i in $(seq 80); do [ -e allowed ] && break; sleep 0.1; done"),))
-    played = table.play(
-        ModelTurn("go", (AGENTS[table.client.name],)),
+    wait = ModelTurn("wait", (bench.shell("for i in $(seq 80); do [ -e allowed ] && break; sleep 0.1; done"),))
+    session = bench.play(
+        ModelTurn("go", (AGENTS[bench.client.name],)),
         wait,
         ModelTurn("END"),
         ModelTurn("END"),
         asides={"SUBPROMPT": inside},
     )
-    decisions = entries(table, EntryKind.DECISION)
+    decisions = read_entries(bench, EntryKind.DECISION)
 
-    assert not table.ran("forbidden"), played.run.stderr
-    assert table.ran("allowed"), played.run.stdout[-3000:]
-    assert played.heard("this file is forbidden")
-    if table.client.name != "gemini":  # which does not tell who is calling
+    assert not bench.has_file("forbidden"), session.run.stderr
+    assert bench.has_file("allowed"), session.run.stdout[-3000:]
+    assert session.has_received("this file is forbidden")
+    if bench.client.name != "gemini":  # it does not say which agent calls
         assert len({entry.session for entry in decisions}) == 2
-        if table.client.name != "opencode":  # whose sub-agents have a session of their own by themselves
+        if bench.client.name != "opencode":  # its sub-agents have sessions of their own
             assert any("." in entry.session for entry in decisions)
 
 
-@pytest.mark.parametrize("version", cells("fifty"))
-def test_fifty_calls_leave_fifty_decisions_and_fifty_outcomes(version: str, bench: Callable[[str], Bench]) -> None:
-    """In a log whose every link holds."""
-    table = bench(version)
-    table.govern(POLICY)
+@pytest.mark.parametrize("version", list_clients("fifty"))
+def test_fifty_calls_leave_fifty_decisions_and_fifty_outcomes(
+    version: str, create_bench: Callable[[str], Bench]
+) -> None:
+    """The log is intact, and the warm process has answered the calls."""
+    bench = create_bench(version)
+    bench.govern(POLICY)
     turns = [
-        ModelTurn(f"turn {turn}", tuple(table.shell(f"echo {turn} {call}") for call in range(10))) for turn in range(5)
+        ModelTurn(f"turn {turn}", tuple(bench.shell(f"echo {turn} {call}") for call in range(10))) for turn in range(5)
     ]
-    played = table.play(*turns, ModelTurn("END"), ModelTurn("END"))
+    session = bench.play(*turns, ModelTurn("END"), ModelTurn("END"))
 
-    assert len(entries(table, EntryKind.DECISION)) == 50, played.run.stderr
-    assert len(entries(table, EntryKind.TOOL_CALL)) == 50, played.run.stderr
-    assert table.warm_calls() > 50, "the first call starts a warm process, and those that come when it is ready ask it"
-    assert table.crashes() == []
+    assert len(read_entries(bench, EntryKind.DECISION)) == 50, session.run.stderr
+    assert len(read_entries(bench, EntryKind.TOOL_CALL)) == 50, session.run.stderr
+    assert bench.count_warm_calls() > 50, "the first call starts a warm process, and later calls ask it"
+    assert bench.read_crashes() == []
 
 
-def everything(*roots: Path) -> dict[str, bytes]:
-    """Every file below these directories with what is in it, but for verdikt's own log and git's."""
+def snapshot(*roots: Path) -> dict[str, bytes]:
+    """Return the content of every file below these directories, except verdikt's data and git's."""
     files = (path for root in roots for path in root.rglob("*") if path.is_file())
     return {str(path): path.read_bytes() for path in files if not {"verdikt", ".git"} & set(path.parts)}
 
 
-@pytest.mark.parametrize("version", cells("doctor"))
-def test_the_doctor_proves_it_on_the_client(version: str, bench: Callable[[str], Bench], tmp_path: Path) -> None:
-    """`verdikt doctor --live` sees the canary blocked and leaves no trace."""
-    from tests.clients.install import binary
-
-    table = bench(version)
-    table.govern(POLICY)
-    if table.client.name == "gemini":
-        # Somebody is logged in otherwise.
-        own = table.home / ".gemini/settings.json"
+@pytest.mark.parametrize("version", list_clients("doctor"))
+def test_doctor_live_reports_the_canary_as_blocked_and_leaves_nothing_behind(
+    version: str, create_bench: Callable[[str], Bench]
+) -> None:
+    """A policy that cannot be read makes the doctor fail instead."""
+    bench = create_bench(version)
+    bench.govern(POLICY)
+    if bench.client.name == "gemini":
+        # The person logs in in another way than the live check.
+        own = bench.home / ".gemini/settings.json"
         own.write_text('{"security": {"auth": {"selectedType": "oauth-personal"}}}')
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / table.client.name).symlink_to(binary(version))
-    before = everything(table.home, table.project)
-    done = table.verdikt("doctor", "--live", "--json", "--calls", "2", path=str(programs))
-    report = json.loads(done.stdout)
+    before = snapshot(bench.home, bench.project)
+    completed = bench.run_verdikt("doctor", "--live", "--json", "--calls", "2")
+    report = json.loads(completed.stdout)
 
-    assert report["hosts"][0]["live"] == "blocked", done.stdout
-    assert report["hosts"][0]["firing"]["blocked"], done.stdout
-    assert done.returncode == 0, done.stdout
-    assert everything(table.home, table.project) == before
+    assert report["hosts"][0]["live"] == "blocked", completed.stdout
+    assert report["hosts"][0]["firing"]["blocked"], completed.stdout
+    assert completed.returncode == 0, completed.stdout
+    assert snapshot(bench.home, bench.project) == before
 
-    (table.project / "governance.yaml").write_text("profile: [")
-    broken = table.verdikt("doctor", "--json", "--calls", "1", path=str(programs))
-    assert broken.returncode == 1
-    assert not json.loads(broken.stdout)["hosts"][0]["firing"]["blocked"]
+    (bench.project / "governance.yaml").write_text("profile: [")
+    broken_policy = bench.run_verdikt("doctor", "--json", "--calls", "1")
+    assert broken_policy.returncode == 1
+    assert not json.loads(broken_policy.stdout)["hosts"][0]["firing"]["blocked"]
 
 
-def test_the_doctor_proves_the_hooks_of_a_user_too(bench: Callable[[str], Bench], tmp_path: Path) -> None:
-    """Codex's approvals name the file that they are for, and the doctor looks at a copy of it; no project need be trusted."""
-    from tests.clients.install import binary
-
-    table = bench("codex-0.166.0")
-    (table.home / ".codex/config.toml").unlink()
-    (tmp_path / "codex").symlink_to(binary("codex-0.166.0"))
-    table.verdikt("init", "--host", "codex", "--scope", "user", "--yes", "--trust-codex")
-    before = everything(table.home, table.project)
-    report = json.loads(table.verdikt("doctor", "--live", "--json", "--calls", "1", path=str(tmp_path)).stdout)
+def test_doctor_live_with_hooks_of_the_user_reports_the_canary_as_blocked(
+    create_bench: Callable[[str], Bench],
+) -> None:
+    """Codex's approvals name the file that they are for, although the live check uses a copy of that file."""
+    bench = create_bench("codex-0.166.0")
+    (bench.home / ".codex/config.toml").unlink()
+    bench.run_verdikt("init", "--host", "codex", "--scope", "user", "--yes", "--trust-codex")
+    before = snapshot(bench.home, bench.project)
+    report = json.loads(bench.run_verdikt("doctor", "--live", "--json", "--calls", "1").stdout)
 
     assert [(host["scope"], host["live"], host["healthy"]) for host in report["hosts"]] == [("user", "blocked", True)]
-    assert everything(table.home, table.project) == before
+    assert snapshot(bench.home, bench.project) == before
 
 
 @pytest.mark.parametrize("version", ["claude-2.1.325", "gemini-0.61.0"])
-def test_below_a_project_only_the_hooks_of_the_user_hold(version: str, bench: Callable[[str], Bench]) -> None:
-    """A session that starts there reads none of the project's settings; the user's bring the project's policy with them."""
-    table = bench(version)
-    table.govern(POLICY)
-    below = table.project / "below"
+def test_below_a_project_only_the_hooks_of_the_user_hold(version: str, create_bench: Callable[[str], Bench]) -> None:
+    """A session below the project reads none of its settings, but the user's hooks find the project's policy."""
+    bench = create_bench(version)
+    bench.govern(POLICY)
+    below = bench.project / "below"
     below.mkdir()
 
-    def ran() -> bool:
-        table.play(ModelTurn("no", (table.shell(FORBIDDEN),)), ModelTurn("END"), ModelTurn("END"), where=below)
+    def run_forbidden_command() -> bool:
+        bench.play(ModelTurn("no", (bench.shell(FORBIDDEN),)), ModelTurn("END"), ModelTurn("END"), directory=below)
         return (below / "forbidden").exists()
 
-    hole = f"a session that starts in a folder below {table.project} reads none of these settings"
-    assert ran()
-    assert hole in table.verdikt("doctor", "--calls", "1").stdout
+    limit = f"a session that starts in a folder below {bench.project} reads none of these settings"
+    assert run_forbidden_command()
+    assert limit in bench.run_verdikt("doctor", "--calls", "1").stdout
 
     (below / "forbidden").unlink()
-    assert table.verdikt("init", "--host", table.client.name, "--scope", "user", "--yes").returncode == 0
-    assert not ran()
-    assert hole not in table.verdikt("doctor", "--calls", "1").stdout
+    assert bench.run_verdikt("init", "--host", bench.client.name, "--scope", "user", "--yes").returncode == 0
+    assert not run_forbidden_command()
+    assert limit not in bench.run_verdikt("doctor", "--calls", "1").stdout
 
 
 def test_gemini_commits_with_the_hooks_of_the_repository_when_the_documented_rule_says_so(
-    bench: Callable[[str], Bench],
+    create_bench: Callable[[str], Bench],
 ) -> None:
-    """It runs git without any; the rule of docs/hosts/gemini.md has the agent switch them on again."""
+    """It runs git without hooks; the rule of docs/hosts/gemini.md makes the agent switch them on again."""
     page = (Path(__file__).parents[2] / "docs/hosts/gemini.md").read_text()
-    table = bench("gemini-0.61.0")
-    table.govern("profile: standard\n" + page.partition("```yaml\n")[2].partition("```")[0])
-    hook = table.project / ".git/hooks/pre-commit"
+    bench = create_bench("gemini-0.61.0")
+    bench.govern("profile: standard\n" + page.partition("```yaml\n")[2].partition("```")[0])
+    hook = bench.project / ".git/hooks/pre-commit"
     hook.write_text("#!/bin/sh\ntouch hook-ran\n")
     hook.chmod(0o755)
     commit = "git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m"
-    first = ModelTurn("commit", (table.shell(f"{commit} one; touch ran-without"),))
-    played = table.play(
+    first = ModelTurn("commit", (bench.shell(f"{commit} one; touch ran-without"),))
+    session = bench.play(
         first,
-        ModelTurn("again", (table.shell(f"GIT_CONFIG_COUNT=0 {commit} two"),)),
+        ModelTurn("again", (bench.shell(f"GIT_CONFIG_COUNT=0 {commit} two"),)),
         ModelTurn("END"),
         ModelTurn("END"),
     )
 
-    assert played.heard("put `GIT_CONFIG_COUNT=0 ` before `git`"), played.run.stderr
-    assert not table.ran("ran-without")
-    assert table.ran("hook-ran"), played.run.stderr
+    assert session.has_received("put `GIT_CONFIG_COUNT=0 ` before `git`"), session.run.stderr
+    assert not bench.has_file("ran-without")
+    assert bench.has_file("hook-ran"), session.run.stderr

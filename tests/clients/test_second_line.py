@@ -1,67 +1,67 @@
-"""When the client does not ask before an action: what is noticed all the same (Claude Code, whose other events tell)."""
+"""A client that does not call the hook before an action: what the other events of Claude Code still reveal."""
 
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 
-from tests.clients.bench import LOOPBACK, Bench
-from tests.clients.install import binary
-from tests.clients.test_governed import ALLOWED, FORBIDDEN, POLICY, entries
+from tests.clients.bench import LOOPBACK_ENV, Bench
+from tests.clients.test_governed import ALLOWED, FORBIDDEN, POLICY, read_entries
 from verdikt.hosts.live.live_canary import run_live_canary
-from verdikt.hosts.live.model_script import ModelTurn
+from verdikt.hosts.live.model_api import ModelTurn
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.model.entry import EntryKind
 
 CLAUDE = "claude-2.1.325"
 
 
-def never_asked(bench: Callable[[str], Bench]) -> Bench:
-    """Wired, and then the hook before an action is taken away by somebody."""
-    table = bench(CLAUDE)
-    table.govern(POLICY)
-    file = table.project / ".claude/settings.json"
+def remove_before_hook(create_bench: Callable[[str], Bench]) -> Bench:
+    """Return a wired bench from whose settings the hook before an action was removed."""
+    bench = create_bench(CLAUDE)
+    bench.govern(POLICY)
+    file = bench.project / ".claude/settings.json"
     settings = json.loads(file.read_text())
     del settings["hooks"]["PreToolUse"]
     file.write_text(json.dumps(settings))
-    return table
+    return bench
 
 
-def test_the_doctor_sees_a_forbidden_command_run(bench: Callable[[str], Bench], tmp_path: Path) -> None:
-    """It does not take the wiring's word for it, and takes away what the command left."""
-    table = never_asked(bench)
-    (tmp_path / "claude").symlink_to(binary(CLAUDE))
-    env = {"HOME": str(table.home), "PATH": f"{tmp_path}:{os.environ['PATH']}", **LOOPBACK}
-    here = Installation(project=str(table.project), data_directory=str(table.data), env=env)
+def test_live_canary_without_the_before_hook_reports_that_the_command_ran(
+    create_bench: Callable[[str], Bench],
+) -> None:
+    """The live check observes the command itself, and removes what it left behind."""
+    bench = remove_before_hook(create_bench)
+    path = f"{bench.program_directory}:{os.environ['PATH']}"
+    env = {"HOME": str(bench.home), "PATH": path, **LOOPBACK_ENV}
+    installation = Installation(project=str(bench.project), data_directory=str(bench.data), env=env)
 
-    assert run_live_canary(here, "claude") == "RAN: the forbidden command was not stopped"
-    assert not (table.data / "canary").exists()
-    assert run_live_canary(here, "gemini") == "not tried: `gemini` is not installed, or not in PATH"
-    assert run_live_canary(here, "cursor") == "not tried: this client cannot be scripted"
+    assert run_live_canary(installation, "claude") == "RAN: the forbidden command was not stopped"
+    assert not (bench.data / "canary").exists()
+    assert run_live_canary(installation, "gemini") == "not tried: `gemini` is not installed, or not in PATH"
+    assert run_live_canary(installation, "cursor") == "not tried: this client cannot be scripted"
 
 
-def test_what_a_person_would_be_asked_about_is_refused_if_it_is_forbidden(bench: Callable[[str], Bench]) -> None:
-    """The model hears why; nothing ran."""
-    table = never_asked(bench)
-    played = table.play(
-        ModelTurn("no", (table.shell(FORBIDDEN),)),
+def test_a_forbidden_call_about_which_a_person_would_be_asked_is_refused(create_bench: Callable[[str], Bench]) -> None:
+    """The permission request is decided instead, and the model is told why."""
+    bench = remove_before_hook(create_bench)
+    session = bench.play(
+        ModelTurn("no", (bench.shell(FORBIDDEN),)),
         ModelTurn("END"),
         ModelTurn("END"),
         options=("--permission-mode", "default"),
     )
 
-    assert not table.ran("forbidden"), played.run.stdout
-    assert played.heard("this file is forbidden"), json.dumps(played.model.requests)[-3000:]
-    assert len(entries(table, EntryKind.DECISION)) == 1
-    assert table.crashes() == []
+    assert not bench.has_file("forbidden"), session.run.stdout
+    assert session.has_received("this file is forbidden"), json.dumps(session.model.requests)[-3000:]
+    assert len(read_entries(bench, EntryKind.DECISION)) == 1
+    assert bench.read_crashes() == []
 
 
-def test_a_call_that_ran_without_a_decision_is_recorded_at_once(bench: Callable[[str], Bench]) -> None:
-    """In a session that asks nobody it does run, and the log says that it did."""
-    table = never_asked(bench)
-    played = table.play(ModelTurn("yes", (table.shell(ALLOWED),)), ModelTurn("END"), ModelTurn("END"))
-    gaps = [entry.body for entry in entries(table, EntryKind.GAP) if entry.body.get("moment") == "batch"]
+def test_a_call_that_ran_without_a_decision_is_recorded_at_once(create_bench: Callable[[str], Bench]) -> None:
+    """In a session without permission requests it does run, and the log says so."""
+    bench = remove_before_hook(create_bench)
+    session = bench.play(ModelTurn("yes", (bench.shell(ALLOWED),)), ModelTurn("END"), ModelTurn("END"))
+    gaps = [entry.body for entry in read_entries(bench, EntryKind.GAP) if entry.body.get("moment") == "batch"]
 
-    assert table.ran("allowed"), played.run.stderr
+    assert bench.has_file("allowed"), session.run.stderr
     assert gaps == [{"moment": "batch", "integrity": ["`Bash` ran without a decision"]}]
-    assert played.heard("ran without a decision")
+    assert session.has_received("ran without a decision")

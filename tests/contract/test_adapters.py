@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from verdikt import hosts
 from verdikt.errors import HookError, PolicyError
 from verdikt.govern import Governance
 from verdikt.hosts.hook_call import HookCall
 from verdikt.hosts.hook_event import HookEvent, HookEventKind
 from verdikt.hosts.hook_response import HookResponse
 from verdikt.hosts.host_decision import HostDecision
+from verdikt.hosts.registry import HOSTS, load_adapter
 from verdikt.model.action import ActionKind
 from verdikt.model.posture import Posture
 from verdikt.model.verdict import Verdict, VerdictKind
@@ -50,7 +50,7 @@ def decode(name: str, *, event: str | None = None) -> HookEvent:
     """A recorded payload through its host's adapter."""
     recorded = load(name)
     host = name.split("/", maxsplit=1)[0].split("_", maxsplit=1)[0]
-    return hosts.load_adapter(host).decode(
+    return load_adapter(host).decode(
         recorded["payload"], event_of(name) if event is None else event, recorded.get("env", {})
     )
 
@@ -72,7 +72,7 @@ def test_every_recorded_payload_is_understood(name: str) -> None:
     host = name.split("/", maxsplit=1)[0].split("_", maxsplit=1)[0]
     moment = decode(name)
 
-    assert moment.kind is hosts.load_adapter(host).EVENTS.get(event_of(name), HookEventKind.NOTICE)
+    assert moment.kind is HOSTS[host].events.get(event_of(name), HookEventKind.NOTICE)
     assert moment.host == host
     assert moment.session_id != "default"
     acts = (HookEventKind.BEFORE, HookEventKind.PERMISSION, HookEventKind.AFTER)
@@ -164,7 +164,7 @@ def test_a_failure_without_a_word_is_still_one() -> None:
     """The event says so."""
     payload = load("claude/PostToolUseFailure.Bash")["payload"]
     del payload["error"]
-    outcome = hosts.load_adapter("claude").decode(payload, "PostToolUseFailure").outcome
+    outcome = load_adapter("claude").decode(payload, "PostToolUseFailure").outcome
 
     assert outcome is not None
     assert not outcome.success
@@ -232,7 +232,7 @@ def test_a_failure_without_a_word_is_still_one() -> None:
 def test_how_an_action_can_end(name: str, change: dict[str, Any], expected: tuple[bool, int | None, str, str]) -> None:
     """As each host tells it: success, status, output and error."""
     host = name.split("/", maxsplit=1)[0]
-    outcome = hosts.load_adapter(host).decode(load(name)["payload"] | change, event_of(name)).outcome
+    outcome = load_adapter(host).decode(load(name)["payload"] | change, event_of(name)).outcome
 
     assert outcome is not None
     assert (outcome.success, outcome.exit_code, outcome.output, outcome.error) == expected
@@ -261,7 +261,7 @@ def test_how_an_action_can_end(name: str, change: dict[str, Any], expected: tupl
 )
 def test_other_names_for_the_same_things(host: str, payload: dict[str, Any]) -> None:
     """Which hosts were seen to use, or their documentation has."""
-    moment = hosts.load_adapter(host).decode(payload)
+    moment = load_adapter(host).decode(payload)
 
     assert moment.kind is HookEventKind.BEFORE
     assert moment.action is not None
@@ -294,7 +294,7 @@ def test_gemini_writes_how_a_command_ended_below_what_it_printed(told: str, succ
     """A killed command is no success, and what a command prints cannot pass for how it ended."""
     payload = load("gemini/AfterTool.run_shell_command")["payload"]
     payload["tool_response"] = {"llmContent": f"<untrusted_context>\n{told}\n</untrusted_context>"}
-    outcome = hosts.load_adapter("gemini").decode(payload, "AfterTool").outcome
+    outcome = load_adapter("gemini").decode(payload, "AfterTool").outcome
 
     assert outcome is not None
     assert (outcome.success, outcome.exit_code) == (success, code)
@@ -316,7 +316,7 @@ def test_a_sub_agent_without_a_type_goes_by_its_id() -> None:
     """So that a policy can tell it from its parent."""
     payload = load("claude/PreToolUse.Bash.in_subagent")["payload"] | {"agent_type": None}
 
-    assert hosts.load_adapter("claude").decode(payload, "PreToolUse").agent == payload["agent_id"]
+    assert load_adapter("claude").decode(payload, "PreToolUse").agent == payload["agent_id"]
 
 
 def test_of_a_failure_of_our_own_the_model_hears_only_the_kind() -> None:
@@ -339,7 +339,7 @@ def test_background_agents_are_known_at_stop() -> None:
 
 def test_the_plugin_of_opencode_tells_where_it_is_and_what_was_said_last() -> None:
     """Which OpenCode itself does not put into its events."""
-    opencode = hosts.load_adapter("opencode")
+    opencode = load_adapter("opencode")
     call = load("opencode/tool.execute.before")["payload"] | {"directory": "/home/dev/proj"}
     idle = load("opencode/event.session.idle")["payload"] | {"message": "all done"}
 
@@ -352,7 +352,7 @@ def test_what_only_looks_like_a_person_is_not_taken_for_one() -> None:
     payload = load("claude/UserPromptSubmit")["payload"]
     notification = payload | {"prompt": "<task-notification>done</task-notification>"}
     ours = payload | {"prompt": "[verdikt] the file is missing"}
-    claude = hosts.load_adapter("claude")
+    claude = load_adapter("claude")
 
     assert (prompt := claude.decode(payload).prompt) and prompt.human
     assert (prompt := claude.decode(notification).prompt) and not prompt.human
@@ -375,7 +375,7 @@ def test_what_only_looks_like_a_person_is_not_taken_for_one() -> None:
 def test_whether_anybody_is_there(env: dict[str, str], mode: str, asks: bool, posture: Posture | None) -> None:
     """Claude Code tells by its environment whether a person sits there, and by its mode what that person wants."""
     payload = load("claude/PreToolUse.Bash")["payload"] | {"permission_mode": mode}
-    moment = hosts.load_adapter("claude").decode(payload, "PreToolUse", env)
+    moment = load_adapter("claude").decode(payload, "PreToolUse", env)
 
     assert (moment.can_ask, moment.posture) == (asks, posture)
 
@@ -385,7 +385,7 @@ def test_whether_anybody_is_there(env: dict[str, str], mode: str, asks: bool, po
 def test_an_answer_is_one_document_that_no_client_misreads(name: str, ruling: str) -> None:
     """One line of JSON, an object, no null and no empty text in it; status 0, or 2 with something on stderr."""
     moment = decode(name)
-    reply = hosts.load_adapter(moment.host).encode(moment, RULINGS[ruling].resolve_ask(moment))
+    reply = load_adapter(moment.host).encode(moment, RULINGS[ruling].resolve_ask(moment))
     document = json.loads(reply.stdout)
 
     assert reply.stdout.isascii()
@@ -422,7 +422,7 @@ CODEX_KEYS = {
 def test_codex_gets_no_key_it_does_not_know(name: str, ruling: str) -> None:
     """Its schema is closed: one unknown key turns a deny into an allow."""
     moment = decode(name)
-    document = json.loads(hosts.load_adapter("codex").encode(moment, RULINGS[ruling].resolve_ask(moment)).stdout)
+    document = json.loads(load_adapter("codex").encode(moment, RULINGS[ruling].resolve_ask(moment)).stdout)
     allowed = CODEX_KEYS.get(moment.name, {"decision", "reason", "hookSpecificOutput", "systemMessage"})
 
     assert set(document) <= allowed
@@ -521,7 +521,7 @@ ALLOWED = HostDecision(approved=True)
 def test_the_words_each_client_was_seen_to_obey(name: str, ruling: HostDecision, stdout: str, code: int) -> None:
     """Byte for byte what was measured on the real clients."""
     moment = decode(name)
-    reply = hosts.load_adapter(moment.host).encode(moment, ruling)
+    reply = load_adapter(moment.host).encode(moment, ruling)
 
     assert (reply.stdout, reply.exit_code) == (stdout, code)
     assert reply.stderr == ("R" if code == 2 else "")
@@ -529,7 +529,7 @@ def test_the_words_each_client_was_seen_to_obey(name: str, ruling: HostDecision,
 
 def test_a_second_refusal_to_stop_is_a_block() -> None:
     """A context makes Claude Code go on once; after that only a block does."""
-    claude = hosts.load_adapter("claude")
+    claude = load_adapter("claude")
     moment = claude.decode(load("claude/Stop")["payload"] | {"stop_hook_active": True})
 
     assert claude.encode(moment, SHORT).stdout == '{"decision":"block","reason":"R"}'
@@ -537,9 +537,9 @@ def test_a_second_refusal_to_stop_is_a_block() -> None:
 
 def test_an_unknown_host_gets_the_deny_that_blocks_everywhere() -> None:
     """Nobody knows the client, so the answer is the one that all of them obey."""
-    moment = hosts.load_adapter("something-new").decode(load("claude/PreToolUse.Bash")["payload"])
+    moment = load_adapter("something-new").decode(load("claude/PreToolUse.Bash")["payload"])
 
-    assert hosts.load_adapter("something-new").encode(moment, RULINGS["block"]) == BLOCK_EVERYWHERE
+    assert load_adapter("something-new").encode(moment, RULINGS["block"]) == BLOCK_EVERYWHERE
 
 
 @pytest.mark.parametrize(
@@ -551,7 +551,7 @@ def test_an_ask_that_would_run_or_hang_is_a_block_that_says_so(name: str) -> Non
     ruling = RULINGS["ask"].resolve_ask(moment)
 
     assert ruling.is_blocked
-    assert "Nobody can be asked in this session" in ruling.reason
+    assert "No person can be asked in this session" in ruling.reason
 
 
 @pytest.mark.parametrize(
@@ -574,7 +574,7 @@ def test_an_event_nobody_knows_is_judged_by_what_it_holds(
     host: str, payload: dict[str, Any], kind: HookEventKind
 ) -> None:
     """A tool call without a result is about to happen, whatever the event is called."""
-    assert hosts.load_adapter(host).decode(payload).kind is kind
+    assert load_adapter(host).decode(payload).kind is kind
 
 
 UNKNOWN = {
@@ -590,10 +590,10 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("event", ["", "BeforeWhatever"])
 @pytest.mark.parametrize("ruling", ["ask", "block"])
-@pytest.mark.parametrize("host", hosts.ADAPTER_MODULES)
+@pytest.mark.parametrize("host", HOSTS)
 def test_a_refusal_holds_on_an_event_nobody_knows(host: str, ruling: str, event: str) -> None:
     """An ask there could be dropped by us or ignored by the client; either way the tool would run."""
-    adapter = hosts.load_adapter(host)
+    adapter = load_adapter(host)
     moment = adapter.decode(UNKNOWN[host], event, {"CLAUDE_CODE_SESSION_ATTENDED": "1"})
 
     assert moment.kind is HookEventKind.BEFORE
@@ -619,7 +619,7 @@ def test_a_payload_that_is_no_tool_call_is_refused(payload: object, message: str
     """What cannot be read is not guessed at."""
     for host in ("claude", "codex"):
         with pytest.raises(HookError) as refused:
-            hosts.load_adapter(host).decode(payload, "PreToolUse")
+            load_adapter(host).decode(payload, "PreToolUse")
         assert str(refused.value) == message
 
 
@@ -638,7 +638,7 @@ ILLEGIBLE = [
 
 
 @pytest.mark.parametrize(("key", "value", "message"), ILLEGIBLE)
-@pytest.mark.parametrize("host", hosts.ADAPTER_MODULES)
+@pytest.mark.parametrize("host", HOSTS)
 def test_a_call_that_says_in_no_words_what_it_is_about_is_refused(
     host: str, key: str, value: object, message: str
 ) -> None:
@@ -649,9 +649,9 @@ def test_a_call_that_says_in_no_words_what_it_is_about_is_refused(
         "opencode": {"input": {"tool": "bash"}, "output": {"args": given}},
         "gemini": {"tool_name": "run_shell_command", "tool_input": given},
     }.get(host, {"tool_name": "Bash", "tool_input": given})
-    before = next(event for event, kind in hosts.load_adapter(host).EVENTS.items() if kind is HookEventKind.BEFORE)
+    before = next(event for event, kind in HOSTS[host].events.items() if kind is HookEventKind.BEFORE)
     with pytest.raises(HookError) as refused:
-        hosts.load_adapter(host).decode(payload, before)
+        load_adapter(host).decode(payload, before)
     assert str(refused.value) == message
 
 
@@ -668,7 +668,7 @@ def test_a_call_that_says_in_no_words_what_it_is_about_is_refused(
 )
 def test_what_other_tools_are_given_is_their_own_affair(tool: str, given: dict[str, Any]) -> None:
     """Lists of words, what is typed into a terminal, what nobody declared: policy and effects look at it."""
-    moment = hosts.load_adapter("claude").decode({"tool_name": tool, "tool_input": given}, "PreToolUse")
+    moment = load_adapter("claude").decode({"tool_name": tool, "tool_input": given}, "PreToolUse")
 
     assert moment.action is not None
     assert moment.action.payload == given

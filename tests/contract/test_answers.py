@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.contract.test_adapters import RECORDED, decode
-from verdikt import hosts
 from verdikt.hosts.hook_event import HookEvent, HookEventKind
 from verdikt.hosts.host_decision import HostDecision
+from verdikt.hosts.registry import HOSTS, load_adapter
 from verdikt.model.hook_message import Turn
 from verdikt.model.verdict import VerdictKind
 
@@ -26,13 +26,13 @@ RULINGS = {
     "ask": HostDecision(kind=VerdictKind.ASK, reason="R", context="C"),
     "block": HostDecision(kind=VerdictKind.BLOCK, reason="R", context="C"),
 }
-EVENTS = [(host, event) for host in hosts.ADAPTER_MODULES for event in hosts.load_adapter(host).EVENTS]
+EVENTS = [(host, event) for host in HOSTS for event in HOSTS[host].events]
 
 
 def answers(host: str, event: str) -> dict[str, str]:
     """The moment that the event is, and for each ruling the status, the document and what stands on stderr."""
-    adapter = hosts.load_adapter(host)
-    kind = adapter.EVENTS[event]
+    adapter = load_adapter(host)
+    kind = HOSTS[host].events[event]
     turn = Turn(message="m") if kind is HookEventKind.STOP else None
     moment = HookEvent(kind=kind, host=host, name=event, can_ask=True, turn=turn)
     found = {"moment": kind.value}

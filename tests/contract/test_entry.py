@@ -22,12 +22,13 @@ from verdikt import hosts
 from verdikt.errors import VerdiktError
 from verdikt.hosts.hook_event import HookEventKind
 from verdikt.hosts.payload import parse_payload
+from verdikt.hosts.registry import HOSTS, load_adapter
 
 BEFORE = [
     name
     for name in RECORDED
     if (host := name.split("/")[0].split("_")[0])
-    and hosts.load_adapter(host).EVENTS.get(event_of(name), HookEventKind.NOTICE).fails_closed
+    and HOSTS[host].events.get(event_of(name), HookEventKind.NOTICE).fails_closed
 ]
 OTHERS = [name for name in RECORDED if name not in BEFORE]
 
@@ -74,16 +75,11 @@ BAD = {
 }
 
 
-CLOSED = [
-    f"{host} {event}"
-    for host in hosts.ADAPTER_MODULES
-    for event, kind in hosts.load_adapter(host).EVENTS.items()
-    if kind.fails_closed
-]
+CLOSED = [f"{host} {event}" for host in HOSTS for event, kind in HOSTS[host].events.items() if kind.fails_closed]
 OPEN = [
     f"{host} {event}"
-    for host in hosts.ADAPTER_MODULES
-    for event, kind in hosts.load_adapter(host).EVENTS.items()
+    for host in HOSTS
+    for event, kind in HOSTS[host].events.items()
     if not kind.fails_closed and event != "notice"
 ]
 LARGE = "fifty megabytes"
@@ -101,10 +97,10 @@ def test_what_cannot_be_read_is_blocked_before_an_action(wired: str, bad: str, e
     assert crashes(env) or bad == "an empty object"
 
 
-@pytest.mark.parametrize("host", hosts.ADAPTER_MODULES)
+@pytest.mark.parametrize("host", HOSTS)
 def test_what_is_too_large_is_blocked_before_an_action_on_every_host(host: str, env: dict[str, str]) -> None:
     """Fifty megabytes, of which the client gets rid."""
-    events = hosts.load_adapter(host).EVENTS
+    events = HOSTS[host].events
     before = next(event for event, kind in events.items() if kind is HookEventKind.BEFORE)
     after = next(event for event, kind in events.items() if kind is HookEventKind.AFTER)
 
@@ -156,7 +152,7 @@ def mutated(draw: st.DrawFn, names: list[str]) -> tuple[str, str, bytes]:
 def is_understood(host: str, event: str, raw: bytes) -> bool:
     """Whether a payload stands for a moment."""
     try:
-        hosts.load_adapter(host).decode(parse_payload(raw), event, {})
+        load_adapter(host).decode(parse_payload(raw), event, {})
     except VerdiktError:
         return False
     return True
@@ -188,7 +184,7 @@ def test_any_payload_elsewhere_gets_a_well_formed_answer(case: tuple[str, str, b
 
     assert said.code in (0, 2)
     assert isinstance(json.loads(said.stdout), dict)
-    known = hosts.load_adapter(host).EVENTS.get(event) is not None
+    known = HOSTS[host].events.get(event) is not None
     assert is_understood(host, event, raw) or not known or (said.code, said.stdout) == (0, b"{}\n")
     assert b"Traceback" not in said.stdout + said.stderr
 
@@ -286,11 +282,11 @@ def deaf(*arguments: str, env: dict[str, str], before: str = "") -> "subprocess.
         os.close(deaf)
 
 
-@pytest.mark.parametrize("host", hosts.ADAPTER_MODULES)
+@pytest.mark.parametrize("host", HOSTS)
 def test_a_failure_that_nobody_hears_of_is_still_a_block(host: str, tmp_path: Path, env: dict[str, str]) -> None:
     """No place to record it and no stderr to say so: the document and the status are all that is left."""
     (tmp_path / "file").write_text("")
-    before = next(event for event, kind in hosts.load_adapter(host).EVENTS.items() if kind is HookEventKind.BEFORE)
+    before = next(event for event, kind in HOSTS[host].events.items() if kind is HookEventKind.BEFORE)
     said = deaf(host, before, env=env | {"VERDIKT_HOME": str(tmp_path / "file" / "data")})
 
     assert said.returncode in (0, 2)
@@ -348,10 +344,10 @@ def test_what_fails_after_the_answer_changes_nothing(env: dict[str, str]) -> Non
 def test_nothing_that_prints_reaches_stdout(env: dict[str, str]) -> None:
     """Not Python's print, not a C library, not a child process."""
     code = (
-        "import os, sys, verdikt.hosts as a\n"
+        "import os, sys, verdikt.hosts.hook_call as hook_call\n"
         "def noisy(name):\n"
         "    print('noise'); os.write(1, b'noise'); os.system('echo noise'); raise RuntimeError('x')\n"
-        "a.load_adapter = noisy\n"
+        "hook_call.load_adapter = noisy\n"
         "from verdikt.hosts.hook import main\n"
         "main(['claude', 'PreToolUse'])\n"
     )

@@ -12,12 +12,12 @@ import pytest
 from tests.contract.hook import Said
 from tests.contract.test_adapters import RECORDED, RULINGS, event_of, load, members
 from tests.contract.test_entry import is_block
-from verdikt import hosts
 from verdikt.errors import HookError, VerdiktError
 from verdikt.govern import Governance
 from verdikt.hosts.hook_call import HookCall
 from verdikt.hosts.hook_event import HookEventKind
 from verdikt.hosts.hook_response import HookResponse
+from verdikt.hosts.registry import HOSTS, load_adapter
 
 ABSENT = object()
 WRONG: dict[str, Any] = {
@@ -66,11 +66,11 @@ def events() -> dict[tuple[str, str], list[dict[str, Any]]]:
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for name in RECORDED:
         found.setdefault((name.split("/")[0].split("_")[0], event_of(name)), []).append(load(name)["payload"])
-    for host in hosts.ADAPTER_MODULES:
+    for host in HOSTS:
         every: dict[str, Any] = {}
         for (other, _), payloads in found.items():
             every |= {key: value for payload in payloads for key, value in payload.items() if other == host}
-        for event in hosts.load_adapter(host).EVENTS:
+        for event in HOSTS[host].events:
             named = {key: event for key in ("hook_event_name", "hookName", "event", "ev") if key in every}
             found.setdefault((host, event), [every | named])
     return found
@@ -108,15 +108,13 @@ def said(reply: HookResponse) -> Said:
 
 
 ENV = {"CLAUDE_CODE_SESSION_ATTENDED": "1"}
-EVENTS = sorted(
-    {(host, event) for host in hosts.ADAPTER_MODULES for event in hosts.load_adapter(host).EVENTS} | set(events())
-)
+EVENTS = sorted({(host, event) for host in HOSTS for event in HOSTS[host].events} | set(events()))
 
 
 @pytest.mark.parametrize(("host", "event"), EVENTS)
 def test_wrong_values_are_understood_or_refused_in_words(host: str, event: str) -> None:
     """The adapter by itself: never another exception than its own, and every ruling on what it made of the payload holds."""
-    adapter = hosts.load_adapter(host)
+    adapter = load_adapter(host)
     for what, payload in wrongs(host, event):
         try:
             moment = adapter.decode(payload, event, ENV)
@@ -125,10 +123,10 @@ def test_wrong_values_are_understood_or_refused_in_words(host: str, event: str) 
             call.adapter = adapter
             reply = call.build_failure_response(refused)
             well_formed(reply, host, asks=False)
-            closed = adapter.EVENTS.get(event, HookEventKind.BEFORE).fails_closed
+            closed = HOSTS[host].events.get(event, HookEventKind.BEFORE).fails_closed
             assert is_block(said(reply)) if closed else reply == HookResponse(), what
             continue
-        assert event not in adapter.EVENTS or moment.kind is adapter.EVENTS[event], what
+        assert event not in HOSTS[host].events or moment.kind is HOSTS[host].events[event], what
         for name, ruling in RULINGS.items():
             reply = adapter.encode(moment, ruling.resolve_ask(moment))
             well_formed(reply, host, asks=moment.can_ask)
@@ -142,8 +140,7 @@ def test_wrong_values_are_understood_or_refused_in_words(host: str, event: str) 
 DECIDED = [
     (host, event)
     for host, event in EVENTS
-    if (kind := hosts.load_adapter(host).EVENTS.get(event)) is not HookEventKind.NOTICE
-    and (host, kind) != ("copilot", "stop")
+    if (kind := HOSTS[host].events.get(event)) is not HookEventKind.NOTICE and (host, kind) != ("copilot", "stop")
 ]
 
 

@@ -10,7 +10,8 @@ from tests.contract.hook import Said
 from tests.contract.test_daemon_system import ALICE, BOB, SERVICE, Machine, create_machine
 from tests.contract.warm import bash
 from verdikt.hosts.wiring import json_settings, wrapper
-from verdikt.hosts.wiring.installation import Installation, apply_plan, plan_wiring
+from verdikt.hosts.wiring.installation import Installation
+from verdikt.hosts.wiring.plan import apply_plan, plan_wiring
 
 pytestmark = pytest.mark.root
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.graphs import ACTION, Says
+from tests.graphs import ACTION, ScriptedGuard
 from verdikt.engine import PolicyEngine
 from verdikt.graph.session_store import InMemorySessionStore, SessionStore
 from verdikt.ledger.session import SQLiteSessionStore
@@ -73,7 +73,7 @@ def test_any_text_is_a_session_id(store: SessionStore, session_id: str) -> None:
 
 def test_threads_wait_for_each_other(store: SessionStore) -> None:
     """No count is lost."""
-    engine = PolicyEngine(Says("pass"), session_store=store)
+    engine = PolicyEngine(ScriptedGuard("pass"), session_store=store)
     threads = [threading.Thread(target=lambda: [engine.evaluate(ACTION) for _ in range(25)]) for _ in range(4)]
     for thread in threads:
         thread.start()

@@ -170,6 +170,15 @@ def test_session_block_inside_one_of_the_same_session_is_refused(store: LogStore
     assert fill(store, 1)[0].seq == 1
 
 
+def test_store_used_as_context_manager_can_be_closed_twice(store: LogStore) -> None:
+    """Closing releases what the store holds and loses no entry."""
+    with store as same_store:
+        entries = fill(same_store, 2)
+    store.close()
+
+    assert [entry.hash for entry in store.read_entries("s")] == [entry.hash for entry in entries]
+
+
 def test_artifacts_are_kept_and_under_the_hash(store: LogStore) -> None:
     """Byte for byte, with their digests in the entry's body."""
     entry = store.append("s", "tool_call", {"tool": "Bash"}, artifacts={"stdout": b"\x00\xff\n", "stderr": b""})

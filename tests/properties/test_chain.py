@@ -1,4 +1,4 @@
-"""Any harm done to a stored log shows."""
+"""Any damage to a stored log is found."""
 
 from pathlib import Path
 
@@ -32,13 +32,13 @@ BODIES = st.lists(st.dictionaries(TEXT, PLAIN, max_size=3), min_size=1, max_size
 @pytest.fixture(scope="module")
 def keyring(tmp_path_factory: pytest.TempPathFactory) -> Keyring:
     """One key for all examples."""
-    made = Keyring(tmp_path_factory.mktemp("keys"), FakeClock())
-    made.create_first_key()
-    return made
+    keyring = Keyring(tmp_path_factory.mktemp("keys"), FakeClock())
+    keyring.create_first_key()
+    return keyring
 
 
-def chain(bodies: list[dict[str, object]], keyring: Keyring) -> list[bytes]:
-    """A chain of these bodies, every second entry signed."""
+def build_chain(bodies: list[dict[str, object]], keyring: Keyring) -> list[bytes]:
+    """Return a chain of these bodies, every second entry signed."""
     lines, prev = [], GENESIS_HASH
     signer = keyring.get_signing_key()
     for seq, body in enumerate(bodies, start=1):
@@ -58,32 +58,32 @@ def chain(bodies: list[dict[str, object]], keyring: Keyring) -> list[bytes]:
     return lines
 
 
-def found(text: bytes, keyring: Keyring, *witnesses: Witness) -> list[Corruption]:
-    """What examination says of a file with this text; a torn end counts as cut off."""
+def find_damage(text: bytes, keyring: Keyring, *witnesses: Witness) -> list[Corruption]:
+    """Return the findings for a file with this text; a torn end counts as truncation."""
     lines = text.split(b"\n")
     torn = lines.pop()
-    said = verify_chain(
+    report = verify_chain(
         lambda: [line + b"\n" for line in lines],
         session="s",
         witnesses=witnesses,
         verify_signature=keyring.check_entry_signature,
     )
-    kinds = [fault.kind for fault in said.findings]
-    return [*kinds, Corruption.TRUNCATION] if torn or not said.entry_count else kinds
+    kinds = [fault.kind for fault in report.findings]
+    return [*kinds, Corruption.TRUNCATION] if torn or not report.entry_count else kinds
 
 
 @given(BODIES, st.data())
 def test_any_single_byte_change_is_found(
     keyring: Keyring, bodies: list[dict[str, object]], data: st.DataObject
 ) -> None:
-    """Wherever it is: field, hash, signature, newline."""
-    text = b"".join(chain(bodies, keyring))
+    """In a field, a hash, a signature or a newline."""
+    text = b"".join(build_chain(bodies, keyring))
     at = data.draw(st.integers(0, len(text) - 1))
     byte = data.draw(st.integers(0, 255).filter(lambda value: value != text[at]))
     head = Witness("s", len(bodies), decode_entry(text.splitlines(keepends=True)[-1]).hash)
 
-    assert found(text, keyring, head) == []
-    assert found(text[:at] + bytes([byte]) + text[at + 1 :], keyring, head) != []
+    assert find_damage(text, keyring, head) == []
+    assert find_damage(text[:at] + bytes([byte]) + text[at + 1 :], keyring, head) != []
 
 
 @given(BODIES, st.data())
@@ -91,54 +91,56 @@ def test_any_truncation_is_found_given_the_head(
     keyring: Keyring, bodies: list[dict[str, object]], data: st.DataObject
 ) -> None:
     """At any byte."""
-    lines = chain(bodies, keyring)
+    lines = build_chain(bodies, keyring)
     text = b"".join(lines)
     head = Witness("s", len(bodies), decode_entry(lines[-1]).hash)
     at = data.draw(st.integers(0, len(text) - 1))
 
-    assert found(text[:at], keyring, head) != []
+    assert find_damage(text[:at], keyring, head) != []
 
 
 @given(st.lists(st.dictionaries(TEXT, PLAIN, max_size=2), min_size=3, max_size=8), st.data())
 def test_any_rearrangement_is_found(keyring: Keyring, bodies: list[dict[str, object]], data: st.DataObject) -> None:
-    """Lines dropped, doubled or moved."""
-    lines = chain(bodies, keyring)
+    """Lines may be dropped, doubled or moved."""
+    lines = build_chain(bodies, keyring)
     head = Witness("s", len(bodies), decode_entry(lines[-1]).hash)
-    other = data.draw(st.lists(st.sampled_from(lines), max_size=len(lines) + 2).filter(lambda made: made != lines))
+    other = data.draw(
+        st.lists(st.sampled_from(lines), max_size=len(lines) + 2).filter(lambda candidate: candidate != lines)
+    )
 
-    assert found(b"".join(other), keyring, head) != []
+    assert find_damage(b"".join(other), keyring, head) != []
 
 
 @given(BODIES)
-def test_what_is_written_is_read_back(keyring: Keyring, bodies: list[dict[str, object]]) -> None:
-    """As the canonical form has it."""
-    read = [decode_entry(line) for line in chain(bodies, keyring)]
+def test_written_entries_are_read_back(keyring: Keyring, bodies: list[dict[str, object]]) -> None:
+    """Bodies come back in canonical form."""
+    read = [decode_entry(line) for line in build_chain(bodies, keyring)]
 
     assert [encode_canonical(entry.body) for entry in read] == [encode_canonical(body) for body in bodies]
     assert all(parse_json(entry.to_line())["hash"] == entry.hash for entry in read)
 
 
 @given(st.binary(max_size=300))
-def test_no_bytes_make_examination_raise(keyring: Keyring, text: bytes) -> None:
+def test_verification_of_any_bytes_raises_nothing(keyring: Keyring, text: bytes) -> None:
     """A file may hold anything."""
-    found(text, keyring)
+    find_damage(text, keyring)
 
 
 @given(BODIES, st.binary(max_size=60), st.data())
-def test_no_bytes_within_a_log_make_examination_raise(
+def test_inserted_bytes_are_found_without_raising(
     keyring: Keyring, bodies: list[dict[str, object]], junk: bytes, data: st.DataObject
 ) -> None:
-    """Nor does anything put into a good one; and it is found."""
-    text = b"".join(chain(bodies, keyring))
+    """Any bytes inserted into an intact log are found."""
+    text = b"".join(build_chain(bodies, keyring))
     at = data.draw(st.integers(0, len(text)))
     head = Witness("s", len(bodies), decode_entry(text.splitlines(keepends=True)[-1]).hash)
 
-    assert (found(text[:at] + junk + text[at:], keyring, head) != []) == bool(junk)
+    assert (find_damage(text[:at] + junk + text[at:], keyring, head) != []) == bool(junk)
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=2, max_size=5, unique=True))
-def test_no_two_sessions_share_a_file(ids: list[str]) -> None:
-    """Not even on a disk that ignores case; and no name leaves its directory."""
+def test_session_filenames_are_unique_and_safe(ids: list[str]) -> None:
+    """They differ even on a file system that ignores case, and none leaves its directory."""
     names = [encode_session_filename(id) for id in ids]
 
     assert len({name.lower() for name in names}) == len(ids)
@@ -162,7 +164,7 @@ def test_any_single_byte_change_of_a_stored_file_is_found(
         store.append("s", "tool_call", {"at": at}, artifacts={"out": b"%d" % at})
     store.close()
     assert audit(home).is_intact
-    path = data.draw(st.sampled_from(sorted(p for p in _written(home))))
+    path = data.draw(st.sampled_from(sorted(p for p in _write_session(home))))
     text = path.read_bytes()
     at = data.draw(st.integers(0, len(text) - 1))
     path.write_bytes(
@@ -172,5 +174,5 @@ def test_any_single_byte_change_of_a_stored_file_is_found(
     assert not audit(home).is_intact
 
 
-def _written(home: Path) -> list[Path]:
+def _write_session(home: Path) -> list[Path]:
     return [*(home / "ledger").glob("*.jsonl"), *(home / "artifacts").glob("*/*/*")]

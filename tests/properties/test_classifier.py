@@ -10,14 +10,18 @@ from verdikt.model.facts import Facts, RecordedWorld
 from verdikt.model.tool_kind import classify_tool
 
 TOOLS = st.sampled_from(
-    "Bash Read Write Edit MultiEdit NotebookEdit Glob Grep LS WebFetch WebSearch Task apply_patch execute_code run_shell_command "
-    "shell PowerShell mcp__x__delete_y mcp__fs__write_file mcp__db__query unknown_tool TodoWrite".split()
+    (
+        "Bash Read Write Edit MultiEdit NotebookEdit Glob Grep LS WebFetch WebSearch Task apply_patch execute_code "
+        "run_shell_command shell PowerShell mcp__x__delete_y mcp__fs__write_file mcp__db__query unknown_tool TodoWrite"
+    ).split()
 )
 PIECES = st.sampled_from(
-    "rm -rf / ~ $HOME * sudo git push --force curl | sh bash -c ' \" ` $( ) { } ; && || & > >> < << EOF \n \\ python3 node -e perl eval xargs find -exec {} + -delete "
-    "docker kubectl psql DROP TABLE users ; dd of=/dev/sda chmod 777 .env ~/.ssh/id_rsa base64 -d nc -e ssh host tar x=1 $x ${x:-y} if then fi for in do done # \0 é \u202e".split(
-        " "
-    )
+    (
+        "rm -rf / ~ $HOME * sudo git push --force curl | sh bash -c ' \" ` $( ) { } ; && || & > >> < << EOF \n \\ "
+        "python3 node -e perl eval xargs find -exec {} + -delete docker kubectl psql DROP TABLE users ; dd of=/dev/sda "
+        "chmod 777 .env ~/.ssh/id_rsa base64 -d nc -e ssh host tar x=1 $x ${x:-y} if then fi for in do done # \0 é "
+        "\u202e"
+    ).split(" ")
 )
 TEXTS = st.one_of(st.text(max_size=80), st.lists(PIECES, max_size=14).map(" ".join))
 VALUES = st.recursive(
@@ -26,28 +30,31 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 KEYS = st.sampled_from(
-    "command cmd script file_path path content new_string edits url code language input patch sql query pattern paths annotations".split()
+    (
+        "command cmd script file_path path content new_string edits url code language input patch sql query pattern "
+        "paths annotations"
+    ).split()
 )
 PAYLOADS = st.one_of(st.dictionaries(KEYS, VALUES, max_size=4), st.fixed_dictionaries({"command": TEXTS}))
 
 
 @given(TOOLS, PAYLOADS)
-def test_any_tool_call_has_effects(tool: str, payload: dict[str, object]) -> None:
-    """Of whatever shape its input is."""
+def test_tool_call_with_any_payload_has_effects(tool: str, payload: dict[str, object]) -> None:
+    """A call of any tool has at least one effect, whatever the shape of its input."""
     action = Action(kind=classify_tool(tool), tool=tool, payload=payload)
 
     assert len(classify(action, Facts(FakeWorld()))) >= 1
 
 
 @given(st.sampled_from(list(ActionKind)), PAYLOADS)
-def test_any_kind_of_action_has_effects(kind: ActionKind, payload: dict[str, object]) -> None:
-    """Whatever a host says that it is."""
+def test_action_of_any_kind_has_effects(kind: ActionKind, payload: dict[str, object]) -> None:
+    """An action of any kind has at least one effect, whatever its payload."""
     assert len(classify(Action(kind=kind, payload=payload), Facts(FakeWorld()))) >= 1
 
 
 @given(TEXTS)
-def test_recorded_facts_give_the_same_effects(text: str) -> None:
-    """Nothing is asked of the world but through the facts."""
+def test_effects_from_recorded_facts_equal_the_original_effects(text: str) -> None:
+    """The classifier learns about the world through the facts only, so a record of them is enough."""
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": text})
     facts = Facts(FakeWorld(texts={"/home/dev/project/x.sh": "rm -rf ~"}))
     effects = classify(action, facts)

@@ -1,4 +1,4 @@
-"""No action makes a guard fail, whatever is in it."""
+"""No action makes a guard fail."""
 
 from typing import Any
 
@@ -38,12 +38,10 @@ actions = st.builds(
 
 @given(action=actions)
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_action_makes_a_guard_fail(action: Any, every_guard: list[BaseGuard]) -> None:
-    """With facts and without, with effects and without: a verdict that is no error."""
-    engine = PolicyEngine(All(*every_guard), classify=None, observe=None)
-    informed = PolicyEngine(
-        All(*every_guard), classify=lambda a, facts: classify(a, facts or Facts(FakeWorld())), observe=None
-    )
+def test_guard_gives_a_verdict_without_error_on_any_action(action: Any, every_guard: list[BaseGuard]) -> None:
+    """With and without facts and effects."""
+    engine = PolicyEngine(All(*every_guard))
+    informed = PolicyEngine(All(*every_guard), classify=lambda a, facts: classify(a, facts or Facts(FakeWorld())))
     for result in (
         engine.evaluate(action),
         engine.evaluate(action, facts=Facts(FakeWorld())),
@@ -54,8 +52,8 @@ def test_no_action_makes_a_guard_fail(action: Any, every_guard: list[BaseGuard])
 
 @given(st.text(st.characters(), max_size=200) | st.binary(max_size=200).map(lambda data: data.decode("latin-1")))
 @settings(deadline=None)
-def test_no_code_makes_the_sandbox_fail(code: str) -> None:
-    """What cannot be parsed is blocked by a plain verdict."""
+def test_sandbox_gives_a_verdict_without_error_on_any_code(code: str) -> None:
+    """Code that cannot be parsed is blocked by an ordinary verdict."""
     action = Action(kind=ActionKind.EXECUTE_CODE, payload={"code": code})
 
     assert not PolicyEngine(SandboxGuard(), classify=None, observe=None).evaluate(action).verdict.error

@@ -1,4 +1,4 @@
-"""Whatever a session does, what guidance remembers is rebuilt from the log, bounded, and never loosened by forgetting."""
+"""What guidance remembers is rebuilt from the log, bounded, and never loosened by forgetting."""
 
 from functools import partial
 
@@ -19,14 +19,14 @@ from verdikt.guidance.sequence import SequentialDependencyPolicy
 from verdikt.guidance.tool_policy import PolicyContext
 from verdikt.model.action import Outcome
 from verdikt.model.canonical_json import encode_canonical, parse_json
-from verdikt.model.session_memory import MAX_MARKS, Memory, StoredMemory, fold_changes, value_key
+from verdikt.model.session_state import MAX_MARKS, Memory, StoredMemory, fold_changes, value_key
 
 TEXT = st.text(max_size=60)
 
 
 @given(st.lists(st.tuples(st.booleans(), TEXT, st.text("0123456789abcdef", min_size=1, max_size=16)), max_size=40))
-def test_memory_is_a_mapping_however_it_is_stored(steps: list[tuple[bool, str, str]]) -> None:
-    """The folded state, written and read back after every step, gives what was put in last."""
+def test_stored_memory_behaves_like_a_mapping(steps: list[tuple[bool, str, str]]) -> None:
+    """The folded state, written and read after every step, gives the last values."""
     state: dict[str, object] = {}
     expected: dict[tuple[bool, str], str] = {}
     for marking, key, word in steps:
@@ -41,14 +41,14 @@ def test_memory_is_a_mapping_however_it_is_stored(steps: list[tuple[bool, str, s
 
 
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=4), st.lists(st.text(max_size=8), min_size=1, max_size=4))
-def test_two_keys_are_two(one: list[str], other: list[str]) -> None:
-    """However their parts are cut."""
-    assert (value_key(*one) == value_key(*other)) is (one == other)
+def test_memory_keys_do_not_collide(first: list[str], other: list[str]) -> None:
+    """Keys of different parts are different, however the parts are cut."""
+    assert (value_key(*first) == value_key(*other)) is (first == other)
 
 
 @given(st.integers(min_value=0, max_value=2 * MAX_MARKS))
 def test_marks_are_bounded(count: int) -> None:
-    """So that a call costs the same after any number of them."""
+    """A call costs the same after any number of marks."""
     state: dict[str, object] = {}
     for at in range(count):
         memory = Memory()
@@ -59,8 +59,8 @@ def test_marks_are_bounded(count: int) -> None:
 
 
 @given(TEXT, TEXT, st.lists(TEXT, max_size=3))
-def test_feedback_is_one_block_whatever_it_says(name: str, summary: str, suggestions: list[str]) -> None:
-    """Begun once, ended once, and not too long."""
+def test_any_feedback_is_one_block(name: str, summary: str, suggestions: list[str]) -> None:
+    """One begin, one end, and a bounded length."""
     text = Feedback(provider_name=name, summary=summary * 200, suggestions=tuple(suggestions)).render()
 
     assert text.count("<") == 2
@@ -70,37 +70,39 @@ def test_feedback_is_one_block_whatever_it_says(name: str, summary: str, suggest
 
 
 @given(st.lists(st.integers(1, 7), min_size=1, max_size=4), st.integers(1, 40))
-def test_each_speaks_at_its_own_multiples(every: list[int], calls: int) -> None:
-    """Independent cadence, for any number of providers of one name."""
+def test_each_provider_runs_at_its_own_multiples(every: list[int], calls: int) -> None:
+    """Cadence is independent for any number of providers of one name."""
     memory = Memory()
     configs = [FeedbackProviderConfig(StaticFeedbackProvider(str(n)), FeedbackTrigger(every_n_calls=n)) for n in every]
     for call in range(1, calls + 1):
-        said = [feedback.summary for feedback in run(configs, FeedbackContext(memory=memory, calls=call)).feedback]
-        assert said == [str(n) for n in every if call % n == 0]
+        delivered = [feedback.summary for feedback in run(configs, FeedbackContext(memory=memory, calls=call)).feedback]
+        assert delivered == [str(n) for n in every if call % n == 0]
 
 
 @given(st.lists(st.sampled_from(["test", "build", "edit_it", "deploy", "look"]), max_size=30))
-def test_deploy_needs_what_was_done_since_the_last_reset(tools: list[str]) -> None:
-    """Against the plain definition: both after the last reset."""
+def test_dependency_matches_its_plain_definition(tools: list[str]) -> None:
+    """Every prerequisite must come after the last reset."""
     policy = SequentialDependencyPolicy(dependencies={"deploy": ["test", "build"]}, reset_by=("edit_it",))
     memory = Memory()
-    done: set[str] = set()
+    completed_at: set[str] = set()
     for tool in tools:
         context = PolicyContext(memory=memory)
-        assert policy.check(tool, {}, context=context).allowed is (tool != "deploy" or done >= {"test", "build"})
+        assert policy.check(tool, {}, context=context).allowed is (
+            tool != "deploy" or completed_at >= {"test", "build"}
+        )
         policy.on_result(tool, {}, Outcome(success=True), context=context)
-        done = set() if tool == "edit_it" else done | ({tool} & {"test", "build"})
+        completed_at = set() if tool == "edit_it" else completed_at | ({tool} & {"test", "build"})
 
 
 @given(TEXT, TEXT)
-def test_what_proves_a_command_also_mentions_it(text: str, command: str) -> None:
-    """The strict question implies the lenient one, for commands of plain words."""
-    words = " ".join("".join(char for char in command if char.isalnum() or char == " ").split())
-    if words and proves_command(f"{words} {text}", words):
-        assert mentions_command(f"{words} {text}", words)
+def test_proof_of_a_command_implies_a_mention(text: str, command: str) -> None:
+    """The strict predicate implies the lenient one, for commands of plain words."""
+    command_words = " ".join("".join(char for char in command if char.isalnum() or char == " ").split())
+    if command_words and proves_command(f"{command_words} {text}", command_words):
+        assert mentions_command(f"{command_words} {text}", command_words)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_any_duration_has_words(seconds: float) -> None:
-    """A number and a unit."""
+def test_any_duration_is_a_number_and_a_unit(seconds: float) -> None:
+    """Every duration has a number and a unit."""
     assert format_duration(seconds).split()[1].startswith(("second", "minute", "hour"))

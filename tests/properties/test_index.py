@@ -1,4 +1,4 @@
-"""The index never changes a verdict: it is `All` over the rules, found faster."""
+"""The index never changes a verdict: a rule set equals `All` over its rules."""
 
 from dataclasses import replace
 from typing import Any
@@ -38,27 +38,27 @@ PATHS = st.one_of(
 )
 
 
-def some(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def one_or_two(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.lists(values, min_size=1, max_size=2)
 
 
 CONDITIONS = st.fixed_dictionaries(
     {},
     optional={
-        "kind": some(st.sampled_from(["bash", "write"])),
-        "tool": some(st.sampled_from(["a", "ab*", "b", "*", "a*"])),
-        "host": some(WORDS.filter(bool)),
-        "agent": some(WORDS.filter(bool)),
-        "posture": some(st.sampled_from(["interactive", "locked"])),
-        "effect": some(st.sampled_from(["fs", "fs.delete", "net"])),
-        "class": some(st.sampled_from(["read", "destructive"])),
+        "kind": one_or_two(st.sampled_from(["bash", "write"])),
+        "tool": one_or_two(st.sampled_from(["a", "ab*", "b", "*", "a*"])),
+        "host": one_or_two(WORDS.filter(bool)),
+        "agent": one_or_two(WORDS.filter(bool)),
+        "posture": one_or_two(st.sampled_from(["interactive", "locked"])),
+        "effect": one_or_two(st.sampled_from(["fs", "fs.delete", "net"])),
+        "class": one_or_two(st.sampled_from(["read", "destructive"])),
         "certainty": st.sampled_from(["certain", "possible"]),
         "recoverable": st.booleans(),
-        "zone": some(ZONES.map(str)),
-        "target": some(GLOBS),
-        "command": some(WORDS.filter(bool)),
+        "zone": one_or_two(ZONES.map(str)),
+        "target": one_or_two(GLOBS),
+        "command": one_or_two(WORDS.filter(bool)),
         "equals": st.dictionaries(st.sampled_from(["x", "x.y"]), VALUES, min_size=1, max_size=2),
-        "pattern": some(st.sampled_from(["a", "b+", "^ab", "c$"])),
+        "pattern": one_or_two(st.sampled_from(["a", "b+", "^ab", "c$"])),
     },
 )
 
@@ -105,42 +105,42 @@ ACTIONS = st.builds(
     st.sampled_from([Posture.INTERACTIVE, Posture.LOCKED]),
     st.booleans(),
 )
-def test_a_rule_set_says_what_all_its_rules_say_one_by_one(
+def test_rule_set_equals_all_over_its_rules(
     rules: list[Rule], action: Action, effects: list[Effect], posture: Posture, known: bool
 ) -> None:
-    """Same verdict, same verdicts that fired, in the same order."""
+    """The verdict and the list of verdicts that fired are the same, in the same order."""
     context = GovernanceContext(
         action=action, effects=Effects(tuple(effects)), facts=Facts(FakeWorld()) if known else None, posture=posture
     )
     fired = [verdict for rule in rules if (verdict := rule.match_action(action, context)) is not None]
-    naive = All(*rules).evaluate(action, replace(context, verdicts=[], trace=[]))
+    expected = All(*rules).evaluate(action, replace(context, verdicts=[], trace=[]))
 
-    found = RuleSet(*rules).evaluate(action, context)
+    verdict = RuleSet(*rules).evaluate(action, context)
 
-    assert found.kind is naive.kind
-    assert found == naive or naive.kind is VerdictKind.PASS
+    assert verdict.kind is expected.kind
+    assert verdict == expected or expected.kind is VerdictKind.PASS
     assert context.verdicts == fired
 
 
 @given(st.lists(st.text("ab", max_size=5), max_size=20), st.text("ab", max_size=8))
-def test_a_prefix_table_finds_every_beginning(prefixes: list[str], text: str) -> None:
-    """And nothing else."""
-    filed: dict[str, list[int]] = {}
+def test_prefix_table_finds_exactly_the_prefixes(prefixes: list[str], text: str) -> None:
+    """Every prefix of the text is found, and nothing else."""
+    numbers_by_prefix: dict[str, list[int]] = {}
     for number, prefix in enumerate(prefixes):
-        filed.setdefault(prefix, []).append(number)
+        numbers_by_prefix.setdefault(prefix, []).append(number)
 
-    found = PrefixTable(filed).find_values(text)
+    numbers = PrefixTable(numbers_by_prefix).find_values(text)
 
-    assert sorted(found) == [number for number, prefix in enumerate(prefixes) if text.startswith(prefix)]
+    assert sorted(numbers) == [number for number, prefix in enumerate(prefixes) if text.startswith(prefix)]
 
 
 @given(GLOBS, TARGETS, st.booleans())
-def test_a_glob_that_fits_a_target_is_found_by_its_literal_part(glob: str, target: Target, known: bool) -> None:
-    """Missing one would hide a rule."""
+def test_glob_index_finds_every_glob_that_fits(glob: str, target: Target, known: bool) -> None:
+    """A glob that is missed would hide a rule."""
     facts = Facts(FakeWorld()) if known else None
     context = GovernanceContext(action=Action(kind=ActionKind.BASH), facts=facts)
-    found: list[int] = []
-    GlobIndex({glob: [7]}).collect_candidates(target, context, found)
+    candidates: list[int] = []
+    GlobIndex({glob: [7]}).collect_candidates(target, context, candidates)
 
     if fits_glob(glob, target, context) and has_literal(glob):
-        assert 7 in found
+        assert 7 in candidates

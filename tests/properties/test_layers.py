@@ -1,18 +1,18 @@
-"""A lower layer never loosens what a higher one says, whatever either of them contains."""
+"""A lower layer never loosens a higher one, whatever either of them contains."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes import FakeWorld
-from tests.policies import policy
+from tests.policies import make_policy
 from verdikt.engine import PolicyEngine
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.policy import Policy
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Effect, EffectClass, Effects, Target, Zone
 from verdikt.model.facts import Facts
-from verdikt.model.posture import Posture, strictest_posture
-from verdikt.model.verdict import VerdictKind
+from verdikt.model.posture import Posture
+from verdikt.model.verdict import VerdictKind, strictest_posture
 
 CONDITIONS = st.sampled_from(
     ["kind: bash", "effect: fs.delete", "zone: guard", "class: read", "command: rm", "tool: Bash"]
@@ -22,16 +22,16 @@ VERDICTS = st.sampled_from(["pass", "warn", "ask", "block"])
 
 @st.composite
 def rules(draw: st.DrawFn) -> str:
-    found = [
+    rule_texts = [
         f"{{name: r{number}, {draw(CONDITIONS)}, verdict: {draw(VERDICTS)}, reason: because, fix: do not}}"
         for number in range(draw(st.integers(1, 3)))
     ]
-    return f"rules: [{', '.join(found)}]"
+    return f"rules: [{', '.join(rule_texts)}]"
 
 
 @st.composite
-def layers(draw: st.DrawFn) -> str:
-    """A policy file with some of everything that can be said in one."""
+def layer_texts(draw: st.DrawFn) -> str:
+    """Draw a policy file with some of every setting."""
     lines = [
         "profile: " + draw(st.sampled_from(["none", "relaxed", "standard", "strict"])),
         "posture: " + draw(st.sampled_from(list(Posture))),
@@ -42,8 +42,8 @@ def layers(draw: st.DrawFn) -> str:
         "any: [saying, {saying: {says: " + draw(st.sampled_from(["pass", "block"])) + "}}]",
         draw(rules()),
     ]
-    kept = [line for line in lines if draw(st.booleans())]
-    return "\n".join([*kept, "guards: [saying]"])
+    chosen_lines = [line for line in lines if draw(st.booleans())]
+    return "\n".join([*chosen_lines, "guards: [saying]"])
 
 
 TARGETS = st.builds(
@@ -57,23 +57,27 @@ EFFECTS = st.builds(
 )
 
 
-def context(effects: list[Effect]) -> GovernanceContext:
+def make_context(effects: list[Effect]) -> GovernanceContext:
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "rm x"})
     return GovernanceContext(action=action, effects=Effects(tuple(effects)), facts=Facts(FakeWorld()))
 
 
-def kind(found: Policy, effects: list[Effect]) -> VerdictKind:
-    ctx = context(effects)
-    return PolicyEngine(found.root).evaluate(ctx.action, effects=ctx.effects, facts=ctx.facts).verdict.kind
+def evaluate_kind(policy: Policy, effects: list[Effect]) -> VerdictKind:
+    ctx = make_context(effects)
+    return PolicyEngine(policy.root).evaluate(ctx.action, effects=ctx.effects, facts=ctx.facts).verdict.kind
 
 
-@given(layers(), layers(), layers(), st.lists(EFFECTS, max_size=2))
-def test_a_lower_layer_never_loosens(managed: str, user: str, project: str, effects: list[Effect]) -> None:
+@given(layer_texts(), layer_texts(), layer_texts(), st.lists(EFFECTS, max_size=2))
+def test_lower_layer_never_loosens(managed: str, user: str, project: str, effects: list[Effect]) -> None:
     """Verdict, posture, unknown tools, sections and approvals."""
-    above, below = policy(managed=managed, user=user), policy(managed=managed, user=user, project=project)
-    ctx = context(effects)
+    above, below = make_policy(managed=managed, user=user), make_policy(managed=managed, user=user, project=project)
+    ctx = make_context(effects)
 
-    assert kind(below, effects) >= kind(above, effects) >= kind(policy(managed=managed), effects)
+    assert (
+        evaluate_kind(below, effects)
+        >= evaluate_kind(above, effects)
+        >= evaluate_kind(make_policy(managed=managed), effects)
+    )
     assert strictest_posture(below.posture, above.posture) is below.posture
     assert below.unknown_tools >= above.unknown_tools
     assert above.approves_action(ctx.action, ctx) or not below.approves_action(ctx.action, ctx)

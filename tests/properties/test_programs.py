@@ -1,4 +1,4 @@
-"""Whatever words a program is given, its table answers: with effects, never with an exception."""
+"""Classifiers of programs, SQL, PowerShell and verbs answer any input with effects, never with an exception."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +9,8 @@ from verdikt.effects.code.windows_shell import classify_windows_shell
 from verdikt.effects.command_verbs import classify_word, find_verb, has_destroy_verb
 from verdikt.effects.effect_catalog import EFFECT_CATALOG, find_entry
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program import PROGRAMS_BY_FAMILY, find_program
+from verdikt.effects.program import PROGRAMS_BY_FAMILY
+from verdikt.effects.program.table import evaluate_program, find_program
 from verdikt.effects.target import TargetResolver
 from verdikt.model.facts import Facts
 from verdikt.shell.command import UNKNOWN, Command, Redirect, Word
@@ -29,8 +30,10 @@ words = st.one_of(st.sampled_from(VERBS), st.sampled_from(FLAGS), st.just(UNKNOW
 
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(PROGRAMS), st.lists(words, max_size=7), st.one_of(st.none(), st.text(max_size=30)))
-def test_no_arguments_make_a_table_raise(name: str, arguments: list[str], stdin: str | None) -> None:
-    """Each effect has a name that the table of names knows, or one below it."""
+def test_program_table_with_any_arguments_names_effects_of_the_catalog(
+    name: str, arguments: list[str], stdin: str | None
+) -> None:
+    """Every effect of every program is in the catalog, or has a parent there."""
     program = find_program(name)
     assert program is not None
     command = Command(
@@ -40,7 +43,7 @@ def test_no_arguments_make_a_table_raise(name: str, arguments: list[str], stdin:
     )
     call = Invocation(command, TargetResolver(Facts(FakeWorld())), (command,))
 
-    for effect in call.classify_program(program):
+    for effect in evaluate_program(program, call):
         assert find_entry(effect.what) is not EFFECT_CATALOG["unknown"] or effect.what.startswith("unknown"), (
             effect.what
         )
@@ -51,8 +54,8 @@ def test_no_arguments_make_a_table_raise(name: str, arguments: list[str], stdin:
     st.text(alphabet="DROPdeltabs ;'\"`$-/*()=1,.\n\ufffcWHERE", max_size=80),
     st.sampled_from(["", "postgres", "mysql", "sqlite", "tsql"]),
 )
-def test_no_text_makes_the_sql_reader_raise(text: str, dialect: str) -> None:
-    """Quotes that do not match, comments that do not end, words that mean nothing."""
+def test_sql_classifier_with_any_text_returns_database_effects(text: str, dialect: str) -> None:
+    """Unbalanced quotes, unclosed comments and meaningless words give `db.*` effects."""
     for statement in classify_statements("drop " + text, dialect):
         assert statement.what.startswith("db.")
 
@@ -61,18 +64,19 @@ def test_no_text_makes_the_sql_reader_raise(text: str, dialect: str) -> None:
 @given(
     st.text(alphabet="Remov-Itm ;|&(){}'\"$:/\\.iexwr\n\ufffc*", max_size=80), st.sampled_from(["powershell", "cmd"])
 )
-def test_no_text_makes_the_windows_reader_raise(text: str, language: str) -> None:
-    """Brackets that do not match, quotes that do not end."""
+def test_windows_shell_classifier_with_any_text_names_effects_of_the_catalog(text: str, language: str) -> None:
+    """Unbalanced brackets and quotes give effects of the catalog."""
     call = Invocation(Command(argv=(Word("pwsh"),)), TargetResolver(Facts(FakeWorld())))
 
-    list(classify_windows_shell("Remove-Item " + text, call, language))
+    for effect in classify_windows_shell("Remove-Item " + text, call, language):
+        assert find_entry(effect.what) is not EFFECT_CATALOG["unknown"] or effect.what.startswith("unknown")
 
 
 @given(st.lists(st.text(max_size=12), max_size=6))
-def test_verbs_are_found_or_not_found(texts: list[str]) -> None:
-    """Any words at all."""
-    index, found = find_verb(texts)
+def test_verb_of_any_words_has_an_index_and_a_kind_or_neither(texts: list[str]) -> None:
+    """`find_verb` returns an index exactly if it returns a kind, and every kind is a known one."""
+    index, kind = find_verb(texts)
 
-    assert (index >= 0) == bool(found)
+    assert (index >= 0) == bool(kind)
     assert isinstance(has_destroy_verb(texts), bool)
     assert all(classify_word(text) in ("", "read", "write", "delete") for text in texts)

@@ -1,4 +1,4 @@
-"""Replay equals the decision, whatever was decided."""
+"""Replaying a decision from its log entry gives the same decision."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.planted import PLANTED
 from tests.unit.test_decide import RULED, STANDARD
-from tests.unit.test_replay import past_of
+from tests.unit.test_replay import record_decision
 from verdikt.model.action import Action
 from verdikt.model.posture import Posture
 from verdikt.model.tool_kind import classify_tool
@@ -52,10 +52,12 @@ PAYLOADS: Any = st.dictionaries(
     st.sampled_from([RULED, STANDARD]),
     st.integers(0, 5),
 )
-def test_what_was_decided_is_decided_again(tool: str, payload: Any, posture: Posture, policy: Any, count: int) -> None:
-    """Any payload, any posture, with secrets and without: the same bytes from the entry alone."""
-    what = Action(kind=classify_tool(tool), tool=tool, payload=payload, session_id="s", cwd="/home/dev/project")
+def test_replay_of_any_decision_has_no_differences(
+    tool: str, payload: Any, posture: Posture, policy: Any, count: int
+) -> None:
+    """Any payload under any posture, with and without secrets, gives the same bytes from the entry alone."""
+    action = Action(kind=classify_tool(tool), tool=tool, payload=payload, session_id="s", cwd="/home/dev/project")
 
-    past = past_of(what, policy, posture, action_count=count)
+    past = record_decision(action, policy, posture, action_count=count)
 
     assert find_differences(past, replay(past, policy)) == []

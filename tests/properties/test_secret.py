@@ -1,4 +1,4 @@
-"""No secret survives redaction, wherever a host may put it; and a maintained detector finds nothing that we left."""
+"""No secret survives redaction, wherever a host puts it, and an independent detector finds nothing more."""
 
 import json
 from collections.abc import Iterator
@@ -47,28 +47,28 @@ PAYLOADS: dict[str, dict[str, Any]] = {
 }
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where in a payload a string stands, keys included (marked by `"key"` as the last step)."""
+def list_positions(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield every position of a string in a payload, keys included (marked by `"key"` as the last step)."""
     if isinstance(value, str):
         yield path
     elif isinstance(value, dict):
         for key, inner in value.items():
             yield (*path, key, "key")
-            yield from places(inner, (*path, key))
+            yield from list_positions(inner, (*path, key))
     elif isinstance(value, list):
         for at, inner in enumerate(value):
-            yield from places(inner, (*path, at))
+            yield from list_positions(inner, (*path, at))
 
 
-def planted(value: Any, path: tuple[Any, ...], text: str) -> Any:
-    """A copy of the payload with the text put in at that place."""
+def insert_text(value: Any, path: tuple[Any, ...], text: str) -> Any:
+    """Return a copy of the payload with the text at that position."""
     if not path:
         return f"{value} {text} {value}"
     if path[1:] == ("key",):
         return {(f"{key} {text}" if key == path[0] else key): inner for key, inner in value.items()}
     if isinstance(value, dict):
-        return {key: planted(inner, path[1:], text) if key == path[0] else inner for key, inner in value.items()}
-    return [planted(inner, path[1:], text) if at == path[0] else inner for at, inner in enumerate(value)]
+        return {key: insert_text(inner, path[1:], text) if key == path[0] else inner for key, inner in value.items()}
+    return [insert_text(inner, path[1:], text) if at == path[0] else inner for at, inner in enumerate(value)]
 
 
 ASSIGNED = [
@@ -81,12 +81,12 @@ SECRETS = [*((kind, secret, secret) for kind, secret in PLANTED), *ASSIGNED, ("p
 
 
 @pytest.mark.parametrize("tool", PAYLOADS)
-def test_no_secret_survives_in_any_field_of_any_payload(tool: str) -> None:
-    """Every secret at every place of every host's payload: none of its bytes is left, and its kind is told."""
-    spots = list(places(PAYLOADS[tool]))
+def test_redaction_covers_every_field_of_every_payload(tool: str) -> None:
+    """Each secret at each position of each host's payload is removed, and its kind is reported."""
+    spots = list(list_positions(PAYLOADS[tool]))
     for at, (kind, text, secret) in enumerate(SECRETS):
         for path in (spots[at % len(spots)], spots[(at * 7 + 3) % len(spots)]):
-            payload = planted(PAYLOADS[tool], path, text)
+            payload = insert_text(PAYLOADS[tool], path, text)
 
             action, kinds = redact_action(Action(kind=classify_tool(tool), tool=tool, payload=payload, cwd="/p"))
 
@@ -101,8 +101,10 @@ def test_no_secret_survives_in_any_field_of_any_payload(tool: str) -> None:
     st.text(max_size=30),
     st.sampled_from([" ", "\n", '"', "'", ",", "\t"]),
 )
-def test_no_surroundings_bring_a_secret_through(secret: tuple[str, str, str], left: str, right: str, gap: str) -> None:
-    """Whatever stands before and after, and whether it comes as text or as JSON."""
+def test_redaction_does_not_depend_on_the_surrounding_text(
+    secret: tuple[str, str, str], left: str, right: str, gap: str
+) -> None:
+    """Any text before and after, as plain text and within JSON."""
     _, text, hidden = secret
     whole = f"{left}{gap}{text}{gap}{right}"
 
@@ -116,8 +118,8 @@ def test_no_surroundings_bring_a_secret_through(secret: tuple[str, str, str], le
         lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner),
     )
 )
-def test_no_value_makes_redaction_fail_and_twice_is_once(value: Any) -> None:
-    """Bad input is normal input."""
+def test_redaction_accepts_any_value_and_is_idempotent(value: Any) -> None:
+    """Any value is redacted, and redacting it again changes nothing."""
     once, _ = redact_value(value)
 
     try:
@@ -128,7 +130,7 @@ def test_no_value_makes_redaction_fail_and_twice_is_once(value: Any) -> None:
 
 
 @given(st.text(st.sampled_from("pasword=:'\"`$(){}<>;| \n-_.xX19/\\keytoken")))
-def test_no_text_makes_the_search_fail(text: str) -> None:
+def test_find_secrets_spans_are_ordered_and_separate(text: str) -> None:
     """Spans lie in order within the text, and none overlaps the next."""
     at = 0
     for secret in find_secrets(text):
@@ -144,19 +146,19 @@ DETECTORS = [
 
 
 @pytest.mark.parametrize(("kind", "secret"), PLANTED)
-def test_a_maintained_detector_finds_nothing_that_redaction_left(kind: str, secret: str) -> None:
-    """detect-secrets, with all its rules, over what would be recorded."""
+def test_detect_secrets_finds_nothing_in_redacted_text(kind: str, secret: str) -> None:
+    """detect-secrets, with all its rules, finds nothing in what would be recorded."""
     for line in (f"x = '{secret}'", f'{{"value": "{secret}"}}', f"export X={secret}", f"AWS_SECRET_KEY = '{secret}'"):
-        left = redact_text(line)[0]
+        redacted = redact_text(line)[0]
         for detector in DETECTORS:
-            assert not [found for found in detector.analyze_string(left) if "<secret:" not in found], (
+            assert not [finding for finding in detector.analyze_string(redacted) if "<secret:" not in finding], (
                 detector.secret_type
             )
 
 
 @pytest.mark.parametrize("detector", DETECTORS, ids=lambda detector: detector.secret_type)
-def test_each_rule_of_a_maintained_detector_has_its_like_among_ours(detector: RegexBasedDetector) -> None:
-    """Of every sort that detect-secrets knows, we plant at least one that it finds and we find too."""
+def test_every_detect_secrets_rule_has_a_counterpart(detector: RegexBasedDetector) -> None:
+    """For every kind that detect-secrets knows, a sample is found by it and by verdikt."""
     apart = {
         "Twilio API Key",
         "Cloudant Credentials",

@@ -11,11 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verdikt.errors import WiringError
+from verdikt.hosts.registry import HOSTS
 from verdikt.hosts.wiring import json_settings as wiring
 from verdikt.hosts.wiring import toml_editor
-from verdikt.hosts.wiring.inspection import find_unreadable_settings, find_wirings
-from verdikt.hosts.wiring.installation import Installation, apply_plan, apply_unwiring, plan_unwiring, plan_wiring
-from verdikt.hosts.wiring.settings_layout import SETTINGS_LAYOUTS
+from verdikt.hosts.wiring.inspection import find_unreadable_settings, find_wired_files
+from verdikt.hosts.wiring.installation import Installation
+from verdikt.hosts.wiring.plan import apply_plan, apply_unwiring, plan_unwiring, plan_wiring
+
+JSON_HOSTS = ("claude", "codex", "gemini", "copilot", "cursor")
 
 OURS = "/x/verdikt-hook 20 closed python launch.py claude PreToolUse"
 NAMES = [
@@ -70,7 +73,7 @@ def wire_and_take_back(files: dict[str, bytes], hosts: list[str], scope: str) ->
             system_directory=str(root / "etc"),
         )
         before = held(root)
-        list(find_wirings(here))
+        list(find_wired_files(here))
         try:
             changes = plan_wiring(here, hosts, profile="standard", scope=scope, trust=True)
         except WiringError as refused:
@@ -78,12 +81,12 @@ def wire_and_take_back(files: dict[str, bytes], hosts: list[str], scope: str) ->
         else:
             apply_plan(here, changes)
             for host in hosts:
-                path = here.get_settings_file(SETTINGS_LAYOUTS[host], scope)
+                path = here.get_settings_file(HOSTS[host], scope)
                 parse = toml_editor.parse if path.endswith(".toml") else wiring.parse
                 named = {event for event, _ in wiring.find_hook_commands(parse(Path(path).read_bytes(), path))}
-                assert set(SETTINGS_LAYOUTS[host].events) <= named
+                assert set(HOSTS[host].wired_events) <= named
             assert plan_wiring(here, hosts, profile="standard", scope=scope, trust=True) == []
-        list(find_wirings(here))
+        list(find_wired_files(here))
         find_unreadable_settings(here)
         apply_unwiring(here, plan_unwiring(here, everything=True))
         assert held(root) == before
@@ -91,12 +94,12 @@ def wire_and_take_back(files: dict[str, bytes], hosts: list[str], scope: str) ->
         shutil.rmtree(root)
 
 
-@pytest.mark.parametrize("host", SETTINGS_LAYOUTS)
+@pytest.mark.parametrize("host", JSON_HOSTS)
 @given(document=DOCUMENTS, indent=st.sampled_from([None, 1]))
 @settings(max_examples=20, deadline=None)
 def test_any_settings_are_wired_or_refused(host: str, document: dict[str, Any], indent: int | None) -> None:
     """Whatever else stands in the file that names a client's hooks."""
-    name = f"project/{SETTINGS_LAYOUTS[host].paths_by_scope['project']}"
+    name = f"project/{HOSTS[host].settings_files['project']}"
     wire_and_take_back({name: json.dumps(document, indent=indent).encode()}, [host], "project")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import verdikt
 from tests.cleanup import close_after_test
-from tests.graphs import Says
+from tests.graphs import ScriptedGuard
 from tests.policies import SHORT_SECTIONS
 from verdikt import (
     Action,
@@ -275,34 +275,36 @@ def test_guards_are_leaves_and_children_directly() -> None:
 # S1-04
 def test_all_blocks_when_one_child_blocks() -> None:
     """`All` is AND: it can fail fast, can be named, and can be nested."""
-    unasked = Says("pass")
-    result = PolicyEngine(All(All(Says("pass")), Says("block"), unasked, short_circuit=True, name="strict")).evaluate(
-        LS
-    )
+    unasked = ScriptedGuard("pass")
+    result = PolicyEngine(
+        All(All(ScriptedGuard("pass")), ScriptedGuard("block"), unasked, short_circuit=True, name="strict")
+    ).evaluate(LS)
 
     assert not result.passed
-    assert unasked.asked == 0
+    assert unasked.call_count == 0
     assert result.trace[0].node == "strict"
 
 
 # S1-05
 def test_any_passes_when_one_child_passes() -> None:
     """`Any` is OR."""
-    assert PolicyEngine(Any(Says("block"), Says("pass"))).evaluate(LS).passed
-    assert not PolicyEngine(Any(Says("block"), Says("block"))).evaluate(LS).passed
+    assert PolicyEngine(Any(ScriptedGuard("block"), ScriptedGuard("pass"))).evaluate(LS).passed
+    assert not PolicyEngine(Any(ScriptedGuard("block"), ScriptedGuard("block"))).evaluate(LS).passed
 
 
 # S1-06
 def test_not_inverts_its_child() -> None:
     """`Not` passes when its child blocks, and blocks when it passes."""
-    assert PolicyEngine(Not(Says("block"))).evaluate(LS).passed
-    assert not PolicyEngine(Not(Says("pass"))).evaluate(LS).passed
+    assert PolicyEngine(Not(ScriptedGuard("block"))).evaluate(LS).passed
+    assert not PolicyEngine(Not(ScriptedGuard("pass"))).evaluate(LS).passed
 
 
 # S1-07
 def test_when_chooses_a_branch_by_its_condition() -> None:
     """`When` takes keywords and a condition on action and context."""
-    node = When(condition=lambda a, ctx: a.task_type == "deploy", then=Says("block"), otherwise=Says("pass"))
+    node = When(
+        condition=lambda a, ctx: a.task_type == "deploy", then=ScriptedGuard("block"), otherwise=ScriptedGuard("pass")
+    )
 
     assert not PolicyEngine(node).evaluate(Action(kind=ActionKind.BASH, task_type="deploy")).passed
     assert PolicyEngine(node).evaluate(LS).passed
@@ -311,7 +313,7 @@ def test_when_chooses_a_branch_by_its_condition() -> None:
 # S1-08
 def test_threshold_passes_when_n_of_m_children_pass() -> None:
     """`Threshold` is N of M."""
-    votes = [Says("pass"), Says("block"), Says("pass")]
+    votes = [ScriptedGuard("pass"), ScriptedGuard("block"), ScriptedGuard("pass")]
 
     assert PolicyEngine(Threshold(2, *votes)).evaluate(LS).passed
     assert not PolicyEngine(Threshold(3, *votes)).evaluate(LS).passed
@@ -320,12 +322,12 @@ def test_threshold_passes_when_n_of_m_children_pass() -> None:
 # S1-09
 def test_escalate_asks_the_fallback_only_when_the_primary_blocks() -> None:
     """The fallback is asked when the primary blocks, and only then."""
-    fallback = Says("pass")
+    fallback = ScriptedGuard("pass")
 
-    assert PolicyEngine(Escalate(Says("pass"), fallback)).evaluate(LS).passed
-    assert fallback.asked == 0
-    assert PolicyEngine(Escalate(Says("block"), fallback)).evaluate(LS).passed
-    assert fallback.asked == 1
+    assert PolicyEngine(Escalate(ScriptedGuard("pass"), fallback)).evaluate(LS).passed
+    assert fallback.call_count == 0
+    assert PolicyEngine(Escalate(ScriptedGuard("block"), fallback)).evaluate(LS).passed
+    assert fallback.call_count == 1
 
 
 # ---------------------------------------------------------------------------------------------------- state and flow
@@ -493,7 +495,7 @@ def test_verdict_has_factories_for_block_pass_and_warn() -> None:
 # S1-19
 def test_evaluation_result_has_verdict_reason_fix_warnings_context_and_trace() -> None:
     """A result has passed, reason and context, and also verdict, fix, warnings and trace."""
-    result = PolicyEngine(All(Says("warn"), BashSafetyGuard())).evaluate(RM)
+    result = PolicyEngine(All(ScriptedGuard("warn"), BashSafetyGuard())).evaluate(RM)
 
     assert (result.passed, result.reason) == (False, r"Command matches blocked pattern: rm\s+-rf\s+/")
     assert result.context.action is RM

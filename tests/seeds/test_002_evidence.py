@@ -524,7 +524,7 @@ def test_delegation_needs_three_real_attempts(scene: Scene) -> None:
     first = scene.say("Please send me the server log.")
     scene.run("ssh web1 cat /var/log/app.log", "", 255)
     scene.run("curl -f http://web1/logs", "", 22)
-    scene.read("app.log", found=False)
+    scene.read("app.log", exists=False)
 
     assert "0 of 3 distinct ways that were tried and failed" in first.reason
     assert scene.say("Please send me the server log.").allowed

@@ -125,7 +125,7 @@ def test_done_needs_a_claim_with_a_signed_entry(tmp_path: Path) -> None:
 def test_blocked_and_delegation_need_their_validator(tmp_path: Path, kind: str, validator: str) -> None:
     """And the entry must be signed for it."""
     scene = stakes(tmp_path, refusals="10")
-    scene.read("deploy.yml", found=False)
+    scene.read("deploy.yml", exists=False)
     for command in ("curl -f https://example.com/deploy", "ssh web1 deploy", "kubectl apply -f deploy.yml"):
         scene.run(command, "no deploy", 1)
     block = {"type": kind, "summary": "no access", "claims": []}

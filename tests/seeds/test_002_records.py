@@ -194,7 +194,7 @@ def test_each_fetch_tool_counts_once(scene: Scene) -> None:
     scene.run("wget http://other/", "", 4)
     scene.run("ping -c1 billing", "1 received", 0)
     second = scene.gov.evidence_gate.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"})
-    scene.read("billing.log", found=False)
+    scene.read("billing.log", exists=False)
 
     assert first.reason == "1 of 3 distinct ways that were tried and failed for `billing`: curl"
     assert second.reason.startswith("2 of 3")

@@ -94,7 +94,7 @@ def test_the_manifest_declares_effects_and_posture_constraints() -> None:
         "model/posture.py",
         "model/spine.py",
         "model/receipt.py",
-        "model/decision.py",
+        "model/verdict.py",
     ],
 )
 def test_the_core_imports_no_clock_randomness_network_or_disk(module: str) -> None:

@@ -34,8 +34,7 @@ from verdikt.guidance.tool_policy import PolicyContext, PolicyDecision, PolicySt
 from verdikt.model.action import Outcome
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.facts import Facts
-from verdikt.model.session_memory import Memory
-from verdikt.model.session_state import SessionState
+from verdikt.model.session_state import Memory, SessionState
 
 DONE = Outcome(success=True)
 

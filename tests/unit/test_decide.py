@@ -1,4 +1,4 @@
-"""The pure core: what a decision says, what its receipt holds, and that nothing gets past it by failing."""
+"""The pure core: what a decision says, what its receipt holds, and that a failure is never permission."""
 
 import json
 from dataclasses import FrozenInstanceError
@@ -13,14 +13,13 @@ from verdikt.graph.context import GovernanceContext
 from verdikt.graph.guard_node import to_node
 from verdikt.graph.policy import Policy, PolicyLayer
 from verdikt.model.action import Action
-from verdikt.model.decision import Decision
 from verdikt.model.facts import Facts
 from verdikt.model.grant import Grant
 from verdikt.model.posture import Disposition, Posture
 from verdikt.model.redaction import redact_action
 from verdikt.model.session_state import SessionState
 from verdikt.model.tool_kind import classify_tool
-from verdikt.model.verdict import Verdict, VerdictKind
+from verdikt.model.verdict import Decision, Verdict, VerdictKind
 from verdikt.observe.policy_files import PolicyFile
 from verdikt.policy import build_policy, parse_policy
 
@@ -46,24 +45,24 @@ approve:
 
 
 def action(tool: str, **payload: Any) -> Action:
-    """A call of a tool in a session."""
+    """Return a call of a tool in session `s`."""
     return Action(
         kind=classify_tool(tool), tool=tool, payload=payload, session_id="s", cwd="/home/dev/project", host="claude"
     )
 
 
-def decided(
-    what: Action, policy: Policy = RULED, posture: str = "interactive", grants: tuple[Grant, ...] = (), **state: Any
+def decide_action(
+    call: Action, policy: Policy = RULED, posture: str = "interactive", grants: tuple[Grant, ...] = (), **state: Any
 ) -> Decision:
-    """The decision on an action, its secrets replaced as the flow does it."""
-    redacted, kinds = redact_action(what)
+    """Return the decision on an action, with its secrets redacted as the flow redacts them."""
+    redacted, kinds = redact_action(call)
     facts = Facts(FakeWorld(), secrets=kinds)
     return decide(redacted, facts, SessionState(session_id="s", **state), Posture(posture), policy, grants=grants)
 
 
-def test_a_decision_carries_effects_posture_guard_and_receipt() -> None:
-    """One value tells everything, and cannot be changed."""
-    decision = decided(action("Bash", command="git push --force origin main"))
+def test_decision_on_a_blocked_command_has_effects_posture_guard_and_receipt() -> None:
+    """A decision holds all that a host needs, and cannot be changed."""
+    decision = decide_action(action("Bash", command="git push --force origin main"))
 
     assert (decision.verdict.kind, decision.guard) == (VerdictKind.BLOCK, "no_force")
     assert decision.disposition is Disposition.DENY
@@ -73,9 +72,9 @@ def test_a_decision_carries_effects_posture_guard_and_receipt() -> None:
         decision.verdict = Verdict.pass_(guard="me")  # type: ignore[misc]
 
 
-def test_the_receipt_holds_everything_that_the_decision_rests_on() -> None:
-    """Action, facts, effects, posture, session, policy, engine, verdicts; no clock, no host's id."""
-    decision = decided(action("Bash", command="git push --force"), action_count=3, risk=0.5)
+def test_receipt_holds_all_inputs_of_the_decision_and_no_clock_or_call_id() -> None:
+    """A receipt has all inputs and verdicts of a decision, and nothing that varies from call to call."""
+    decision = decide_action(action("Bash", command="git push --force"), action_count=3, risk=0.5)
     body = decision.receipt.dump()
 
     assert set(body) == set(
@@ -90,8 +89,8 @@ def test_the_receipt_holds_everything_that_the_decision_rests_on() -> None:
     assert decision.receipt.bytes == json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
 
 
-def test_two_calls_that_say_the_same_have_the_same_receipt_whenever_they_are_made() -> None:
-    """Neither the time nor the host's id for the call is in it, unless a guard looks."""
+def test_receipts_of_equal_calls_at_different_times_are_equal() -> None:
+    """Neither the time nor the call id is in a receipt, unless a guard reads it."""
     first, second = (
         decide(
             Action(kind=classify_tool("Read"), tool="Read", payload={"file_path": "a"}, call_id=call),
@@ -107,31 +106,31 @@ def test_two_calls_that_say_the_same_have_the_same_receipt_whenever_they_are_mad
 
 
 class Clock:
-    """A guard that looks at the time, the history and its own slot."""
+    """A guard that reads the time, the history and its own slot."""
 
     name = "clock"
 
     def check(self, action: Action, ctx: GovernanceContext) -> Verdict:
-        """Counts, and objects once there is a past."""
+        """Count calls, and ask once there is a history."""
         ctx.session.slots["seen"] = ctx.session.slots.get("seen", 0) + 1
         if ctx.session.history and ctx.now > 0:
             return Verdict.ask(guard=self.name, reason="again", fix="stop")
         return Verdict.pass_(guard=self.name)
 
 
-def test_what_a_guard_looks_at_is_in_the_receipt_and_nothing_else_of_it() -> None:
-    """Time, history and slots as they were before; the slots also as they are after."""
+def test_receipt_holds_time_history_and_slots_only_when_a_guard_reads_them() -> None:
+    """A receipt holds what a guard read as it was before, and the slots also as they are afterwards."""
     layer = PolicyLayer(name="file", file="x", document={}, nodes=(to_node(Clock()),))
-    what, past = action("Read", file_path="a"), [{"tool": "x"}]
+    call, history = action("Read", file_path="a"), [{"tool": "x"}]
 
-    looked = decided(what, Policy(layers=(layer,)), slots={"seen": 1}, history=[*past]).receipt.dump()
-    quiet = decided(what, slots={"seen": 1}, history=[*past]).receipt.dump()
+    with_reads = decide_action(call, Policy(layers=(layer,)), slots={"seen": 1}, history=[*history]).receipt.dump()
+    without_reads = decide_action(call, slots={"seen": 1}, history=[*history]).receipt.dump()
 
-    assert (looked["session"]["slots"], looked["session"]["history"]) == ({"seen": 1}, past)
-    assert looked["facts"]["place"]["now"] == FakeWorld().now
-    assert looked["after"] == {"risk": 0, "slots": {"seen": 2}}
-    assert quiet["session"].keys() == {"action_count", "block_count", "consecutive_blocks", "risk"}
-    assert quiet["after"] == {"risk": 0}
+    assert (with_reads["session"]["slots"], with_reads["session"]["history"]) == ({"seen": 1}, history)
+    assert with_reads["facts"]["place"]["now"] == FakeWorld().now
+    assert with_reads["after"] == {"risk": 0, "slots": {"seen": 2}}
+    assert without_reads["session"].keys() == {"action_count", "block_count", "consecutive_blocks", "risk"}
+    assert without_reads["after"] == {"risk": 0}
 
 
 @pytest.mark.parametrize(
@@ -154,9 +153,11 @@ def test_what_a_guard_looks_at_is_in_the_receipt_and_nothing_else_of_it() -> Non
         ("Write", "locked", "block", "posture"),
     ],
 )
-def test_posture_and_manifest_settle_the_verdict(tool: str, posture: str, kind: str, guard: str) -> None:
-    """Stricter where they must, never looser."""
-    decision = decided(action(tool, file_path="a", content="b"), posture=posture)
+def test_verdict_under_posture_and_manifest_is_at_least_as_strict(
+    tool: str, posture: str, kind: str, guard: str
+) -> None:
+    """Posture and manifest make a verdict stricter where they apply, and never more lenient."""
+    decision = decide_action(action(tool, file_path="a", content="b"), posture=posture)
 
     assert (decision.verdict.kind.word, decision.guard) == (kind, guard)
 
@@ -176,64 +177,74 @@ def test_posture_and_manifest_settle_the_verdict(tool: str, posture: str, kind: 
             "deploy",
             "ask",
         ),
-        ("rules: [{name: lost, class: destructive, verdict: block, reason: no, fix: no}]", "manifest: {mcp__db__delete_all: {effects: [read]}}", "mcp__db__delete_all", "block"),
+        (
+            "rules: [{name: lost, class: destructive, verdict: block, reason: no, fix: no}]",
+            "manifest: {mcp__db__delete_all: {effects: [read]}}",
+            "mcp__db__delete_all",
+            "block",
+        ),
     ],
-)  # fmt: skip
-def test_a_lower_layer_cannot_loosen_by_declaring_a_tool(upper: str, lower: str, tool: str, kind: str) -> None:
-    """What a project declares of a tool adds to what is known of it; it does not make it known to the layers above."""
-    found = [("user", upper), ("project", "rules: [{name: never, tool: never, verdict: warn, reason: so}]\n" + lower)]
-    layers = [PolicyFile(name, name, f"profile: none\n{text}".encode()) for name, text in found]
+)
+def test_tool_declared_by_a_lower_layer_stays_as_strict_as_without_it(
+    upper: str, lower: str, tool: str, kind: str
+) -> None:
+    """A lower layer can add effects to a tool, but cannot make it known to the layers above."""
+    project = "rules: [{name: never, tool: never, verdict: warn, reason: so}]\n" + lower
+    texts = [("user", upper), ("project", project)]
+    layers = [PolicyFile(name, name, f"profile: none\n{text}".encode()) for name, text in texts]
 
-    assert decided(action(tool), build_policy(layers)).verdict.kind.word == kind
+    assert decide_action(action(tool), build_policy(layers)).verdict.kind.word == kind
 
 
-def test_a_dry_run_keeps_what_would_have_happened_live() -> None:
-    """As a verdict in the decision and in the receipt."""
-    decision = decided(action("deploy"), posture="dry_run")
+def test_dry_run_records_the_verdict_that_would_apply_live() -> None:
+    """In a dry run the decision and the receipt hold the live verdict as `would_be`."""
+    decision = decide_action(action("deploy"), posture="dry_run")
 
     assert decision.would_be is not None
     assert decision.would_be.kind is VerdictKind.ASK
     assert decision.receipt.dump()["would_be"]["guard"] == "no_friday"
     assert "live a person would have been asked first (it is friday)" in decision.verdict.reason
-    assert decided(action("Read", file_path="a"), posture="dry_run").would_be is None
+    assert decide_action(action("Read", file_path="a"), posture="dry_run").would_be is None
 
 
-def test_warnings_pass_and_are_told() -> None:
-    """A warning stops nothing, and is never an approval."""
-    decision = decided(action("Bash", command="make all"))
+def test_warning_passes_and_is_not_an_approval() -> None:
+    """A warning is in the decision, stops nothing, and is never an approval."""
+    decision = decide_action(action("Bash", command="make all"))
 
     assert decision.passed
     assert [warning.guard for warning in decision.warnings] == ["heads_up"]
     assert not decision.approved
 
 
-def test_only_what_the_policy_names_is_approved() -> None:
-    """Silence leaves the host's own prompt in place."""
-    assert decided(action("Read", file_path="a")).approved
-    assert not decided(action("Write", file_path="a", content="b")).approved
-    assert not decided(action("Read", file_path="a"), STANDARD).approved
+def test_approval_is_given_only_for_what_the_policy_names() -> None:
+    """Without an approval the host keeps its own prompt."""
+    assert decide_action(action("Read", file_path="a")).approved
+    assert not decide_action(action("Write", file_path="a", content="b")).approved
+    assert not decide_action(action("Read", file_path="a"), STANDARD).approved
 
 
 def grant(guard: str, target: str, **changes: Any) -> Grant:
-    """A grant that holds now."""
+    """Return a grant that is active now."""
     fields = {"id": "g1", "session": "*", "expires": 2_000_000_000, "reason": "agreed with ops"} | changes
     return Grant(guard=guard, target=target, **fields)
 
 
-def test_an_operators_grant_gets_past_its_guard_and_says_so() -> None:
-    """It becomes a warning, and the receipt holds the grant and the time at which it was held to be good."""
-    decision = decided(action("Bash", command="git push --force"), grants=(grant("no_force", "git push --force"),))
+def test_grant_that_covers_a_block_turns_it_into_a_warning() -> None:
+    """The receipt of a granted action holds the grant, the time of the check and the original verdict."""
+    decision = decide_action(
+        action("Bash", command="git push --force"), grants=(grant("no_force", "git push --force"),)
+    )
 
     assert decision.verdict.kind is VerdictKind.WARN
     assert decision.verdict.reason == "it loses commits; let through by the operator's grant `g1`: agreed with ops"
     body = decision.receipt.dump()
-    assert [kept["id"] for kept in body["grants"]] == ["g1"]
+    assert [recorded["id"] for recorded in body["grants"]] == ["g1"]
     assert body["facts"]["place"]["now"] == FakeWorld().now
     assert body["ruled"]["kind"] == "block"
 
 
 @pytest.mark.parametrize(
-    ("tool", "payload", "given"),
+    ("tool", "payload", "other_grant"),
     [
         ("Bash", {"command": "git push --force"}, grant("another", "git push --force")),
         ("Bash", {"command": "git push --force"}, grant("no_force", "git push --force", expires=1)),
@@ -241,13 +252,13 @@ def test_an_operators_grant_gets_past_its_guard_and_says_so() -> None:
         ("erase", {"path": "/x"}, grant("red", "/x")),
     ],
 )
-def test_a_grant_covers_nothing_else(tool: str, payload: dict[str, Any], given: Grant) -> None:
-    """Not another guard, not after its time, not in another session, never a red line."""
-    assert decided(action(tool, **payload), grants=(given,)).verdict.kind is VerdictKind.BLOCK
+def test_grant_for_something_else_leaves_the_block(tool: str, payload: dict[str, Any], other_grant: Grant) -> None:
+    """A grant covers no other guard, no later time, no other session and no red line."""
+    assert decide_action(action(tool, **payload), grants=(other_grant,)).verdict.kind is VerdictKind.BLOCK
 
 
-def test_what_a_second_guard_says_still_holds_behind_a_grant() -> None:
-    """A grant names one guard; the others were not asked to look away."""
+def test_grant_for_one_guard_leaves_the_verdict_of_another() -> None:
+    """A grant overrides the guard it names and no other."""
     policy = parse_policy(
         """
 profile: none
@@ -256,18 +267,18 @@ rules:
   - {name: second, command: git push --force, verdict: ask, reason: two, fix: y}
 """
     )
-    what = action("Bash", command="git push --force")
+    call = action("Bash", command="git push --force")
 
-    decision = decided(what, policy, grants=(grant("first", "git push --force"),))
+    decision = decide_action(call, policy, grants=(grant("first", "git push --force"),))
 
     assert (decision.verdict.kind, decision.guard) == (VerdictKind.ASK, "second")
 
 
-def test_no_secret_is_in_the_receipt_and_its_kind_is() -> None:
-    """Neither in the command nor in what was derived from it."""
+def test_receipt_of_a_command_with_a_secret_holds_only_its_kind() -> None:
+    """A secret is neither in the recorded command nor in anything derived from it."""
     _, secret = PLANTED[0]
 
-    decision = decided(
+    decision = decide_action(
         action("Bash", command=f"TOKEN={secret} git push https://u:{secret}@host/x.git --force; echo {secret}")
     )
 
@@ -275,20 +286,20 @@ def test_no_secret_is_in_the_receipt_and_its_kind_is() -> None:
     assert "github-token" in decision.receipt.dump()["facts"]["secrets"]
 
 
-def test_a_secret_does_not_change_how_a_command_is_read() -> None:
-    """A token is no redirection, and what it hides counts as unknown."""
+def test_command_with_a_secret_is_parsed_like_any_other() -> None:
+    """A redaction token is not parsed as a redirection, and what it hides counts as unknown."""
     _, secret = PLANTED[0]
 
-    plain = decided(action("Bash", command=f"export A={secret} && rm -rf /etc"), STANDARD)
-    hidden = decided(action("Bash", command=f"P={secret}/../../../../etc; rm -rf $P"), STANDARD)
+    plain = decide_action(action("Bash", command=f"export A={secret} && rm -rf /etc"), STANDARD)
+    hidden = decide_action(action("Bash", command=f"P={secret}/../../../../etc; rm -rf $P"), STANDARD)
 
     assert plain.verdict.kind is VerdictKind.BLOCK
     assert not any(effect.what == "fs.overwrite" for effect in plain.effects)
     assert not hidden.passed
 
 
-def test_a_session_moves_on_with_each_decision() -> None:
-    """As the engine by itself counts it."""
+def test_session_counts_each_decision() -> None:
+    """A session counts actions and blocks and remembers verdicts, as `PolicyEngine` does."""
     session = SessionState(session_id="s")
     for command in ("git push --force", "git push --force", "ls"):
         decide(action("Bash", command=command), Facts(FakeWorld()), session, Posture.INTERACTIVE, RULED)
@@ -312,34 +323,34 @@ for _ in range(1000):
         ({"command": "ls", "x": object()}, "plain data"),
     ],
 )
-def test_an_action_that_cannot_be_recorded_is_blocked_and_that_is_recorded(payload: dict[str, Any], says: str) -> None:
-    """A verdict, never a traceback; and its receipt decides the same again."""
-    first = decided(action("Bash", **payload))
-    again = decided(action("Bash", **first.receipt.dump()["action"]["payload"]))
+def test_action_without_canonical_bytes_is_blocked_with_a_receipt(payload: dict[str, Any], says: str) -> None:
+    """An unrecordable action gets a verdict instead of a traceback, and its receipt replays to the same bytes."""
+    first = decide_action(action("Bash", **payload))
+    again = decide_action(action("Bash", **first.receipt.dump()["action"]["payload"]))
 
     assert (first.verdict.kind, first.guard, first.verdict.error) == (VerdictKind.BLOCK, "record", True)
     assert says in first.verdict.reason
     assert again.receipt.sha256 == first.receipt.sha256
 
 
-def test_a_number_too_long_for_json_is_recorded_as_text_and_decided_as_usual() -> None:
-    """Ids of 64 bits are ordinary, and no reason to stop anybody."""
-    decision = decided(action("Read", file_path="a", id=2**63 - 1))
+def test_integer_of_64_bits_is_recorded_as_text_and_decided_as_usual() -> None:
+    """64-bit ids are ordinary input and no reason for a block."""
+    decision = decide_action(action("Read", file_path="a", id=2**63 - 1))
 
     assert decision.passed
     assert decision.receipt.dump()["action"]["payload"]["id"] == str(2**63 - 1)
 
 
 @pytest.mark.parametrize("payload", [None, [], "text", 7, {"command": None}, {"command": ["a", 1]}, {"command": {}}])
-def test_a_payload_of_the_wrong_shape_gets_a_verdict(payload: Any) -> None:
-    """Whatever a host sends."""
-    what = Action(kind=classify_tool("Bash"), tool="Bash", payload=payload)
+def test_payload_of_the_wrong_shape_gets_a_receipt(payload: Any) -> None:
+    """A payload that is not a mapping, or holds wrong types, gets a decision with a receipt."""
+    call = Action(kind=classify_tool("Bash"), tool="Bash", payload=payload)
 
-    assert decide(what, Facts(FakeWorld()), SessionState(), Posture.INTERACTIVE, STANDARD).receipt.spine().bytes
+    assert decide(call, Facts(FakeWorld()), SessionState(), Posture.INTERACTIVE, STANDARD).receipt.spine().bytes
 
 
-def test_a_world_that_fails_blocks() -> None:
-    """A crash never becomes permission."""
+def test_world_that_raises_is_a_block() -> None:
+    """An exception while facts are collected never becomes permission."""
 
     class Broken(FakeWorld):
         def path(self, path: str, *, git: bool = True) -> Any:
@@ -351,9 +362,9 @@ def test_a_world_that_fails_blocks() -> None:
     assert "OSError: gone" in decision.verdict.reason
 
 
-def test_the_spine_of_a_receipt_has_eight_fields() -> None:
-    """Readers of seed 003's receipts can read ours."""
-    spine = decided(action("deploy", region="eu")).receipt.spine()
+def test_spine_of_a_receipt_has_eight_fields() -> None:
+    """The short form of a receipt has exactly the eight promised fields."""
+    spine = decide_action(action("deploy", region="eu")).receipt.spine()
 
     assert spine.dump() == {
         "tool": "deploy",

@@ -1,10 +1,10 @@
-"""Pipeline and enforcer: a line of guards, and a refusal that stops the program."""
+"""Pipeline and enforcer: guards in order of layers, and refusals that raise or exit."""
 
 import asyncio
 
 import pytest
 
-from tests.graphs import ACTION, Says
+from tests.graphs import ACTION, ScriptedGuard
 from verdikt.enforcement import Enforcer
 from verdikt.engine import PolicyEngine
 from verdikt.errors import BlockedError, PolicyError
@@ -16,31 +16,35 @@ from verdikt.model.action import Action, ActionKind
 
 def test_a_pipeline_runs_in_the_order_of_layers_and_stops_at_a_block() -> None:
     """OBSERVE guards see every action all the same."""
-    audit, intent = AuditGuard(), Says("pass", "intent")
+    audit, intent = AuditGuard(), ScriptedGuard("pass", "intent")
     pipeline = Pipeline([audit, intent, BudgetGuard(max_tasks=9), BashSafetyGuard()])
     result = PolicyEngine(pipeline).evaluate(Action(kind=ActionKind.BASH, payload={"command": "rm -rf /"}))
 
     assert [entry.node for entry in result.trace] == ["pipeline", "bash_safety", "audit"]
-    assert (intent.asked, len(audit.records)) == (0, 1)
+    assert (intent.call_count, len(audit.records)) == (0, 1)
     assert [child.name for child in pipeline.children] == ["bash_safety", "budget", "intent", "audit"]
     assert pipeline.evaluate(ACTION).passed
 
 
 def test_a_pipeline_hides_no_red_line_from_escalate() -> None:
     """Under `Escalate` it goes on to the end."""
-    assert not PolicyEngine(Escalate(Pipeline([Says("block"), Says("red")]), Says("pass"))).evaluate(ACTION).passed
+    assert (
+        not PolicyEngine(Escalate(Pipeline([ScriptedGuard("block"), ScriptedGuard("red")]), ScriptedGuard("pass")))
+        .evaluate(ACTION)
+        .passed
+    )
 
 
-def test_an_empty_pipeline_cannot_be_built() -> None:
-    """It would pass everything."""
+def test_pipeline_without_guards_is_refused() -> None:
+    """An empty pipeline would pass everything, so it cannot be built."""
     with pytest.raises(PolicyError, match=r"^`pipeline` needs at least one guard$"):
         Pipeline([])
 
 
-def test_a_block_is_raised_with_what_the_guard_said() -> None:
-    """Reason and fix, in the message and apart."""
+def test_block_raises_an_error_with_reason_and_fix() -> None:
+    """The error has guard, reason and fix, in its message and as attributes."""
     with pytest.raises(BlockedError) as caught:
-        Enforcer(Says("block", "boss")).enforce(ACTION)
+        Enforcer(ScriptedGuard("block", "boss")).enforce(ACTION)
 
     assert str(caught.value) == "boss: boss says so\nfix: ask boss nicely"
     assert (caught.value.guard, caught.value.reason, caught.value.fix) == ("boss", "boss says so", "ask boss nicely")
@@ -49,30 +53,30 @@ def test_a_block_is_raised_with_what_the_guard_said() -> None:
 @pytest.mark.parametrize(("answer", "goes_on"), [(True, True), (False, False), (None, False), ("yes", False)])
 def test_a_person_may_agree_to_an_ask(answer: object, goes_on: bool) -> None:
     """And only a plain yes counts; nobody is asked about a block."""
-    enforcer = Enforcer(Says("ask"), ask=lambda result: answer)  # type: ignore[arg-type, return-value]
+    enforcer = Enforcer(ScriptedGuard("ask"), ask=lambda result: answer)  # type: ignore[arg-type, return-value]
     if goes_on:
         assert not enforcer.enforce(ACTION).passed
     else:
         with pytest.raises(BlockedError):
             enforcer.enforce(ACTION)
     with pytest.raises(BlockedError):
-        Enforcer(Says("block"), ask=lambda result: True).enforce(ACTION)
+        Enforcer(ScriptedGuard("block"), ask=lambda result: True).enforce(ACTION)
 
 
-def test_an_ask_without_anybody_to_ask_is_a_block() -> None:
-    """Nobody is there to answer."""
+def test_ask_without_a_callback_raises() -> None:
+    """An ask is a block when there is no callback that could answer it."""
     with pytest.raises(BlockedError):
-        Enforcer(Says("ask")).enforce(ACTION)
+        Enforcer(ScriptedGuard("ask")).enforce(ACTION)
 
 
-def test_a_function_becomes_a_governed_tool() -> None:
-    """Its arguments by name are the payload; it runs only if that passes; its outcome is recorded."""
+def test_decorated_function_runs_only_if_its_action_passes() -> None:
+    """The arguments by name are the payload, and the outcome is recorded."""
     enforcer = Enforcer(BashSafetyGuard())
     ran: list[str] = []
 
     @enforcer.tool(ActionKind.BASH, command="line")
     def shell(line: str, *, fail: bool = False) -> str:
-        """Runs a command."""
+        """Run a command."""
         ran.append(line)
         if fail:
             raise OSError("no shell")
@@ -88,7 +92,7 @@ def test_a_function_becomes_a_governed_tool() -> None:
     history = enforcer.engine.evaluate(ACTION).context.session.history
 
     assert ran == ["ls", "ls"]
-    assert (shell.__name__, shell.__doc__) == ("shell", "Runs a command.")
+    assert (shell.__name__, shell.__doc__) == ("shell", "Run a command.")
     assert [(entry["tool"], entry["verdict"], entry["success"]) for entry in history[:3]] == [
         ("shell", "pass", True),
         ("shell", "block", None),
@@ -96,8 +100,8 @@ def test_a_function_becomes_a_governed_tool() -> None:
     ]
 
 
-def test_a_coroutine_becomes_a_governed_tool() -> None:
-    """The same, awaited."""
+def test_decorated_coroutine_runs_only_if_its_action_passes() -> None:
+    """A coroutine function is governed when it is awaited."""
     enforcer = Enforcer(BashSafetyGuard())
 
     @enforcer.tool(ActionKind.BASH)

@@ -9,8 +9,10 @@ import pytest
 import verdikt
 from tests.policies import SHORT_SECTIONS
 from verdikt.cli.batch import observe_and_decide
+from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.engine import PolicyEngine
 from verdikt.errors import PolicyError
+from verdikt.graph.lint import lint_policy
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.canonical_json import encode_canonical, parse_json
 from verdikt.model.verdict import VerdictKind
@@ -18,8 +20,8 @@ from verdikt.observe.policy_files import PolicyFile
 from verdikt.policy import build_policy, load_file, load_policy, parse_policy, restore_policy
 
 
-def loaded(text: str) -> set[str]:
-    """The packages that loading a policy and asking it once brings in."""
+def list_loaded_packages(text: str) -> set[str]:
+    """Return the packages that loading a policy and evaluating it once imports."""
     code = (
         "import sys\nfrom verdikt.policy import parse_policy\nfrom verdikt.engine import PolicyEngine\n"
         "from verdikt.model.action import Action, ActionKind\n"
@@ -27,21 +29,23 @@ def loaded(text: str) -> set[str]:
         "engine.evaluate(Action(kind=ActionKind.BASH, tool='Bash', payload={'command': 'ls'}))\n"
         "print(*{name.split('.')[0] for name in sys.modules})"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(process.stdout.split())
 
 
-def test_a_policy_pays_only_for_what_it_uses() -> None:
-    """Neither a regular expression engine nor CEL is loaded by a policy without patterns and conditions."""
-    plain = loaded("profile: none\nrules: [{name: r, kind: bash, verdict: warn, reason: hm}]")
+def test_policy_without_patterns_and_conditions_imports_neither_engine() -> None:
+    """Neither the regular expression engine nor CEL is imported before a policy uses it."""
+    plain = list_loaded_packages("profile: none\nrules: [{name: r, kind: bash, verdict: warn, reason: hm}]")
 
-    assert not plain & {"re2", "_re2", "cel_expr_python", "pydantic", "click", "rich", "asyncio", "difflib"}
-    assert "re2" in loaded("profile: none\nrules: [{name: r, pattern: x, verdict: warn, reason: hm}]")
-    assert "cel_expr_python" in loaded("profile: none\nrules: [{name: r, if: risk > 0.5, verdict: warn, reason: hm}]")
+    assert not plain & {"re2", "_re2", "cel_expr_python", "pydantic", "click", "rich", "asyncio"}
+    assert "re2" in list_loaded_packages("profile: none\nrules: [{name: r, pattern: x, verdict: warn, reason: hm}]")
+    assert "cel_expr_python" in list_loaded_packages(
+        "profile: none\nrules: [{name: r, if: risk > 0.5, verdict: warn, reason: hm}]"
+    )
 
 
-def test_the_configuration_of_seed_001_works_as_it_stands() -> None:
-    """Its two short sections, with the guards they set up."""
+def test_short_sections_configure_their_guards() -> None:
+    """The two short sections `bash_safety` and `file_boundary` configure their guards."""
     engine = PolicyEngine(parse_policy(SHORT_SECTIONS + "profile: none\n").root)
 
     def guard(kind: ActionKind, **payload: str) -> str:
@@ -54,8 +58,8 @@ def test_the_configuration_of_seed_001_works_as_it_stands() -> None:
     assert guard(ActionKind.WRITE, file_path="src/x.py") == ""
 
 
-def test_a_guard_of_ones_own_is_named_by_its_import_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is imported from what is installed, and never from the working directory, where an agent can write."""
+def test_custom_guard_is_imported_from_installed_packages_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guard named by its import path is never imported from the working directory, where an agent can write."""
     source = """
 from verdikt import BaseGuard, Verdict
 
@@ -80,23 +84,23 @@ class RateLimit(BaseGuard):
 
     monkeypatch.chdir("/")
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = PolicyEngine(parse_policy(policy).root).evaluate(Action(kind=ActionKind.BASH)).verdict
+    verdict = PolicyEngine(parse_policy(policy).root).evaluate(Action(kind=ActionKind.BASH)).verdict
 
-    assert (found.guard, found.fix) == ("rate_limit", "Max 3 calls/min. Wait and retry.")
+    assert (verdict.guard, verdict.fix) == ("rate_limit", "Max 3 calls/min. Wait and retry.")
     with pytest.raises(PolicyError, match="expected a known key, found `max_per_hour`"):
         parse_policy(policy.replace("max_per_minute", "max_per_hour"))
 
 
-def test_without_any_file_the_standard_profile_is_in_force(tmp_path: Path) -> None:
-    """And says so."""
+def test_policy_without_any_file_is_the_standard_profile(tmp_path: Path) -> None:
+    """Without a policy file, `standard` is in force as the layer `default`."""
     policy = load_policy(str(tmp_path), environ={"HOME": str(tmp_path)}, managed=str(tmp_path / "none"))
 
     assert [(layer.name, layer.profile) for layer in policy.layers] == [("default", "standard")]
     assert len(policy.rules) > 20
 
 
-def test_a_file_that_is_named_must_be_there(tmp_path: Path) -> None:
-    """A policy that is missing is no policy that allows."""
+def test_named_file_that_is_missing_is_refused(tmp_path: Path) -> None:
+    """A missing policy file is an error, not a policy that allows everything."""
     with pytest.raises(PolicyError, match="expected a policy file, found none"):
         load_file(str(tmp_path / "none.yaml"))
 
@@ -104,11 +108,8 @@ def test_a_file_that_is_named_must_be_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "profile", sorted(path.stem for path in (Path(verdikt.__file__).parent / "profiles").glob("*.yaml"))
 )
-def test_the_shipped_profiles_are_free_of_flaws(profile: str) -> None:
-    """Every rule fires on something and decides something."""
-    from verdikt.effects.effect_catalog import EFFECT_CATALOG
-    from verdikt.graph.lint import lint_policy
-
+def test_shipped_profile_has_no_lint_flaws(profile: str) -> None:
+    """Every rule of a shipped profile can fire and decide."""
     report = lint_policy(
         parse_policy(f"profile: {profile}"), {name: known.cls for name, known in EFFECT_CATALOG.items()}
     )
@@ -126,8 +127,8 @@ def test_the_shipped_profiles_are_free_of_flaws(profile: str) -> None:
         "posture: locked\nrules: [{name: r, kind: bash, verdict: warn, reason: hm}]\napprove: [{class: read}]",
     ],
 )
-def test_a_policy_is_restored_from_its_document(text: str) -> None:
-    """Same digest, same rules, same settings, without any file."""
+def test_policy_restored_from_its_document_is_the_same(text: str) -> None:
+    """Digest, rules and settings come back without any file."""
     policy = parse_policy(text)
 
     again = restore_policy(parse_json(encode_canonical(policy.document)))
@@ -153,15 +154,15 @@ def test_a_policy_is_restored_from_its_document(text: str) -> None:
         ),
     ],
 )
-def test_what_a_guard_refuses_is_a_fault_at_the_setting(text: str, message: str) -> None:
-    """With its place."""
+def test_setting_that_a_guard_refuses_is_reported_with_its_place(text: str, message: str) -> None:
+    """The error names file, line and column of the setting."""
     with pytest.raises(PolicyError, match=message):
         parse_policy(text, "p.yaml")
 
 
 @pytest.mark.parametrize("layer", ["managed", "user", "project"])
-def test_verdikt_guards_itself_whatever_it_is_told_to_guard(layer: str, tmp_path: Path) -> None:
-    """Its red lines hold under `profile: none` as under any other, and a decision by them can be made again."""
+def test_own_red_lines_hold_under_every_profile(layer: str, tmp_path: Path) -> None:
+    """The red lines around verdikt's own files hold under `profile: none` too, and such decisions can be replayed."""
     text = b"profile: none\nunknown_tools: pass\nrules: [{name: none, command: nosuch, verdict: warn, reason: r}]\n"
     policy = build_policy([PolicyFile(layer, "governance.yaml", text), PolicyFile("project", "below.yaml", text)])
     for command, verdict in (
@@ -171,14 +172,14 @@ def test_verdikt_guards_itself_whatever_it_is_told_to_guard(layer: str, tmp_path
         ("rm -rf ~/Documents", "pass"),
         ("nosuch", "warn"),
     ):
-        for made in (policy, restore_policy(policy.document)):
+        for tested_policy in (policy, restore_policy(policy.document)):
             action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=str(tmp_path))
-            decided = observe_and_decide(action, made, made.posture, home=str(tmp_path / "home"))
-            assert decided.verdict.kind.name.lower() == verdict, command
+            decision = observe_and_decide(action, tested_policy, tested_policy.posture, home=str(tmp_path / "home"))
+            assert decision.verdict.kind.name.lower() == verdict, command
     assert restore_policy(policy.document).digest == policy.digest
 
 
-def test_a_policy_of_nothing_but_red_lines_is_none() -> None:
-    """Whoever wrote it has forgotten something."""
+def test_policy_without_rules_is_refused() -> None:
+    """A policy that has nothing but verdikt's own red lines is a mistake."""
     with pytest.raises(PolicyError, match="expected at least one rule"):
         build_policy([PolicyFile("project", "governance.yaml", b"profile: none\n")])

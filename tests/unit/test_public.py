@@ -12,23 +12,23 @@ import verdikt
 HEAVY = ("pydantic", "click", "rich", "asyncio", "yaml", "cryptography", "sqlite3", "sqlglot")
 
 
-def loaded(program: str) -> set[str]:
-    """The modules that are loaded after a program has run in a fresh interpreter."""
+def list_loaded_modules(program: str) -> set[str]:
+    """Return the modules that are imported after a program has run in a fresh interpreter."""
     report = f"{program}\nimport sys\nprint(*sys.modules)"
     return set(
         subprocess.run([sys.executable, "-c", report], capture_output=True, check=True, text=True).stdout.split()
     )
 
 
-def test_importing_verdikt_loads_nothing_of_it() -> None:
-    """Each name is loaded when first used."""
-    assert [name for name in loaded("import verdikt") if name.startswith("verdikt.")] == []
+def test_import_of_verdikt_imports_no_submodule() -> None:
+    """Each public name is imported when it is first used."""
+    assert [name for name in list_loaded_modules("import verdikt") if name.startswith("verdikt.")] == []
 
 
-def test_evaluating_loads_nothing_heavy() -> None:
-    """A hook runs on every tool call."""
-    modules = loaded(
-        "from verdikt import Action, ActionKind, PolicyEngine, All, When, Outcome, InMemorySessionStore, CollectingTracer\n"
+def test_evaluation_imports_no_heavy_package() -> None:
+    """A hook runs on every tool call, so an evaluation imports only what it needs."""
+    modules = list_loaded_modules(
+        "from verdikt import Action, ActionKind, PolicyEngine, All, Outcome, InMemorySessionStore, CollectingTracer\n"
         "from verdikt.guards import *\n"
         "engine = PolicyEngine(All(FileBoundaryGuard(), BashSafetyGuard(), SandboxGuard(), BudgetGuard(max_tasks=9)),\n"
         "    session_store=InMemorySessionStore(), tracer=CollectingTracer())\n"
@@ -40,8 +40,8 @@ def test_evaluating_loads_nothing_heavy() -> None:
     assert [name for name in HEAVY if name in modules] == []
 
 
-def test_every_public_name_is_typed() -> None:
-    """What is imported for type checkers is exactly the table, so that users' checks see what they get."""
+def test_public_names_for_type_checkers_equal_the_table() -> None:
+    """The imports under TYPE_CHECKING are exactly the table of public names."""
     tree = ast.parse(Path(verdikt.__file__).read_text())
     [block] = [node for node in tree.body if isinstance(node, ast.If)]
     typed = {
@@ -54,13 +54,13 @@ def test_every_public_name_is_typed() -> None:
 
 
 @pytest.mark.parametrize("name", verdikt.__all__)
-def test_every_public_name_is_there(name: str) -> None:
-    """And listed."""
+def test_public_name_is_importable_and_listed(name: str) -> None:
+    """Each public name can be imported and is in `dir(verdikt)`."""
     assert getattr(verdikt, name) is not None
     assert name in dir(verdikt)
 
 
-def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
-    """With the name."""
+def test_unknown_name_is_an_attribute_error() -> None:
+    """The error names the unknown attribute."""
     with pytest.raises(AttributeError, match="module `verdikt` has no attribute `Nothing`"):
         verdikt.Nothing  # type: ignore[attr-defined] # noqa: B018

@@ -1,4 +1,4 @@
-"""A recorded decision is made again to the byte, a difference is shown by field, another policy by what it would change."""
+"""Replay: recorded decisions are made again to the byte, differences are named by field, policies are compared."""
 
 from typing import Any
 
@@ -37,11 +37,13 @@ ACTIONS = [
 ]
 
 
-def entry_of(what: Action, policy: Policy = RULED, posture: str = "interactive", seq: int = 1, **state: Any) -> Entry:
-    """The entry that the flow would write for a decision, read back from its bytes."""
-    redacted, kinds = redact_action(what)
+def build_decision_entry(
+    call: Action, policy: Policy = RULED, posture: str = "interactive", seq: int = 1, **state: Any
+) -> Entry:
+    """Return the entry that the flow would write for a decision, read back from its bytes."""
+    redacted, kinds = redact_action(call)
     session = SessionState(session_id="s", **state)
-    grants = (grant("no_force", "git push --force", session="nobody"),)
+    grants = (grant("no_force", "git push --force", session="another"),)
     decision = decide(redacted, Facts(WORLD, secrets=kinds), session, Posture(posture), policy, grants=grants)
     body = {"receipt": decision.receipt.dump(), "receipt_sha256": decision.receipt.sha256, "call_id": "c"}
     return Entry(
@@ -53,19 +55,19 @@ def entry_of(what: Action, policy: Policy = RULED, posture: str = "interactive",
     )
 
 
-def past_of(*args: Any, **kwargs: Any) -> RecordedDecision:
-    """The recorded decision."""
-    found = read_decision(entry_of(*args, **kwargs))
-    assert found is not None
-    return found
+def record_decision(*args: Any, **kwargs: Any) -> RecordedDecision:
+    """Return the decision as replay reads it from the log."""
+    decision = read_decision(build_decision_entry(*args, **kwargs))
+    assert decision is not None
+    return decision
 
 
 @pytest.mark.parametrize("posture", Posture)
 @pytest.mark.parametrize("policy", [RULED, STANDARD], ids=["ruled", "standard"])
-@pytest.mark.parametrize("what", ACTIONS, ids=lambda what: str(what.payload)[:40])
-def test_every_recorded_decision_is_made_again_to_the_byte(what: Action, policy: Policy, posture: str) -> None:
-    """From the entry alone, by the policy as its digest names it."""
-    past = past_of(what, policy, posture, action_count=4, risk=0.25)
+@pytest.mark.parametrize("call", ACTIONS, ids=lambda call: str(call.payload)[:40])
+def test_recorded_decision_replays_to_the_byte(call: Action, policy: Policy, posture: str) -> None:
+    """Entry and policy document suffice to make a decision again with the same bytes."""
+    past = record_decision(call, policy, posture, action_count=4, risk=0.25)
 
     again = replay(past, restore_policy(parse_json(encode_canonical(policy.document))))
 
@@ -73,9 +75,9 @@ def test_every_recorded_decision_is_made_again_to_the_byte(what: Action, policy:
     assert again.receipt.bytes == encode_canonical(past.receipt)
 
 
-def test_an_older_engines_receipt_keeps_its_version() -> None:
-    """What is compared is what was decided, not by which release."""
-    entry = entry_of(ACTIONS[0])
+def test_replay_of_an_older_receipt_keeps_its_engine_version() -> None:
+    """Replay compares what was decided, not by which release."""
+    entry = build_decision_entry(ACTIONS[0])
     receipt = {**entry.body["receipt"], "engine": "0.0.1"}
     body = {"receipt": receipt, "receipt_sha256": "", "call_id": ""}
     past = read_decision(Entry(seq=1, ts=1, session="s", kind=EntryKind.DECISION, body=body))
@@ -84,31 +86,33 @@ def test_an_older_engines_receipt_keeps_its_version() -> None:
     assert replay(past, RULED).receipt.dump()["engine"] == "0.0.1"
 
 
-def test_a_difference_is_shown_field_by_field() -> None:
-    """Where it is, what was recorded and what is found now."""
-    entry = entry_of(ACTIONS[0])
+def test_difference_names_field_recorded_and_replayed_value() -> None:
+    """A difference has the path of the field and both values."""
+    entry = build_decision_entry(ACTIONS[0])
     receipt = parse_json(encode_canonical(entry.body["receipt"]))
     receipt["verdict"]["kind"] = "pass"
     receipt["effects"] = receipt["effects"][:-1]
     past = RecordedDecision("s", 1, 0.0, receipt, "")
 
-    found = find_differences(past, replay(past, RULED))
+    differences = find_differences(past, replay(past, RULED))
 
-    assert ("verdict.kind", "pass", "block") in [(each.field, each.recorded, each.replayed) for each in found]
-    assert [each.field for each in found if each.recorded == "(absent)"] == [f"effects[{len(receipt['effects'])}]"]
+    assert ("verdict.kind", "pass", "block") in [(each.field, each.recorded, each.replayed) for each in differences]
+    assert [each.field for each in differences if each.recorded == "(absent)"] == [
+        f"effects[{len(receipt['effects'])}]"
+    ]
 
 
-def test_a_hash_that_is_not_the_receipts_own_is_a_difference() -> None:
-    """Even when every field is the same."""
-    past = past_of(ACTIONS[0])
+def test_wrong_receipt_hash_is_a_difference() -> None:
+    """A hash that is not the receipt's own is reported even when every field is equal."""
+    past = record_decision(ACTIONS[0])
     wrong = RecordedDecision(past.session, past.seq, past.seconds, past.receipt, "0" * 64)
 
     assert [each.field for each in find_differences(wrong, replay(wrong, RULED))] == ["receipt_sha256"]
 
 
-def test_entries_that_hold_no_decision_are_passed_over_and_broken_ones_are_not() -> None:
-    """A newer receipt says that verdikt must be upgraded."""
-    entry = entry_of(ACTIONS[0])
+def test_entry_without_a_decision_is_skipped_and_a_broken_one_refused() -> None:
+    """Other entries are skipped; a decision without receipt, or with a newer one, is an error."""
+    entry = build_decision_entry(ACTIONS[0])
 
     assert read_decision(Entry(seq=1, ts=1, session="s", kind=EntryKind.GAP)) is None
     with pytest.raises(LedgerError, match="entry 1 of `s`: expected a receipt and its hash, found none"):
@@ -118,9 +122,9 @@ def test_entries_that_hold_no_decision_are_passed_over_and_broken_ones_are_not()
         read_decision(Entry(seq=1, ts=1, session="s", kind=EntryKind.DECISION, body=newer))
 
 
-def test_another_policy_is_compared_by_what_it_would_change() -> None:
-    """Counts, groups and one sentence."""
-    past = [past_of(what, seq=seq) for seq, what in enumerate(ACTIONS[:7], start=1)]
+def test_comparison_with_another_policy_counts_changed_outcomes() -> None:
+    """A comparison has counts, groups and one sentence."""
+    past = [record_decision(call, seq=seq) for seq, call in enumerate(ACTIONS[:7], start=1)]
     stricter = parse_policy(
         "profile: none\nunknown_tools: pass\nmanifest: {deploy: {effects: read}}\nrules:\n"
         "  - {name: no_rm, command: rm, verdict: block, reason: no, fix: no}\n"

@@ -21,6 +21,9 @@ COMMAND = "rm -rf build && ls"
 MAX_LISTED_FILES = 25
 """The most files that a newcomer should have to read to understand one decision, nouns included."""
 
+MAX_ENTERED_FILES = 35
+"""The most files that an ordinary decision may run through."""
+
 
 def read_walk(page: str) -> list[str]:
     """Return the files of the numbered list under the heading, in order."""
@@ -92,6 +95,11 @@ def test_walk_in_the_docs_names_existing_files_that_are_few_enough_to_read() -> 
 def test_walk_in_the_docs_has_the_order_in_which_a_decision_enters_files(entered_files: list[str]) -> None:
     """The files of the list are entered by a real `before`, in the order of the list."""
     assert find_walk_faults(read_walk(PAGE.read_text(encoding="utf-8")), entered_files) == []
+
+
+def test_ordinary_decision_enters_few_files(entered_files: list[str]) -> None:
+    """One decision runs through at most 35 files of verdikt."""
+    assert len(entered_files) <= MAX_ENTERED_FILES, "\n".join(entered_files)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from verdikt.errors import CanonicalError
 from verdikt.graph.policy import Policy
 from verdikt.model.action import Action
 from verdikt.model.canonical_json import parse_json
-from verdikt.model.decision import Decision, decision_from_error
 from verdikt.model.effect import Effect
 from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action
 from verdikt.model.session_state import SessionState
 from verdikt.model.tool_kind import classify_tool
+from verdikt.model.verdict import Decision, decision_from_error
 from verdikt.observe.guarded_paths import list_guarded_paths
 from verdikt.observe.world import RealWorld, find_project_root
 

@@ -21,7 +21,7 @@ from verdikt.policy import load_file, load_policy, parse_policy
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
-    from verdikt.model.decision import Decision
+    from verdikt.model.verdict import Decision
 
 EXIT_STATUSES = {Disposition.ALLOW: 0, Disposition.DENY: 1, Disposition.ESCALATE: 2}
 EXIT_BAD_PAYLOAD = 64

@@ -1,4 +1,4 @@
-"""`verdikt doctor`: proves that the hooks fire instead of hoping that they do."""
+"""`verdikt doctor`: fires a canary through every hook that is wired, and reports what is not protected."""
 
 import json
 import os
@@ -17,12 +17,13 @@ from verdikt.cli.store_access import format_timestamp, open_data_store
 from verdikt.errors import VerdiktError
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.hosts.git import git_hooks
-from verdikt.hosts.live.live_canary import run_live_canary
+from verdikt.hosts.live.live_canary import BLOCKED, run_live_canary
+from verdikt.hosts.registry import HOSTS
+from verdikt.hosts.wiring.host_wiring import WiredFile
 from verdikt.hosts.wiring.inspection import (
-    HookWiring,
     count_crashes,
     find_unreadable_settings,
-    find_wirings,
+    find_wired_files,
     get_wrapper_state,
 )
 from verdikt.hosts.wiring.installation import Installation
@@ -53,126 +54,130 @@ from verdikt.policy import load_policy
     "--project", type=click.Path(exists=True, file_okay=False), default=".", help="The project; default: here."
 )
 def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
-    """Fires a canary through the exact command that each client's settings name, and checks the answer.
+    """Fire a canary through the exact command that each client's settings name, and check the answer.
 
     Exit status 0 when every wired client blocks it, 1 otherwise and when nothing is wired.
 
     Example: verdikt doctor --live
     """
-    here = Installation(
+    installation = Installation(
         project=os.path.realpath(project), data_directory=str(get_data_directory(os.environ)), env=os.environ
     )
     try:
         reports = []
-        for report in _collect_host_reports(here, calls=calls, live=live):
+        for report in _collect_host_reports(installation, calls=calls, live=live):
             reports.append(report)
             if not as_json:
                 _print_host_report(report)
-        general = _build_general_report(here, {report["scope"] for report in reports if report["wrapped"]})
+        general = _build_general_report(installation, {report["scope"] for report in reports if report["wrapped"]})
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
-    hooks = general["git"]
-    wrapped = general["wrapper"] == "intact" or not any(report["wrapped"] for report in reports)
-    healthy = bool(reports or hooks["installed"]) and all(report["healthy"] for report in reports) and wrapped
-    healthy = healthy and not (hooks["installed"] and hooks["missing"])
+    # A broken wrapper matters only if a client calls it.
+    git_hook_names = general["git"]
+    is_wrapper_intact = general["wrapper"] == "intact" or not any(report["wrapped"] for report in reports)
+    failing = [f"{report['host']} ({report['scope']})" for report in reports if not report["healthy"]]
+    failing += [] if is_wrapper_intact else ["the wrapper"]
+    failing += ["git"] if git_hook_names["installed"] and git_hook_names["missing"] else []
+    is_wired = bool(reports or git_hook_names["installed"])
+    healthy = is_wired and not failing
     if as_json:
         click.echo(json.dumps({"healthy": healthy, "hosts": reports, **general}))
     else:
-        _print_general(general, wrapped=wrapped)
-        if not reports and not hooks["installed"]:
+        _print_general(general, is_wrapper_intact=is_wrapper_intact)
+        if not is_wired:
             click.echo(_style_bad("nothing is wired here") + ": run `verdikt init`")
         elif healthy:
             click.echo(_style_good("every client that is wired here blocks" if reports else "commits are checked"))
         else:
-            wrong = [f"{report['host']} ({report['scope']})" for report in reports if not report["healthy"]]
-            wrong += [] if wrapped else ["the wrapper"]
-            wrong += ["git"] if hooks["installed"] and hooks["missing"] else []
-            click.echo(_style_bad(f"not in order: {', '.join(wrong)}"))
+            click.echo(_style_bad(f"failing: {', '.join(failing)}"))
     raise SystemExit(0 if healthy else 1)
 
 
 def _collect_host_reports(installation: Installation, *, calls: int, live: bool) -> Iterator[dict[str, Any]]:
-    patience = READY_SECONDS
-    for found in find_wirings(installation):
-        firing = fire_canary(installation, found, calls, wait_seconds=patience)
-        # Where none came for one client, none comes for the next.
-        patience = READY_SECONDS if firing.warm else 0
-        yield _build_host_report(installation, found, firing, live=live)
+    wait_seconds = READY_SECONDS
+    for wired in find_wired_files(installation):
+        canary = fire_canary(installation, wired, calls, wait_seconds=wait_seconds)
+        # If no warm process came up for one client, none will for the next.
+        wait_seconds = READY_SECONDS if canary.warm else 0
+        yield _build_host_report(installation, wired, canary, live=live)
 
 
 def _build_host_report(
-    installation: Installation, wiring: HookWiring, canary: CanaryResult, *, live: bool
+    installation: Installation, wired: WiredFile, canary: CanaryResult, *, live: bool
 ) -> dict[str, Any]:
-    ran = ""
-    if live and not wiring.is_foreign:
-        ran = run_live_canary(installation, wiring.host)
-    holes = [asdict(hole) for hole in wiring.known_gaps]
+    live_result = ""
+    # What a foreign file names could be anything, so it is not run.
+    if live and not wired.is_foreign:
+        live_result = run_live_canary(installation, wired.host)
     healthy = (
         canary.blocked
-        and wiring.is_trusted
-        and not wiring.missing_events
-        and not any(hole.open for hole in wiring.known_gaps)
+        and wired.is_trusted
+        and not wired.missing_events
+        and not any(gap.open for gap in wired.known_gaps)
     )
     return {
-        "host": wiring.host,
-        "scope": wiring.scope,
-        "file": wiring.file,
-        "events": sorted(wiring.commands),
-        "wrapped": wiring.is_wrapped,
-        "missing": list(wiring.missing_events),
-        "trusted": wiring.is_trusted,
+        "host": wired.host,
+        "scope": wired.scope,
+        "file": wired.file,
+        "events": sorted(wired.commands),
+        "wrapped": wired.is_wrapped,
+        "missing": list(wired.missing_events),
+        "trusted": wired.is_trusted,
         "firing": asdict(canary),
-        "live": ran,
-        "holes": holes,
-        "healthy": healthy and ran in ("", "blocked"),
+        "live": live_result,
+        "holes": [asdict(gap) for gap in wired.known_gaps],
+        "healthy": healthy and live_result in ("", BLOCKED),
     }
 
 
 def _build_general_report(installation: Installation, scopes: set[str]) -> dict[str, Any]:
-    now = (
-        pause.find_active_pause(open_data_store(Path(installation.data_directory)))
-        if os.path.isdir(installation.data_directory)
-        else None
-    )
-    day = time.time() - 24 * 3600
+    active_pause = None
+    # Opening a store would create the directory.
+    if os.path.isdir(installation.data_directory):
+        active_pause = pause.find_active_pause(open_data_store(Path(installation.data_directory)))
+    day_ago = time.time() - 24 * 3600
     return {
         "wrapper": get_wrapper_state(installation, scopes),
         "unreadable": find_unreadable_settings(installation),
-        "crashes": count_crashes(installation, since=day),
-        "overrides": count_overrides_since(Path(installation.data_directory), day),
+        "crashes": count_crashes(installation, since=day_ago),
+        "overrides": count_overrides_since(Path(installation.data_directory), day_ago),
         "breaches": _collect_breaches(installation),
-        "paused": now.reason if now else "",
+        "paused": active_pause.reason if active_pause else "",
         "git": _list_git_hooks(installation),
     }
 
 
 def _collect_breaches(installation: Installation) -> dict[str, Any]:
-    """Which thresholds were passed, when last, and where that was noted."""
+    """Return the thresholds, when each was last passed, and where that was noted."""
     try:
-        wanted = load_policy(installation.project, environ=installation.env).section("evidence") or EvidenceSettings()
+        policy = load_policy(installation.project, environ=installation.env)
+        settings = policy.section("evidence") or EvidenceSettings()
     except VerdiktError:
-        wanted = EvidenceSettings()
+        settings = EvidenceSettings()
     data = Path(installation.data_directory)
     return {
-        "overrides_per_day": wanted.overrides_per_day,
-        "crashes_per_hour": wanted.crashes_per_hour,
+        "overrides_per_day": settings.overrides_per_day,
+        "crashes_per_hour": settings.crashes_per_hour,
         "overrides": read_marks(data / "overrides" / OVERRIDE_MARKER_FILE).get("overrides"),
         "crashes": read_marks(data / CRASH_MARKER_FILE),
-        "memory": wanted.memory,
+        "memory": settings.memory,
     }
 
 
 def _list_git_hooks(installation: Installation) -> dict[str, list[str]]:
-    """Which hooks of the project's repository call us, and which do not."""
-    found = (
-        git_hooks.read_hook_states(GitIndex(installation.project, installation.env).find_hooks_directory())
-        if find_work_tree(installation.project)
-        else []
-    )
+    """Return which hooks of the project's repository are ours, and which are not."""
+    states = []
+    if find_work_tree(installation.project):
+        directory = GitIndex(installation.project, installation.env).find_hooks_directory()
+        states = git_hooks.read_hook_states(directory)
     return {
-        "installed": [hook.name for hook in found if hook.is_installed],
-        "missing": [hook.name for hook in found if not hook.is_installed],
+        "installed": [hook.name for hook in states if hook.is_installed],
+        "missing": [hook.name for hook in states if not hook.is_installed],
     }
+
+
+_NAME_WIDTH = len("not protected") + 2
+"""The width of the first column of the report."""
 
 
 def _style_good(text: str) -> str:
@@ -186,61 +191,59 @@ def _style_bad(text: str) -> str:
 def _print_host_report(report: dict[str, Any]) -> None:
     mark = _style_good("✓") if report["healthy"] else _style_bad("✗")
     click.echo(f"{mark} {click.style(report['host'], bold=True)} ({report['scope']}: {report['file']})")
-    wiring = f"{len(report['events'])} event{'s' if len(report['events']) != 1 else ''}"
+    events = f"{len(report['events'])} event{'s' if len(report['events']) != 1 else ''}"
     if report["missing"]:
-        wiring += _style_bad(f", missing: {', '.join(report['missing'])}") + "; run `verdikt init`"
-    click.echo(_format_row("wired", wiring))
-    if report["host"] == "codex":
-        advice = "; open `/hooks` in Codex, or run `verdikt init --host codex --trust-codex`"
-        distrust = _style_bad("no, so Codex skips the hooks in silence") + advice
+        events += _style_bad(f", missing: {', '.join(report['missing'])}") + "; run `verdikt init`"
+    click.echo(_format_row("wired", events))
+    host = HOSTS[report["host"]]
+    if host.approval_advice:
+        distrust = _style_bad(f"no, so {host.title} skips the hooks in silence") + f"; {host.approval_advice}"
         click.echo(_format_row("trusted", "yes" if report["trusted"] else distrust))
     firing = report["firing"]
     click.echo(_format_row("firing", "canary blocked" if firing["blocked"] else _style_bad(firing["why"])))
     if firing["blocked"]:
         click.echo(_format_row("time", _describe_latency(firing)))
     if report["live"]:
-        colour = _style_good if report["live"] == "blocked" else _style_bad
-        click.echo(_format_row("live", colour(report["live"])))
-    for hole in report["holes"]:
-        click.echo(_format_row(_style_bad("open") if hole["open"] else "hole", hole["what"]))
-        click.echo(_format_row("", hole["fix"]))
+        style = _style_good if report["live"] == BLOCKED else _style_bad
+        click.echo(_format_row("live", style(report["live"])))
+    for gap in report["holes"]:
+        click.echo(_format_row(_style_bad("not protected") if gap["open"] else "known limit", gap["what"]))
+        click.echo(_format_row("", gap["fix"]))
 
 
 def _format_row(name: str, text: str) -> str:
-    """A line of the report; on a terminal as many lines as it is wide for."""
-    indent = " " * 13
-    head = f"    {name}{' ' * (9 - len(click.unstyle(name)))}"
+    """Return a line of the report, wrapped to the width of a terminal."""
+    indent = " " * (_NAME_WIDTH + 4)
+    head = f"    {name}{' ' * (_NAME_WIDTH - len(click.unstyle(name)))}"
+    # In a pipe every row stays on one line, so that it can be searched.
     if not sys.stdout.isatty():
         return head + text.replace("\n", f"\n{indent}")
     return head + click.wrap_text(text, shutil.get_terminal_size().columns, indent, indent).removeprefix(indent)
 
 
 def _describe_latency(canary: dict[str, Any]) -> str:
-    """What a call costs, and who answered it."""
+    """Return what a call costs, and whether the warm process answered it."""
     times = f"p50 {canary['p50_milliseconds']} ms, p99 {canary['p99_milliseconds']} ms"
-    over = f"over {canary['calls']} call{'s' if canary['calls'] != 1 else ''}"
+    call_count = f"over {canary['calls']} call{'s' if canary['calls'] != 1 else ''}"
     if canary["warm"]:
         cold = canary["cold_milliseconds"]
-        first = "" if cold is None else f"; a first one, which found none running and started it, took {cold} ms"
-        return f"{times} {over}, answered by the warm process{first}"
-    off = os.environ.get("VERDIKT_DAEMON") == "off"
-    why = "VERDIKT_DAEMON switches the warm process off" if off else "the warm process did not answer them all"
-    return f"{times} {over}; slow, because {why}: see `verdikt daemon status`"
+        note = "" if cold is None else f"; a first one, which found none running and started it, took {cold} ms"
+        return f"{times} {call_count}, answered by the warm process{note}"
+    is_off = os.environ.get("VERDIKT_DAEMON") == "off"
+    why = "VERDIKT_DAEMON switches the warm process off" if is_off else "the warm process did not answer them all"
+    return f"{times} {call_count}; slow, because {why}: see `verdikt daemon status`"
 
 
-def _print_general(general: dict[str, Any], *, wrapped: bool) -> None:
-    hooks = general["git"]
-    if hooks["installed"]:
-        lacking = _style_bad(f"; missing: {', '.join(hooks['missing'])}") + "; run `verdikt init --host git`"
-        mark = _style_bad("✗") if hooks["missing"] else _style_good("✓")
-        click.echo(
-            f"{mark} {click.style('git', bold=True)} ({', '.join(hooks['installed'])})"
-            + (lacking if hooks["missing"] else "")
-        )
-    if not wrapped:
+def _print_general(general: dict[str, Any], *, is_wrapper_intact: bool) -> None:
+    installed, missing = general["git"]["installed"], general["git"]["missing"]
+    if installed:
+        note = _style_bad(f"; missing: {', '.join(missing)}") + "; run `verdikt init --host git`" if missing else ""
+        mark = _style_bad("✗") if missing else _style_good("✓")
+        click.echo(f"{mark} {click.style('git', bold=True)} ({', '.join(installed)}){note}")
+    if not is_wrapper_intact:
         click.echo(_style_bad(f"✗ the wrapper is {general['wrapper']}") + "; run `verdikt init`")
     for fault in general["unreadable"]:
-        click.echo(click.style("! ", fg="yellow") + f"not looked at: {fault}")
+        click.echo(click.style("! ", fg="yellow") + f"not inspected: {fault}")
     if general["paused"]:
         click.echo(click.style("! paused", fg="yellow") + f": {general['paused']}; `verdikt pause --end` ends it")
     total = sum(general["crashes"].values())
@@ -251,14 +254,15 @@ def _print_general(general: dict[str, Any], *, wrapped: bool) -> None:
 
 
 def _print_breaches(breaches: dict[str, Any]) -> None:
-    noted = f"; noted beside `{breaches['memory']}`" if breaches["memory"] else ""
-    passed = [
-        (f"{breaches['crashes_per_hour']} crashes of {hook} in an hour", at) for hook, at in breaches["crashes"].items()
+    note = f"; noted beside `{breaches['memory']}`" if breaches["memory"] else ""
+    passed_thresholds = [
+        (f"{breaches['crashes_per_hour']} crashes of {hook} in an hour", seconds)
+        for hook, seconds in breaches["crashes"].items()
     ]
     if breaches["overrides"]:
-        passed.append((f"{breaches['overrides_per_day']} attempts to override in 24 hours", breaches["overrides"]))
-    for what, at in sorted(passed, key=lambda one: one[1]):
-        click.echo(
-            click.style("! ", fg="yellow")
-            + f"threshold passed: {what}, at {format_timestamp(int(at * 1_000_000))}{noted}"
+        passed_thresholds.append(
+            (f"{breaches['overrides_per_day']} attempts to override in 24 hours", breaches["overrides"])
         )
+    for what, seconds in sorted(passed_thresholds, key=lambda threshold: threshold[1]):
+        timestamp = format_timestamp(int(seconds * 1_000_000))
+        click.echo(click.style("! ", fg="yellow") + f"threshold passed: {what}, at {timestamp}{note}")

@@ -16,11 +16,11 @@ from verdikt.effects.target import TargetResolver
 from verdikt.errors import PolicyError
 from verdikt.graph.layer_reader import PROFILE_NAMES
 from verdikt.model.action import ActionKind
-from verdikt.model.effect import Effects
+from verdikt.model.effect import Effects, effects_to_record
 from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
-from verdikt.model.receipt import effects_to_record, verdict_to_record
 from verdikt.model.redaction import redact_action
+from verdikt.model.verdict import verdict_to_record
 from verdikt.observe.guarded_paths import list_guarded_paths
 from verdikt.observe.world import RealWorld, find_project_root
 from verdikt.report.explanation import render_html, render_text

@@ -1,4 +1,4 @@
-"""`verdikt init`: one command makes a project governed."""
+"""`verdikt init`: the policy of a project, and the hooks of the clients that work in it."""
 
 import difflib
 import json
@@ -11,17 +11,12 @@ import click
 
 from verdikt.cli.git import hooks_directory, install_hooks
 from verdikt.errors import VerdiktError
+from verdikt.hosts.host import SCOPES, Host
+from verdikt.hosts.registry import HOSTS, WIRABLE_HOSTS
 from verdikt.hosts.wiring.file_change import FileChange
-from verdikt.hosts.wiring.installation import (
-    WIRABLE_HOSTS,
-    Installation,
-    apply_plan,
-    detect_hosts,
-    list_scopes,
-    plan_wiring,
-)
+from verdikt.hosts.wiring.installation import Installation
+from verdikt.hosts.wiring.plan import GIT, apply_plan, detect_hosts, list_scopes, plan_wiring
 from verdikt.hosts.wiring.registration import WRAPPER_NAMES
-from verdikt.hosts.wiring.settings_layout import SCOPES
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.observe.git_repository import find_work_tree
 
@@ -31,7 +26,7 @@ from verdikt.observe.git_repository import find_work_tree
     "--host",
     "hosts",
     multiple=True,
-    type=click.Choice([*WIRABLE_HOSTS, "all"]),
+    type=click.Choice([*WIRABLE_HOSTS, GIT, "all"]),
     help="Which clients to wire; default: those found.",
 )
 @click.option(
@@ -46,13 +41,14 @@ from verdikt.observe.git_repository import find_work_tree
 @click.option(
     "--trust-codex",
     is_flag=True,
-    help="Approve the hooks in Codex's configuration and trust this project there; Codex otherwise skips them in silence.",
+    help="Approve the hooks in Codex's configuration and trust this project there; "
+    "Codex otherwise skips them in silence.",
 )
 @click.option(
     "--socket",
     default="",
     metavar="PATH",
-    help="Hooks ask the warm process of another user at this socket, and nobody else; with --scope managed.",
+    help="Hooks ask the warm process of another user at this socket, and no other; with --scope managed.",
 )
 @click.option("--dry-run", is_flag=True, help="Show every change, make none.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
@@ -72,109 +68,127 @@ def command(
     as_json: bool,
     project: str,
 ) -> None:
-    """Makes this project governed: writes the policy and wires the hooks of the clients found.
+    """Make this project governed: write the policy and wire the hooks of the clients found.
 
-    Shows what it will change, keeps the originals, merges with what is there. `verdikt uninstall` puts the files back as
-    they were; `verdikt doctor` proves that the hooks fire.
+    Shows what it will change, keeps the originals, merges with what is there. `verdikt uninstall` restores the files
+    as they were; `verdikt doctor` proves that the hooks fire.
 
     Example: verdikt init --host claude --profile strict
     """
+    # In any other scope the person who is governed could point the hooks at a process of their own.
     if socket and (scope != "managed" or not os.path.isabs(socket)):
         raise click.UsageError(
             "--socket needs an absolute path and --scope managed: who is governed must not choose it"
         )
-    here = Installation(
+    installation = Installation(
         project=os.path.realpath(project),
         data_directory=str(get_data_directory(os.environ)),
         env=os.environ,
         socket_path=socket,
     )
     try:
-        chosen = _select_hosts(here, hosts, scope)
-        changes = plan_wiring(here, chosen, profile=profile, scope=scope, trust=trust_codex)
+        chosen = _select_hosts(installation, hosts, scope)
+        changes = plan_wiring(installation, chosen, profile=profile, scope=scope, trust=trust_codex)
+        # The plan is made first, so that a file that cannot be read is reported before any question is asked.
         trust_codex = trust_codex or _offer_trust(chosen, scope, yes or as_json or dry_run)
         if trust_codex:
-            changes = plan_wiring(here, chosen, profile=profile, scope=scope, trust=True)
-        if not (as_json or hosts):
-            click.echo(f"found here: {', '.join(chosen)}; `--host` names others, `--host git` has commits checked too")
-        _print_changes(changes, dry_run=dry_run, as_json=as_json)
-        if "git" in chosen and dry_run and not as_json:
-            click.echo(
-                f"{click.style('write ', fg='cyan')} {hooks_directory(here.project)}  (git's hooks; those there go on)"
-            )
-        if dry_run and not as_json:
-            click.echo("nothing was changed; run it without --dry-run to make these changes")
-        if not as_json and (around := _find_enclosing_repository(here, scope)):
-            click.echo(f"this lies in `{around}`: sessions that start there are not governed; `--project` can name it")
-        if (not changes and "git" not in chosen) or dry_run or not _confirm_changes(yes or as_json):
+            changes = plan_wiring(installation, chosen, profile=profile, scope=scope, trust=True)
+        if as_json:
+            rows = [_change_to_dict(change) for change in changes]
+            click.echo(json.dumps({"changes": rows, "done": not dry_run}))
+        else:
+            if not hosts:
+                titles = ", ".join(chosen)
+                click.echo(f"found here: {titles}; `--host` names others, `--host git` has commits checked too")
+            _print_changes(changes, dry_run=dry_run)
+            _print_notes(installation, chosen, scope, dry_run=dry_run)
+        if (not changes and GIT not in chosen) or dry_run or not _confirm_changes(yes or as_json):
             return
-        apply_plan(here, changes)
-        if "git" in chosen:
-            for line in install_hooks(here.project):
+        apply_plan(installation, changes)
+        if GIT in chosen:
+            for line in install_hooks(installation.project):
                 click.echo(line, err=as_json)
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
         return
-    if "codex" in chosen and not trust_codex and scope != "managed":
-        click.echo(
-            "Codex skips hooks that nobody approved: trust this project and open `/hooks` in Codex, "
-            "or run `verdikt init --host codex --trust-codex`"
-        )
+    for host in [] if trust_codex else _list_unapproved_hosts(chosen, scope):
+        advice = host.approval_advice
+        click.echo(f"{host.title} skips hooks that no person has approved: trust this project and {advice}")
     click.echo(
         click.style("done.", fg="green") + " `verdikt doctor` proves that it works; running sessions must be restarted"
     )
 
 
 def _find_enclosing_repository(installation: Installation, scope: str) -> str:
-    """The repository that the project is only a part of; empty when it is all of it, or every project is wired."""
+    """Return the repository of which the project is only a part; empty if there is none, or every project is wired."""
     root = find_work_tree(installation.project) if scope == "project" else ""
     return root if root and os.path.realpath(root) != installation.project else ""
 
 
 def _select_hosts(installation: Installation, hosts: tuple[str, ...], scope: str) -> list[str]:
+    # Hosts that were named stay in the order of the command line; an unsuitable scope is then an error, not a hint.
     if hosts and "all" not in hosts:
         return list(dict.fromkeys(hosts))
-    wanted = (
-        [host for host in WIRABLE_HOSTS if host != "git" or find_work_tree(installation.project)]
-        if hosts
-        else detect_hosts(installation)
-    )
-    chosen = [host for host in wanted if scope in list_scopes(host)]
-    if left := [host for host in wanted if host not in chosen]:
-        click.echo(f"left out, because they have no {scope} settings: {', '.join(left)}", err=True)
+    if hosts:
+        candidates = [*WIRABLE_HOSTS, *([GIT] if find_work_tree(installation.project) else [])]
+    else:
+        candidates = detect_hosts(installation)
+    chosen = [host for host in candidates if scope in list_scopes(host)]
+    if omitted := [host for host in candidates if host not in chosen]:
+        click.echo(f"left out, because they have no {scope} settings: {', '.join(omitted)}", err=True)
     if not chosen:
         raise click.UsageError("found no client that can be wired; name one with --host, for example --host claude")
     return chosen
 
 
-def _offer_trust(hosts: list[str], scope: str, silent: bool) -> bool:
-    if "codex" not in hosts or scope == "managed" or silent or not sys.stdin.isatty():
+def _list_unapproved_hosts(names: list[str], scope: str) -> list[Host]:
+    """Return the hosts that run hooks only after a person has approved them; managed hooks need no approval."""
+    if scope == "managed":
+        return []
+    return [HOSTS[name] for name in names if name in HOSTS and HOSTS[name].approval_advice]
+
+
+def _offer_trust(names: list[str], scope: str, silent: bool) -> bool:
+    hosts = _list_unapproved_hosts(names, scope)
+    if not hosts or silent or not sys.stdin.isatty():
         return False
-    asked = "Codex runs only hooks that you approve, and a project's only if you trust it. Approve them and trust this project?"
-    return click.confirm(asked, default=False)
+    titles = ", ".join(host.title for host in hosts)
+    question = (
+        f"{titles} runs only hooks that you approve, and a project's only if you trust it. "
+        "Approve them and trust this project?"
+    )
+    return click.confirm(question, default=False)
 
 
 def _confirm_changes(without_asking: bool) -> bool:
     if without_asking:
         return True
     if not sys.stdin.isatty():
-        raise click.UsageError("nobody is there to confirm; run it with --yes, or with --dry-run to see the changes")
-    agreed = click.confirm("Make these changes?", default=True)
-    if not agreed:
+        raise click.UsageError("no terminal to confirm on; run it with --yes, or with --dry-run to see the changes")
+    is_confirmed = click.confirm("Make these changes?", default=True)
+    if not is_confirmed:
         click.echo("nothing was changed")
-    return agreed
+    return is_confirmed
 
 
-def _print_changes(changes: list[FileChange], *, dry_run: bool, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps({"changes": [_change_to_dict(change) for change in changes], "done": not dry_run}))
-        return
+def _print_notes(installation: Installation, names: list[str], scope: str, *, dry_run: bool) -> None:
+    if GIT in names and dry_run:
+        directory = hooks_directory(installation.project)
+        click.echo(f"{click.style('write ', fg='cyan')} {directory}  (git's hooks; those there go on)")
+    if dry_run:
+        click.echo("nothing was changed; run it without --dry-run to make these changes")
+    if repository := _find_enclosing_repository(installation, scope):
+        click.echo(f"this lies in `{repository}`: sessions that start there are not governed; `--project` can name it")
+
+
+def _print_changes(changes: list[FileChange], *, dry_run: bool) -> None:
     if not changes:
         click.echo("everything is in place; nothing to change")
     for change in changes:
         word = "write " if change.before is None else "change"
         click.echo(f"{click.style(word, fg='cyan')} {_shorten_path(change.path)}  ({change.description})")
+        # The wrapper is a program, whose text would bury everything else.
         if dry_run and os.path.basename(change.path) not in WRAPPER_NAMES:
             before, after = (
                 (data or b"").decode(errors="replace").splitlines() for data in (change.before, change.after)

@@ -12,9 +12,9 @@ from verdikt.decide import decide
 from verdikt.errors import PolicyError
 from verdikt.graph.policy import Policy
 from verdikt.graph.policy_test import PolicyCase, read_cases
-from verdikt.model.decision import Decision
 from verdikt.model.facts import Facts
 from verdikt.model.session_state import SessionState
+from verdikt.model.verdict import Decision
 from verdikt.model.yaml_document import parse_document
 from verdikt.observe.policy_files import read_policy_file
 from verdikt.report.junit import TestResult, render_junit

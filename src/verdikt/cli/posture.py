@@ -14,7 +14,8 @@ from verdikt.errors import LedgerError
 from verdikt.hosts.live.canary import CANARY_SESSION
 from verdikt.ledger.council_findings import is_council_session
 from verdikt.ledger.store import OPERATOR
-from verdikt.model.posture import Posture, move, strictest_posture
+from verdikt.model.posture import Posture, move
+from verdikt.model.verdict import strictest_posture
 from verdikt.policy import load_policy
 
 if TYPE_CHECKING:

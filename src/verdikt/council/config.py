@@ -129,7 +129,7 @@ def _read_command(node: YamlNode) -> tuple[str, ...] | None:
 
 
 def _read_statuses(node: YamlNode) -> tuple[int, ...] | None:
-    found = [item.read_int(least=0, most=255) for item in node.read_one_or_more(what="exit statuses")]
+    found = [item.read_int(minimum=0, maximum=255) for item in node.read_one_or_more(what="exit statuses")]
     return tuple(status for status in found if status is not None) or None
 
 

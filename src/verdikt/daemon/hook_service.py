@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import verdikt
-from verdikt import __version__, hosts
+from verdikt import __version__
 from verdikt.daemon import client, protocol
 from verdikt.daemon.cache import LRUCache, PolicyCache, StorePool
 from verdikt.daemon.deferred_reply import DeferredReply
@@ -19,6 +19,7 @@ from verdikt.govern import Governance
 from verdikt.hosts.hook_call import HookCall
 from verdikt.hosts.hook_event import HookEventKind
 from verdikt.hosts.hook_response import HookResponse
+from verdikt.hosts.registry import HOSTS, load_adapter
 from verdikt.ledger.data_directory import find_data_directory
 from verdikt.ledger.group_commit import GroupCommit
 from verdikt.model.action import Action
@@ -92,8 +93,8 @@ class HookService:
 
     def warm_up(self, env: Mapping[str, str]) -> None:
         """Load what decisions need, so that the first one is as fast as the others."""
-        for host in hosts.ADAPTER_MODULES:
-            hosts.load_adapter(host)
+        for host in HOSTS:
+            load_adapter(host)
         try:
             policy = self.policies.load_policy("/", env)
             for tool, payload in _WARM_UP_CALLS:

@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from verdikt import __version__, hosts
+from verdikt import __version__
 from verdikt.daemon import protocol
 from verdikt.daemon.connection import READ_BYTES, Connection
 from verdikt.daemon.request import DaemonReply, HookRequest, Peer
 from verdikt.errors import DaemonError
 from verdikt.hosts.hook_event import HookEventKind
 from verdikt.hosts.hook_response import render_json
+from verdikt.hosts.registry import HOSTS
 
 TOKEN_FILE, PORT_FILE = "http.token", "http.port"
 MAX_HEADER_BYTES = 16 * 1024
@@ -201,9 +202,9 @@ class HttpConnection(Connection):
     def _fails_closed(self) -> bool:
         """Return whether a failure must block: when the agent is about to act, or the event is unknown."""
         host, event = self._split_path()
-        if host not in hosts.ADAPTER_MODULES:
+        if host not in HOSTS:
             return True
-        return hosts.load_adapter(host).EVENTS.get(event, HookEventKind.BEFORE).fails_closed
+        return HOSTS[host].events.get(event, HookEventKind.BEFORE).fails_closed
 
     def _split_path(self) -> tuple[str, str]:
         """Return host and event; empty when they are not known."""

@@ -1,12 +1,12 @@
-"""The one question that this room answers: what would this action do, to what, and how sure are we?"""
+"""Classify an action: return the effects it would have, on which targets, and with which certainty."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from verdikt.effects.code import classify_code
-from verdikt.effects.effect_cache import EffectCache
+from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.script_classifier import ScriptClassifier
@@ -18,14 +18,24 @@ from verdikt.shell.command import Command, Word
 
 if TYPE_CHECKING:
     from verdikt.model.action import Action
-    from verdikt.model.facts import Facts
+    from verdikt.model.facts import Facts, WorldAnswers
 
 MAX_EFFECTS = 2_000
-"""How many effects one action is described by; what comes after them is told as unknown."""
+"""Maximum number of effects reported for one action; the remainder becomes one `unknown.parse`."""
+MAX_ENTRIES = 512
+"""Maximum number of commands in the cache."""
+MAX_TEXT_LENGTH = 16_384
+"""Longer commands are not cached."""
+MAX_QUESTIONS = 32
+"""Commands that asked the world more questions than this are not cached: asking again costs as much as classifying."""
+
+_POWERSHELL_TOOLS = frozenset("PowerShell powershell write_powershell".split())
+_COMMAND_KEYS = ("command", "cmd", "script", "chars", "input")
+_NO_EFFECT = Effect(cls=EffectClass.READ, what="none")
 
 
 def classify(action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None = None) -> Effects:
-    """What an action would do. Never raises; what cannot be told is an effect of its own (`unknown.*`).
+    """Return the effects of an action. Never raises; what cannot be determined is an effect of its own (`unknown.*`).
 
     `manifest` maps tools to declared effects and annotations; arguments raise what it declares and never lower it.
     """
@@ -40,63 +50,86 @@ def classify(action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None
     return Effects(_deduplicate_effects(effects or [_NO_EFFECT]))
 
 
-_CACHE = EffectCache()
-_NO_EFFECT = Effect(cls=EffectClass.READ, what="none")
-
-
 def classify_shell_text(text: str, facts: Facts) -> Effects:
-    """What shell text would do, whether or not it was met before."""
+    """Return the effects of shell text without consulting the cache."""
     effects = ScriptClassifier(TargetResolver(facts)).classify_shell(text) if text and not text.isspace() else []
     return Effects(_deduplicate_effects(effects or [_NO_EFFECT]))
 
 
-_POWERSHELL_TOOLS = frozenset("PowerShell powershell write_powershell".split())
+def extract_command_text(action: Action) -> str:
+    """Return the shell text of an action, whichever payload key its host uses; empty if there is none."""
+    payload = action.payload
+    # The common case first: a plain dict with a plain `command`, as nearly every host sends it.
+    if type(payload) is dict and type(text := payload.get("command")) is str:
+        return text
+    if isinstance(payload, Mapping):
+        for key in _COMMAND_KEYS:
+            value = payload.get(key)
+            if isinstance(value, str) and value:
+                return value
+            if isinstance(value, list | tuple) and value:
+                return _join_argv(value)
+    return ""
+
+
+class EffectCache:
+    """Cache of the effects of recent commands, valid only in the same place and for an unchanged world.
+
+    Each entry keeps the questions its classification asked of the world. It is used again only if the place (directory,
+    home, project) is the same and the world still gives the same answers.
+    """
+
+    __slots__ = ("_entries",)
+
+    def __init__(self) -> None:
+        self._entries: OrderedDict[tuple[object, ...], tuple[WorldAnswers, Effects]] = OrderedDict()
+
+    def get_or_compute(self, text: str, facts: Facts, compute: Callable[[], Effects]) -> Effects:
+        """Return the cached effects of the text, or compute and cache them."""
+        # Facts that already hold answers are not cached: their questions cannot be told from those of this command.
+        if len(text) > MAX_TEXT_LENGTH or not facts.has_no_answers:
+            return compute()
+        key = (text, facts.place_signature)
+        entry = self._entries.get(key)
+        if entry is not None and facts.revalidate_answers(entry[0]):
+            return entry[1]
+        effects = compute()
+        answers = facts.snapshot_answers()
+        if len(answers.path) + len(answers.text) + len(answers.git) <= MAX_QUESTIONS:
+            self._entries[key] = (answers, effects)
+            if len(self._entries) > MAX_ENTRIES:
+                self._entries.popitem(last=False)
+        return effects
+
+
+_CACHE = EffectCache()
 
 
 def _classify_powershell(text: str, resolver: TargetResolver) -> list[Effect]:
     return [*classify_code("powershell", text, Invocation(Command(argv=(Word(text[:80]),)), resolver))]
 
 
-def extract_command_text(action: Action) -> str:
-    """The shell text of an action, whichever way its host writes it."""
-    payload = action.payload
-    if type(payload) is dict and type(text := payload.get("command")) is str:
-        return text
-    if isinstance(payload, Mapping):
-        for key in ("command", "cmd", "script", "chars", "input"):
-            value = payload.get(key)
-            if isinstance(value, str) and value:
-                return value
-            if isinstance(value, list | tuple) and value:
-                # A list in a list is no word, and may be too deep to print.
-                words = [str(item) if isinstance(item, str | int | float) else "[…]" for item in value]
-                if (
-                    len(words) >= 3
-                    and words[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh")
-                    and words[1] in ("-c", "-lc", "-ic")
-                ):
-                    return words[2]
-                return " ".join(_quote_word(word) for word in words)
-    return ""
-
-
-def _quote_word(word: str) -> str:
-    if word and all(c.isalnum() or c in "-_./=:,@%+" for c in word):
-        return word
-    return "'" + word.replace("'", "'\\''") + "'"
+def _join_argv(argv: Sequence[Any]) -> str:
+    """Return the shell text for a command given as a list of words."""
+    # A nested list is no word, and may be nested too deeply to print.
+    words = [str(item) if isinstance(item, str | int | float) else "[…]" for item in argv]
+    # Codex sends `["bash", "-lc", "text"]`: the text itself is what matters.
+    if len(words) >= 3 and words[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh") and words[1] in ("-c", "-lc", "-ic"):
+        return words[2]
+    return " ".join(map(quote_shell_word, words))
 
 
 def _deduplicate_effects(effects: Sequence[Effect]) -> tuple[Effect, ...]:
-    """The effects in order, each once."""
+    """Return the effects in order, each once, up to `MAX_EFFECTS`."""
     if len(effects) < 2:
         return tuple(effects)
-    seen: dict[Any, Effect] = {}
+    unique: dict[Any, Effect] = {}
     for effect in effects:
-        # By its texts: to hash a whole effect takes longer than to make one.
+        # Keyed by the texts: hashing a whole effect takes longer than building one.
         targets = [target.path or target.text for target in effect.targets]
-        seen.setdefault((effect.what, effect.by, effect.note, effect.recoverable, effect.certain, *targets), effect)
-    found = tuple(seen.values())
-    return found if len(found) <= MAX_EFFECTS else (*found[:MAX_EFFECTS], _make_overflow_effect())
+        unique.setdefault((effect.what, effect.by, effect.note, effect.recoverable, effect.certain, *targets), effect)
+    result = tuple(unique.values())
+    return result if len(result) <= MAX_EFFECTS else (*result[:MAX_EFFECTS], _make_overflow_effect())
 
 
 def _make_overflow_effect() -> Effect:

@@ -1,4 +1,4 @@
-"""Where a command gets its words, its program and its input from, told from the commands around it."""
+"""Where a command gets its words, its program and its input from, as far as the commands around it tell."""
 
 from __future__ import annotations
 
@@ -15,36 +15,67 @@ if TYPE_CHECKING:
     from verdikt.shell.command import Command
 
 MAX_LOOKBEHIND = 64
-"""How far before a command is looked for what gives it its words."""
+"""How many commands before one are searched for the command that gives it its words."""
 _LISTING_PROGRAMS = frozenset("find gfind fd fdfind ls git grep egrep rg locate echo printf".split())
-_ENDLESS_DEVICES = ("/dev/zero", "/dev/urandom", "/dev/random", "/dev/full")
 _RISKY_PROGRAMS = ("rm", "dd", "shred", "mv", "cp", "cat", "chmod", "chown", "nc", "curl", "tee")
+_FIND_PROGRAMS = frozenset("find gfind fd fdfind".split())
+_EXEC_FLAGS = frozenset("-x -X --exec --exec-batch".split())
+# With no other words than these, the listing leaves no file out.
+_UNFILTERED_GIT_WORDS = frozenset("ls-files -z -c --cached -o --others --exclude-standard -co".split())
+_UNFILTERED_RIPGREP_WORDS = frozenset("--files -0 --null --hidden --no-ignore -u -uu -uuu .".split())
+_UNFILTERED_FD_WORDS = frozenset(
+    ". -H -I -u -0 --hidden --no-ignore --unrestricted --print0 -t --type f file d".split()
+)
+_LANGUAGE_BY_EXTENSION = {
+    ".py": "python",
+    ".js": "node",
+    ".mjs": "node",
+    ".cjs": "node",
+    ".ts": "node",
+    ".pl": "perl",
+    ".rb": "ruby",
+    ".php": "php",
+    ".lua": "lua",
+    ".sql": "sql",
+    ".ps1": "powershell",
+}
+_LANGUAGE_BY_INTERPRETER = {
+    "python": "python",
+    "pypy": "python",
+    "py": "python",
+    "node": "node",
+    "nodejs": "node",
+    "perl": "perl",
+    "ruby": "ruby",
+    "php": "php",
+    "lua": "lua",
+}
 
 
 def substitute_listed_names(call: Invocation, index: int) -> None:
-    """Puts the names that `find` or `ls` would give in the place of the words that come from them."""
+    """Replace the unknown words of a command by the names that the `find` or `ls` before it would print."""
     command = call.command
     source = _find_listing_command(call, index)
     if source is None:
         return
-    given = _list_names(source)
+    names = _list_names(source)
     words: list[Word] = []
     for word in command.argv:
-        words.extend([word] if word.is_known else given)
+        words.extend([word] if word.is_known else names)
     call.command = replace(command, argv=tuple(words))
     call.uncertain = _is_selective(source)
 
 
 def _find_listing_command(call: Invocation, index: int) -> Command | None:
-    """The command whose output names what this one works on."""
+    """Return the command whose output names what this one works on."""
     if call.command.via and call.command.via[-1].startswith(("find", "gfind", "fd")):
-        near = reversed(call.commands[max(0, index - MAX_LOOKBEHIND) : index])
-        return next((c for c in near if c.name in _FIND_PROGRAMS), None)
+        preceding = reversed(call.commands[max(0, index - MAX_LOOKBEHIND) : index])
+        return next((c for c in preceding if c.name in _FIND_PROGRAMS), None)
     return next((c for c in call.iter_upstream() if c.name in _LISTING_PROGRAMS), None)
 
 
 def _is_selective(source: Command) -> bool:
-    """Whether there may be files that a command does not name."""
+    """Return whether a listing may leave out files that are there."""
     if source.name in ("ls", "echo", "printf"):
         return False
     if source.name in ("find", "gfind"):
@@ -60,28 +91,20 @@ def _is_selective(source: Command) -> bool:
 
 
 def _strip_exec_words(source: Command) -> list[Word]:
-    """The words of an `fd` that are not those of the command that it runs."""
+    """Return the words of an `fd` without those of the command that it runs."""
     words = list(source.argv[1:])
     return words[: next((i for i, word in enumerate(words) if word.text in _EXEC_FLAGS), len(words))]
 
 
-_FIND_PROGRAMS = frozenset("find gfind fd fdfind".split())
-_EXEC_FLAGS = frozenset("-x -X --exec --exec-batch".split())
-_UNFILTERED_GIT_WORDS = frozenset("ls-files -z -c --cached -o --others --exclude-standard -co".split())
-_UNFILTERED_RIPGREP_WORDS = frozenset("--files -0 --null --hidden --no-ignore -u -uu -uuu .".split())
-_UNFILTERED_FD_WORDS = frozenset(
-    ". -H -I -u -0 --hidden --no-ignore --unrestricted --print0 -t --type f file d".split()
-)
-
-
 def _list_names(source: Command) -> list[Word]:
+    """Return words for what a listing prints, as patterns where the names are not known."""
     if source.name in ("find", "gfind"):
         return list_matches(source)
     operands = [word for word in _strip_exec_words(source) if not word.text.startswith("-")]
     everything = [Word("**/*", "*", True)]
     if source.name == "ls":
-        named = [word if word.glob else Word(f"{word.text.rstrip('/')}/*", word.raw, True) for word in operands]
-        return named or [Word("*", "*", True)]
+        listed = [word if word.glob else Word(f"{word.text.rstrip('/')}/*", word.raw, True) for word in operands]
+        return listed or [Word("*", "*", True)]
     if source.name in ("echo", "printf"):
         return [word for word in operands if word.glob] or [Word(UNKNOWN, "…")]
     if source.name == "git":
@@ -90,7 +113,7 @@ def _list_names(source: Command) -> list[Word]:
 
 
 def find_program_word(command: Command) -> Word | None:
-    """The word that an interpreter takes its program from: after `-c` or `-e`, else the first operand."""
+    """Return the word that an interpreter takes its program from: after `-c` or `-e`, else the first operand."""
     words = command.argv[1:]
     if command.name == "eval":
         return next((word for word in words if not word.is_known), words[0] if words else None)
@@ -104,19 +127,12 @@ def find_program_word(command: Command) -> Word | None:
 
 
 def match_programs(pattern: str) -> list[str]:
-    """The programs that a wildcard in the place of a program may stand for, of those that matter."""
+    """Return which dangerous programs a wildcard in the place of a program name may match: `/bin/r?`."""
     return [name for name in _RISKY_PROGRAMS if fnmatchcase(name, pattern)]
 
 
-def has_endless_output(command: Command) -> bool:
-    """Whether a command's output never ends."""
-    if command.name == "cat":
-        return any(word.text in _ENDLESS_DEVICES for word in command.argv[1:])
-    return command.name == "yes"
-
-
 def find_static_output(command: Command) -> str | None:
-    """What a command writes to its output, where the text tells."""
+    """Return what a command writes to its output; None if the text does not say."""
     if command.stdin is not None and command.name in ("cat", "tee"):
         return command.stdin
     if command.name in ("echo", "printf") and all(word.is_known for word in command.argv):
@@ -125,18 +141,8 @@ def find_static_output(command: Command) -> str | None:
     return None
 
 
-_LANGUAGE_BY_EXTENSION = {
-    ".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "node", ".pl": "perl", ".rb": "ruby", ".php": "php",
-    ".lua": "lua", ".sql": "sql", ".ps1": "powershell",
-}  # fmt: skip
-_LANGUAGE_BY_INTERPRETER = {
-    "python": "python", "pypy": "python", "py": "python", "node": "node", "nodejs": "node", "perl": "perl", "ruby": "ruby",
-    "php": "php", "lua": "lua",
-}  # fmt: skip
-
-
 def detect_language(program: str, path: str, shells: Sequence[str] | frozenset[str]) -> str:
-    """The language of a file that a program runs; empty for shell and for what nobody here reads."""
+    """Return the language of a file that a program runs; empty for shell and for languages without a classifier."""
     for name, language in _LANGUAGE_BY_INTERPRETER.items():
         if program.startswith(name):
             return language

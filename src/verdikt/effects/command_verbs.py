@@ -1,49 +1,60 @@
-"""What a subcommand does, by the verb in its name, so that a subcommand which no table lists is understood too."""
+"""Classify a subcommand by the verb in its name, so that a subcommand that no table lists is understood too."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from verdikt.effects.argv import word_set
 from verdikt.model.lazy_regex import compile_lazily
 
+# Longer words are no verbs, and would only fill the caches.
 _MAX_WORD_LENGTH = 200
+_CACHE_SIZE = 4096
 
-READ_VERBS = word_set(
-    "list ls lst get describe show view read info status whoami help version search find query scan head lookup check validate "
-    "verify lint diff plan preview log logs tail watch wait inspect history top explain events print display count estimate simulate "
-    "analyze analyse detect compare fetch download tree cat open metrics ping doctor docs completion discover browse filter select "
-    "preflight what audit trace profile report summarize summary stat stats state usage export dump resolve decode monitor visualize "
-    "peek poll sample calculate evaluate recommend lookup has is can who which where test stream sub subscribe current ps env outdated receive"
-)
-WRITE_VERBS = word_set(
-    "create add new make put set update modify edit patch apply replace change deploy redeploy publish push upload import sync copy cp move mv "
-    "start stop restart reboot halt shutdown poweroff suspend resume pause unpause deallocate enable disable attach detach associate "
-    "disassociate register deregister allocate release assign unassign grant revoke authorize deauthorize invite accept reject approve "
-    "cancel abort kill run exec execute invoke call send submit trigger schedule scale resize rollback rollout promote demote failover "
-    "switch use migrate restore recover rotate reset renew extend upgrade downgrade install configure config rename transfer link unlink "
-    "connect disconnect tag untag label annotate lock unlock merge split clone fork build rebuild execute launch provision up begin "
-    "complete confirm commit write save store load init bootstrap activate deactivate retry requeue redrive enqueue acknowledge ssh "
-    "console login logout signup subscribe unsubscribe request respond associate expose generate sign encrypt decrypt unset insert "
-    "append open-tunnel tunnel proxy forward cordon uncordon drain taint refresh replay seed bind unbind notify join post finish "
-    "swap fail move-to archive unarchive hibernate"
-)
-DELETE_VERBS = word_set(
-    "delete del rm remove destroy terminate purge drop erase wipe rb rmdir teardown nuke flush empty clear uninstall undeploy unpublish "
-    "prune deprovision decommission obliterate shred leave forget expunge trash truncate removeall deleteall destroyall dismantle "
-    "unregister removenode clean cleanup gc expire yank discard abandon"
-)
-RECREATABLE_NOUNS = word_set(
-    "tag tags label labels annotation alarm alarms permission permissions rule rules listener alias policy association route message item "
-    "cache job jobs draft webhook comment record records lock binding member subscription dashboard notification filter environment "
-    "variable var setting settings config override schedule trigger invitation session pod"
-)
-"""What is deleted and made again in a minute, because nothing lives in it."""
 
-AMBIGUOUS_VERBS = word_set(
-    "config env log logs state ps run test events metrics profile monitor session build tag label lock link ssh console report audit sample "
-    "trace version start-url top stream docs index usage up sync proxy tunnel schedule login sign launch head history status export import "
-    "open use archive service stats link move stack load store switch release fork clone commit request publish"
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+READ_VERBS = _words(
+    "list ls lst get describe show view read info status whoami help version search find query scan head lookup "
+    "check validate verify lint diff plan preview log logs tail watch wait inspect history top explain events print "
+    "display count estimate simulate analyze analyse detect compare fetch download tree cat open metrics ping doctor "
+    "docs completion discover browse filter select preflight what audit trace profile report summarize summary stat "
+    "stats state usage export dump resolve decode monitor visualize peek poll sample calculate evaluate recommend "
+    "lookup has is can who which where test stream sub subscribe current ps env outdated receive"
+)
+WRITE_VERBS = _words(
+    "create add new make put set update modify edit patch apply replace change deploy redeploy publish push upload "
+    "import sync copy cp move mv start stop restart reboot halt shutdown poweroff suspend resume pause unpause "
+    "deallocate enable disable attach detach associate disassociate register deregister allocate release assign "
+    "unassign grant revoke authorize deauthorize invite accept reject approve cancel abort kill run exec execute "
+    "invoke call send submit trigger schedule scale resize rollback rollout promote demote failover switch use "
+    "migrate restore recover rotate reset renew extend upgrade downgrade install configure config rename transfer "
+    "link unlink connect disconnect tag untag label annotate lock unlock merge split clone fork build rebuild "
+    "execute launch provision up begin complete confirm commit write save store load init bootstrap activate "
+    "deactivate retry requeue redrive enqueue acknowledge ssh console login logout signup subscribe unsubscribe "
+    "request respond associate expose generate sign encrypt decrypt unset insert append open-tunnel tunnel proxy "
+    "forward cordon uncordon drain taint refresh replay seed bind unbind notify join post finish swap fail move-to "
+    "archive unarchive hibernate"
+)
+DELETE_VERBS = _words(
+    "delete del rm remove destroy terminate purge drop erase wipe rb rmdir teardown nuke flush empty clear uninstall "
+    "undeploy unpublish prune deprovision decommission obliterate shred leave forget expunge trash truncate "
+    "removeall deleteall destroyall dismantle unregister removenode clean cleanup gc expire yank discard abandon"
+)
+RECREATABLE_NOUNS = _words(
+    "tag tags label labels annotation alarm alarms permission permissions rule rules listener alias policy "
+    "association route message item cache job jobs draft webhook comment record records lock binding member "
+    "subscription dashboard notification filter environment variable var setting settings config override schedule "
+    "trigger invitation session pod"
+)
+"""Nouns of resources that hold no data, so that deleting one is made good in a minute."""
+
+AMBIGUOUS_VERBS = _words(
+    "config env log logs state ps run test events metrics profile monitor session build tag label lock link ssh "
+    "console report audit sample trace version start-url top stream docs index usage up sync proxy tunnel schedule "
+    "login sign launch head history status export import open use archive service stats link move stack load store "
+    "switch release fork clone commit request publish"
 )
 """Verbs that also name things: `aws logs`, `gcloud run services list`, `fly config show`."""
 
@@ -52,39 +63,40 @@ _CAMEL_CASE = compile_lazily(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def split_tokens(word: str) -> tuple[str, ...]:
-    """`delete-db-instance`, `apps:destroy`, `DeleteInstance` in lower-case pieces."""
+    """Split `delete-db-instance`, `apps:destroy` or `DeleteInstance` into lower-case tokens."""
     return _split_cached(word[:_MAX_WORD_LENGTH])
 
 
-@lru_cache(maxsize=4096)  # by words of commands, of which there is no end
+# Bounded: the words of commands are without limit.
+@lru_cache(maxsize=_CACHE_SIZE)
 def _split_cached(word: str) -> tuple[str, ...]:
     return tuple(piece.lower() for part in _WORD_SEPARATOR.split(word) for piece in _CAMEL_CASE.split(part) if piece)
 
 
 def classify_word(word: str) -> str:
-    """`read`, `write` or `delete`, by the first verb in a word; empty when there is none."""
+    """Return `read`, `write` or `delete` by the first verb in a word; empty if it has none."""
     return _classify_cached(word[:_MAX_WORD_LENGTH])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _classify_cached(word: str) -> str:
     return find_verb([word])[1]
 
 
 def find_verb(command_words: list[str], start: int = 0) -> tuple[int, str]:
-    """Where the verb stands among the first words of a command, and what kind it is; -1 when there is none.
+    """Return the index of the verb among the first words of a command, and its kind; -1 if there is none.
 
     A word that may as well be a noun (`config`, `logs`, `run`) counts only where no clear verb follows it.
     """
-    doubtful = (-1, "")
+    ambiguous = (-1, "")
     for index in range(start, min(len(command_words), start + 4)):
         for token in split_tokens(command_words[index]):
-            found = _classify_token(token)
-            if found and token not in AMBIGUOUS_VERBS:
-                return index, found
-            if found and not doubtful[1]:
-                doubtful = (index, found)
-    return doubtful
+            kind = _classify_token(token)
+            if kind and token not in AMBIGUOUS_VERBS:
+                return index, kind
+            if kind and not ambiguous[1]:
+                ambiguous = (index, kind)
+    return ambiguous
 
 
 def _classify_token(token: str) -> str:
@@ -96,31 +108,34 @@ def _classify_token(token: str) -> str:
 
 
 def is_recreatable(command_words: list[str]) -> bool:
-    """Whether the noun of a command is of the sort that is made again in a minute."""
+    """Return whether the noun of a command names something that holds no data."""
     return any(piece in RECREATABLE_NOUNS for word in command_words for piece in split_tokens(word)[-1:])
 
 
-_DESTROY_VERBS = word_set(
-    "delete destroy purge terminate wipe nuke drop erase obliterate decommission teardown unpublish deprovision undeploy factory-reset truncate deleteall "
-    "flushall removeall destroyall remove rm del reset flush revert failover promote poweroff hardreset shutdown uninstall removenode unregister"
+_DESTROY_VERBS = _words(
+    "delete destroy purge terminate wipe nuke drop erase obliterate decommission teardown unpublish deprovision "
+    "undeploy factory-reset truncate deleteall flushall removeall destroyall remove rm del reset flush revert "
+    "failover promote poweroff hardreset shutdown uninstall removenode unregister"
 )
-_DESTROY_FLAGS = word_set(
-    "--delete --destroy --purge --wipe --overwrite-destination --remove --reset --copy-back --delete-all --destroy-all --purge-all --force-delete --drop --erase --nuke --factory-reset"
+_DESTROY_FLAGS = _words(
+    "--delete --destroy --purge --wipe --overwrite-destination --remove --reset --copy-back --delete-all "
+    "--destroy-all --purge-all --force-delete --drop --erase --nuke --factory-reset"
 )
-_DRY_RUN_FLAGS = word_set(
+_DRY_RUN_FLAGS = _words(
     "--dry-run --dryrun --dry -n --what-if --check --plan --preview --simulate --noop --no-op --pretend --help -h"
 )
 
 
 def has_destroy_verb(texts: list[str]) -> bool:
-    """Whether the words given to an unknown program clearly tell it to destroy something, and not only to say what it would."""
+    """Return whether the words of an unknown program clearly order it to destroy something, and not a dry run."""
     if _DRY_RUN_FLAGS & set(texts):
         return False
     operands = [text for text in texts if not text.startswith("-")][:3]
-    spoken = any(
+    # A word with one of `./=@` is a file, a setting or an address, whatever verb its name begins with.
+    has_verb = any(
         split_tokens(text)[:1]
         and not (set("./=@") & set(text))
         and (split_tokens(text)[0] in _DESTROY_VERBS or (":" in text and split_tokens(text)[-1] in _DESTROY_VERBS))
         for text in operands
     )
-    return spoken or any(text.split("=", 1)[0] in _DESTROY_FLAGS for text in texts)
+    return has_verb or any(text.split("=", 1)[0] in _DESTROY_FLAGS for text in texts)

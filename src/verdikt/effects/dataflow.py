@@ -1,22 +1,24 @@
-"""What flows from one command to another: secrets that reach the network, shells that hang on a connection."""
+"""What flows between the commands of one script: secrets that reach the network, files that the script makes itself.
+
+Effects of the whole script are given as one list per command; the functions add to these lists or change their entries.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects import host
+from verdikt.effects.invocation import RAW_CONNECTION_PROGRAMS, SHELLS
 from verdikt.effects.zone_effects import derive_effect
+from verdikt.model.effect import EffectClass
+from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
+    from verdikt.effects.target import TargetResolver
     from verdikt.model.effect import Effect, Target
-    from verdikt.shell.command import Command
-
-SHELLS = frozenset("sh bash zsh dash ksh mksh ash fish csh tcsh".split())
-RAW_CONNECTION_PROGRAMS = frozenset(
-    "nc ncat netcat telnet socat openssl socket nc.traditional nc.openbsd websocat ztcp".split()
-)
-"""Programs that open a bare connection."""
+    from verdikt.shell.command import Command, Word
 
 _LOOKUP_PROGRAMS = frozenset("dig nslookup host drill ping ping6 kdig whois traceroute".split())
 OUTGOING_PREFIXES = (
@@ -29,44 +31,60 @@ OUTGOING_PREFIXES = (
     "repo.gist",
     "git.fetch",
 )
-"""How the names of effects begin by which something leaves."""
+"""Prefixes of effects by which data leaves the machine."""
 _ARGUMENT_ONLY_PREFIXES = ("repo.", "git.")
-"""By these only what stands in their own words leaves, or comes through a pipe."""
+"""Of those, the ones that send only their own words and what is piped in."""
 _WRITE_EFFECTS = ("fs.write", "fs.append", "fs.overwrite")
 _FILTER_PROGRAMS = ("grep", "egrep", "rg", "head", "wc")
 _PASS_THROUGH_PROGRAMS = frozenset("cat base64 base32 tee gzip sort xxd openssl tr gpg zstd".split())
-"""Programs that pass on all that they are given."""
+"""Programs whose output holds everything they read."""
+_TOKEN_HOSTS = {
+    "gh": ("github.com",),
+    "glab": ("gitlab.com",),
+    "gcloud": ("googleapis.com", "pkg.dev", "run.app", "cloudfunctions.net"),
+    "az": ("azure.com", "microsoft.com", "windows.net"),
+}
+"""Programs that print tokens, and the hosts these tokens are for."""
 _MAX_PIPELINE = 64
 """How many commands of a pipeline are followed back."""
 
 
+class _Taint(NamedTuple):
+    """What reaches one sending command."""
+
+    has_secret: bool
+    environment: list[bool]
+    """For each command, whether its output holds the environment."""
+    substituted_secret: bool
+    """Whether some command puts a secret into the words of another."""
+
+
 def trace_dataflow(commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
-    """Adds to each command's effects what it does with what other commands give it."""
-    going: list[tuple[int, list[Effect]]] = []
+    """Add to each command's effects what it does with the output of other commands."""
+    outgoing: list[tuple[int, list[Effect]]] = []
     for index, effects in enumerate(effects_by_command):
         for effect in effects:
             if effect.what.startswith(OUTGOING_PREFIXES):
-                going.append((index, [e for e in effects if e.what.startswith(OUTGOING_PREFIXES)]))
+                outgoing.append((index, [e for e in effects if e.what.startswith(OUTGOING_PREFIXES)]))
                 break
-    if not going:
+    if not outgoing:
         return
-    secret, env = _find_taint(commands, effects_by_command)
-    worded = any(flag for flag, command in zip(secret, commands, strict=True) if command.feeds is not None)
-    for index, out in going:
+    secret, environment = _find_taint(commands, effects_by_command)
+    substituted = any(flag for flag, command in zip(secret, commands, strict=True) if command.feeds is not None)
+    for index, own_effects in outgoing:
         command = commands[index]
         if command.name in RAW_CONNECTION_PROGRAMS and _is_fed_by_shell(index, commands):
             effects_by_command[index].append(
-                derive_effect("net.shell", out[0], out[0].targets, note="a shell over a connection")
+                derive_effect("net.shell", own_effects[0], own_effects[0].targets, note="a shell over a connection")
             )
-        sends = [e for e in out if not e.targets or not all(map(_is_local_target, e.targets))]
+        sends = [e for e in own_effects if not e.targets or not all(map(_is_local_target, e.targets))]
         if sends:
-            effects_by_command[index] += _derive_secret_sends(
-                index, sends[0], commands, effects_by_command, (secret[index], env, worded)
-            )
+            taint = _Taint(secret[index], environment, substituted)
+            effects_by_command[index] += _derive_secret_sends(index, sends[0], commands, effects_by_command, taint)
 
 
 def drop_login_reads(commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
-    """Takes back that a secret is read where a program asks a service for it and only a login gets to see it."""
+    """Turn `cred.read` into `keys.list` where a program prints a token that only a login gets to see."""
     for index, effects in enumerate(effects_by_command):
         if any(e.what == "cred.read" for e in effects) and _is_passed_to_login(commands[index], commands):
             effects_by_command[index] = [
@@ -87,87 +105,74 @@ def _is_passed_to_login(command: Command, commands: Sequence[Command]) -> bool:
     return any(word.text in ("--password-stdin", "--with-token") for word in commands[command.pipe_to].argv)
 
 
-_TOKEN_HOSTS = {
-    "gh": ("github.com",),
-    "glab": ("gitlab.com",),
-    "gcloud": ("googleapis.com", "pkg.dev", "run.app", "cloudfunctions.net"),
-    "az": ("azure.com", "microsoft.com", "windows.net"),
-}
-"""Programs that tell tokens, and the hosts for which they are."""
-
-
 def _requests_only(command: Command, hosts: tuple[str, ...]) -> bool:
-    """Whether a request goes to these hosts alone."""
-    asked = [host.parse_host(word.text) for word in command.argv[1:] if word.text.startswith(("https://", "http://"))]
+    """Return whether a command requests URLs of these hosts alone."""
+    urls = [word.text for word in command.argv[1:] if word.text.startswith(("https://", "http://"))]
+    names = [host.parse_host(url) for url in urls]
     return (
         command.name in ("curl", "wget", "http", "https", "xh")
-        and bool(asked)
-        and all(any(name == own or name.endswith(f".{own}") for own in hosts) for name in asked)
+        and bool(names)
+        and all(any(name == own or name.endswith(f".{own}") for own in hosts) for name in names)
     )
 
 
 def _is_local_target(target: Target) -> bool:
-    """This machine, or where a cloud tells it who it is."""
+    """Return whether a target is this machine, or the metadata service of its cloud."""
     return host.is_local_host(target.text) or host.is_metadata_host(target.text)
 
 
 def _derive_secret_sends(
-    index: int,
-    send: Effect,
-    commands: Sequence[Command],
-    effects_by_command: list[list[Effect]],
-    taint: tuple[bool, list[bool], bool],
+    index: int, send: Effect, commands: Sequence[Command], effects_by_command: list[list[Effect]], taint: _Taint
 ) -> list[Effect]:
-    """What one command sends that others gave it, by a pipe or in its words."""
+    """Return what one command sends of other commands' output, through a pipe or in its words."""
     effects = []
-    secret, env, worded = taint
     feeders = [i for i in range(max(0, index - _MAX_PIPELINE), index) if commands[i].feeds == index]
-    inside = commands[index].feeds is not None
+    upstream = _find_upstream(index, commands)
     if feeders and commands[index].name in _LOOKUP_PROGRAMS:
-        effects.append(
-            derive_effect("cred.send", send, send.targets, possible=True, note="in the name that is asked for")
-        )
-    if send.what == "net.send" and any(
-        e.what == "fs.read" for i in _find_upstream(index, commands) for e in effects_by_command[i]
-    ):
+        note = "in the name that is asked for"
+        effects.append(derive_effect("cred.send", send, send.targets, possible=True, note=note))
+    if send.what == "net.send" and any(e.what == "fs.read" for i in upstream for e in effects_by_command[i]):
         effects.append(derive_effect("net.send.file", send, send.targets))
+    # A command inside a substitution makes words for another; it is not the one that receives the secret in its words.
+    is_substituted = commands[index].feeds is not None
+    in_words = taint.substituted_secret
     if send.what.startswith(_ARGUMENT_ONLY_PREFIXES):
-        worded = any(e.what.startswith("cred.read") for i in feeders for e in effects_by_command[i])
-    if secret or (worded and not inside):
+        in_words = any(e.what.startswith("cred.read") for i in feeders for e in effects_by_command[i])
+    if taint.has_secret or (in_words and not is_substituted):
         effects.append(derive_effect("cred.send", send, send.targets))
     elif any(e.what == "env.read.all" for e in effects_by_command[index]):
         effects.append(derive_effect("cred.send", send, send.targets, note="the whole environment"))
-    elif env[index] or (not inside and any(env[i] for i in feeders)):
-        # All of it is the secrets too; a part may be what is harmless.
-        part = not _is_whole_environment([commands[i] for i in [*feeders, *_find_upstream(index, commands)]])
-        effects.append(derive_effect("cred.send", send, send.targets, possible=part, note="the environment"))
+    elif taint.environment[index] or (not is_substituted and any(taint.environment[i] for i in feeders)):
+        # The whole environment holds the secrets too; a part of it may be harmless.
+        partial = not _is_whole_environment([commands[i] for i in [*feeders, *upstream]])
+        effects.append(derive_effect("cred.send", send, send.targets, possible=partial, note="the environment"))
     return effects
 
 
 def _is_whole_environment(commands: list[Command]) -> bool:
-    """Whether some command puts every variable out, and no other leaves some of them away."""
-    shown = [command for command in commands if command.name in ("env", "printenv") and len(command.argv) == 1]
-    return bool(shown) and all(command in shown or command.name in _PASS_THROUGH_PROGRAMS for command in commands)
+    """Return whether some command prints every variable, and no other leaves any of them out."""
+    dumps = [command for command in commands if command.name in ("env", "printenv") and len(command.argv) == 1]
+    return bool(dumps) and all(command in dumps or command.name in _PASS_THROUGH_PROGRAMS for command in commands)
 
 
 def find_secret_copies(index: int, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> list[str]:
-    """The files into which a command puts a secret; they are secrets from then on."""
-    puts = [
+    """Return the files into which a command puts a secret; they count as secrets from then on."""
+    written_paths = [
         target.path
         for effect in effects_by_command[index]
         if effect.what in _WRITE_EFFECTS
         for target in effect.targets
         if target.path
     ]
-    if puts and any(
+    if written_paths and any(
         e.what.startswith("cred.read") for i in [index, *_find_upstream(index, commands)] for e in effects_by_command[i]
     ):
-        return puts
+        return written_paths
     return []
 
 
 def find_temporary_writes(effects: Sequence[Effect]) -> list[str]:
-    """The files that a command makes below the place for temporary ones."""
+    """Return the temporary files that a command writes."""
     return [
         target.path
         for effect in effects
@@ -178,34 +183,34 @@ def find_temporary_writes(effects: Sequence[Effect]) -> list[str]:
 
 
 def _find_upstream(index: int, commands: Sequence[Command]) -> list[int]:
-    """The commands whose output one reads, nearest first."""
-    found: list[int] = []
+    """Return the commands whose output one reads, nearest first."""
+    upstream: list[int] = []
     above = commands[index].pipe_from
-    while above is not None and 0 <= above < len(commands) and len(found) < _MAX_PIPELINE:
-        found.append(above)
+    while above is not None and 0 <= above < len(commands) and len(upstream) < _MAX_PIPELINE:
+        upstream.append(above)
         above = commands[above].pipe_from
-    return found
+    return upstream
 
 
 def _find_taint(commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> tuple[list[bool], list[bool]]:
-    """For each command, whether what it puts out holds a secret, or the environment."""
+    """Return for each command whether its output holds a secret, and whether it holds the environment."""
     secret = [any(e.what.startswith("cred.read") for e in effects) for effects in effects_by_command]
-    env = [any(e.what.startswith("env.read") for e in effects) for effects in effects_by_command]
-    if not any(secret) and not any(env):
-        return secret, env
+    environment = [any(e.what.startswith("env.read") for e in effects) for effects in effects_by_command]
+    if not any(secret) and not any(environment):
+        return secret, environment
     for index in range(len(commands) - 1, -1, -1):
-        # What runs inside a wrapper is what the wrapper puts out.
+        # The output of a wrapper is the output of what it runs.
         for inner in range(index + 1, len(commands)):
             if len(commands[inner].via) <= len(commands[index].via):
                 break
             secret[index] |= secret[inner]
-            env[index] |= env[inner]
+            environment[index] |= environment[inner]
     for index, command in enumerate(commands):
         above = command.pipe_from
         if above is not None and 0 <= above < len(commands) and above != index:
             secret[index] |= secret[above]
-            env[index] |= env[above] and command.name not in _FILTER_PROGRAMS
-    return secret, env
+            environment[index] |= environment[above] and command.name not in _FILTER_PROGRAMS
+    return secret, environment
 
 
 def _is_fed_by_shell(index: int, commands: Sequence[Command]) -> bool:
@@ -214,3 +219,146 @@ def _is_fed_by_shell(index: int, commands: Sequence[Command]) -> bool:
         if commands[above].name in SHELLS and ("-i" in words or not [w for w in words if not w.startswith("-")]):
             return True
     return False
+
+
+# Files, branches and tags that the script makes itself: deleting them again loses nothing.
+
+DELETE_EFFECTS = frozenset(("fs.delete", "fs.delete.tree", "fs.shred"))
+"""Effects that `mark_own_deletes` looks at."""
+REF_DELETE_EFFECTS = frozenset(("git.branch.delete", "git.tag.delete"))
+"""Effects that `downgrade_own_ref_deletes` looks at."""
+REPLACE_EFFECTS = frozenset(("fs.overwrite", "cred.write"))
+"""Effects that `downgrade_conditional_writes` looks at."""
+_CREATOR_PROGRAMS: dict[str, str] = {
+    **dict.fromkeys(("mkdir", "virtualenv", "sphinx-quickstart", "initdb"), "every"),
+    **dict.fromkeys(("cp", "rsync", "degit", "tiged"), "last"),
+    **dict.fromkeys(("tar", "bsdtar"), "-C --directory"),
+    "unzip": "-d",
+    "cmake": "-B",
+    **dict.fromkeys(("wget", "curl"), "-o -O -P --output --directory-prefix --output-dir"),
+}
+"""Programs that create directories or files → which of their words name these, or after which options they stand."""
+_CREATE_VERBS = frozenset(
+    "new create init venv clone startproject startapp scaffold generate worktree create-project create-app".split()
+)
+"""Subcommands that create what their operands name."""
+_CREATES_REF = compile_lazily(
+    r"^git\s(?:.*\s)?(?:(?:checkout|switch)\s+(?:-\w+\s+)*-[bcC]\s+|branch\s+|tag\s+(?:-[as]\s+)*)([\w./-]+)"
+)
+_MAX_TEST_LENGTH = 300
+"""How many bytes before a command are searched for the test that guards it."""
+_EXISTENCE_TEST = compile_lazily(r"(?:\[|\btest)\s+(?:!\s+)?-[efs]\s")
+_PATH_PATTERN = r"""["']?([^\s"'$`;|&\]]+)["']?"""
+_MISSING_FILE_TEST = compile_lazily(
+    rf"(?:\[\[?|\btest)\s+(?:-[efs]\s+{_PATH_PATTERN}\s*(?:\]\]?)?\s*\|\|"
+    rf"|!\s+-[efs]\s+{_PATH_PATTERN}\s*(?:\]\]?)?\s*(?:&&|;?\s*then\b))\s*[{{(]?\s*$"
+)
+
+
+def mark_own_deletes(
+    commands: Sequence[Command], effects_by_command: list[list[Effect]], resolver: TargetResolver
+) -> None:
+    """Set the state of deleted paths to `own` where they do not exist yet and the script itself creates them."""
+    if not any(_deletes_absent_path(effect) for effects in effects_by_command for effect in effects):
+        return
+    created = {*_find_written_paths(effects_by_command), *_find_created_paths(commands, resolver)}
+    for effects in effects_by_command:
+        for position, effect in enumerate(effects):
+            if _deletes_absent_path(effect):
+                targets = tuple(
+                    target._replace(state="own")
+                    if target.state == "absent" and _is_created(target, created)
+                    else target
+                    for target in effect.targets
+                )
+                effects[position] = effect._replace(targets=targets)
+
+
+def downgrade_own_ref_deletes(commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
+    """Turn the deletion of a branch or tag that the script created before into a plain `git.write`."""
+    created: set[str] = set()
+    for command, effects in zip(commands, effects_by_command, strict=True):
+        for position, effect in enumerate(effects):
+            if (
+                effect.what in REF_DELETE_EFFECTS
+                and effect.targets
+                and all(target.text in created for target in effect.targets)
+            ):
+                effects[position] = effect._replace(what="git.write", cls=EffectClass.WRITE, recoverable=True)
+        if command.name == "git" and (match := _CREATES_REF.match(" ".join(word.text for word in command.argv))):
+            created.add(match[1])
+
+
+def downgrade_conditional_writes(
+    text: str, commands: Sequence[Command], effects_by_command: list[list[Effect]], resolver: TargetResolver
+) -> None:
+    """Turn an overwrite that happens only where no file exists, as in `[ -f x ] || cp y x`, into a write."""
+    if "-" not in text or not _EXISTENCE_TEST.search(text):
+        return
+    # Spans count bytes, as the parser does.
+    source = text.encode("utf-8", "surrogatepass")
+    for index, command in enumerate(commands):
+        if not command.conditional or not any(effect.what in REPLACE_EFFECTS for effect in effects_by_command[index]):
+            continue
+        before = source[max(0, command.span[0] - _MAX_TEST_LENGTH) : command.span[0]].decode("utf-8", "replace")
+        test = _MISSING_FILE_TEST.search(before)
+        path = resolver.to_absolute(test[1] or test[2], command.cwd) if test else ""
+        if path:
+            downgraded = (_downgrade_write(effect, path) for effect in effects_by_command[index])
+            effects_by_command[index] = [effect for effect in downgraded if effect is not None]
+
+
+def _downgrade_write(effect: Effect, path: str) -> Effect | None:
+    if effect.what not in REPLACE_EFFECTS or any(target.path != path for target in effect.targets):
+        return effect
+    if effect.what == "cred.write":
+        return None
+    return effect._replace(
+        what="fs.write", recoverable=True, targets=tuple(t._replace(state="absent") for t in effect.targets)
+    )
+
+
+def _deletes_absent_path(effect: Effect) -> bool:
+    return effect.what in DELETE_EFFECTS and any(target.state == "absent" for target in effect.targets)
+
+
+def _is_created(target: Target, created_paths: set[str]) -> bool:
+    return target.path in created_paths or any(target.path.startswith(place + "/") for place in created_paths)
+
+
+def _find_written_paths(effects_by_command: list[list[Effect]]) -> Iterator[str]:
+    for effects in effects_by_command:
+        for effect in effects:
+            if effect.what in _WRITE_EFFECTS:
+                for target in effect.targets:
+                    if target.path and target.state in ("", "absent"):
+                        yield target.path.rstrip("/")
+
+
+def _find_created_paths(commands: Sequence[Command], resolver: TargetResolver) -> Iterator[str]:
+    """Yield the paths that creating commands name: `git clone url dir`, `cargo new dir`."""
+    for command in commands:
+        words = command.argv[1:]
+        if not words:
+            continue
+        has_create_verb = any(_is_create_verb(word.text) for word in words[:3])
+        selector = _CREATOR_PROGRAMS.get(command.name, "every" if has_create_verb else "")
+        for word in _select_words(words, selector) if selector else ():
+            text = word.text
+            if "://" in text or (text.endswith(".git") and text != ".git"):
+                text = text.rstrip("/").removesuffix(".git").rsplit("/", 1)[-1]  # the directory that a clone makes
+            if word.is_known and not word.glob and text and (path := resolver.to_absolute(text, command.cwd)):
+                yield path
+
+
+def _select_words(words: Sequence[Word], selector: str) -> list[Word]:
+    if selector == "last":
+        return [words[-1]] if len(words) > 1 else []
+    if selector == "every":
+        return [word for word in words if word.text[:1] != "-"]
+    options = selector.split()
+    return [following for word, following in pairwise(words) if word.text in options]
+
+
+def _is_create_verb(text: str) -> bool:
+    return text in _CREATE_VERBS or text.startswith(("create-", "@vue/create"))

@@ -1,4 +1,4 @@
-"""Calls of declared tools: a call has the effects that the manifest declares for the tool, whatever its arguments."""
+"""Classify calls of declared tools: a call has the effects that the manifest declares, whatever its arguments."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,9 +6,8 @@ from typing import Any
 
 from verdikt.effects.manifest import Manifest, ToolDeclaration
 from verdikt.errors import CanonicalError, HookError
-from verdikt.model.canonical_json import encode_canonical, parse_json
+from verdikt.model.canonical_json import encode_canonical, freeze, parse_json
 from verdikt.model.effect import EffectClass, most_restrictive
-from verdikt.model.immutable import freeze
 from verdikt.model.posture import Posture, dispose
 from verdikt.model.spine import SpineReceipt, render_rationale
 
@@ -26,7 +25,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Classification:
-    """What a manifest says that a call would do. `rationale` is part of the receipt, byte for byte."""
+    """The declared effects of one call. `rationale` is part of the receipt, byte for byte."""
 
     tool: str
     effects: tuple[EffectClass, ...]
@@ -34,7 +33,7 @@ class Classification:
     rationale: str
 
     def dump(self) -> dict[str, Any]:
-        """The classification as plain data."""
+        """Return the classification as plain data."""
         return {
             "tool": self.tool,
             "effects": [effect.value for effect in self.effects],
@@ -44,7 +43,7 @@ class Classification:
 
 
 def classify_declared(call: ToolCall, manifest: Manifest) -> Classification:
-    """The declared effects of a call; a tool that the manifest does not know is a `ManifestError`."""
+    """Return the declared effects of a call; raise `ManifestError` for a tool that the manifest does not declare."""
     return _classify_declaration(manifest.get(call.tool))
 
 
@@ -59,7 +58,7 @@ def _classify_declaration(tool: ToolDeclaration) -> Classification:
 
 
 def receive(payload: str | bytes) -> ToolCall:
-    """The tool call in a hook's input; keys other than `tool` and `arguments` are ignored."""
+    """Parse the tool call in a hook's input; keys other than `tool` and `arguments` are ignored."""
     try:
         document = parse_json(payload)
     except CanonicalError as error:
@@ -80,7 +79,7 @@ def receive(payload: str | bytes) -> ToolCall:
 
 
 def judge(call: ToolCall, manifest: Manifest, posture: Posture = Posture.INTERACTIVE) -> SpineReceipt:
-    """Everything in one step: what a manifest and a posture make of a call, as a receipt."""
+    """Classify a call by a manifest, settle it with a posture, and return the receipt."""
     tool = manifest.get(call.tool)
     classification = _classify_declaration(tool)
     return SpineReceipt(

@@ -1,4 +1,4 @@
-"""The names of effects: for each its class, whether it can be undone, and what it means in words.
+"""The catalog of effects: for each name its class, whether it can be undone, and what it means in words.
 
 A name is dotted; one that is not in the table belongs to its nearest parent that is (`fs.delete.tree` → `fs.delete`).
 """
@@ -21,7 +21,7 @@ R, W, N, X, S, D = (
 
 
 class CatalogEntry(NamedTuple):
-    """What every effect of one name has in common."""
+    """What all effects of one name have in common."""
 
     cls: EffectClass
     recoverable: bool
@@ -29,7 +29,7 @@ class CatalogEntry(NamedTuple):
 
 
 class EffectTraits(NamedTuple):
-    """How an effect of one name is to be looked into: `looks` needs to know what is at its path, `loses` what git has of it."""
+    """Catalog entry of a name, whether its paths need their state, and whether git's state of them matters."""
 
     entry: CatalogEntry
     needs_path_state: bool
@@ -46,7 +46,7 @@ _PATH_STATE_PREFIXES = (
     "fs.move",
     "fs.link",
 )
-"""Reading does not look, so that ordinary commands ask the disk nothing."""
+"""Effects that ask the disk about their paths; reading does not, so that most commands cause no file access."""
 _LOSS_PREFIXES = ("fs.truncate", "fs.delete", "fs.shred")
 
 
@@ -88,7 +88,7 @@ EFFECT_CATALOG: dict[str, CatalogEntry] = {
     "git.ref.delete": CatalogEntry(D, False, "deletes a reference"),
     "git.worktree.remove": CatalogEntry(D, False, "removes a worktree with its changes"),
     "git.push": CatalogEntry(N, True, "publishes commits"),
-    "git.push.lease": CatalogEntry(N, True, "replaces published commits unless somebody added to them"),
+    "git.push.lease": CatalogEntry(N, True, "replaces published commits unless others added to them"),
     "git.push.force": CatalogEntry(D, False, "overwrites published commits"),
     "git.push.delete": CatalogEntry(D, False, "deletes a published branch or tag"),
     "git.push.mirror": CatalogEntry(D, False, "makes the remote equal to this repository, deletions included"),
@@ -112,7 +112,7 @@ EFFECT_CATALOG: dict[str, CatalogEntry] = {
     "net.delete": CatalogEntry(N, False, "asks a server to delete"),
     "net.send.file": CatalogEntry(N, False, "uploads a file"),
     "net.scan": CatalogEntry(N, True, "probes other machines"),
-    "net.shell": CatalogEntry(S, False, "gives somebody else a shell on this machine"),
+    "net.shell": CatalogEntry(S, False, "gives another machine a shell on this one"),
     "net.local": CatalogEntry(N, True, "talks to this machine"),
     # processes
     "proc.exec": CatalogEntry(X, True, "runs a program"),
@@ -167,13 +167,13 @@ EFFECT_CATALOG: dict[str, CatalogEntry] = {
     # rights
     "priv.escalate": CatalogEntry(X, True, "runs with more rights"),
     "priv.setuid": CatalogEntry(W, False, "lets a program run with its owner's rights"),
-    "priv.grant": CatalogEntry(W, False, "gives somebody more rights"),
+    "priv.grant": CatalogEntry(W, False, "gives an account more rights"),
     # this guard, other guards, what runs again later
     "guard.tamper": CatalogEntry(D, False, "changes what watches over the agent"),
     "guard.environment": CatalogEntry(S, False, "sends an agent around its policy or its log"),
     "guard.config": CatalogEntry(W, False, "changes what an agent may do or can do"),
     "guard.forge": CatalogEntry(X, False, "may write to the log of what watches over the agent"),
-    "guard.bypass": CatalogEntry(S, False, "starts an agent that nobody watches"),
+    "guard.bypass": CatalogEntry(S, False, "starts an agent without its guard"),
     "persist.write": CatalogEntry(W, False, "makes something run again later"),
     "persist.cron": CatalogEntry(W, False, "schedules something"),
     "persist.unit": CatalogEntry(W, False, "registers a service"),
@@ -293,12 +293,12 @@ EFFECT_CATALOG: dict[str, CatalogEntry] = {
     "unknown.destroy": CatalogEntry(D, False, "is told to destroy something, by a program that verdikt does not know"),
     "unknown.tool": CatalogEntry(X, False, "is a tool that verdikt does not know"),
 }
-"""Name → class, can it be undone, words. Every name used by a program table stands here or below one that does."""
+"""Name → class, can it be undone, words. Every name in a program table is listed here, or its parent is."""
 
 
 @cache
 def find_entry(what: str) -> CatalogEntry:
-    """The entry of a name, or of its nearest parent; a name without any is unknown."""
+    """Return the entry of a name or of its nearest listed parent; `unknown` if there is none."""
     while what:
         if what in EFFECT_CATALOG:
             return EFFECT_CATALOG[what]
@@ -308,5 +308,5 @@ def find_entry(what: str) -> CatalogEntry:
 
 @cache
 def find_traits(what: str) -> EffectTraits:
-    """How effects of this name are looked into."""
+    """Return the entry of a name together with what must be known about its paths."""
     return EffectTraits(find_entry(what), what.startswith(_PATH_STATE_PREFIXES), what.startswith(_LOSS_PREFIXES))

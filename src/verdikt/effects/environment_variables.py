@@ -1,14 +1,15 @@
-"""Variables that make other programs run something, or leave something aside."""
+"""Classify assignments to variables that make other programs run something, or skip something."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from verdikt.effects import zone as places
-from verdikt.effects.argv import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.decoder import decode_percent
+from verdikt.effects.program.table import word_set
+from verdikt.effects.target import is_build_output
+from verdikt.hosts.registry import HOSTS
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
@@ -18,27 +19,24 @@ if TYPE_CHECKING:
     from verdikt.model.effect import Effect
 
 _COMMAND_VARIABLES = word_set(
-    "PAGER GIT_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_ASKPASS SSH_ASKPASS LESSOPEN LESSCLOSE "
-    "MANPAGER BROWSER PROMPT_COMMAND FZF_DEFAULT_COMMAND SUDO_ASKPASS SYSTEMD_PAGER HGEDITOR SVN_EDITOR PSQL_EDITOR PSQL_PAGER KUBE_EDITOR AWS_PAGER"
+    "PAGER GIT_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF "
+    "GIT_PROXY_COMMAND GIT_ASKPASS SSH_ASKPASS LESSOPEN LESSCLOSE MANPAGER BROWSER PROMPT_COMMAND "
+    "FZF_DEFAULT_COMMAND SUDO_ASKPASS SYSTEMD_PAGER HGEDITOR SVN_EDITOR PSQL_EDITOR PSQL_PAGER KUBE_EDITOR AWS_PAGER"
 )
 """Variables whose value other programs run as a command."""
-_HOOK_BYPASS_VARIABLES = word_set(
-    "CLAUDE_CODE_SIMPLE CLAUDE_CONFIG_DIR CLAUDE_CODE_MANAGED_SETTINGS_PATH CLAUDE_CODE_PERSONAL_HOOKS_OFF CLAUDE_CODE_RESTRICT_PERSONAL_CONFIG "
-    "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP CODEX_HOME GEMINI_CLI_HOME GEMINI_CLI_SYSTEM_SETTINGS_PATH GEMINI_CLI_SYSTEM_DEFAULTS_PATH "
-    "GEMINI_CLI_TRUSTED_FOLDERS_PATH COPILOT_HOME COPILOT_ALLOW_ALL OPENCODE_CONFIG OPENCODE_CONFIG_DIR OPENCODE_CONFIG_CONTENT "
-    "OPENCODE_DISABLE_PROJECT_CONFIG OPENCODE_PURE OPENCODE_PERMISSION OPENCODE_TEST_HOME OPENCODE_TEST_MANAGED_CONFIG_DIR"
-)
-"""Variables that tell an agent to leave its settings, and our hooks in them, aside."""
+_HOOK_BYPASS_VARIABLES = frozenset(name for host in HOSTS.values() for name in host.bypass_variables)
+"""Variables that make an agent ignore its settings, and verdikt's hooks in them."""
 _STARTUP_FILE_VARIABLES = word_set("BASH_ENV ENV PYTHONSTARTUP")
 _HISTORY_VARIABLES = word_set("HISTFILE HISTSIZE HISTFILESIZE")
 _OPTION_VARIABLES = word_set(
     "NODE_OPTIONS PERL5OPT RUBYOPT MAKEFLAGS GNUMAKEFLAGS GOFLAGS JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS"
 )
 _PROGRAM_OVERRIDE_VARIABLES = word_set(
-    "RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTC_WRAPPER CARGO_BUILD_RUSTC CC CXX LD SHELL npm_config_script_shell NPM_CONFIG_SCRIPT_SHELL "
-    "npm_config_shell npm_config_git CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER PYTHONBREAKPOINT CARGO_TARGET_RUNNER"
+    "RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTC_WRAPPER CARGO_BUILD_RUSTC CC CXX LD SHELL "
+    "npm_config_script_shell NPM_CONFIG_SCRIPT_SHELL npm_config_shell npm_config_git CMAKE_C_COMPILER_LAUNCHER "
+    "CMAKE_CXX_COMPILER_LAUNCHER PYTHONBREAKPOINT CARGO_TARGET_RUNNER"
 )
-"""Variables that name a program to run in the place of another one."""
+"""Variables that name a program to run instead of another one."""
 _SEARCH_PATH_VARIABLES = word_set(
     "PYTHONPATH NODE_PATH PERL5LIB PERLLIB RUBYLIB GEM_PATH CLASSPATH LUA_PATH GIT_EXEC_PATH PYTHONHOME GCONV_PATH"
 )
@@ -49,31 +47,25 @@ _MAKE_EVAL = compile_lazily(r"(?s)--eval[= ](.*)")
 _MAKE_SHELL = compile_lazily(r"\$\(shell\s+([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _LOADED_FILE = compile_lazily(r"(?:--require|--import|--loader|-r|-M|-I)[= ]?(\.{0,2}/\S+)")
 _INLINE_JAVASCRIPT = compile_lazily(r"data:text/javascript(?:;charset=[\w-]+)?(;base64)?,(\S+)")
+_WORLD_WRITABLE_DIRECTORIES = word_set(". .. /tmp /var/tmp /dev/shm")
 _PRELOAD_VARIABLES = word_set("LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES")
 
 
 def classify_assignment(call: Invocation, name: str, value: Word, *, persistent: bool = False) -> Iterator[Effect]:
-    """What giving a variable a value makes other programs run; `lasting` for all that follow."""
+    """Yield what an assignment makes other programs run; a `persistent` one (`export`) lasts for all that follow."""
     if name.startswith("VERDIKT_") or name in _HOOK_BYPASS_VARIABLES:
         yield call.make_effect("guard.environment", (Target(name, "other"),))
+    elif name in _HISTORY_VARIABLES:
+        # Before a command it holds for that command only, and a program's history is its own.
+        if (persistent or not call.command.argv) and value.text in ("/dev/null", "0", ""):
+            target = Target("the shell's history", "other")
+            yield call.make_effect("sys.log", (target,), note="nothing more is recorded", possible=True)
+    elif name == "PATH" or name in _SEARCH_PATH_VARIABLES or name in _PRELOAD_VARIABLES:
+        yield from _classify_code_location(call, name, value)
     elif name in _COMMAND_VARIABLES and value.text not in ("", "cat"):
         yield from call.classify_shell(value.text)
     elif name in _STARTUP_FILE_VARIABLES and value.text not in ("", "/dev/null"):
         yield from classify_startup_file(call, name, value)
-    elif name in _PRELOAD_VARIABLES and value.text:
-        target = call.resolve_path(value)
-        built = target.zone is Zone.PROJECT and places.is_build_output(target.path)
-        if target.zone is not Zone.SYSTEM and not built:
-            yield call.make_effect("code.unknown", (target,), note=f"{name} loads code into every program")
-    elif name in _HISTORY_VARIABLES:
-        if (persistent or not call.command.argv) and value.text in ("/dev/null", "0", ""):
-            target = Target("the shell's history", "other")
-            yield call.make_effect("sys.log", (target,), note="nothing more is recorded", possible=True)
-    elif name == "PATH" and _is_world_writable(value.text.partition(":")[0]):
-        target = Target(value.text.partition(":")[0] or ".", "other")
-        yield call.make_effect(
-            "code.unknown", (target,), note="programs would be taken from there before any other place"
-        )
     elif name in _OPTION_VARIABLES:
         yield from _classify_options(call, name, value.text)
     elif name == "PERL5DB":
@@ -81,14 +73,27 @@ def classify_assignment(call: Invocation, name: str, value: Word, *, persistent:
     elif name in _PROGRAM_OVERRIDE_VARIABLES and "/" in value.text:
         yield from call.classify_shell(value.text)
         yield from _classify_override(call, name, Word(value.text.split()[0]))
-    elif name in _SEARCH_PATH_VARIABLES and any(_is_hidden_temporary(place) for place in value.text.split(":")):
-        yield call.make_effect(
-            "code.unknown", (Target(value.display_text, "other"),), note=f"{name} has code loaded from there"
-        )
+
+
+def _classify_code_location(call: Invocation, name: str, value: Word) -> Iterator[Effect]:
+    """Yield `code.unknown` where programs would load code from a place that is not the project's or the system's."""
+    if name in _PRELOAD_VARIABLES and value.text:
+        target = call.resolve_path(value)
+        built = target.zone is Zone.PROJECT and is_build_output(target.path)
+        if target.zone is not Zone.SYSTEM and not built:
+            yield call.make_effect("code.unknown", (target,), note=f"{name} loads code into every program")
+    elif name == "PATH":
+        first = value.text.partition(":")[0]
+        if _is_world_writable(first):
+            note = "programs would be taken from there before any other place"
+            yield call.make_effect("code.unknown", (Target(first or ".", "other"),), note=note)
+    elif name in _SEARCH_PATH_VARIABLES and any(map(_is_hidden_temporary, value.text.split(":"))):
+        note = f"{name} has code loaded from there"
+        yield call.make_effect("code.unknown", (Target(value.display_text, "other"),), note=note)
 
 
 def _classify_options(call: Invocation, name: str, options: str) -> Iterator[Effect]:
-    """Options that a program takes from a variable: files to load, programs to run, or program text."""
+    """Yield the effects of options that a program takes from a variable: files to load, programs to run, code."""
     if name.endswith("MAKEFLAGS"):
         for text in _MAKE_EVAL.findall(options):
             yield from call.classify_shell("\n".join(_MAKE_SHELL.findall(text)))
@@ -97,8 +102,8 @@ def _classify_options(call: Invocation, name: str, options: str) -> Iterator[Eff
         for file in (_GO_TOOL if name == "GOFLAGS" else _JAVA_AGENT).findall(options):
             yield from _classify_override(call, name, Word(file))
         return
-    if found := _LOADED_FILE.search(options):
-        yield from classify_startup_file(call, name, Word(found.group(1)))
+    if match := _LOADED_FILE.search(options):
+        yield from classify_startup_file(call, name, Word(match.group(1)))
     if name == "NODE_OPTIONS":
         for kind, text in _INLINE_JAVASCRIPT.findall(options):
             yield from classify_code("node", f"eval(atob('{text}'))" if kind else decode_percent(text), call)
@@ -107,7 +112,7 @@ def _classify_options(call: Invocation, name: str, options: str) -> Iterator[Eff
 
 
 def _classify_override(call: Invocation, name: str, file: Word) -> Iterator[Effect]:
-    """A program that takes another one's place, from where anybody may have put it."""
+    """Yield `code.unknown` for a program that replaces another one and lies where every user can write."""
     target = call.resolve_path(file)
     if target.zone is Zone.TEMP or _is_hidden_temporary(target.path):
         yield call.make_effect("code.unknown", (target,), note=f"{name} has it run in the place of another program")
@@ -118,7 +123,7 @@ def _is_hidden_temporary(directory: str) -> bool:
 
 
 def classify_startup_file(call: Invocation, name: str, file: Word) -> Iterator[Effect]:
-    """A file that runs before anything else, because a variable says so."""
+    """Yield the effects of a file that a program runs before anything else because a variable names it."""
     for effect in call.make_effects("code.run", [file]):
         yield effect
         target = effect.targets[0]
@@ -127,11 +132,8 @@ def classify_startup_file(call: Invocation, name: str, file: Word) -> Iterator[E
 
 
 def _is_world_writable(directory: str) -> bool:
-    """Whether anybody may put programs there: the place for temporary files, hidden below it, or wherever one happens to be."""
+    """Return whether every user may put programs there: `.`, a temporary directory, or one hidden below it."""
     if directory.rstrip("/") in _WORLD_WRITABLE_DIRECTORIES:
         return UNKNOWN not in directory
     inside = directory.startswith(("/tmp/", "/var/tmp/", "/dev/shm/")) and UNKNOWN not in directory
     return inside and ("/." in directory or (directory.rstrip("/").count("/") < 3 and not directory.endswith("bin")))
-
-
-_WORLD_WRITABLE_DIRECTORIES = word_set(". .. /tmp /var/tmp /dev/shm")

@@ -1,37 +1,59 @@
-"""Where a command runs: on this machine, in a container made for it, in one that goes on running, or on another machine."""
+"""Where a command runs: on this machine, in a container made for it, in one that keeps running, or elsewhere."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
 
-from verdikt.shell.command import UNKNOWN
+from verdikt.effects.target import is_build_output
+from verdikt.model.effect import Target, Zone
+from verdikt.shell.command import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
-    from verdikt.shell.command import Command, Word
+    from verdikt.shell.command import Command
 
 _CONTAINER_ENGINES = frozenset(("docker", "podman", "nerdctl", "finch", "docker-compose", "podman-compose"))
 _LOCAL_MACHINE_PROGRAMS = frozenset(("vagrant", "lxc", "incus", "multipass", "limactl"))
-"""Virtual machines on this one, which nobody else uses."""
+"""Programs that run virtual machines on this one; nothing but this project depends on those."""
 _REMOTE_MACHINE_PROGRAMS = frozenset(
     ("ssh", "kubectl", "oc", "chroot", "adb", "gcloud", "fly", "flyctl", "heroku", "tsh", "machinectl")
 )
-
-
+_MACHINE_EFFECT_PREFIXES = (
+    "sys.read",
+    "sys.service",
+    "sys.server",
+    "sys.setting",
+    "sys.user",
+    "sys.network",
+    "sys.power",
+    "proc.",
+    "pkg.",
+    "priv.escalate",
+    "env.",
+    "persist.cron",
+    "cron.",
+)
+"""Effects on a machine that end at the container's border."""
+_FILE_WRITE_PREFIXES = ("fs.write", "fs.append", "fs.overwrite", "fs.move", "fs.link", "fs.chmod", "fs.chown")
+# Bounds the search, so that a text of thousands of commands is not searched again for each of them.
 _MAX_LOOKBEHIND = 64
 
 
 class ExecutionContext(NamedTuple):
-    """`kind` is machine, fresh (a container made for this command), container or elsewhere; a mount is inside → outside."""
+    """The place of a command: `machine`, `fresh` (a container made for it), `container` or `elsewhere`.
+
+    `mounts` maps paths inside the container to paths or volumes outside.
+    """
 
     kind: str
     mounts: tuple[tuple[str, str], ...] = ()
     working_directory: str = ""
 
     def to_outside_path(self, path: str) -> str | None:
-        """The path or volume outside that a path inside stands for; None when it is the container's own."""
+        """Return the outside path or volume behind a path inside; None if the path is the container's own."""
         for inside, name in sorted(self.mounts, key=lambda mount: -len(mount[0])):
             root = inside.rstrip("/")
             if path.rstrip("/") == root or path.startswith(root + "/"):
@@ -40,7 +62,7 @@ class ExecutionContext(NamedTuple):
 
 
 def find_execution_context(command: Command, commands: Sequence[Command]) -> ExecutionContext:
-    """The place of one command among those of the same text."""
+    """Return where a command runs, given all commands of the same text."""
     if not command.host:
         return ExecutionContext("machine")
     around = set(command.via)
@@ -52,25 +74,69 @@ def find_execution_context(command: Command, commands: Sequence[Command]) -> Exe
     if outer is None:
         return ExecutionContext("elsewhere")
     words = [word.text for word in outer.argv[1:]]
-    before = words[: words.index(command.host)] if command.host in words else words
-    if "run" not in before and "create" not in before:
+    before_image = words[: words.index(command.host)] if command.host in words else words
+    if "run" not in before_image and "create" not in before_image:
         return ExecutionContext("container")
     return ExecutionContext("fresh", tuple(_parse_mounts(outer.argv[1:])), _find_flag_value(words, "-w", "--workdir"))
 
 
 def find_working_directory(call: Invocation) -> str:
-    """Where a command of this machine runs."""
+    """Return the directory in which a command of this machine runs."""
     return call.resolver.to_absolute(".", call.command.cwd) or call.facts.cwd
 
 
 def find_preceding(command: Command, commands: Sequence[Command]) -> Sequence[Command]:
-    """The commands shortly before one, itself included; however long the text, only so many."""
+    """Return the commands shortly before one, itself included, up to a fixed number."""
     last = bisect_right(commands, command.span[0], key=lambda other: other.span[0])
     return commands[max(0, last - _MAX_LOOKBEHIND) : last]
 
 
+def is_contained(what: str, kind: str) -> bool:
+    """Return whether an effect stays inside the container that the command runs in."""
+    return (kind in ("fresh", "container") and what.startswith(_MACHINE_EFFECT_PREFIXES)) or (
+        kind == "container" and what.startswith(_FILE_WRITE_PREFIXES)
+    )
+
+
+def resolve_remote(call: Invocation, word: Word) -> Target:
+    """Resolve a path on another machine or in a running container, of which only the name is known."""
+    label = f"{call.command.host}:{word.display_text}"
+    if word.text.rstrip("/*") == "~":
+        return Target(label, "path", "~", Zone.SYSTEM)
+    if not word.is_known or not word.text.startswith(("/", "~")):
+        return Target(label, "path", "", Zone.OUTSIDE)
+    path = call.resolver.to_absolute(word.text)
+    zone = call.resolver.find_zone(path)
+    if call.context.kind == "container" and path != "/" and zone in (Zone.SYSTEM, Zone.PERSIST, Zone.OUTSIDE):
+        # A container is no machine: what is lost there is what it wrote, or a volume.
+        if path.count("/") > 2 and is_build_output(path[1:]):
+            return Target(label, "path", path, Zone.TEMP, "ignored")
+        return Target(label, "path", "", Zone.OUTSIDE)
+    if zone in (Zone.PROJECT, Zone.HOME):
+        zone = Zone.OUTSIDE
+    return Target(label, "path", path, zone)
+
+
+def resolve_in_container(call: Invocation, word: Word, *, with_state: bool, git: bool) -> Target:
+    """Resolve a path in a container made for this command: temporary, unless it is mounted from outside."""
+    context, text = call.context, word.text
+    if not text.startswith("/"):
+        text = f"{context.working_directory or '/'}/{text}"
+    outside = context.to_outside_path(normpath(text)) if word.is_known else None
+    if outside is None:
+        # A word that is not known may name any of the mounts.
+        may_be_mounted = bool(context.mounts) and not word.is_known
+        label = f"{call.command.host}:{word.display_text}"
+        if may_be_mounted:
+            return Target(label, "path", "", Zone.OUTSIDE)
+        return Target(label, "path", text, Zone.TEMP)
+    if outside.startswith(("/", "~", ".", UNKNOWN)):
+        return call.resolver.resolve_path(Word(outside, word.raw, word.glob), None, with_state=with_state, git=git)
+    return Target(outside, "path", "", Zone.OUTSIDE)
+
+
 def _find_engine_command(command: Command, commands: Sequence[Command]) -> Command | None:
-    """The container engine's own command, which stands not far before what it runs."""
+    """Return the container engine's own command, which stands shortly before what it runs."""
     for other in reversed(find_preceding(command, commands)):
         if other.name in _CONTAINER_ENGINES and len(other.via) < len(command.via) and other.span[1] >= command.span[0]:
             return other
@@ -78,30 +144,31 @@ def _find_engine_command(command: Command, commands: Sequence[Command]) -> Comma
 
 
 def _parse_mounts(argv: Sequence[Word]) -> list[tuple[str, str]]:
-    found = []
-    wants = ""
+    """Return the mounts that `-v`, `--volume` and `--mount` declare, as pairs of inside and outside."""
+    mounts = []
+    pending_flag = ""
     for word in argv:
         text = word.text
         flag, equals, value = text.partition("=")
-        if wants:
-            flag, value, equals = wants, text, "="
-            wants = ""
+        if pending_flag:
+            flag, value, equals = pending_flag, text, "="
+            pending_flag = ""
         elif flag in ("-v", "--volume", "--mount") and not equals:
-            wants = flag
+            pending_flag = flag
             continue
         if not equals:
             continue
         if flag in ("-v", "--volume"):
             name, colon, inside = value.partition(":")
             if colon:
-                found.append((inside.split(":")[0], name))
+                mounts.append((inside.split(":")[0], name))
         elif flag == "--mount":
             parts = dict(part.partition("=")[::2] for part in value.split(","))
             name = parts.get("source") or parts.get("src") or ""
             inside = parts.get("target") or parts.get("dst") or parts.get("destination") or ""
             if name and inside:
-                found.append((inside, name))
-    return [(inside, name) for inside, name in found if inside and UNKNOWN not in inside]
+                mounts.append((inside, name))
+    return [(inside, name) for inside, name in mounts if inside and UNKNOWN not in inside]
 
 
 def _find_flag_value(words: list[str], *flags: str) -> str:

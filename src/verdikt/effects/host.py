@@ -1,4 +1,4 @@
-"""Addresses: who is at the other end, and whether that is this machine."""
+"""Parse hosts out of addresses, and recognise this machine and the metadata services of clouds."""
 
 from __future__ import annotations
 
@@ -19,37 +19,39 @@ _LOCAL_HOST = compile_lazily(
 
 
 def parse_host(text: str) -> str:
-    """The host in a URL, a `user@host:path` or a bare name; what is unknown stays `…`."""
+    """Return the host in a URL, a `user@host:path` or a bare name; an unknown part is shown as `…`."""
     text = text.replace(UNKNOWN, "…")
-    if found := _URL.match(text):
-        return found.group(2)
-    if found := _BARE_HOST.match(text):
-        return found.group(1)
+    if match := _URL.match(text):
+        return match.group(2)
+    if match := _BARE_HOST.match(text):
+        return match.group(1)
     return text
 
 
 def is_local_host(name: str) -> bool:
-    """Whether a host is this machine."""
+    """Return whether a host is this machine."""
     return _LOCAL_HOST.match(name) is not None
 
 
+# A cloud machine gets its own credentials from these, without a password.
 _METADATA_HOSTS = frozenset(
-    "169.254.169.254 169.254.170.2 metadata.google.internal metadata.goog 100.100.100.200 [fd00:ec2::254] metadata metadata.azure.internal".split()
+    "169.254.169.254 169.254.170.2 metadata.google.internal metadata.goog 100.100.100.200 [fd00:ec2::254] metadata "
+    "metadata.azure.internal".split()
 )
 
 
 def is_metadata_host(name: str) -> bool:
-    """Whether a host is where a cloud's machine gets its own credentials."""
+    """Return whether a host is a cloud's metadata service."""
     return name in _METADATA_HOSTS
 
 
 def to_host_target(word: Word) -> Target:
-    """The host that a word names, as a target."""
+    """Return the host that a word names, as a target."""
     return Target(parse_host(word.text) or word.display_text, "host")
 
 
 def is_remote_path(text: str) -> bool:
-    """Whether `scp` and `rsync` would take a word for a path on another machine."""
+    """Return whether `scp` and `rsync` take a word for a path on another machine."""
     if text.startswith(("rsync://", "scp://", "sftp://")):
         return True
     head, colon, _ = text.partition(":")

@@ -1,4 +1,4 @@
-"""Services that are driven over HTTP: what a request asks of a database, a broker, a cluster or a forge."""
+"""Classify HTTP requests to databases, brokers, clusters, clouds and forges by method, host, port and path."""
 
 import re
 
@@ -6,7 +6,8 @@ from verdikt.effects import host
 from verdikt.model.lazy_regex import compile_lazily
 
 _URL = compile_lazily(
-    r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@\s]*@)?(?P<host>\[[^\]]*\]|[^/:?#\s]*)(?::(?P<port>\d+))?(?P<path>/[^?#]*)?(?P<query>\?[^#]*)?",
+    r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@\s]*@)?(?P<host>\[[^\]]*\]|[^/:?#\s]*)"
+    r"(?::(?P<port>\d+))?(?P<path>/[^?#]*)?(?P<query>\?[^#]*)?",
     re.IGNORECASE,
 )
 
@@ -76,12 +77,12 @@ _BULK_DELETE = compile_lazily(r"_delete_by_query|/delete_series|<delete>.*\*:\*|
 
 
 def classify_request(method: str, url: str, body: str = "") -> tuple[str, bool] | None:
-    """The effect of a request and whether it hits one thing only; None when the address says nothing about it."""
-    found = _URL.match(url)
-    if found is None:
+    """Return the effect of a request and whether it concerns one item only; None if the address says nothing."""
+    match = _URL.match(url)
+    if match is None:
         return None
-    name, path = found["host"] or "", found["path"] or ""
-    service = _SERVICE_BY_PORT.get(found["port"] or "", "") or next(
+    name, path = match["host"] or "", match["path"] or ""
+    service = _SERVICE_BY_PORT.get(match["port"] or "", "") or next(
         (kind for end, kind in _SERVICE_BY_HOST if name == end or name.endswith("." + end)), ""
     )
     if not service or (host.is_local_host(name) and service in ("forge", "cloud")):
@@ -93,5 +94,5 @@ def classify_request(method: str, url: str, body: str = "") -> tuple[str, bool] 
     if service == "search" and method.upper() in ("POST", "PUT") and _CLUSTER_SETTINGS_PATH.search(path):
         return "db.admin", False
     if method.upper() == "POST" and name == "api.stripe.com":
-        return "cloud.write", False  # whatever is posted there is about money
+        return "cloud.write", False  # every POST to Stripe concerns money
     return None

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.errors import CanonicalError, ManifestError
-from verdikt.model.canonical_json import encode_canonical, parse_json
+from verdikt.model.canonical_json import encode_canonical, freeze, parse_json, thaw
 from verdikt.model.effect import PRECEDENCE, EffectClass
-from verdikt.model.immutable import freeze, thaw
 from verdikt.model.posture import Posture
 
 _TOOL_FIELDS = frozenset({"name", "description", "effects", "permitted_postures", "require_confirmation", "metadata"})
@@ -18,7 +17,7 @@ _TOOL_FIELDS = frozenset({"name", "description", "effects", "permitted_postures"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDeclaration:
-    """One tool: effects by precedence, postures in declaration order, each once. `permitted_postures` None means all."""
+    """One declared tool: effects by precedence, postures in their own order, each once; no postures means all."""
 
     name: str
     effects: tuple[EffectClass, ...]
@@ -41,16 +40,15 @@ class ToolDeclaration:
                     _parse_members(self.permitted_postures, Posture, order, "`permitted_postures`"),
                 )
             if not isinstance(self.require_confirmation, bool):
-                raise ValueError(
-                    f"expected true or false as `require_confirmation`, found {_describe_type(self.require_confirmation)}"
-                )
+                found = _describe_type(self.require_confirmation)
+                raise ValueError(f"expected true or false as `require_confirmation`, found {found}")
             if not isinstance(self.metadata, Mapping):
                 raise ValueError(f"expected an object as `metadata`, found {_describe_type(self.metadata)}")
-            encode_canonical(self.metadata)
+            encode_canonical(self.metadata)  # raises for what no receipt could hold
             _set_field(self, "metadata", freeze(self.metadata))
 
     def dump(self) -> dict[str, Any]:
-        """The declaration as plain data, every field present."""
+        """Return the declaration as plain data, every field present."""
         postures = self.permitted_postures
         return {
             "name": self.name,
@@ -64,7 +62,7 @@ class ToolDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The tools that are declared, by name; it may be empty."""
+    """The declared tools by name; may be empty."""
 
     tools: Mapping[str, ToolDeclaration] = field(default_factory=dict)
 
@@ -75,24 +73,24 @@ class Manifest:
         _set_field(self, "tools", freeze(self.tools))
 
     def get(self, name: str) -> ToolDeclaration:
-        """The declaration of a tool; one that is not declared is an error, so that it cannot pass."""
+        """Return the declaration of a tool; raise `ManifestError` if there is none, so that it cannot pass."""
         try:
             return self.tools[name]
         except KeyError:
             raise ManifestError(f"tool {name!r} not declared in manifest") from None
 
     def dump(self) -> dict[str, Any]:
-        """The manifest as plain data, in canonical order."""
+        """Return the manifest as plain data, in canonical order."""
         return {"tools": {name: self.tools[name].dump() for name in sorted(self.tools)}}
 
     @property
     def bytes(self) -> bytes:
-        """Canonical bytes: parsing them gives the same manifest, and that the same bytes."""
+        """The canonical bytes; parsing them gives the same manifest, and that the same bytes."""
         return encode_canonical(self.dump())
 
 
 def parse_manifest(source: Mapping[str, Any] | str | bytes) -> Manifest:
-    """The manifest in a JSON text or a plain mapping; anything wrong with it is a `ManifestError`."""
+    """Parse a manifest from JSON text or a plain mapping; raise `ManifestError` for anything wrong with it."""
     with _translate_errors("manifest"):
         document = parse_json(source) if isinstance(source, (str, bytes)) else source
         if not isinstance(document, Mapping):
@@ -113,9 +111,9 @@ def _parse_declaration(key: str, body: Any) -> ToolDeclaration:
     if not isinstance(body, Mapping):
         raise ValueError(f"tool '{key}': expected an object, found {_describe_type(body)}")
     _refuse_unknown(body, _TOOL_FIELDS, f"tool '{key}'")
-    for needed in ("name", "effects"):
-        if needed not in body:
-            raise ValueError(f"tool '{key}': expected `{needed}`, found none")
+    for required in ("name", "effects"):
+        if required not in body:
+            raise ValueError(f"tool '{key}': expected `{required}`, found none")
     return ToolDeclaration(**body)
 
 
@@ -134,7 +132,7 @@ def _require_text(value: Any, label: str, *, allow_empty: bool = False) -> str:
 
 
 def _parse_members(value: Any, kind: Any, order: tuple[Any, ...], label: str) -> tuple[Any, ...]:
-    """The members named in a list, each once, in the given order."""
+    """Return the members that a list names, each once, in the order of `order`."""
     if not isinstance(value, (list, tuple)):
         raise ValueError(f"expected a list as {label}, found {_describe_type(value)}")
     if not value:
@@ -159,7 +157,7 @@ def _set_field(owner: Any, name: str, value: Any) -> None:
 
 @contextmanager
 def _translate_errors(where: str) -> Iterator[None]:
-    """Turns whatever is wrong with the data into our error, once, with its cause."""
+    """Turn errors about the data into `ManifestError`, with the original as its cause."""
     try:
         yield
     except ManifestError:

@@ -1,4 +1,4 @@
-"""The `manifest` section of a policy file: tools by name, each with what it does and when it may run."""
+"""The `manifest` section of a policy file: tools by name, their effects and the postures in which they may run."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -29,7 +29,7 @@ FIELDS: Mapping[str, Field] = {
 
 
 def read_manifest(node: YamlNode) -> Manifest | None:
-    """The tools, or None after recording what is wrong with them."""
+    """Return the declared tools; record every mistake on its node."""
     tools: dict[str, ToolDeclaration] = {}
     for name, inner in node.read_mapping().items():
         if not isinstance(inner.value, Mapping):
@@ -44,7 +44,7 @@ def read_manifest(node: YamlNode) -> Manifest | None:
 
 
 def merge_manifests(manifests: Sequence[Manifest]) -> Manifest:
-    """Every tool that a layer declares, with all the effects and all the constraints that any of them gives it."""
+    """Return every tool that any layer declares, with the effects and constraints of all layers together."""
     tools: dict[str, ToolDeclaration] = {}
     for manifest in manifests:
         for name, tool in manifest.tools.items():
@@ -54,7 +54,7 @@ def merge_manifests(manifests: Sequence[Manifest]) -> Manifest:
 
 def _merge_declarations(upper: ToolDeclaration, lower: ToolDeclaration) -> ToolDeclaration:
     allowed = [set(tool.permitted_postures) for tool in (upper, lower) if tool.permitted_postures is not None]
-    # Where the two leave no posture in common, the upper layer's word stands.
+    # Without a common posture the upper layer wins: an empty set would mean that the tool may never run.
     postures = tuple(set.intersection(*allowed)) or upper.permitted_postures if allowed else None
     return ToolDeclaration(
         name=upper.name,

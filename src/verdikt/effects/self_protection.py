@@ -1,11 +1,11 @@
-"""What a command is given of verdikt's own, where no table says what its program does with it."""
+"""Find commands that are handed verdikt's own socket, log or state, and whose tables do not cover that."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from verdikt.effects.argv import word_set
+from verdikt.effects.program.table import word_set
 from verdikt.model.effect import Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from verdikt.model.effect import Effect, Target
 
 PRODUCT_NAME = "verdikt"
-"""What the text of a command must hold before it is worth looking."""
+"""Text without this name cannot mean verdikt's files, and is not searched for them."""
 
 _HARMLESS_PROGRAMS = word_set(
     "echo printf test [ [[ cd pushd git verdikt lsof export read true : ls stat realpath readlink dirname basename"
@@ -25,36 +25,39 @@ _DAEMON_SOCKET = compile_lazily(r"verdikt/run\b|\bdaemon\.(?:sock|lock)\b")
 
 
 def find_self_access(call: Invocation, effects: Sequence[Effect]) -> list[Effect]:
-    """A program that is handed our socket talks in our place; one that is handed our log or state may change it."""
+    """Return the effects of handing a program verdikt's socket, which can answer hooks, or its log or state."""
     if call.name in _HARMLESS_PROGRAMS or any(effect.what.startswith("proc.") for effect in effects):
         return []
-    mine = _find_own_paths(call)
-    if not mine:
+    own_paths = _find_own_paths(call)
+    if not own_paths:
         return []
-    known = {target.path for effect in effects if effect.what.startswith("fs.") for target in effect.targets}
+    # Paths that a file effect names are judged by their zone already.
+    covered = {target.path for effect in effects if effect.what.startswith("fs.") for target in effect.targets}
     writes = any(effect.what.startswith("db.") and not effect.what.startswith("db.read") for effect in effects)
-    doors = tuple(t for t in mine if writes or (t.path not in known and (call.name == "flock" or "/run/" in t.path)))
-    if doors:
-        return [call.make_effect("guard.tamper", doors)]
-    if strange := tuple(t for t in mine if t.path not in known):
-        return [call.make_effect("guard.forge", strange, possible=True)]
+    tampered = tuple(
+        t for t in own_paths if writes or (t.path not in covered and (call.name == "flock" or "/run/" in t.path))
+    )
+    if tampered:
+        return [call.make_effect("guard.tamper", tampered)]
+    if uncovered := tuple(t for t in own_paths if t.path not in covered):
+        return [call.make_effect("guard.forge", uncovered, possible=True)]
     return []
 
 
 def mentions_daemon_socket(text: str) -> bool:
-    """Whether program text names the socket of the warm process."""
+    """Return whether program text names the socket of the warm process."""
     return _DAEMON_SOCKET.search(text) is not None
 
 
 def _find_own_paths(call: Invocation) -> tuple[Target, ...]:
-    """The paths below verdikt's data among a command's words, alone or after `name=`, `host:` and the like."""
-    found = []
+    """Return the paths below verdikt's data among a command's words, alone or after `name=`, `host:` and the like."""
+    own_paths = []
     for word in call.command.argv[1:]:
         if PRODUCT_NAME in word.text:
             parts = [Word(part) for part in _WORD_SEPARATOR.split(word.text) if PRODUCT_NAME in part and "/" in part]
-            found += [
+            own_paths += [
                 target
                 for target in map(call.resolve_path, parts)
                 if target.zone is Zone.GUARD and "/verdikt/" in target.path
             ]
-    return tuple(found)
+    return tuple(own_paths)

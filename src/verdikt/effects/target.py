@@ -1,13 +1,17 @@
-"""From a word on a command line to what it names: absolute path, zone, and what git knows of it."""
+"""Resolve words of a command line to targets: the absolute path, its zone, and its state in git.
+
+The predicates at the end say which zone a path belongs to; the tables that they use are in `zone_tables.py`.
+"""
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
+import re
+from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
-from verdikt.effects import zone as places
+from verdikt.effects import zone_tables
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
@@ -17,33 +21,34 @@ if TYPE_CHECKING:
     from verdikt.shell.command import Word
 
 _WILDCARD = compile_lazily(r"[*?\[]")
+# A named path below $TMPDIR; not `$TMPDIR/*`, which is `/*` where the variable is empty.
 _TMPDIR_PATH = compile_lazily(r"^\$(?:TMPDIR|\{TMPDIR[^}]*\})\"?/[\w.-]*\w[^*?]*$")
-"""Below where every system puts what is temporary; not the whole of it, and not where the variable may be empty."""
 _CATCH_ALL_GLOBS = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))
-
-
 _QUOTES = frozenset("'\"$\\")
 _TEMPORARY_DIRECTORIES = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
+_GUESSED_NAMES = (".ssh", ".aws", ".gnupg", ".bashrc", ".zshrc", ".netrc", ".claude")
+# Builds a named tuple from all its fields at once; a classification makes dozens, and keyword handling is measurable.
+_make_row = tuple.__new__
 
 
 @lru_cache(maxsize=64)
 def _normalize_roots(home: str, project_root: str) -> tuple[str, str, str]:
-    """The home, the top of the project, and how paths below it begin."""
+    """Return the home, the root of the project, and the prefix of paths below that root."""
     home = home.rstrip("/") or "/"
     root = project_root.rstrip("/") or "/"
-    # A home directory or a whole disk is nobody's project: work there is outside of one.
+    # A home directory or a whole disk is no project: work there must not count as disposable.
     root = "" if root in ("/", home) or home.startswith(root + "/") else root
     return home, root, root + "/" if root else "\0"
 
 
 class TargetResolver:
-    """Resolves words of one action. Looks at the disk and at git only when asked for a path's state."""
+    """Resolves the words of one action. Asks the disk and git only when a path's state is requested."""
 
     __slots__ = ("_cwd", "_home", "_project_prefix", "_project_root", "_temporary_prefixes", "facts")
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        """What the answers rest on."""
+        """What is known of the world; every answer comes from here."""
         self._cwd = facts.cwd
         self._home = ""
         self._project_root = ""
@@ -51,20 +56,20 @@ class TargetResolver:
         self._temporary_prefixes: tuple[str, ...] = ()
 
     def _locate_project(self) -> None:
-        """Finds out where the project and the home are, when the first path is asked for."""
+        """Determine the project and the home; deferred until the first path, because most commands name none."""
         self._home, self._project_root, self._project_prefix = _normalize_roots(
             self.facts.home, self.facts.project_root
         )
 
     @property
     def project_root(self) -> str:
-        """The top of the project, or an empty string where there is none."""
+        """The root of the project, or an empty string if there is none."""
         if not self._project_prefix:
             self._locate_project()
         return self._project_root
 
     def to_absolute(self, text: str, cwd: Word | None = None, *, expand_home: bool = True) -> str:
-        """The absolute, normalised path of constant text; empty when the directory it starts from is unknown."""
+        """Return the absolute, normalised path of constant text; empty if the directory it starts from is unknown."""
         if expand_home and text.startswith("~") and (text == "~" or text[1] == "/"):
             text = (self.facts.home.rstrip("/") or "/") + text[1:]
         if text[:1] != "/":
@@ -84,12 +89,15 @@ class TargetResolver:
     def resolve_path(
         self, word: Word, cwd: Word | None = None, *, with_state: bool = False, git: bool = True
     ) -> Target:
-        """The target that a word names as a path; with `look`, symbolic links are followed and the state is told."""
+        """Return the target that a word names as a path.
+
+        `with_state` follows symbolic links and fills in the state; `git` allows asking git for it.
+        """
         text, raw, glob = word
         if UNKNOWN in text:
             return self._resolve_partial(word, cwd)
-        # The shell has put the home directory in the place of a tilde that stands for it. One that comes out of a
-        # variable is a name like any other to most shells, but whoever put it there means the home.
+        # The shell analysis has already replaced a tilde that stands for the home directory. A tilde that comes out of
+        # a variable stays a plain name in most shells, but its author meant the home, so it is treated as the home.
         path = self.to_absolute(text, cwd, expand_home=text[:1] == "~" and _means_home(raw))
         if not path:
             return Target(text)
@@ -100,7 +108,7 @@ class TargetResolver:
         return self.resolve_absolute(path, text, with_state=True, git=git)
 
     def resolve_absolute(self, path: str, text: str = "", *, with_state: bool = False, git: bool = True) -> Target:
-        """The target at an absolute path; `git` says whether git may be asked about its state."""
+        """Return the target at an absolute path; `git` allows asking git for its state."""
         zone = self.find_zone(path)
         if not with_state:
             return Target(text or path, "path", path, zone)
@@ -108,49 +116,56 @@ class TargetResolver:
             return Target(text or path, "path", path, zone)
         fact = self.facts.path(path, git=False)
         if fact.real != path:
-            real = self.find_zone(fact.real)
+            real_zone = self.find_zone(fact.real)
             # A link inside the project does not make what it leads to part of the project.
-            if real is not zone:
-                path, zone = fact.real, real
+            if real_zone is not zone:
+                path, zone = fact.real, real_zone
         return Target(text or path, "path", path, zone, self._find_state(path, zone, fact.kind, git=git))
 
     def find_zone(self, path: str) -> Zone:
-        """Where an absolute path lies."""
+        """Return the zone of an absolute path."""
         if not self._project_prefix:
             self._locate_project()
         if self.facts.is_guarded_path(path):
             return Zone.GUARD
         inside = path.startswith(self._project_prefix)
-        if places.is_ordinary(path):
+        if is_ordinary(path):
             if inside:
                 return Zone.PROJECT
-            short = places.abbreviate_home(path, self._home)
+            short = abbreviate_home(path, self._home)
         else:
-            short = places.abbreviate_home(path, self._home)
-            if places.is_guard_path(short) or places.is_git_hook(short):
+            short = abbreviate_home(path, self._home)
+            if is_guard_path(short) or is_git_hook(short):
                 return Zone.GUARD
-            if places.is_persistence(short):
+            if is_persistence(short):
                 return Zone.PERSIST
-            if places.is_secret(short):
+            if is_secret(short):
                 return Zone.SECRET
         if inside or path == self._project_root:
             return Zone.PROJECT
+        return self._find_outer_zone(path, short)
+
+    def _find_outer_zone(self, path: str, short: str) -> Zone:
+        """Return the zone of a path outside the project that no table lists; `short` has its home written as `~`."""
         if not self._temporary_prefixes:
             self._temporary_prefixes = tuple([f"{place}/" for place in (*self.facts.temp, *_TEMPORARY_DIRECTORIES)])
         own = path == self._home or path.startswith(self._home + "/")
-        # A home that was put among temporary things is a home all the same.
+        # A home below a temporary directory, as containers and tests have it, is still a home.
         if path.startswith(self._temporary_prefixes) and not (own and self._home.startswith(self._temporary_prefixes)):
             return Zone.TEMP
         if short.startswith("~"):
             return Zone.HOME if own else Zone.SYSTEM
-        return Zone.SYSTEM if places.is_system(path) else Zone.OUTSIDE
+        return Zone.SYSTEM if is_system(path) else Zone.OUTSIDE
 
     def _find_state(self, path: str, zone: Zone, kind: str, *, git: bool) -> str:
-        """tracked, modified, untracked, own (untracked, made in this session), ignored, absent; empty when the world does not know."""
+        """Return the state of a path; empty if the world does not know.
+
+        One of tracked, modified, untracked, own (untracked, made in this session), ignored, absent.
+        """
         if zone is Zone.PROJECT:
-            if places.is_build_output(path[len(self._project_root) + 1 :]):
+            if is_build_output(path[len(self._project_root) + 1 :]):
                 return "ignored"
-        elif zone is Zone.HOME and (places.is_cache(path) or "/node_modules" in path or "/__pycache__" in path):
+        elif zone is Zone.HOME and (is_cache(path) or "/node_modules" in path or "/__pycache__" in path):
             return "ignored"
         if kind in ("absent", "unknown"):
             return "absent" if kind == "absent" else ""
@@ -160,41 +175,42 @@ class TargetResolver:
         return "own" if state == "untracked" and self.facts.is_created_in_session(path) else state
 
     def _resolve_glob(self, word: Word, path: str, *, with_state: bool) -> Target:
-        """A word with wildcards: it lies where its constant directory lies; `dir/*` is as much as `dir` itself."""
-        wild = _WILDCARD.search(path)
-        slash = path.rfind("/", 0, wild.start() if wild else len(path))
+        """Resolve a word with wildcards by its constant directory; `dir/*` counts as `dir` itself."""
+        wildcard = _WILDCARD.search(path)
+        slash = path.rfind("/", 0, wildcard.start() if wildcard else len(path))
         parent, name = path[:slash] or "/", path[slash + 1 :].partition("/")[0]
         whole = name in _CATCH_ALL_GLOBS
         zone = self.find_zone(path if not whole else "/" if parent == "/" else f"{parent}/x")
         if zone is Zone.HOME and not whole:
-            # `~/.ss*` may well be `~/.ssh`
+            # `~/.ss*` may well be `~/.ssh`.
             zone = self._guess_zone(parent, name, zone)
         if not with_state or zone is not Zone.PROJECT:
-            state = "ignored" if zone is Zone.HOME and places.is_cache(path) else ""
+            state = "ignored" if zone is Zone.HOME and is_cache(path) else ""
             return Target(word.display_text, "path", path, zone, state)
-        if places.is_build_output(path[len(self._project_root) + 1 :]):
+        if is_build_output(path[len(self._project_root) + 1 :]):
             return Target(word.display_text, "path", path, zone, "ignored")
         fact = self.facts.path(parent)
         state = {"absent": "absent", "unknown": ""}.get(fact.kind, fact.git or "untracked")
         return Target(word.display_text, "path", path, zone, state)
 
     def _guess_zone(self, parent: str, pattern: str, zone: Zone) -> Zone:
-        for name in (".ssh", ".aws", ".gnupg", ".bashrc", ".zshrc", ".netrc", ".claude"):
+        """Return the most sensitive zone that a pattern in a home directory may match."""
+        for name in _GUESSED_NAMES:
             if pattern.startswith(name[:2]) and fnmatchcase(name, pattern):
-                found = self.find_zone(f"{parent}/{name}")
-                if found is not Zone.HOME:
-                    return found
+                matched_zone = self.find_zone(f"{parent}/{name}")
+                if matched_zone is not Zone.HOME:
+                    return matched_zone
         return zone
 
     def _resolve_partial(self, word: Word, cwd: Word | None) -> Target:
-        """A word that is known in part: it lies where its constant beginning lies, if that says anything."""
+        """Resolve a word that is known in part by its constant beginning, if that says anything."""
         prefix = word.constant_prefix
         if _TMPDIR_PATH.match(word.raw.lstrip('"')):
             return Target(word.display_text, "path", "/tmp/…", Zone.TEMP)
         if "/" not in prefix:
             name = word.text.rsplit("/", 1)[-1]
-            # `$HOME_OR_NOT/.ssh/id_rsa`: the end of a path can tell a secret too.
-            if UNKNOWN not in name and name and places.is_secret("/" + word.text.rsplit(UNKNOWN, 1)[-1].lstrip("/")):
+            # `$HOME_OR_NOT/.ssh/id_rsa`: the end of a path can name a secret too.
+            if UNKNOWN not in name and name and is_secret("/" + word.text.rsplit(UNKNOWN, 1)[-1].lstrip("/")):
                 return Target(word.display_text, "path", "", Zone.SECRET)
             if not prefix or prefix.startswith("-") or word.text.startswith(UNKNOWN):
                 return Target(word.display_text)
@@ -208,18 +224,133 @@ class TargetResolver:
         return Target(word.display_text, "path", "", zone)
 
 
-_make_row = tuple.__new__  # of all fields at once, because there are so many of these
-
-
 def _means_home(raw: str) -> bool:
     return raw[:1] not in _QUOTES or (raw[:1] == "$" and raw[1:2] not in ("'", '"'))
 
 
 def is_recoverable(target: Target) -> bool:
-    """Whether what is lost at a path target can be had again: temporary, built, in git, or not there at all."""
+    """Return whether what is lost at a path can be had again: temporary, built, in git, or absent."""
     if target.zone is Zone.TEMP:
         return True
     if target.zone is Zone.PROJECT:
         return target.state in ("ignored", "absent", "tracked", "own")
-    # Elsewhere the text is judged, not what happens to lie there: it may be another machine tomorrow.
+    # Outside the project the verdict must not depend on what happens to lie there today: the same command may run on
+    # another machine tomorrow.
     return target.state == "ignored" or (target.state == "tracked" and target.zone is Zone.SECRET)
+
+
+class _GlobTable:
+    """A set of globs, sorted so that a set, a prefix or a suffix answers most of them and few need a regex."""
+
+    __slots__ = ("_exact", "_globs", "_infixes", "_prefixes", "_regex", "_suffixes")
+
+    def __init__(self, table: str) -> None:
+        exact, prefixes, suffixes, infixes, globs = set(), [], [], [], []
+        for glob in table.split():
+            anchored = glob.startswith(("~", "/"))
+            trunk = glob.removesuffix("**")
+            if "*" in trunk or "?" in trunk:
+                globs.append(glob)
+            elif anchored:
+                exact.add(glob) if trunk == glob else prefixes.append(trunk)
+            else:
+                suffixes.append("/" + glob) if trunk == glob else infixes.append("/" + trunk)
+        self._exact, self._globs = frozenset(exact), globs
+        self._regex: re.Pattern[str] | None = None
+        self._prefixes, self._suffixes, self._infixes = tuple(prefixes), tuple(suffixes), tuple(infixes)
+
+    def __contains__(self, path: str) -> bool:
+        if path in self._exact or path.startswith(self._prefixes) or path.endswith(self._suffixes):
+            return True
+        for infix in self._infixes:
+            if infix in path:
+                return True
+        # Compiled on first use: a process that answers one hook call rarely gets here.
+        if self._regex is None:
+            bodies = (translate(glob.replace("**", "*")) for glob in self._globs)
+            self._regex = re.compile("|".join(f"(?:{body})" for body in bodies) or r"(?!)")
+        return self._regex.match(path) is not None
+
+
+_GUARD_PATHS = _GlobTable(zone_tables.GUARD_GLOBS)
+_HOOK_PATHS = _GlobTable(zone_tables.HOOK_GLOBS)
+_PERSISTENCE_PATHS = _GlobTable(zone_tables.PERSISTENCE_GLOBS)
+_SECRET_PATHS = _GlobTable(zone_tables.SECRET_GLOBS)
+_SECRET_NAMES = _GlobTable(" ".join("/" + name for name in zone_tables.SECRET_NAME_GLOBS.split()))
+
+
+def abbreviate_home(path: str, home: str) -> str:
+    """Return the path with its home directory, this user's or another's, written as `~`."""
+    if home != "/" and (path == home or path.startswith(home + "/")):
+        return "~" + path[len(home) :]
+    return zone_tables.ANY_HOME.sub("~", path, count=1) if path.startswith(zone_tables.HOME_PREFIXES) else path
+
+
+def is_guard_path(path: str) -> bool:
+    """Return whether the path (as `abbreviate_home` writes it) holds hooks or settings that guard an agent."""
+    return path in _GUARD_PATHS
+
+
+def is_git_hook(path: str) -> bool:
+    """Return whether git runs the file at this path."""
+    return path in _HOOK_PATHS
+
+
+def is_persistence(path: str) -> bool:
+    """Return whether the file at this path runs again by itself, or decides who may log in."""
+    return path in _PERSISTENCE_PATHS
+
+
+def is_secret(path: str) -> bool:
+    """Return whether the path holds keys, tokens or passwords."""
+    if zone_tables.NOT_SECRET.search(path):
+        return False
+    return path in _SECRET_PATHS or "/" + path.rsplit("/", 1)[-1] in _SECRET_NAMES
+
+
+def is_ordinary(path: str) -> bool:
+    """Return True only for a path that is in none of the tables above; False means that the tables decide."""
+    if "/." in path or path.startswith(zone_tables.SPECIAL_DIRECTORIES) or "/Library/" in path:
+        return False
+    name = path[path.rfind("/") + 1 :]
+    return not (
+        name.endswith(zone_tables.SPECIAL_SUFFIXES)
+        or name.startswith(zone_tables.SPECIAL_PREFIXES)
+        or name in zone_tables.SPECIAL_NAMES
+        or " " in name
+    )
+
+
+def is_build_output(path: str) -> bool:
+    """Return whether a build can make this again (`path` relative to the project)."""
+    parts = path.split("/")
+    return (
+        not zone_tables.BUILD_NAMES.isdisjoint(parts)
+        or zone_tables.BUILD_NAME_PATTERN.search(parts[-1]) is not None
+        or parts[-1].endswith(".egg-info")
+    )
+
+
+def is_scratch_file(path: str) -> bool:
+    """Return whether the name of an absent path is that of a single file, or of something made for a trial."""
+    return zone_tables.SCRATCH_NAME.search(path.rstrip("/")) is not None
+
+
+def is_cache(path: str) -> bool:
+    """Return whether the path is a cache below a home directory."""
+    return any(part in path for part in zone_tables.CACHE_INFIXES)
+
+
+def is_device(path: str) -> bool:
+    """Return whether the path is a disk, a partition or the memory itself."""
+    return zone_tables.DISK_DEVICE.match(path) is not None
+
+
+def is_sink(path: str) -> bool:
+    """Return whether writing to the path changes nothing."""
+    return path in zone_tables.SINK_DEVICES or path.startswith(("/dev/fd/", "/dev/pts/", "/proc/self/fd/"))
+
+
+def is_system(path: str) -> bool:
+    """Return whether the path belongs to the machine rather than to a person."""
+    return path == "/" or path[1:].split("/", 1)[0] in zone_tables.SYSTEM_DIRECTORIES

@@ -1,31 +1,48 @@
-"""What an effect comes to by where it falls: a secret read, a guard touched, something that runs again later."""
+"""Derive effects from where another effect falls: a secret read, a guard file changed, a file that runs again later.
+
+The git hooks of verdikt itself count as guard files: what keeps git from running them switches verdikt off.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from verdikt.effects.commit_check import has_commit_check, is_commit_check
 from verdikt.effects.effect_catalog import find_entry
-from verdikt.effects.zone import abbreviate_home, is_git_hook
+from verdikt.effects.target import abbreviate_home, is_git_hook
 from verdikt.model.effect import Certainty, Effect, Zone
+from verdikt.model.git_hook import GIT_HOOKS, is_verdikt_hook
+from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
     from verdikt.model.effect import Target
     from verdikt.model.facts import Facts
+    from verdikt.shell.command import Command
 
 _WRITE_PREFIXES = (
-    "fs.write", "fs.append", "fs.overwrite", "fs.truncate", "fs.delete", "fs.shred", "fs.move", "fs.link", "fs.chmod", "fs.chown",
-)  # fmt: skip
+    "fs.write",
+    "fs.append",
+    "fs.overwrite",
+    "fs.truncate",
+    "fs.delete",
+    "fs.shred",
+    "fs.move",
+    "fs.link",
+    "fs.chmod",
+    "fs.chown",
+)
 _LOSS_PREFIXES = ("fs.delete", "fs.shred", "fs.truncate")
 _TREE_PREFIXES = ("fs.delete", "fs.move", "fs.chmod.tree", "fs.chown.tree")
-"""What happens to a directory together with everything in it."""
+"""Effects on a directory that reach everything below it."""
+_SPLICED_WORD = compile_lazily(r"""[\w.](?:''|""|\\(?=[\w.]))[\w.]|[\w.]'[\w.]+'|[\w.]"[\w.]+"[\w.]""")
+_HOOKS_PATH = compile_lazily(r"(?im)^\s*hookspath\s*=\s*\"?([^\"\n#;]+)")
 
 
 def derive_effect(
     what: str, origin: Effect, targets: tuple[Target, ...], *, possible: bool = False, note: str = ""
 ) -> Effect:
-    """Another effect of the same command."""
+    """Return another effect of the command that had `origin`."""
     entry = find_entry(what)
     return Effect(
         cls=entry.cls,
@@ -39,92 +56,150 @@ def derive_effect(
 
 
 def derive_zone_effects(effects: Sequence[Effect], facts: Facts, secret_copies: set[str] | None = None) -> list[Effect]:
-    """What follows from effects on paths. `copies` are files into which a secret was put."""
-    found: list[Effect] = []
+    """Return what follows from effects on paths; `secret_copies` are files into which a secret was put."""
+    derived: list[Effect] = []
     for effect in effects:
         what = effect.what
         if what in ("fs.read", "disk.read"):
             for target in effect.targets:
                 if target.zone is Zone.SECRET:
-                    found.append(
-                        derive_effect("cred.read", effect, tuple(t for t in effect.targets if t.zone is Zone.SECRET))
-                    )
+                    secrets = tuple(t for t in effect.targets if t.zone is Zone.SECRET)
+                    derived.append(derive_effect("cred.read", effect, secrets))
                     break
                 if secret_copies and target.path in secret_copies:
-                    found.append(derive_effect("cred.read", effect, effect.targets, note="a copy of a secret"))
+                    derived.append(derive_effect("cred.read", effect, effect.targets, note="a copy of a secret"))
                     break
         elif effect.targets and what.startswith(_WRITE_PREFIXES):
-            found += _derive_write_effects(effect, facts)
-    return found
+            derived += _derive_write_effects(effect, facts)
+    return derived
 
 
 def derive_hidden_reads(effects: Sequence[Effect], project_root: str) -> list[Effect]:
-    """Secrets outside the project that program text reads: no program of the project needs that."""
-    found = []
+    """Return `cred.read.hidden` for secrets outside the project that program text reads.
+
+    No program of the project needs those, and a command line would have shown the read.
+    """
+    derived = []
     for effect in effects:
         if effect.what == "fs.read" and (
             secrets := tuple(t for t in effect.targets if is_foreign_secret(t, project_root))
         ):
-            found.append(derive_effect("cred.read.hidden", effect, secrets))
-    return found
+            derived.append(derive_effect("cred.read.hidden", effect, secrets))
+    return derived
+
+
+def derive_spliced_reads(effects: Sequence[Effect], command: Command, project_root: str) -> list[Effect]:
+    """Return `cred.read.hidden` for secrets outside the project whose name is spliced together."""
+    # To a shell `~/.s''sh` is `~/.ssh`: the quotes can only serve to be overlooked. `C:\` is a drive, no splice.
+    if not any(
+        _SPLICED_WORD.search(word.raw) for word in command.argv if word.raw != word.text and word.raw[1:3] != ":\\"
+    ):
+        return []
+    return [
+        derive_effect("cred.read.hidden", effect, effect.targets, note="its name is taken apart")
+        for effect in effects
+        if effect.what == "cred.read" and any(is_foreign_secret(target, project_root) for target in effect.targets)
+    ]
 
 
 def is_foreign_secret(target: Target, project_root: str) -> bool:
-    """Whether a target is a secret of the person rather than of the project."""
+    """Return whether a target is a secret of the person rather than of the project."""
     return target.zone is Zone.SECRET and not (project_root and target.path.startswith(project_root + "/"))
 
 
 def _derive_write_effects(effect: Effect, facts: Facts) -> list[Effect]:
     what = effect.what
-    guards, hooks, later, secrets = _group_targets(effect, facts)
-    found = []
+    guards, hooks, startup_files, secrets = _group_targets(effect, facts)
+    derived = []
     if guards:
-        found.append(derive_effect("guard.tamper", effect, guards))
+        derived.append(derive_effect("guard.tamper", effect, guards))
     if hooks and not what.startswith("fs.delete"):
-        found.append(derive_effect("persist.hook", effect, hooks))
+        derived.append(derive_effect("persist.hook", effect, hooks))
     elif hooks:
-        found.append(derive_effect("git.hook.skip", effect, hooks, note="removes a git hook"))
-    if later and not what.startswith(_LOSS_PREFIXES):
-        found.append(derive_effect("persist.write", effect, later))
+        derived.append(derive_effect("git.hook.skip", effect, hooks, note="removes a git hook"))
+    if startup_files and not what.startswith(_LOSS_PREFIXES):
+        derived.append(derive_effect("persist.write", effect, startup_files))
     if secrets and not what.startswith(_LOSS_PREFIXES):
-        found.append(derive_effect("cred.write", effect, secrets))
-    return found
+        derived.append(derive_effect("cred.write", effect, secrets))
+    return derived
 
 
 def _group_targets(effect: Effect, facts: Facts) -> tuple[tuple[Target, ...], ...]:
-    """The targets that are guards, git hooks, run later, secrets."""
+    """Return the targets that are guard files, git hooks, start-up files and secrets."""
     guards: list[Target] = []
     hooks: list[Target] = []
-    later: list[Target] = []
+    startup_files: list[Target] = []
     secrets: list[Target] = []
-    whole = effect.what.startswith(_TREE_PREFIXES)
+    reaches_below = effect.what.startswith(_TREE_PREFIXES)
     for target in effect.targets:
         zone = target.zone
         if is_commit_check(target.path, facts):
             guards.append(target)
         elif zone is Zone.GUARD:
             (hooks if is_git_hook(abbreviate_home(target.path, facts.home)) else guards).append(target)
-        elif whole and _holds_guard(target, facts):
+        elif reaches_below and _holds_guard(target, facts):
             guards.append(target)
         elif zone is Zone.PERSIST:
-            own = target.path.endswith("/.git/config") and has_commit_check(
+            # `.git/config` can point `core.hooksPath` elsewhere; where verdikt checks commits, that switches it off.
+            is_guard = target.path.endswith("/.git/config") and has_commit_check(
                 target.path.removesuffix("/.git/config"), facts
             )
-            (guards if own else later).append(target)
+            (guards if is_guard else startup_files).append(target)
         elif zone is Zone.SECRET:
-            known = abbreviate_home(target.path, facts.home).startswith(("~/.", "/etc"))
-            if known or target.state != "absent":
+            # A new `.env` in the project changes no credential; a path in a home or `/etc` counts even if it is absent.
+            well_known = abbreviate_home(target.path, facts.home).startswith(("~/.", "/etc"))
+            if well_known or target.state != "absent":
                 secrets.append(target)
-    return tuple(guards), tuple(hooks), tuple(later), tuple(secrets)
+    return tuple(guards), tuple(hooks), tuple(startup_files), tuple(secrets)
 
 
 def _holds_guard(target: Target, facts: Facts) -> bool:
-    """Whether something that watches over the agent lies below a directory.
+    """Return whether a guard file lies below a directory.
 
-    Not asked of the machine's own places and of a whole home: that they would be lost says more than what lies in them.
+    Not asked of the machine's own directories and of a whole home: losing those says more than losing a file in them.
     """
     path = target.path
     if not path or target.zone is Zone.SYSTEM or path == facts.home:
         return False
     below = path.rstrip("/") + "/"
     return any(place.startswith(below) and facts.path(place, git=False).exists for place in facts.guarded_paths)
+
+
+def is_commit_check(path: str, facts: Facts) -> bool:
+    """Return whether the path is a git hook of verdikt, or a directory of hooks that holds one."""
+    name = path[path.rfind("/") + 1 :]
+    if name in GIT_HOOKS:
+        return is_verdikt_hook(facts.text(path))
+    if "*" in name or "?" in name or "[" in name:
+        directory = path.removesuffix(f"/{name}").removesuffix("/**")
+        return any(fnmatchcase(hook, name) and is_commit_check(f"{directory}/{hook}", facts) for hook in GIT_HOOKS)
+    # Husky keeps the hooks that git runs in `.husky/_`.
+    if name == ".husky":
+        return is_commit_check(f"{path}/_", facts)
+    return (name == "_" or name.endswith("hooks")) and any(
+        is_verdikt_hook(facts.text(f"{path}/{hook}")) for hook in GIT_HOOKS
+    )
+
+
+def has_commit_check(directory: str, facts: Facts) -> bool:
+    """Return whether the repository around a directory runs verdikt's hooks."""
+    root = facts.git(directory).root or facts.project_root
+    return any(
+        is_verdikt_hook(facts.text(f"{place}/{hook}"))
+        for place in _find_hook_directories(root, facts)
+        for hook in GIT_HOOKS
+    )
+
+
+def _find_hook_directories(root: str, facts: Facts) -> Iterator[str]:
+    """Yield where git looks for hooks, and where it would look without `core.hooksPath`."""
+    git = f"{root}/.git"
+    # In a work tree `.git` is a file that names the main repository, whose hooks apply.
+    link = facts.text(git)
+    if link and link.startswith("gitdir:"):
+        git = link.removeprefix("gitdir:").strip().partition("/worktrees/")[0]
+    yield f"{git}/hooks"
+    for settings in (f"{git}/config", f"{facts.home}/.gitconfig"):
+        for value in _HOOKS_PATH.findall(facts.text(settings) or ""):
+            path = str(value).strip().rstrip("/")
+            yield path.replace("~", facts.home, 1) if path.startswith(("~", "/")) else f"{root}/{path}"

@@ -14,6 +14,7 @@ REQUIRED_WAYS = 3
 RECENT_CALLS = 10
 """Number of calls at the end of a turn among which one must have failed."""
 
+# These succeed or fail without trying to get anything.
 _TRIVIAL_PROGRAMS = frozenset({"echo", "printf", "true", ":", "cd", "set", "export", "sleep"})
 _NETWORK_PROGRAMS = frozenset(
     "pip pip3 uv npm yarn pnpm bun npx ssh scp sftp rsync gh glab apt apt-get brew dnf yum apk kubectl helm aws"
@@ -39,6 +40,7 @@ def fetch_attempt_proof(turn: TurnEvidence, arguments: Mapping[str, str]) -> tup
     for call in turn.calls:
         tool = identify_tool(call)
         if tool and call.failed and (not keyword or keyword in f"{call.command} {call.target}".lower()):
+            # The first failure of each tool: trying the same one again is not another way.
             tried.setdefault(tool, call.seq)
     if len(tried) >= REQUIRED_WAYS:
         return tuple(tried.values())
@@ -62,7 +64,7 @@ def suggest_next_attempt(turn: TurnEvidence, claim: str) -> str:
 
 
 def ladder_exhaustion_proof(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
-    """Every hop of the contract's ladder was tried, and one of the last calls failed."""
+    """Return the calls that prove that every hop was tried and a recent call failed, or what is missing."""
     hops = turn.contract.ladder if turn.contract else LADDER
     tried = {hop: _find_attempts(hop, turn) for hop in hops}
     missing = [hop.partition(":")[0] for hop, attempts in tried.items() if not attempts]
@@ -80,6 +82,7 @@ def _find_attempts(hop: str, turn: TurnEvidence) -> list[int]:
     if finder is not None:
         return finder(turn)
     hop_words = set(re.findall(r"[a-z0-9]{3,}", hop.lower()))
+    # A hop of the user's own ladder is plain text; one shared word would match nearly every call.
     required = min(2, len(hop_words))
     attempts = []
     for call in turn.calls:

@@ -117,7 +117,7 @@ _STUCK = tuple(
         r"\b(?:I|we) (?:have no|don't have an?) [\w -]{1,20}? to (?:build|test|run|try|verify|check|compile)\b",
         # I wait
         r"\b(?:I'm|I am|we're|we are)(?: still| currently| now)? (?:waiting (?:on|for)|awaiting) (?:you|your|someone"
-        r"|somebody|access|approval|credentials|permission|clearance|an? (?:\w+ )?(?:answer|reply|response|decision"
+        r"|some(?:body)|access|approval|credentials|permission|clearance|an? (?:\w+ )?(?:answer|reply|response|decision"
         r"|approval|token|key|account)|the (?:\w+ ){0,2}(?:approval|access|credentials?|permissions?|decision|tokens?"
         r"|keys?|password|passphrase|sign-off|go-ahead))\b",
         r"^\W*(?:still |currently |now )?(?:waiting (?:on|for)|awaiting|pending) (?:you|your|access|approval"
@@ -174,7 +174,7 @@ _BARE = compile_lazily(
 
 
 def find_blocked(clause: Clause) -> tuple[int, int] | None:
-    """Where a clause says that the agent is stuck, and for good as far as the sentence goes."""
+    """Yield where a clause says that the agent is blocked, and for good as far as the sentence goes."""
     sentence = clause.sentence
     if clause.asks or sentence.mood == "report" or sentence.mark == "ticked" or CONDITION.match(sentence.text):
         return None

@@ -70,7 +70,7 @@ _OWN_NEGATION = (p.CAN, p.SHOULD, p.LATELY, p.MEASURED, p.ANYMORE, p.AGAINST, p.
 
 
 def find_change_claims(clause: Clause) -> Iterator[tuple[int, int]]:
-    """Where a clause says that something is different from what it was."""
+    """Yield where a clause says that something is different from what it was."""
     for found in find_matches(clause, _PATTERNS, _VETOES):
         start, end = found.match.span()
         if not (_unreal(found) or is_reported(found.before) or is_by_others_or_past(clause, start, end)):

@@ -1,7 +1,7 @@
-"""What an agent's message claims: that work is done, that it is stuck, or that somebody else should go on. Pure.
+"""Claims in an agent's message: that work is done, that it is blocked, or that a person should go on. Pure.
 
-Claims are read from the grammar of a sentence (who, in which tense and mood, did or is what), not from words alone: `done`
-in a plan, a question, a condition, a quotation, a negation or a report of what others said claims nothing.
+Claims are read from the grammar of a sentence (who, in which tense and mood, did or is what), not from words alone:
+`done` in a plan, a question, a condition, a quotation, a negation or a report of what others said claims nothing.
 """
 
 import enum
@@ -19,16 +19,16 @@ from verdikt.evidence.prose import Sentence, split_sentences
 from verdikt.model.lazy_regex import compile_lazily
 
 MOST = 100
-"""Claims of one message that are looked at."""
+"""Number of claims of one message that are read."""
 
 SENTENCES = 4_000
-"""Sentences of one message that are looked at."""
+"""Number of sentences of one message that are read."""
 
 STORY = 3
-"""Sentences from which on a message may be the story of what happened, to whomever."""
+"""Number of sentences from which a message may be a story of what happened."""
 
 _TOLD = compile_lazily(r"^(?!\W*(?:I|we)\b)(?!.*\bwhat w).*\b(?:was|were) \w+", re.IGNORECASE)
-"""That something was done, and not by whom or that it is so now: alone in a story, it is what happened once."""
+"""Something was done, without saying by which agent or that it is so now: in a story, an event of the past."""
 
 _LOOKED = any_pattern(
     r"^\W*(?:I|we)(?:'ve| have)? (?:reviewed|looked (?:at|into|through)|read|went through|gone through|inspected"
@@ -77,7 +77,7 @@ class ClaimType(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim: its type, the words that make it, the sentence around them and where the words stand in the message."""
+    """One claim: its type, its words, the sentence around them and their place in the message."""
 
     type: ClaimType
     words: str
@@ -86,7 +86,7 @@ class Claim:
     end: int
 
     def record(self) -> dict[str, Any]:
-        """The claim as plain data."""
+        """Return the claim as plain data."""
         return {
             "type": self.type.value,
             "words": self.words,
@@ -97,7 +97,7 @@ class Claim:
 
 
 def find_claims(message: str) -> tuple[Claim, ...]:
-    """The claims that a message makes, in order. Never raises, whatever the text."""
+    """Return the claims that a message makes, in order. Never raises, whatever the text."""
     spoken = list(itertools.islice(split_sentences(message), SENTENCES))
     found = list(itertools.islice((claim for one in spoken for claim in _in_sentence(one, message)), MOST))
     done = [claim.words for claim in found if claim.type is ClaimType.DONE]
@@ -140,12 +140,12 @@ _EVENT = compile_lazily(
 
 
 def _explains(text: str, begin: int, stop: int, stuck: int) -> bool:
-    """Whether what has happened is told as the reason for being stuck (`the image was deleted, so I can't pull it`)."""
+    """Return whether an event is told as the reason for being blocked (`it was deleted, so I can't pull it`)."""
     return stop <= stuck and bool(_EVENT.match(text[begin:stop])) and not _CONTRAST.search(text[stop:stuck])
 
 
 def _spans(clause: Clause) -> Iterator[tuple[ClaimType, tuple[int, int]]]:
-    """What a clause claims: each thing that is done, and at most one thing of the other sorts."""
+    """Return what a clause claims: each thing that is done, and at most one thing of the other types."""
     for span in find_done(clause):
         yield ClaimType.DONE, span
     if (stuck := find_blocked(clause)) is not None:

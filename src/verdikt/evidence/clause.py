@@ -13,7 +13,7 @@ FLAGS = re.IGNORECASE
 
 
 def any_pattern(*constructions: str) -> re.Pattern[str]:
-    """What is found where one of the constructions is, in capitals or not."""
+    """Return a pattern that matches any of the constructions, ignoring case."""
     return compile_lazily("|".join(constructions), FLAGS)
 
 
@@ -42,7 +42,7 @@ class Clause:
     leads: bool  # whether the sentence begins with it
 
     def since_comma(self, at: int) -> str:
-        """What stands before a place, back to the last comma."""
+        """Return the text before a position, back to the last comma."""
         return self.text[:at].rpartition(",")[2]
 
 
@@ -91,7 +91,7 @@ _LABEL = compile_lazily(
 
 
 def split_clauses(sentence: Sentence) -> Iterator[Clause]:
-    """The parts of a sentence; what stands under a label such as `goal:` is not said of the present."""
+    """Return the parts of a sentence; text under a label such as `goal:` is not about the present."""
     text = sentence.text
     starts = [0]
     labelled = False
@@ -113,7 +113,7 @@ def split_clauses(sentence: Sentence) -> Iterator[Clause]:
 
 
 def is_unreal(clause: Clause, start: int, end: int) -> bool:
-    """Whether something before the words makes them a plan, a condition, a question or a denial."""
+    """Return whether something before the words makes them a plan, a condition, a question or a denial."""
     near = clause.since_comma(start) + clause.text[start:end]
     if NEGATIVE.search(near) or _in_part(near) or is_reported(clause.text[:start]):
         return True
@@ -133,7 +133,7 @@ _WHICH = compile_lazily(
 
 
 def wonders(text: str) -> bool:
-    """Whether words open a question, asked or not; `the bug where it crashed` only says which bug."""
+    """Return whether words open a question, asked or not; `the bug where it crashed` only says which bug."""
     return bool(WONDERING.search(_WHICH.sub("", text)))
 
 
@@ -142,7 +142,7 @@ _PART = compile_lazily(rf"\b({_NUMBERS}) (?:out )?of (?:the |our |these )?({_NUM
 
 
 def _in_part(text: str) -> bool:
-    """Whether it is said of some of many (`three of five`)."""
+    """Return whether it is said of some of many (`three of five`)."""
     if re.search(r"\b(?!100\b)\d{1,2} ?(?:%|percent) (?:complete|done|finished|ready|there)\b", text, FLAGS):
         return True
     if re.search(rf"\bin (?:{_NUMBERS}|several|many) of (?:them|these|those|the)\b", text, FLAGS):
@@ -168,7 +168,7 @@ _THING = any_pattern(
 
 
 def is_reported(before: str) -> bool:
-    """Whether somebody else says what follows; `the bug you reported` only says which bug."""
+    """Return whether another person says what follows; `the bug you reported` only says which bug."""
     said = [one for one in SAID.finditer(before) if not _THING.search(before[: one.start()] + one[0])]
     if not said or (_NAMED.search(before[: said[-1].start()]) and before[said[-1].end() :].strip(" ")[:5] != "that "):
         return False
@@ -176,7 +176,7 @@ def is_reported(before: str) -> bool:
 
 
 def own_word(before: str) -> bool:
-    """Whether it is the agent or one of its tools that says so."""
+    """Return whether the agent or one of its tools says so."""
     said = list(SAID.finditer(before))[-1]
     if re.search(r"\b(?:I|we)\W+(?:\w+\W+)?$", before[: said.start()], FLAGS):
         return said[0].lower().startswith(("report", "note", "confirm")) or before[
@@ -186,18 +186,18 @@ def own_word(before: str) -> bool:
 
 
 def is_by_others_or_past(clause: Clause, start: int, end: int) -> bool:
-    """Whether the words are about what somebody else did, or about the past."""
+    """Return whether the words are about what other people did, or about the past."""
     after = clause.text[end:].partition(" and ")[0]
     return bool(_PERSONAL.match(after)) or bool(_PAST.search(after)) or bool(_PAST.search(clause.text[:start]))
 
 
 def is_about_past(text: str) -> bool:
-    """Whether words place what they tell in the past, before the agent's own work."""
+    """Return whether words place what they tell in the past, before the agent's own work."""
     return bool(_PAST.search(text))
 
 
 def find_subject_start(before: str) -> int:
-    """Where the words that the predicate is about begin: the last few words before it."""
+    """Return where the words that the predicate is about begin: the last few words before it."""
     start = max(before.rfind(",") + 1, before.rfind(" and ") + 5 if " and " in before else 0)
     words = [match.start() for match in re.finditer(r"\S+", before[start:])]
     return start + (words[-6:][0] if words else 0)
@@ -210,7 +210,7 @@ def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def has_other_subject(before: str) -> bool:
-    """Whether the subject is somebody else; `the request you made` is not."""
+    """Return whether the subject is another person; `the request you made` is not."""
     if re.search(
         r"\b(?:(?:the|that|this|each|every|all|any)(?: [\w§-]+){1,4}|everything|all|anything)(?: that)? you \w+\s*$",
         before,

@@ -11,6 +11,7 @@ from verdikt.model.lazy_regex import compile_lazily
 TARGET_FIELDS = ("paths", "urls", "command_hints", "backtick_tokens", "keywords")
 """Fields that validators bind to, the most specific first."""
 
+# A pasted log must not cost seconds at every prompt.
 MAX_CHARACTERS = 64_000
 MAX_VALUES = 200
 
@@ -137,9 +138,11 @@ class Contract:
 
 def read_contract(text: str) -> Contract | None:
     """Return the contract of a prompt; None for a greeting or a question, which ask for no work."""
+    # Backticks hold code and names: a verb in them is not a request.
     text = text[:MAX_CHARACTERS]
     bare = _BACKTICKS.sub(" ", text)
     asks = bare.rstrip().endswith("?")
+    # A question with another sentence after it may still ask for work.
     if not _REQUEST.search(bare) or (asks and _QUESTION.match(bare) and not re.search(r"[.!\n]\s*\S", bare)):
         return None
     return Contract(text.strip(), _extract_targets(text), verification=_infer_validators(text))
@@ -163,6 +166,7 @@ def extend_contract(contract: Contract, addition: Contract) -> Contract:
 
 def _extract_targets(text: str) -> dict[str, tuple[str, ...]]:
     urls = _drop_duplicates(url.rstrip(".,;:!?") for url in _URL.findall(text))
+    # A URL's path must not be taken for a file of the project.
     remaining_text = _URL.sub(" ", text)
     ticks = _drop_duplicates(match[1].strip() for match in _BACKTICKS.findall(remaining_text) if match[1].strip())
     paths = _drop_duplicates(
@@ -233,6 +237,7 @@ def to_yaml(record: Mapping[str, Any]) -> str:
 
 def _render_yaml_value(key: str, value: Any, indent: str) -> list[str]:
     if not isinstance(value, list | tuple):
+        # JSON strings are valid YAML, and no text can be misread as a number or a tag.
         return [f"{indent}{key}: {json.dumps(value, ensure_ascii=False)}"]
     if not value:
         return [f"{indent}{key}: []"]

@@ -1,4 +1,4 @@
-"""Requests that somebody else go on, by the grammar of a clause."""
+"""Requests that a person go on, by the grammar of a clause."""
 
 import re
 
@@ -7,7 +7,9 @@ from verdikt.evidence.words import COURTESY
 from verdikt.model.lazy_regex import compile_lazily
 
 _HASTE = r"(?: please| kindly| then| just| also| quickly| maybe| perhaps| first| now| manually| possibly| briefly)*"
-_SOMEBODY = r"(?:you|someone|somebody|anyone|one of you|your (?:\w+ )?(?:team|admin|administrator|dba|colleagues?|ops))"
+_ADDRESSEE = (
+    r"(?:you|some(?:one|body)|anyone|one of you|your (?:\w+ )?(?:team|admin|administrator|dba|colleagues?|ops))"
+)
 _TALK = (
     r"like|prefer|want|be|have (?:any|a preference|thoughts)|think|clarify|decide|choose|pick|elaborate|explain"
     r"|consider|agree|accept|specify|live with|rather|say more|expand|say which"
@@ -18,7 +20,7 @@ _TALK = (
     r"|confirm (?:which|the direction|how you)|confirm\b[^.;]{0,60}? (?:before I|and I'll|and I will|so (?:that )?I)"
     r"|review|approve the plan|use|see|do without|go with|always"
 )
-"""What is asked of somebody who need not lift a finger: to choose, to explain, to agree."""
+"""Requests that need no work: to choose, to explain, to agree."""
 
 _ITEM = (
     r"(?:output|logs?|errors?|results?|traceback|contents?|files?|details|credentials|url|key|token|screenshot"
@@ -48,7 +50,7 @@ _ASKED = tuple(
     for pattern in (
         rf"\b(?:please|kindly){_HASTE} (?!(?:{COURTESY}|{_TALK})\b)(?!confirm\W*$)[a-z]{{2,}}\b",
         rf"\b(?:please|kindly){_HASTE} double-check [^.]{{1,60}}\b(?:tell me|let me know|get back|report)\b",
-        rf"\b(?:can|could|would|will) {_SOMEBODY}(?: (?:with|in|on|at|from) [\w§ -]{{2,30}}?)?{_HASTE} (?:try to "
+        rf"\b(?:can|could|would|will) {_ADDRESSEE}(?: (?:with|in|on|at|from) [\w§ -]{{2,30}}?)?{_HASTE} (?:try to "
         rf"|check and )?(?!(?:{_TALK})\b)[a-z]{{2,}}\b",
         r"\b(?:would|do) you mind \w+ing\b(?! (?:if|it if)\b)",
         rf"\bif you (?:could|would|can|were able to){_HASTE} (?!(?:{_TALK})\b)[a-z]{{2,}}\b(?=[^.]*\b(?:me|us|back"
@@ -67,7 +69,7 @@ _ASKED = tuple(
         rf" (?:(?:to )?(?:me|us)(?! (?:more|about|which|if|how|whether|an? (?:idea|overview|hint|sense)))|over|here"
         rf"|back|in chat|the (?:[\w§-]+ ){{0,4}}?{_ITEM}\b|your (?:[\w§-]+ ){{0,3}}?(?:§|{_ITEM})"
         rf"|what(?:ever)? (?:you|it|the|comes)|an? (?:\w+ ){{0,2}}?{_ITEM}\b|its {_ITEM}\b|any (?:\w+ )?{_ITEM}\b)",
-        r"\b(?:you|someone|a human|somebody|an admin)(?:'ll| will|'d)?(?: just)? (?:need|have"
+        r"\b(?:you|some(?:one|body)|a human|an admin)(?:'ll| will|'d)?(?: just)? (?:need|have"
         r"|ought) to [a-z]+\b(?=[^.]{0,80}?\b(?:yourself|manually|by hand|for me|and (?:tell|send|paste|share|let)"
         r"|(?:since|because|as) I)\b)",
         r"\byou(?:'ll| will) (?:need|have) to [a-z]+\b(?=[^.]{0,80}?\bon your (?:machine|end|side|phone|device)\b)",
@@ -113,7 +115,7 @@ _SUBJECT = compile_lazily(
 
 
 def find_delegation(clause: Clause) -> tuple[int, int] | None:
-    """Where a clause asks somebody to do, look up or send something; a choice, an opinion and an offer are no such thing."""
+    """Yield where a clause asks a person to do, look up or send something; choices and offers do not count."""
     sentence = clause.sentence
     if sentence.mood == "report" or sentence.mark or _FREE.search(sentence.text):
         return None

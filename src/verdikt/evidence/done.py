@@ -64,7 +64,7 @@ _AFTERWARDS = compile_lazily(
 
 
 def _silent(clause: Clause) -> bool:
-    """Whether nothing in the clause can be a claim that work is done."""
+    """Return whether nothing in the clause can be a claim that work is done."""
     sentence = clause.sentence
     if (
         clause.asks
@@ -83,7 +83,7 @@ def _silent(clause: Clause) -> bool:
 
 
 def _introduces(lead: str) -> bool:
-    """Whether what stands before a colon says that what follows is how a thing goes, what is wrong, or what once was."""
+    """Return whether the text before a colon announces how a thing works, what is wrong, or what once was."""
     if (
         _STEPS.search(lead.partition(":")[0])
         or _POSSIBLE.search(lead)
@@ -92,7 +92,7 @@ def _introduces(lead: str) -> bool:
         return True
     if re.match(
         r"^\W*(?:the |our |your )?(?:previous|former|last|old) (?:maintainers?|developers?|authors?|team|owners?"
-        r"|agent|session|engineers?)\b|^\W*(?:someone|somebody|another \w+)\b|^\W*(?:their|his|her"
+        r"|agent|session|engineers?)\b|^\W*(?:some(?:one|body)|another \w+)\b|^\W*(?:their|his|her"
         r"|your (?:\w+ )?(?:colleagues?|teams?|predecessor)'s|upstream|\w+'s|\w+s') (?:branch|pr|pull request|fork"
         r"|version|patch|commit|repo)\b",
         lead,
@@ -103,7 +103,7 @@ def _introduces(lead: str) -> bool:
 
 
 def find_done(clause: Clause) -> list[tuple[int, int]]:
-    """Where in a clause something is said to be done; what is said twice in the same words is found once."""
+    """Yield where in a clause something is said to be done; repetitions in the same words count once."""
     if _silent(clause):
         return []
     if _labelled(clause):
@@ -117,7 +117,7 @@ def find_done(clause: Clause) -> list[tuple[int, int]]:
 
 
 def find_witnessed(spoken: Sequence[Sentence]) -> Sentence | None:
-    """The sentence that says by what the others were tried, in a message that says of nothing but how things are."""
+    """Return the sentence that names the check by which the others were tried, in a message that only describes."""
     if len(spoken) < 2 or not all(map(_affirms, spoken)):
         return None
     return next((one for one in spoken[1:] if p.TRIED.match(one.text)), None)
@@ -131,7 +131,7 @@ def _affirms(sentence: Sentence) -> bool:
 
 
 def _labelled(clause: Clause) -> bool:
-    """Whether the sentence says at its beginning what it reports: a result, a remedy, what was asked, a ticked item."""
+    """Return whether the sentence begins with a label for a result, a remedy, what was asked, or a ticked item."""
     if not clause.leads:
         return False
     text = clause.sentence.text
@@ -144,7 +144,7 @@ def _labelled(clause: Clause) -> bool:
 
 
 def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
-    """`I fixed…`, `we've added…`, and the same without a subject, as in a list of changes."""
+    """Yield `I fixed…`, `we've added…`, and the same without a subject, as in a list of changes."""
     text = clause.text
     own = re.match(rf"^\W*(?:I|we|{w.ADVERB}|{w.VERBED})\b", clause.sentence.text, FLAGS)
     spoken = [p.AGENT, p.DID, p.ALSO]
@@ -180,7 +180,7 @@ def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
 
 
 def _announced(clause: Clause) -> bool:
-    """Whether a colon before the clause says that what was done comes now."""
+    """Return whether a colon before the clause announces what was done."""
     lead = clause.sentence.text[: clause.start].rstrip()
     if re.fullmatch(r"\W*(?:yes|yep|yup|ok|okay|sure|right|so|alright)\W*", lead, FLAGS):
         return True
@@ -190,7 +190,7 @@ def _announced(clause: Clause) -> bool:
 
 
 def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
-    """`Done.`, `Migration complete`, `Ready for review`, `bug fixed, test added`."""
+    """Yield `Done.`, `Migration complete`, `Ready for review`, `bug fixed, test added`."""
     text = clause.text
     items = [item for item in text.split(", ") if item.strip()]
     if (
@@ -232,7 +232,7 @@ def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
 
 
 def _by_wire(clause: Clause) -> Iterator[tuple[int, int]]:
-    """`Topic created with 12 partitions`: what was done to what, without an article and without a verb that says when."""
+    """Yield terse claims such as `Topic created with 12 partitions`, without article and auxiliary verb."""
     text = clause.text
     match = p.WIRE.match(text)
     if match is None or not clause.leads or p.FAILING.search(clause.sentence.text):

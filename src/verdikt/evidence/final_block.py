@@ -33,6 +33,7 @@ def needs_final_block(contract: Contract) -> bool:
 
 def find_blocks(message: str, name: str) -> list[str]:
     """Return the contents of every fenced block of that name."""
+    # CommonMark: a fence may be indented by up to three spaces, and closes with the same characters.
     pattern = re.compile(rf"^[ ]{{0,3}}(`{{3,}}|~{{3,}}){re.escape(name)}[ \t]*\n(.*?)^[ ]{{0,3}}\1", re.M | re.S)
     return [match[2] for match in pattern.finditer(message)]
 
@@ -81,6 +82,7 @@ def _check_body(body: Mapping[str, Any], look_up: ValidatorPassLookup) -> list[s
         ]
     for claim in claims:
         seq = claim.get("ledger_entry_id")
+        # Bounded digits: int() refuses very long numbers with an error.
         number = int(seq) if isinstance(seq, int | str) and re.fullmatch(r"[0-9]{1,15}", str(seq)) else 0
         entry = look_up(number) if number else None
         if entry is None:

@@ -124,6 +124,7 @@ def judge_turn(
     `faults` are those of the final block; `has_disclaimer` means that the message says plainly that its work was not
     checked.
     """
+    # Without work asked for or done, `done` is small talk.
     claims = [claim for claim in claims if _is_binding(claim, turn)]
     proofs: list[tuple[Claim, Proof]] = []
     missing: list[MissingProof] = []
@@ -142,6 +143,7 @@ def judge_turn(
     count = state.refusals if progress == state.progress or not state.refusals else 0
     is_exhausted = (
         count >= settings.refusals
+        # The host says that another hook already refused this stop, and may do so for ever.
         or (stop_hook_active and not state.total_refusals)
         or state.total_refusals >= MAX_REFUSALS
     )
@@ -191,13 +193,12 @@ _LINT_CLAIM = compile_lazily(
     r"\b(?:lint\w*|mypy|ruff|eslint|type[- ]?check\w*|clippy|flake8|pylint|types?)\b", re.IGNORECASE
 )
 _COMMIT_CLAIM = compile_lazily(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
+# Says more than that something was changed: a disclaimer does not excuse it.
 _SUCCESS_CLAIM = compile_lazily(
     r"\b(?:fix\w*|resolv\w+|solv\w+|repair\w*|works?|worked|working|correct\w*|done|complete\w*|finish\w*|ready"
-    r"|success\w*"
-    r"|committed|pushed|merged|deployed|live|shipped|released|published|rolled out)\b",
+    r"|success\w*|committed|pushed|merged|deployed|live|shipped|released|published|rolled out)\b",
     re.IGNORECASE,
 )
-"""More than that something was changed: whoever says this has seen it, or has not."""
 _LIVE_CLAIM = compile_lazily(r"\b(?:deployed|deployment|live|shipped|released|published|rolled out)\b", re.IGNORECASE)
 
 
@@ -214,6 +215,7 @@ def _prove_claim(
             claim, turn, [(VALIDATORS["fetch_attempt_proof"], {})], suggest_next_attempt(turn, "delegation")
         )
     untouched_paths = _find_untouched_paths(turn)
+    # A request about two files is not done when only one of them was touched.
     if untouched_paths and not _is_about_checks(claim):
         named = ", ".join(f"`{path}`" for path in untouched_paths[:4])
         command = (
@@ -238,6 +240,7 @@ def _prove_claim(
     outcome = _try_validators(
         claim, turn, [*candidates, *required], _suggest_command(turn, kind, full_suite=claims_all_tests)
     )
+    # The parent's own check after the sub-agent's unproven claim settles it; one before it does not.
     if isinstance(outcome, Proof) and max(outcome.entries, default=0) < turn.unproven_child:
         return MissingProof(
             claim,
@@ -287,7 +290,7 @@ def _select_validators(claim: Claim, turn: TurnEvidence) -> tuple[str, list[tupl
     if turn.edits:
         candidates.append((WORK_EXERCISED, {}))
     else:
-        # Nothing was changed that a test could be about: an edit of a document, or a command with an effect, is the work.
+        # Nothing was changed that a test could cover: the work is an edited document, or a command with an effect.
         candidates += [(DOCUMENT_EDITED, {}), (COMMAND_EFFECT, {})]
     return "test", candidates
 
@@ -325,10 +328,11 @@ def _try_validators(
         reasons.append(proof.reason)
     named = {validator.name for validator, _ in candidates}
     for checked in turn.validator_passes:
-        # Somebody had it checked by name: it counts like a find of ours, and goes stale like one.
+        # The agent had it validated explicitly: that counts like a proof of ours, and goes stale like one.
         is_relevant = checked.validator in named or not _is_about_checks(claim)
         if checked.claim == claim.type.value and is_relevant and turn.is_still_valid(checked):
             return Proof(checked.validator, ProofStatus.PASS, entries=(checked.seq,))
+    # A reason about something that ran helps more than one about something that did not.
     telling = [reason for reason in reasons if not reason.startswith("no ")]
     return MissingProof(claim, (telling or reasons)[0], command)
 
@@ -350,7 +354,7 @@ def _find_untouched_paths(turn: TurnEvidence) -> tuple[str, ...]:
         if "*" not in path
         and posixpath.splitext(path)[1]
         and not any(is_same_path(path, name) or path.rstrip("/") in name for name in names)
-        # Whoever runs all tests runs those of a file that is named.
+        # A run of all tests covers a named test file too.
         and not (ran_all_tests and _TEST_FILE.search(path))
     )
 
@@ -359,13 +363,32 @@ _TEST_FILE = compile_lazily(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_[^/]
 
 
 _COMMAND_BY_EXTENSION = {
-    "test": {".py": "pytest -q", ".js": "npm test", ".ts": "npm test", ".tsx": "npm test", ".jsx": "npm test", ".go": "go test ./...",
-             ".rs": "cargo test", ".java": "mvn -q test", ".kt": "./gradlew test", ".c": "ctest", ".cpp": "ctest", ".rb": "rspec"},
-    "build": {".ts": "npm run build", ".tsx": "npm run build", ".js": "npm run build", ".go": "go build ./...", ".rs": "cargo build",
-              ".java": "mvn -q compile", ".c": "make", ".cpp": "make", ".py": "python -m compileall -q ."},
-    "lint": {".py": "ruff check .", ".js": "npx eslint .", ".ts": "npx tsc --noEmit", ".tsx": "npx tsc --noEmit", ".go": "go vet ./...",
-             ".rs": "cargo clippy"},
-}  # fmt: skip
+    "test": {
+        **dict.fromkeys((".js", ".ts", ".tsx", ".jsx"), "npm test"),
+        **dict.fromkeys((".c", ".cpp"), "ctest"),
+        ".py": "pytest -q",
+        ".go": "go test ./...",
+        ".rs": "cargo test",
+        ".java": "mvn -q test",
+        ".kt": "./gradlew test",
+        ".rb": "rspec",
+    },
+    "build": {
+        **dict.fromkeys((".js", ".ts", ".tsx"), "npm run build"),
+        **dict.fromkeys((".c", ".cpp"), "make"),
+        ".go": "go build ./...",
+        ".rs": "cargo build",
+        ".java": "mvn -q compile",
+        ".py": "python -m compileall -q .",
+    },
+    "lint": {
+        **dict.fromkeys((".ts", ".tsx"), "npx tsc --noEmit"),
+        ".py": "ruff check .",
+        ".js": "npx eslint .",
+        ".go": "go vet ./...",
+        ".rs": "cargo clippy",
+    },
+}
 
 
 def _suggest_command(turn: TurnEvidence, kind: str, *, full_suite: bool = False) -> str:
@@ -384,6 +407,7 @@ def _suggest_command(turn: TurnEvidence, kind: str, *, full_suite: bool = False)
                 return run.command_line
     hints = turn.contract.get_targets("command_hints") if turn.contract else ()
 
+    # The person's own command comes before a usual one.
     for hint in hints:
         if any(run.kind == kind and not (full_suite and is_partial_test_run(run.argv)) for run in read_runs(hint)):
             return hint
@@ -404,13 +428,17 @@ def _render_refusal(
     gaps: int,
     refusals_left: int,
 ) -> str:
-    lines = ["this turn claims what its log does not prove"]
+    lines = [
+        f"You said “{_shorten(missing[0].claim.words)}”; nothing you ran in this turn shows it."
+        if missing
+        else "This turn can't end yet."
+    ]
     groups: dict[tuple[str, str], list[Claim]] = {}
     for proof in missing:
         groups.setdefault((proof.reason, proof.command), []).append(proof.claim)
     for (reason, command), claims in list(groups.items())[:3]:
-        said = ", ".join(f"“{' '.join(claim.words.split())[:80]}”" for claim in claims[:3])
-        lines.append(f"- claimed: {said} ({claims[0].type.value})")
+        quoted = ", ".join(f"“{_shorten(claim.words)}”" for claim in claims[:3])
+        lines.append(f"- claimed: {quoted} ({claims[0].type.value})")
         lines.append(f"  missing: {reason[:200]}")
         if command:
             lines.append(f"  {'prove it' if claims[0].type is ClaimType.DONE else 'try first'}: {command[:200]}")
@@ -425,12 +453,16 @@ def _render_refusal(
     lines.append(
         "Or say plainly what is not verified."
         + (
-            f" {refusals_left} more before this turn ends as unproven."
+            f" {refusals_left} more refusal{'' if refusals_left == 1 else 's'}, then the turn ends as unproven."
             if refusals_left > 0
             else " After this the turn ends as unproven."
         )
     )
     return "\n".join(lines)
+
+
+def _shorten(words: str) -> str:
+    return " ".join(words.split())[:80]
 
 
 def build_proof_record(claims: Sequence[Claim], proof: Proof) -> dict[str, Any]:

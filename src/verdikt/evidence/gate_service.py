@@ -82,7 +82,9 @@ class EvidenceGate:
 
     def record_prompt(self, prompt: Prompt) -> None:
         """Record what a person asked for as a contract, and audit phrases that try to get past a check."""
+        # Redacted before anything is recorded: people paste secrets into prompts.
         session, text = prompt.session_id, redact_text(prompt.text)[0]
+        # A prompt starts a new turn, in which a failure of the gate may refuse once more.
         clear_mark(self.store.home / GATE_CRASHES, session)
         self._audit_overrides(session, text)
         contract = read_contract(text)
@@ -144,6 +146,7 @@ class EvidenceGate:
         if turn.message is None and transcript.status in _UNREADABLE_REASONS:
             return self._refuse_unreadable(turn, transcript.status)
 
+        # A message in the hook's payload is newer than the transcript, which some hosts write later.
         message = redact_text(transcript.message if turn.message is None else turn.message)[0]
         state = self.store.read_projection("evidence", session)
         usual_checks = self._find_usual_checks(os.path.join(self._base_directory, turn.cwd))
@@ -217,6 +220,7 @@ class EvidenceGate:
         entries = self.store.read_entries(session, since=state["turn"])
         turn = read_turn(entries, best_test_counts=state["best"], is_trusted=self._has_valid_signature)
         first_request = self._find_first_request(session, state["contract"])
+        # A continued request may be proven by calls of the turns before this one.
         if first_request and first_request < state["turn"]:
             earlier = self.store.read_entries(session, since=first_request)
             turn = replace(turn, earlier=read_turn(entry for entry in earlier if entry.seq <= state["turn"]).calls)
@@ -346,6 +350,7 @@ class EvidenceGate:
     def _validator_pass_lookup(self, session: str) -> "ValidatorPassLookup":
         def look_up(seq: int) -> Mapping[str, Any] | None:
             entry = self.store.reader.read_entry(session, seq)
+            # Only a signed pass counts: anyone who can write to the file can append an unsigned entry.
             if entry is None or entry.kind is not EntryKind.VALIDATOR_PASS or not self._has_valid_signature(entry):
                 return None
             calls = [self.store.reader.read_entry(session, call_seq) for call_seq in entry.body.get("entries", ())]

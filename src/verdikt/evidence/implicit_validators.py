@@ -15,10 +15,12 @@ def _find_run_of_edit(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple
     stems = {posixpath.splitext(posixpath.basename(path))[0] for path in turn.edit_paths if path != "*"}
     for call in reversed(turn.calls):
         for run in call.successful_runs("other"):
+            # Copying or formatting a file does not execute it.
             if is_file_handler(run.argv):
                 continue
             named = any(is_same_path(word, path) for word in run.argv for path in turn.edit_paths if path != "*")
             if turn.is_fresh(call) and (
+                # Short stems such as `a` or `io` would match by accident.
                 named or any(stem in word.split(".") for word in run.argv for stem in stems if len(stem) > 2)
             ):
                 return (call.seq,)

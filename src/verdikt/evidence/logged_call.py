@@ -7,14 +7,16 @@ from typing import Any
 
 from verdikt.evidence.runner_output import TestCounts, parse_test_counts
 from verdikt.evidence.shell_runs import ProgramRun, find_edited_paths, read_runs
+from verdikt.hosts.host import ExitStatus
+from verdikt.hosts.registry import HOSTS
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import Entry
 
-_HOSTS_WITH_STATUS = frozenset({"claude", "gemini", "opencode"})
-"""Hosts that report the exit status of every finished command: without one, the command may still be running."""
+_HOSTS_WITH_STATUS = frozenset(host.name for host in HOSTS.values() if host.exit_status is ExitStatus.ALWAYS)
+"""Hosts that report the status whenever there is one: no status means that the command still runs, for example."""
 
-_HOSTS_WITHOUT_STATUS = frozenset({"codex", "cursor"})
-"""Hosts that never report an exit status, so that only the output tells anything."""
+_HOSTS_WITHOUT_STATUS = frozenset(host.name for host in HOSTS.values() if host.exit_status is ExitStatus.NEVER)
+"""Hosts that never report it. What a command printed is all there is."""
 
 
 def build_call_evidence(
@@ -38,6 +40,7 @@ def build_call_evidence(
             and _has_success_echo(runs, outcome.output)
         ):
             evidence["status"] = 0
+        # Parsed once, when it happens: the log keeps the counts, not the whole output.
         if any(run.kind == "test" for run in runs):
             counts = parse_test_counts(f"{outcome.output}\n{outcome.error}")
             evidence["tests"] = counts.record() if counts else None
@@ -75,6 +78,7 @@ def read_http_status(action: Action, outcome: Outcome) -> int | None:
     status_lines = re.findall(r"(?m)^(?:< )?HTTP/\d(?:\.\d)? (\d{3})\b", outcome.output + "\n" + outcome.error)
     if status_lines:
         return int(status_lines[-1])
+    # `curl -w %{http_code}` prints the bare status as its last word.
     final_number = re.search(r"(?:^|\n|\s)(\d{3})\s*$", outcome.output[-200:])
     return int(final_number[1]) if final_number and final_number[1][0] in "12345" else None
 
@@ -116,6 +120,7 @@ def read_call(entry: Entry) -> LoggedCall:
     payload = body.get("payload")
     payload = payload if isinstance(payload, Mapping) else {}
     status, success, host = body.get("exit_code"), bool(body.get("success")), body.get("host")
+    # Recorded when a final `&& echo` proved success on a host that reports no status.
     status = evidence.get("status") if status is None else status
     is_command = body.get("kind") == ActionKind.BASH.value
     tests = evidence.get("tests")
@@ -127,6 +132,7 @@ def read_call(entry: Entry) -> LoggedCall:
         command=_first_text(payload, "command", "cmd", "script"),
         target=_first_text(payload, "file_path", "path", "notebook_path", "url", "query", "pattern", "prompt"),
         cwd=str(body.get("cwd", "")),
+        # A host that always reports a status and did not: the command may still run in the background.
         ok=status == 0
         or (status is None and success and (host not in _HOSTS_WITH_STATUS | _HOSTS_WITHOUT_STATUS or not is_command)),
         failed=not success or bool(status),

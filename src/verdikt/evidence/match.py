@@ -17,55 +17,55 @@ class PhraseMatch:
 
     @property
     def words(self) -> str:
-        """The words themselves."""
+        """Return the matched words."""
         return str(self.match[0])
 
     @property
     def before(self) -> str:
-        """The clause up to them."""
+        """Return the clause up to the words."""
         return self.clause.text[: self.match.start()]
 
     @property
     def since(self) -> str:
-        """What stands before them, back to the last comma."""
+        """Return the text before the words, back to the last comma."""
         return self.clause.since_comma(self.match.start())
 
     @property
     def after(self) -> str:
-        """The clause from them on."""
+        """Return the clause after the words."""
         return self.clause.text[self.match.end() :]
 
     @property
     def rest(self) -> str:
-        """The sentence from them on."""
+        """Return the sentence after the words."""
         return self.clause.sentence.text[self.clause.start + self.match.end() :]
 
     @property
     def onwards(self) -> str:
-        """The words and the clause from them on."""
+        """Return the words and the clause after them."""
         return self.clause.text[self.match.start() :]
 
     @property
     def whole(self) -> str:
-        """The clause."""
+        """Return the clause."""
         return self.clause.text
 
     @property
     def sentence(self) -> str:
-        """The sentence."""
+        """Return the sentence."""
         return self.clause.sentence.text
 
 
 @dataclass(frozen=True, slots=True)
 class Veto:
-    """What takes a claim back: a pattern in one part of what surrounds the words, for some constructions or for all."""
+    """What cancels a claim: a pattern in one part of what surrounds the words, for some constructions or for all."""
 
     part: str
     regex: re.Pattern[str]
     patterns: tuple[re.Pattern[str], ...] = ()
 
     def against(self, found: PhraseMatch) -> bool:
-        """Whether it speaks against these words."""
+        """Return whether the veto applies to these words."""
         return (not self.patterns or found.pattern in self.patterns) and bool(
             self.regex.search(getattr(found, self.part))
         )
@@ -74,7 +74,7 @@ class Veto:
 def find_matches(
     clause: Clause, patterns: Iterable[re.Pattern[str]], vetoes: tuple[Veto, ...]
 ) -> Iterator[PhraseMatch]:
-    """Each match of each pattern that nothing speaks against, in the order of the patterns."""
+    """Yield each match of each pattern that no veto cancels, in the order of the patterns."""
     for pattern in patterns:
         for match in pattern.finditer(clause.text):
             found = PhraseMatch(clause, pattern, match)

@@ -61,7 +61,7 @@ _VETOES = (
 
 
 def find_outcome_claims(clause: Clause) -> Iterator[tuple[int, int]]:
-    """Where a clause says that a check came out well."""
+    """Yield where a clause says that a check came out well."""
     text = clause.text
     if p.FAILING.search(clause.sentence.text):
         return
@@ -82,7 +82,7 @@ def find_outcome_claims(clause: Clause) -> Iterator[tuple[int, int]]:
 
 
 def _relative(before: str) -> bool:
-    """Whether the words are in a relative clause (`the tests that pass`), and not in what the agent vouches for."""
+    """Return whether the words are in a relative clause (`the tests that pass`), which claims nothing."""
     if not re.search(r"\S\s+(?:that|which|who)\s*$", before, FLAGS):
         return False
     return not re.search(r"\b(?:confirm\w*|verif\w+|so|see|show\w*|means) (?:that|which)\s*$", before, FLAGS)

@@ -162,7 +162,8 @@ TESTS = compile_lazily(
     r"|passing\b|succeeds?\b|succeeded\b|checks? out\b"
     r"|(?:is|are|was|were|came back|comes back|come back|turned|stays?|went|looks?)(?: "
     + w.ADVERB
-    + r"){0,2} (?:as )?(?:green|clean|passing|successful|happy|fine)\b|compiles\b|compiled\b|is back to green\b|(?:green|clean)(?=\W*$|[,;]))",
+    + r"){0,2} (?:as )?(?:green|clean|passing|successful|happy|fine)\b|compiles\b|compiled\b"
+    r"|is back to green\b|(?:green|clean)(?=\W*$|[,;]))",
     FLAGS,
 )
 COUNT = any_pattern(
@@ -498,7 +499,8 @@ ZERO = compile_lazily(
     FLAGS,
 )
 GAINED = compile_lazily(
-    rf"^\W*(?!(?:I|we|you|he|she|they|users?|nobody|someone)\b)[^,;]{{1,60}}? (?:got|gained|received|lost) (?:an?|its"
+    rf"^\W*(?!(?:I|we|you|he|she|they|users?|no(?:body)|someone)\b)[^,;]{{1,60}}? (?:got|gained|received|lost)"
+    rf" (?:an?|its"
     rf"|two|three|\d+|§)(?! (?:\w+ )?(?:{w.TROUBLE}|\d{{3}}\b|null|empty|response|exception|message|notification"
     rf"|email|40\d|50\d|feedback|look))",
     FLAGS,

@@ -11,7 +11,9 @@ _TEST_WORD = compile_lazily(r"(?:^|[:_.-])(?:unit|e2e|integration)?-?(?:tests?|s
 _PROGRAMS_BY_KIND = {
     "test": "pytest py.test jest vitest mocha ava ctest tox nox rspec phpunit nose2 karma cypress playwright gotestsum",
     "build": "tsc webpack vite rollup esbuild gcc g++ clang clang++ cc rustc javac kotlinc ninja xcodebuild",
-    "lint": "flake8 pylint mypy pyright eslint stylelint golangci-lint shellcheck rubocop hadolint yamllint bandit ty biome",
+    "lint": (
+        "flake8 pylint mypy pyright eslint stylelint golangci-lint shellcheck rubocop hadolint yamllint bandit ty biome"
+    ),
     "http": "curl wget http https xh httpie",
     "look": (
         "ls cat echo printf pwd head tail grep rg find awk which whereis date true : test [ [[ wc sort uniq diff cd"
@@ -25,7 +27,15 @@ _KIND_BY_PROGRAM = {name: kind for kind, names in _PROGRAMS_BY_KIND.items() for 
 
 _SUBCOMMANDS: dict[str, dict[str, str]] = {
     "go": {"test": "test", "build": "build", "vet": "lint", "install": "build"},
-    "cargo": {"test": "test", "nextest": "test", "t": "test", "build": "build", "check": "build", "b": "build", "clippy": "lint"},
+    "cargo": {
+        "test": "test",
+        "nextest": "test",
+        "t": "test",
+        "build": "build",
+        "check": "build",
+        "b": "build",
+        "clippy": "lint",
+    },
     "dotnet": {"test": "test", "build": "build", "publish": "build"},
     "deno": {"test": "test", "check": "build", "lint": "lint"},
     "bun": {"test": "test", "build": "build"},
@@ -35,8 +45,19 @@ _SUBCOMMANDS: dict[str, dict[str, str]] = {
     "ruff": {"check": "lint", "format": "lint"},
     "docker": {"build": "build", "buildx": "build"},
     "git": {
-        "commit": "commit", "status": "look", "log": "look", "diff": "look", "show": "look", "branch": "look", "fetch": "look",
-        "remote": "look", "blame": "look", "ls-files": "look", "rev-parse": "look", "grep": "look", "config": "look",
+        "commit": "commit",
+        "status": "look",
+        "log": "look",
+        "diff": "look",
+        "show": "look",
+        "branch": "look",
+        "fetch": "look",
+        "remote": "look",
+        "blame": "look",
+        "ls-files": "look",
+        "rev-parse": "look",
+        "grep": "look",
+        "config": "look",
     },
     "mvn": {"test": "test", "verify": "test", "install": "test", "package": "test", "compile": "build"},
     "gradle": {"test": "test", "check": "test", "build": "test", "assemble": "build"},
@@ -51,10 +72,21 @@ _SUBCOMMANDS: dict[str, dict[str, str]] = {
     "black": {"--check": "lint"},
     "isort": {"--check": "lint", "--check-only": "lint"},
     "prettier": {"--check": "lint", "-c": "lint"},
-}  # fmt: skip
+}
 _ALIASES = {"mvnw": "mvn", "gradlew": "gradle", "python3": "python", "py": "python", "nodejs": "node", "gmake": "make"}
-_KIND_BY_MODULE = {"pytest": "test", "unittest": "test", "nose2": "test", "build": "build", "compileall": "build", "py_compile": "build",
-            "mypy": "lint", "ruff": "lint", "flake8": "lint", "pylint": "lint", "coverage": "test"}  # fmt: skip
+_KIND_BY_MODULE = {
+    "pytest": "test",
+    "unittest": "test",
+    "nose2": "test",
+    "build": "build",
+    "compileall": "build",
+    "py_compile": "build",
+    "mypy": "lint",
+    "ruff": "lint",
+    "flake8": "lint",
+    "pylint": "lint",
+    "coverage": "test",
+}
 
 _DRY_RUN_FLAGS = frozenset(
     "--collect-only --co --version --help -h --listTests --list -list --no-run --show-only --dry-run --just-print"
@@ -71,6 +103,7 @@ def classify_run(argv: Sequence[str]) -> str:
         return "look"
     name, arguments = resolve_program_name(argv[0]), list(argv[1:])
     words = [word for word in arguments if not word.startswith("-")]
+    # Without output, the compiler only checks types.
     if name == "tsc" and "--noEmit" in arguments:
         return "lint"
     if name == "sed" and any(word.startswith(("-i", "--in-place")) for word in arguments):
@@ -93,6 +126,7 @@ def classify_run(argv: Sequence[str]) -> str:
         kind = table.get(word) or (table.get(word.rsplit(":", 1)[-1]) if name == "gradle" else None)
         if kind:
             return kind
+        # Only the first word is the subcommand, except for tools that take several goals.
         if not word.startswith("-") and name not in ("mvn", "gradle", "git"):
             break
     return "other"
@@ -151,6 +185,7 @@ def resolve_program_name(word: str) -> str:
     """Return the program that a word starts; the whole word when it lies where programs usually do not."""
     directory, _, name = word.rpartition("/")
     name = name.removesuffix(".exe")
+    # `./pytest` in a project may be any script; `.venv/bin/pytest` is the tool.
     if directory and not re.search(r"(?:^|/)(?:s?bin|\.bin|Scripts)$", directory) and name not in ("mvnw", "gradlew"):
         return word
     name = _ALIASES.get(name, name)

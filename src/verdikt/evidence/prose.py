@@ -1,4 +1,4 @@
-"""A message as its author speaks it: sentences without code, quotations, tables and links, each knowing where it stood."""
+"""The prose of a message: sentences without code, quotations, tables and links, each with its position."""
 
 import re
 from collections.abc import Iterator
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from verdikt.model.lazy_regex import compile_lazily
 
 LONGEST = 64_000
-"""Characters of a message that are read; a longer one is read from its end, where an agent says what came of it."""
+"""Number of characters that are read, from the end of the message, where an agent says what came of its work."""
 
 SENTENCE = 1_000
-"""Characters of a sentence that are read as one."""
+"""Number of characters of a sentence that are read as one."""
 
 CODE = "§"
-"""Stands in a sentence for a piece of code or a link: a name for something, as far as grammar goes."""
+"""Placeholder for a piece of code or a link: grammatically, a name for something."""
 
 QUOTE = "¶"
-"""Stands in a sentence for somebody's words."""
+"""Placeholder for quoted words."""
 
 _GONE = "\0"
 
@@ -92,16 +92,16 @@ class Sentence:
 
     @property
     def is_question(self) -> bool:
-        """Whether it asks."""
+        """Return whether the sentence is a question."""
         return self.text.rstrip(" )]").endswith("?")
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where a part of the sentence stood in the message."""
+        """Return where a part of the sentence is in the message."""
         return self.places[start], self.places[max(start, end - 1)] + 1
 
 
 def split_sentences(message: str) -> Iterator[Sentence]:
-    """The sentences of a message's prose, in order. Never raises, whatever the text."""
+    """Return the sentences of a message's prose, in order. Never raises, whatever the text."""
     offset = max(0, len(message) - LONGEST)
     heading = intro = whole = ""
     for number, block in enumerate(_blocks(_spoken(message[offset:]))):
@@ -124,7 +124,7 @@ def split_sentences(message: str) -> Iterator[Sentence]:
 
 
 def _titles(words: str) -> bool:
-    """Whether a line stands over what follows, as a heading without its mark does."""
+    """Return whether a line is a heading without its mark."""
     return len(words.split()) <= 6 and not words.endswith((".", "!", "?", ","))
 
 
@@ -146,7 +146,7 @@ class _Block:
         return "".join(char for char, _ in self.chars)
 
     def pieces(self) -> Iterator[tuple[str, list[int], str, bool]]:
-        """Its sentences."""
+        """Return the sentences of the block."""
         chars = self.chars
         mark = ""
         if self.kind == "item":
@@ -170,7 +170,7 @@ class _Block:
 
 
 def _cut(ends: list[int]) -> Iterator[int]:
-    """Where sentences end, and where one that never ends is cut, so that no text takes more than its share of time."""
+    """Return where sentences end; a text without ends is cut, so that no message takes unbounded time."""
     start = 0
     for end in ends:
         yield from range(start + SENTENCE, end, SENTENCE)
@@ -184,7 +184,7 @@ def _ending(pattern: re.Pattern[str], chars: list[tuple[str, int]]) -> int:
 
 
 def _spoken(text: str) -> str:
-    """The message with what is not spoken taken out, every other character where it was."""
+    """Return the message with everything that is not prose blanked, every other character in its place."""
     text = text.replace("’", "'").replace("‘", "'").replace("\u00a0", " ")
     text = _without_lines(text)
     for pattern, stand_in in _INLINE:
@@ -197,7 +197,7 @@ def _replaced(found: str, stand_in: str) -> str:
 
 
 def _without_lines(text: str) -> str:
-    """Fenced code, indented code, tables and block quotations taken out, line by line."""
+    """Blank fenced code, indented code, tables and block quotations, line by line."""
     found: list[str] = []
     fence = ""
     blank, listed = True, False
@@ -219,7 +219,7 @@ def _without_lines(text: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """Lines put together as they are read: a soft line break does not end a sentence."""
+    """Join lines as they are read: a soft line break does not end a sentence."""
     block = _Block("text", [])
     at = 0
     for line in text.splitlines(keepends=True):

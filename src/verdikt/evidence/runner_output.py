@@ -112,6 +112,7 @@ _BUN = compile_lazily(r"^\s*(\d+) pass\s*\n\s*(?:(\d+) skip\s*\n\s*)?(\d+) fail"
 
 def parse_test_counts(output: str) -> TestCounts | None:
     """Return the counts that any known runner printed, several reports added up; None when there is no report."""
+    # The summary is at the end, and long output must not make the hook slow.
     text = _ANSI.sub("", output[-MAX_CHARACTERS:]).replace("\r\n", "\n")
     for parse in _PARSERS:
         counts = parse(text)
@@ -184,6 +185,7 @@ def _parse_go(text: str) -> TestCounts | None:
         return TestCounts("go", cases.count("PASS"), cases.count("FAIL"), cases.count("SKIP"))
     if not packages:
         return TestCounts("go", 0, 0) if re.search(r"\[no test files\]", text) else None
+    # Without -v, go reports packages instead of tests: each counts as one.
     ran = [row for row in packages if "no tests to run" not in row[2]]
     failed = sum(row[0] == "FAIL" for row in ran)
     return TestCounts("go", len(ran) - failed, failed)

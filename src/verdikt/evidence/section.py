@@ -100,12 +100,14 @@ def read_settings(node: YamlNode) -> EvidenceSettings | None:
 def merge_settings(layers: Sequence[EvidenceSettings]) -> EvidenceSettings:
     """Return the strictest modes and thresholds, all validators, and the other settings of the highest layer."""
     top = layers[0]
+    # The highest layer comes last here, so that its validator wins under an equal name.
     validators = {validator.name: validator for settings in reversed(layers) for validator in settings.validators}
     return EvidenceSettings(
         mode=_strictest_mode(settings.mode for settings in layers),
         coverage=_strictest_mode(settings.coverage for settings in layers),
         final_block=_strictest_mode(settings.final_block for settings in layers),
         final_name=top.final_name,
+        # More refusals are stricter, lower thresholds are.
         refusals=max(settings.refusals for settings in layers),
         validators=tuple(validators.values()),
         memory=top.memory,

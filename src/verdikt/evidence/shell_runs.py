@@ -30,15 +30,27 @@ _GIT_EDITS = frozenset(
 _FORMATTERS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     name: (frozenset(only.split()), frozenset(unless.split()))
     for names, only, unless in (
-        ("black isort autopep8 yapf rustfmt stylua dprint shfmt clang-format buf", "", "--check --check-only --diff -c -d -l"),
+        (
+            "black isort autopep8 yapf rustfmt stylua dprint shfmt clang-format buf",
+            "",
+            "--check --check-only --diff -c -d -l",
+        ),
         ("ruff", "--fix --fix-only --unsafe-fixes format", "--check --diff"),
-        ("prettier eslint stylelint biome rubocop gofmt goimports tslint xo standard", "--write -w --fix --apply -a -A -i", ""),
+        (
+            "prettier eslint stylelint biome rubocop gofmt goimports tslint xo standard",
+            "--write -w --fix --apply -a -A -i",
+            "",
+        ),
         ("cargo go", "fmt fix generate", "--check"),
         ("terraform mix dart swift-format", "fmt format -i", "-check --check --check-formatted"),
-        ("protoc sqlc openapi-generator graphql-codegen codegen stringer mockgen autoflake pyupgrade", "", "--version --check"),
+        (
+            "protoc sqlc openapi-generator graphql-codegen codegen stringer mockgen autoflake pyupgrade",
+            "",
+            "--version --check",
+        ),
     )
     for name in names.split()
-}  # fmt: skip
+}
 """Programs that rewrite sources → words of which one is required for that, and words that prevent it."""
 
 
@@ -104,6 +116,7 @@ def _iter_runs(script: Script, depth: int) -> Iterator[ProgramRun]:
     for index, command in enumerate(outer):
         propagates = not script.problems and _propagates_status(raw, outer, index, errexit=errexit, pipefail=pipefail)
         inner = _extract_inner_script(command)
+        # Nesting is bounded: each level parses its text again.
         if inner is not None and depth < 3:
             for run in read_runs(inner, depth + 1):
                 yield ProgramRun(
@@ -170,10 +183,12 @@ def _propagates_status(raw: bytes, commands: list[Command], index: int, *, errex
         or re.search(r"(?:^|[;\s(])(?:!|if|while|until|elif|do|else|case|trap)\s*$", before)
     ):
         return False
+    # Only `&&` makes the whole fail when this command does not run.
     if command.conditional and not re.fullmatch(r"[\s)}]*&&[\s({]*", before):
         return False
     for position in range(index, len(commands)):
         end = commands[position + 1].span[0] if position + 1 < len(commands) else len(raw)
+        # A comment is not an operator, whatever it contains.
         after = re.sub(r"(?m)(?:^|(?<=\s))#.*$", "", raw[commands[position].span[1] : end].decode("utf-8", "replace"))
         separator = after.strip(" \t\r)}({")
         if "||" in separator:
@@ -186,11 +201,13 @@ def _propagates_status(raw: bytes, commands: list[Command], index: int, *, errex
             continue
         if position + 1 == len(commands):
             return not separator.strip("; \n\t") or separator.strip("; \n\t") in ("fi", "done")
+        # After `;` or a newline, only `set -e` makes an earlier failure count.
         if not errexit or commands[position].conditional:
             return False
     return True
 
 
+# Running one of these on an edited file is no evidence that the edit works.
 _FILE_HANDLERS = frozenset(
     "git cp mv rm chmod chown touch ln mkdir rmdir tar zip unzip gzip gunzip dd tee patch install rsync scp truncate"
     " code vim vi nano"
@@ -202,6 +219,7 @@ _FILE_HANDLERS = frozenset(
 def is_file_handler(argv: tuple[str, ...]) -> bool:
     """Return whether a program only moves, writes or formats files, and so executes nothing that is in them."""
     name = resolve_program_name(argv[0]) if argv else ""
+    # With -i they edit files in place, like sed.
     if name in ("perl", "ruby") and any(re.match(r"-[a-z]*i", word) for word in argv[1:]):
         return True
     return name in _FILE_HANDLERS or (name in _FORMATTERS and name not in ("cargo", "go", "mix", "dart", "terraform"))

@@ -73,7 +73,7 @@ _VETOES = (
     ),
     Veto("before", compile_lazily(r"^\W*(?:one|two|three|several|another|others?)\W*$", FLAGS), _PASSIVE),
     Veto("whole", _CLOCK, (p.WAS,)),
-    Veto("sentence", compile_lazily(r"\b(?:somebody|someone|nobody) \w+ed\b", FLAGS), (p.WAS,)),
+    Veto("sentence", compile_lazily(r"\b(?:some(?:body|one)|no(?:body)) \w+ed\b", FLAGS), (p.WAS,)),
     Veto("before", compile_lazily(r"\b(?:since|before|until|when|while) (?:[\w§.'-]+ ){1,4}$", FLAGS), (p.WAS,)),
     Veto("whole", compile_lazily(r"^\W*(?:because|since|as|given that)\b(?!.*\bnow\b)", FLAGS), _PASSIVE),
     Veto("sentence", compile_lazily(r"^\W*by default\b", FLAGS), _PRESENT),
@@ -101,7 +101,7 @@ _VETOES = (
 
 
 def find_state_claims(clause: Clause) -> Iterator[tuple[int, int]]:
-    """Where a clause says that a thing is done."""
+    """Yield where a clause says that a thing is done."""
     text = clause.text
     for found in find_matches(clause, _PATTERNS, _VETOES):
         start, end = found.match.span()
@@ -121,7 +121,7 @@ def find_state_claims(clause: Clause) -> Iterator[tuple[int, int]]:
 
 
 def _described(found: PhraseMatch) -> bool:
-    """Whether it is said how a thing is, or who does it, and not that it was done."""
+    """Return whether a clause says how a thing is, or who does it, and not that it was done."""
     if found.pattern not in (p.IS, p.IS_MADE, p.IS_ONCE) or re.search(r"\bnew\b", found.before, FLAGS):
         return False
     return bool(_DESCRIBED.search(found.onwards))
@@ -145,7 +145,7 @@ _UNLIKE = {
 
 
 def _present(clause: Clause, match: re.Match[str], state: str, before: str, after: str) -> bool:
-    """Whether `is …` says that work was done, and not how a thing is made or what colour it has."""
+    """Return whether `is …` says that work was done, and not how a thing is made or what colour it has."""
     adverbs = match[1].lower()
     sure = re.match(r"^\W*(?:the|your|both|all|these|two|three)? ?new\b", before, FLAGS) is not None or bool(
         re.search(r"\b(?:now|all|fully|successfully|finally|completely)\b", adverbs + match[0], FLAGS)

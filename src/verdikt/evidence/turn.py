@@ -14,13 +14,13 @@ from verdikt.model.source_tree import DOC_SUFFIXES, SourceTree
 
 @dataclass(frozen=True, slots=True)
 class TurnEvidence:
-    """A turn from its first entry to now. `best` is the largest number of tests seen green before, by command."""
+    """A turn from its first entry to now. `best_test_counts` is the most tests seen passing before, by command."""
 
     calls: tuple[LoggedCall, ...] = ()
     contract: Contract | None = None
     decision_call_ids: frozenset[str] = frozenset()
     best_test_counts: Mapping[str, int] = field(default_factory=dict)
-    validator_passes: tuple["CheckedClaim", ...] = ()  # what somebody had checked by name in this turn
+    validator_passes: tuple["CheckedClaim", ...] = ()  # what was validated explicitly in this turn
     gaps: int = 0  # calls that could not be logged
     unproven_child: int = 0  # where in the log a sub-agent ended without proof; 0: none did
     trees: Mapping[str, SourceTree] = field(default_factory=dict)  # root → the sources as they are now
@@ -108,6 +108,7 @@ def read_turn(
     for entry in entries:
         if entry.kind is EntryKind.TOOL_CALL:
             call = read_call(entry)
+            # Edits by code inside a command (`python -c …`) are only known from the decision.
             foreseen = decided.get(call.call_id, ())
             calls.append(replace(call, edited=tuple(dict.fromkeys((*call.edited, *foreseen)))) if foreseen else call)
         elif entry.kind is EntryKind.DECISION:
@@ -151,6 +152,7 @@ def has_source_edit(call: LoggedCall) -> bool:
     for path in call.edited:
         if path == "*":
             return True
+        # Caches and reports of a check itself do not make its result stale.
         if own and path not in call.written:
             continue
         if is_source_file(path, call.cwd):
@@ -186,6 +188,7 @@ def is_same_path(path: str, other: str) -> bool:
     if not first or not second:
         return False
     size = min(len(first), len(second))
+    # Two absolute paths are compared whole; a relative one may be the end of the other.
     if path.startswith("/") and other.startswith("/"):
         return first == second
     return first[-size:] == second[-size:]

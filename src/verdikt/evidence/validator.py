@@ -132,10 +132,11 @@ def _find_binding_fault(validator: Validator, arguments: Arguments, contract: Co
     if not values:
         return f"`{validator.name}` needs one of the arguments: {', '.join(validator.needs)}"
     for name, value in values.items():
+        # `/` or `*` would match every target.
         if len(value.strip("/.*~ ")) < 2:
             return f"validator arg {name}={value} is too short to mean anything"
     if contract.has_no_targets or validator.binds == ("keywords",):
-        # The soft way: a contract that names nothing, and what is looked for when somebody is to be asked.
+        # The request names nothing in particular, or the validator looks for words: one shared word suffices.
         objective_words = set(re.findall(r"[\w./-]{2,}", contract.objective.lower()))
         if any(set(re.findall(r"[\w./-]{2,}", value.lower())) & objective_words for value in values.values()):
             return ""
@@ -220,6 +221,7 @@ def _prove_tests(
 
 def _matches_test_count(call: LoggedCall, turn: TurnEvidence, number: int) -> bool:
     """Return whether that many tests ran: in this run, or in the turn's fresh passing runs together."""
+    # By command line: a repeated run counts once.
     green = {
         run.command_line: counted.tests
         for counted in turn.calls
@@ -242,13 +244,14 @@ def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> s
         return f"`{run.command_line}` ran 0 tests"
     # Where the host keeps the status to itself, the count that the run printed must do.
     if not (call.ok or call.status_unknown) or (counts is not None and counts.failed):
+        # Started in the background, or still running when the host reported.
         if not call.failed and counts is None:
             return f"`{run.command_line}` has not told how it ended: it may still be running"
         return f"`{run.command_line}` failed" + (
             f": {counts.failed} of {counts.total} tests" if counts and counts.failed else ""
         )
     if not run.status_propagates:
-        return f"`{run.command_line}` ran so that its status is lost (a pipe, `||`, `;`); run it alone"
+        return f"{_name_status_hider(call.command)} hides the exit status of `{run.command_line}`; run it alone"
     if counts is None:
         return f"`{run.command_line}` printed no count of tests, so nothing shows that any ran"
     if changed := turn.describe_change_since(call):
@@ -256,9 +259,17 @@ def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> s
     foreign_paths = [path for path in turn.sources if not is_same_tree(call, run, path)]
     if foreign_paths:
         return f"`{run.command_line}` ran in another tree than `{foreign_paths[0]}`"
+    # Deleting failing tests must not turn the suite green.
     if counts.total < turn.best_test_counts.get(run.command_line, 0):
-        return f"`{run.command_line}` ran {counts.total} tests, and {turn.best_test_counts[run.command_line]} before: some are gone"
+        before = turn.best_test_counts[run.command_line]
+        return f"`{run.command_line}` ran {counts.total} tests, and {before} before: some are gone"
     return ""
+
+
+def _name_status_hider(command: str) -> str:
+    if re.search(r"(?<!\|)\|(?!\|)", command):
+        return "the pipe"
+    return next((f"the `{operator}`" for operator in ("||", ";", "&") if operator in command), "the command line")
 
 
 def _is_preexisting_failure(turn: TurnEvidence, call: LoggedCall) -> bool:
@@ -374,6 +385,7 @@ def _http_2xx(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str
 
 
 def _has_same_url(url: str, words: list[str]) -> bool:
+    # The scheme does not matter: servers redirect http to https.
     bare = url.removeprefix("https://").removeprefix("http://").rstrip("/")
     return any(word.removeprefix("https://").removeprefix("http://").rstrip("/") == bare for word in words)
 
@@ -386,17 +398,51 @@ def prove_tests_no_worse(turn: TurnEvidence, arguments: Arguments) -> tuple[int,
 VALIDATORS: dict[str, Validator] = {
     validator.name: validator
     for validator in (
-        Validator("command_zero_exit", "done", "a command ended with status 0", _command_zero_exit,
-                  ("command_substring", "command"), ("command_hints", "backtick_tokens", "paths")),
-        Validator("pytest_pass", "done", "pytest is green on a target", _pytest_pass, ("target", "path"), ("paths", "backtick_tokens")),
-        Validator("file_diff_present", "done", "a file was edited", _file_diff_present, ("path",), ("paths",)),
-        Validator("http_2xx", "done", "a URL answered with 2xx", _http_2xx, ("url",), ("urls", "backtick_tokens")),
-        Validator("fetch_attempt_proof", "delegation", "three distinct ways to get it were tried and failed", fetch_attempt_proof, ("keyword",), ("keywords",)),
-        Validator("ladder_exhaustion_proof", "blocked", "every hop of the contract's ladder was tried, and something failed lately", ladder_exhaustion_proof),
+        Validator(
+            "command_zero_exit",
+            "done",
+            "a command ended with status 0",
+            _command_zero_exit,
+            needs=("command_substring", "command"),
+            binds=("command_hints", "backtick_tokens", "paths"),
+        ),
+        Validator(
+            "pytest_pass",
+            "done",
+            "pytest is green on a target",
+            _pytest_pass,
+            needs=("target", "path"),
+            binds=("paths", "backtick_tokens"),
+        ),
+        Validator(
+            "file_diff_present", "done", "a file was edited", _file_diff_present, needs=("path",), binds=("paths",)
+        ),
+        Validator(
+            "http_2xx", "done", "a URL answered with 2xx", _http_2xx, needs=("url",), binds=("urls", "backtick_tokens")
+        ),
+        Validator(
+            "fetch_attempt_proof",
+            "delegation",
+            "three distinct ways to get it were tried and failed",
+            fetch_attempt_proof,
+            needs=("keyword",),
+            binds=("keywords",),
+        ),
+        Validator(
+            "ladder_exhaustion_proof",
+            "blocked",
+            "every hop of the contract's ladder was tried, and something failed lately",
+            ladder_exhaustion_proof,
+        ),
         Validator("tests_pass", "done", "tests are green", _prove_tests),
         Validator("build_passes", "done", "the build succeeded", _build_run_predicate(("build",), "build")),
-        Validator("lint_clean", "done", "linters and type checkers are content", _build_run_predicate(("lint",), "linter run")),
+        Validator(
+            "lint_clean",
+            "done",
+            "linters and type checkers are content",
+            _build_run_predicate(("lint",), "linter run"),
+        ),
         Validator("commit_exists", "done", "the work is committed", _build_run_predicate(("commit",), "commit")),
     )
-}  # fmt: skip
+}
 """Name → validator. A new validator is a row here and its cases."""

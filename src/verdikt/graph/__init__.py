@@ -1,3 +1,3 @@
-"""The policy graph: guards, combinators, context, engine. Pure."""
+"""The policy graph: guards, combinators, rules, the context of an evaluation and the engine. No input or output."""
 
 from __future__ import annotations

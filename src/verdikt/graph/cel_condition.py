@@ -12,6 +12,7 @@ from verdikt.model.action import Action
 from verdikt.model.effect import Effect, EffectClass, Target
 from verdikt.model.yaml_node import suggest_name
 
+# Limits for a project's own policy file: they are checked before the compiler sees the text.
 MAX_CONDITION_LENGTH = 4_000
 _MAX_DEPTH = 32
 
@@ -53,11 +54,11 @@ VARIABLES: dict[str, tuple[str, ReadVariable, str]] = {
     ),
     "risk": ("double", lambda action, ctx: float(ctx.risk_score), "the risk of this evaluation, 0 to 1"),
 }
-"""Variable → its CEL type, how it is read, what it holds."""
+"""Variable → its CEL type, the function that reads it, its description."""
 
 
 class CelCondition:
-    """A compiled condition. Calling it gives true or false, and raises when it cannot be evaluated."""
+    """A compiled condition. Calling it returns true or false, and raises when it cannot be evaluated."""
 
     __slots__ = ("_program", "_variables", "text")
 
@@ -65,16 +66,17 @@ class CelCondition:
         self.text = text
         self._program = _compile_cel(text)
         _reject_misspelt_fields(text, self._program)
-        # A name that occurs only within a text is read in vain, which costs little.
+        # A name that occurs only within a string literal is read needlessly, which costs little.
         self._variables = [
             (name, read) for name, (_, read, _) in VARIABLES.items() if name in re.sub(r"\s*\.\s*", ".", text)
         ]
 
     def __call__(self, action: Action, ctx: GovernanceContext) -> bool:
-        found = self._program.eval(data={name: read(action, ctx) for name, read in self._variables}).value()
-        if found is True or found is False:
-            return bool(found)
-        raise ValueError(f"the condition `{self.text}` could not be evaluated: {found}")
+        result = self._program.eval(data={name: read(action, ctx) for name, read in self._variables}).value()
+        # An evaluation error is returned as a value of another type and not raised.
+        if result is True or result is False:
+            return bool(result)
+        raise ValueError(f"the condition `{self.text}` could not be evaluated: {result}")
 
     def __repr__(self) -> str:
         return f"CelCondition({self.text!r})"
@@ -99,27 +101,32 @@ def _compile_cel(text: str) -> Any:
 
 
 def _reject_misspelt_fields(text: str, program: Any) -> None:
-    """Tries the condition on one effect with every field: CEL does not know the fields of a map before it looks."""
+    """Raise for a misspelt field by trying the condition on an effect that has every field."""
+    # CEL looks up the fields of a map only at run time. A payload or a history has fields that are not known here.
     if "effects" not in text or "payload" in text or "history" in text:
         return
     blank = {"string": "", "int": 0, "double": 0.0}
     data = {name: blank[kind] for name, (kind, _, _) in VARIABLES.items() if kind in blank}
-    found = program.eval(data={**data, "effects": [_effect_to_cel(_SAMPLE_EFFECT)]}).value()
-    missing = re.search(r'Key not found in map : "([^"]*)"', str(found))
+    result = program.eval(data={**data, "effects": [_effect_to_cel(_SAMPLE_EFFECT)]}).value()
+    missing = re.search(r'Key not found in map : "([^"]*)"', str(result))
     if missing:
         known = [*_effect_to_cel(_SAMPLE_EFFECT), *_effect_to_cel(_SAMPLE_EFFECT)["targets"][0]]
-        raise PolicyError(
-            f"expected a known field of an effect or target in `{text}`, found `{missing[1]}`{suggest_name(missing[1], known)}"
-        )
+        hint = suggest_name(missing[1], known)
+        raise PolicyError(f"expected a known field of an effect or target in `{text}`, found `{missing[1]}`{hint}")
 
 
 _SAMPLE_EFFECT = Effect(cls=EffectClass.WRITE, what="fs.write", targets=(Target("x"),))
 
 
+# Building an environment costs more than compiling a condition, and all conditions share it.
 @lru_cache(maxsize=1)
 def _make_environment() -> Any:
-    from cel_expr_python import cel  # loaded only when a policy has a condition
-    from cel_expr_python.ext import ext_strings
+    # Loaded only when a policy has a condition, and installed only by those who write conditions.
+    try:
+        from cel_expr_python import cel
+        from cel_expr_python.ext import ext_strings
+    except ImportError as error:
+        raise PolicyError("`if` needs the CEL library: install it with `pip install 'verdikt[cel]'`") from error
 
     kinds = {
         "string": cel.Type.STRING,
@@ -135,11 +142,12 @@ def _make_environment() -> Any:
 
 
 def _explain_error(error: str) -> str:
-    """The compiler's message on one line, with the nearest variable when a name is unknown."""
-    found = re.search(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)", error)
-    message = f"{found[3]} (column {found[2]})" if found else " ".join(error.split())
+    """Return the compiler's message on one line, with the nearest variable when a name is unknown."""
+    match = re.search(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)", error)
+    message = f"{match[3]} (column {match[2]})" if match else " ".join(error.split())
     unknown = re.search(r"undeclared reference to '([^']*)'", message)
     if unknown is None:
+        # CEL does not convert integers: `risk > 1` has no overload, and its message does not say what to do.
         if "no matching overload" in message and "(double, int)" in message:
             return f"{message}; write the number with a point, as in `1.0`"
         return message
@@ -152,12 +160,13 @@ def _payload_to_cel(action: Action) -> Any:
 
 
 def _to_cel(value: Any, depth: int = 0) -> Any:
-    """JSON values as CEL takes them; anything else, or too deep, cannot be judged and raises."""
+    """Return JSON values as CEL accepts them; raise for anything else and for values that are nested too deeply."""
     if depth > _MAX_DEPTH:
         raise ValueError(f"expected at most {_MAX_DEPTH} levels in the payload, found more")
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, int):
+        # CEL integers have 64 bits.
         return value if -(2**63) <= value < 2**63 else float(value)
     if isinstance(value, str):
         return replace_surrogates(value)

@@ -1,10 +1,10 @@
-"""The six combinators. Each is a node made of nodes, and its verdict is made of theirs.
+"""The six combinators. Each is a node made of nodes, and its verdict follows from theirs.
 
 Over the lattice pass < warn < ask < block, `All` is the strictest of its children, `Any` the most lenient, and
 `Threshold(n, …)` the n-th most lenient, so that `All` is n-of-n and `Any` is 1-of-n.
 
-A failed OBSERVE guard is ignored where a pass means "no objection" (`All`), and counts as a block where a pass would be
-a permission (`Any`, `Threshold`, `Not`, the fallback of `Escalate`): a crash never becomes permission.
+A failed OBSERVE guard is ignored where a pass means "no objection" (`All`), and counts as a block where a pass would
+be a permission (`Any`, `Threshold`, `Not`, the fallback of `Escalate`): a crash never becomes permission.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Condition = Callable[..., object]
 
 @dataclass(frozen=True, slots=True, init=False)
 class All:
-    """Every child must pass: the verdict of the strictest, the first of these in order."""
+    """Every child must pass: the verdict of the strictest child, and of equally strict ones the first."""
 
     children: tuple[PolicyNode, ...]
     short_circuit: bool
@@ -40,32 +40,32 @@ class All:
         _assign_fields(self, children=_to_nodes("all", children), short_circuit=short_circuit, name=name)
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
-        """Runs every child, or up to the first block when `short_circuit`."""
-        at = len(ctx.trace)
+        """Evaluate every child, or up to the first block when `short_circuit`."""
+        trace_start = len(ctx.trace)
         verdicts: list[Verdict] = []
-        stop = self.short_circuit and not ctx.thorough
+        stops_early = self.short_circuit and not ctx.thorough
         for child in self.children:
             verdict = child.evaluate(action, ctx, depth + 1)
             verdicts.append(verdict)
-            if stop and verdict.kind is VerdictKind.BLOCK:
+            if stops_early and verdict.kind is VerdictKind.BLOCK:
                 break
-        return _record_trace(ctx, at, self.name, strictest_verdict(verdicts), depth)
+        return _record_trace(ctx, trace_start, self.name, strictest_verdict(verdicts), depth)
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Any:
-    """One child that passes suffices: the verdict of the most lenient, the first of these in order."""
+    """One passing child suffices: the verdict of the most lenient child, and of equally lenient ones the first."""
 
     children: tuple[PolicyNode, ...]
     short_circuit: bool
     name: str
 
     def __init__(self, *children: Child, short_circuit: bool = False, name: str = "any") -> None:
-        # With no children nothing could ever pass, which nobody means.
+        # With no children nothing could ever pass, which is never intended.
         _assign_fields(self, children=_to_nodes("any", children), short_circuit=short_circuit, name=name)
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
-        """Runs every child, or up to the first pass when `short_circuit`."""
+        """Evaluate every child, or up to the first pass when `short_circuit`."""
         return _evaluate_quorum(self, 1, action, ctx, depth)
 
 
@@ -81,18 +81,19 @@ class Threshold:
     def __init__(self, n: int, *children: Child, short_circuit: bool = False, name: str = "threshold") -> None:
         nodes = _to_nodes("threshold", children)
         # 0 of m would pass everything, more than m nothing.
+        # `True` is an int in Python and a mistake in a policy.
         if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= len(nodes):
             raise PolicyError(f"`threshold` needs n from 1 to {len(nodes)}, the number of its children, found `{n}`")
         _assign_fields(self, n=n, children=nodes, short_circuit=short_circuit, name=name)
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
-        """Runs every child, or up to the n-th pass when `short_circuit`."""
+        """Evaluate every child, or up to the n-th pass when `short_circuit`."""
         return _evaluate_quorum(self, self.n, action, ctx, depth)
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Not:
-    """Swaps pass and block; a warn, an ask and an error stay what they are."""
+    """Swaps pass and block; a warn, an ask and an error stay as they are."""
 
     child: PolicyNode
     name: str
@@ -108,8 +109,8 @@ class Not:
         return (self.child,)
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
-        """The child's verdict the other way round."""
-        at = len(ctx.trace)
+        """Return the opposite of the child's verdict."""
+        trace_start = len(ctx.trace)
         verdict = _to_vote(self.child.evaluate(action, ctx, depth + 1))
         if verdict.kind is VerdictKind.PASS:
             verdict = Verdict.block(
@@ -118,13 +119,14 @@ class Not:
                 fix=self.fix or f"choose an action that `{verdict.guard}` does not pass",
             )
         elif verdict.kind is VerdictKind.BLOCK and not verdict.error:
+            # A block that stands for a crash stays a block: otherwise breaking a guard would grant permission.
             verdict = Verdict.pass_(guard=self.name, reason=f"`{verdict.guard}` blocks this: {verdict.reason}")
-        return _record_trace(ctx, at, self.name, verdict, depth)
+        return _record_trace(ctx, trace_start, self.name, verdict, depth)
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class When:
-    """`then` if the condition holds, else `otherwise`, which passes when not given. A condition that raises blocks."""
+    """`then` if the condition holds, else `otherwise`; without one it passes. A condition that raises blocks."""
 
     condition: Condition
     then: PolicyNode
@@ -143,30 +145,35 @@ class When:
 
     @property
     def children(self) -> tuple[PolicyNode, ...]:
-        """Both branches, or the one there is."""
+        """The branches."""
         return (self.then,) if self.otherwise is None else (self.then, self.otherwise)
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
-        """The verdict of the branch that applies."""
-        at = len(ctx.trace)
+        """Return the verdict of the branch that applies."""
+        trace_start = len(ctx.trace)
         try:
             holds = bool(self.condition(action, ctx) if self.contextual else self.condition(action))
         except (Exception, SystemExit) as error:
+            # A condition is the user's own code; one that calls `sys.exit` must not end the hook with status 0.
             reason = f"the condition of `{self.name}` failed: {describe_error(error)}"
             return _record_trace(
-                ctx, at, self.name, Verdict.block(guard=self.name, reason=reason, fix=FAILURE_FIX, error=True), depth
+                ctx,
+                trace_start,
+                self.name,
+                Verdict.block(guard=self.name, reason=reason, fix=FAILURE_FIX, error=True),
+                depth,
             )
         branch = self.then if holds else self.otherwise
         if branch is None:
             verdict = Verdict.pass_(guard=self.name, reason="not applicable")
         else:
             verdict = branch.evaluate(action, ctx, depth + 1)
-        return _record_trace(ctx, at, self.name, verdict, depth)
+        return _record_trace(ctx, trace_start, self.name, verdict, depth)
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Escalate:
-    """The fallback decides when the primary blocks, unless what blocks is a red line."""
+    """The fallback decides when the primary blocks, unless the block is a red line."""
 
     primary: PolicyNode
     fallback: PolicyNode
@@ -181,31 +188,33 @@ class Escalate:
         return (self.primary, self.fallback)
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
-        """The primary's verdict, or the fallback's."""
-        at = len(ctx.trace)
+        """Return the primary's verdict, or the fallback's."""
+        trace_start = len(ctx.trace)
+        # Every child of the primary is evaluated: one that `short_circuit` skips may hold a red line.
         thorough, ctx.thorough = ctx.thorough, True
         verdict = self.primary.evaluate(action, ctx, depth + 1)
         ctx.thorough = thorough
         if verdict.kind is VerdictKind.BLOCK and not verdict.red_line:
             fallback = self.fallback.evaluate(action, ctx, depth + 1)
-            # The failure of the primary stays visible: `Not` above must not make a pass of what followed from it.
+            # The primary's error mark stays: a `Not` above must not turn into a pass what follows from a failure.
             verdict = verdict if _is_failed_observer(fallback) else _carry_marks(fallback, [fallback, verdict])
-        return _record_trace(ctx, at, self.name, verdict, depth)
+        return _record_trace(ctx, trace_start, self.name, verdict, depth)
 
 
 def strictest_verdict(verdicts: list[Verdict]) -> Verdict:
-    """What `All` makes of its children's verdicts: the strictest, the first of these, failed observers aside.
+    """Return the strictest of these verdicts, and of equals the first, ignoring failed observers.
 
-    A block carries the marks of every block beside it, so that neither a red line nor an error can hide behind another.
+    A block carries the marks of every other block, so that neither a red line nor an error can hide behind another.
     """
     if len(verdicts) == 1:
         return verdicts[0]
+    # With failed observers alone there is nothing else to choose from, and each of them is a pass.
     considered = [verdict for verdict in verdicts if not _is_failed_observer(verdict)] or verdicts
     return _carry_marks(max(considered, key=_get_strictness), considered)
 
 
 def _assign_fields(value: object, **fields: object) -> None:
-    """Fills a frozen value that takes its children as separate arguments."""
+    """Set the fields of a frozen value whose constructor takes its children as separate arguments."""
     for name, field in fields.items():
         object.__setattr__(value, name, field)
 
@@ -216,9 +225,9 @@ def _to_nodes(combinator: str, children: tuple[Child, ...]) -> tuple[PolicyNode,
     return tuple(map(to_node, children))
 
 
-def _record_trace(ctx: GovernanceContext, at: int, name: str, verdict: Verdict, depth: int) -> Verdict:
-    """Puts a node into the trace above its children, which were traced first."""
-    ctx.trace.insert(at, TraceEntry(name, verdict, depth))
+def _record_trace(ctx: GovernanceContext, trace_start: int, name: str, verdict: Verdict, depth: int) -> Verdict:
+    """Insert a node into the trace above its children, which were traced first."""
+    ctx.trace.insert(trace_start, TraceEntry(name, verdict, depth))
     return verdict
 
 
@@ -227,19 +236,19 @@ def _get_strictness(verdict: Verdict) -> VerdictKind:
 
 
 def _is_failed_observer(verdict: Verdict) -> bool:
-    """Whether this stands for an OBSERVE guard that failed."""
+    """Return whether this stands for an OBSERVE guard that failed."""
     return verdict.error and verdict.kind is VerdictKind.PASS
 
 
 def _to_vote(verdict: Verdict) -> Verdict:
-    """The verdict where a pass is a permission."""
+    """Return the verdict for a combinator in which a pass is a permission."""
     if _is_failed_observer(verdict):
         return Verdict.block(guard=verdict.guard, reason=verdict.reason, fix=FAILURE_FIX, error=True)
     return verdict
 
 
 def _carry_marks(chosen: Verdict, verdicts: list[Verdict]) -> Verdict:
-    """The chosen verdict; a block also carries the marks of the blocks beside it, so that order does not matter."""
+    """Return the chosen verdict; a block also gets the marks of the other blocks, so that order does not matter."""
     if chosen.kind is not VerdictKind.BLOCK or len(verdicts) == 1:
         return chosen
     blocks = [verdict for verdict in verdicts if verdict.kind is VerdictKind.BLOCK]
@@ -253,8 +262,8 @@ def _carry_marks(chosen: Verdict, verdicts: list[Verdict]) -> Verdict:
 def _evaluate_quorum(
     combinator: Any | Threshold, n: int, action: Action, ctx: GovernanceContext, depth: int
 ) -> Verdict:
-    """The n-th most lenient child; when it did not pass, with the reasons of all that are as strict."""
-    at = len(ctx.trace)
+    """Return the n-th most lenient verdict; if it is no pass, with the reasons of all equally strict ones."""
+    trace_start = len(ctx.trace)
     verdicts: list[Verdict] = []
     passes = 0
     for child in combinator.children:
@@ -263,10 +272,11 @@ def _evaluate_quorum(
         passes += verdict.kind is VerdictKind.PASS
         if combinator.short_circuit and passes == n:
             break
+    # The sort is stable, so of equally lenient children the first one decides.
     chosen = sorted(verdicts, key=_get_strictness)[n - 1]
     if not chosen.passed:
-        alike = [verdict for verdict in verdicts if verdict.kind is chosen.kind]
-        first = alike[0]
-        reasons = "; ".join(dict.fromkeys(verdict.reason for verdict in alike))
+        equally_strict = [verdict for verdict in verdicts if verdict.kind is chosen.kind]
+        first = equally_strict[0]
+        reasons = "; ".join(dict.fromkeys(verdict.reason for verdict in equally_strict))
         chosen = first if reasons == first.reason else replace(first, reason=reasons)
-    return _record_trace(ctx, at, combinator.name, _carry_marks(chosen, verdicts), depth)
+    return _record_trace(ctx, trace_start, combinator.name, _carry_marks(chosen, verdicts), depth)

@@ -1,4 +1,4 @@
-"""A policy as it is kept between processes: what a decision asks of it, as plain data, and the rest from its files."""
+"""A policy in a form that is cached between processes: plain data for decisions, its files for everything else."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 
 
 class CompiledPolicy(Policy):
-    """A policy that was read before. Whatever is not asked for at every decision is read from its files when it is asked for."""
+    """A cached policy. What a decision does not need is read from the policy's files on demand."""
 
     __slots__ = ("_read", "_sections")
 
     def __init__(self, data: dict[str, Any], read: Callable[[], Policy]) -> None:
-        put = object.__setattr__
-        put(self, "_read", read)
-        put(self, "_sections", frozenset(data["sections"]))
+        # `Policy` is frozen, so fields are set as its dataclass does, and cached properties through the dict they use.
+        object.__setattr__(self, "_read", read)
+        object.__setattr__(self, "_sections", frozenset(data["sections"]))
         root = RuleSet.load(data["rules"])
         vars(self).update(root=root, nodes=(root,), guards=(), digest=data["digest"], posture=Posture(data["posture"]))
+        # Otherwise every decision would read the policy's files to learn that nothing is approved.
         if not data["approves"]:
             vars(self)["approvals"] = ()
 
@@ -36,7 +37,7 @@ class CompiledPolicy(Policy):
 
     @property
     def layers(self) -> tuple[PolicyLayer, ...]:
-        """Every layer with everything it says."""
+        """Every layer, complete."""
         return self.full_policy.layers
 
     @property
@@ -45,12 +46,12 @@ class CompiledPolicy(Policy):
         return self.full_policy.section_definitions
 
     def section(self, name: str) -> Any:
-        """A section that another room owns, merged over the layers; None when no layer has it."""
+        """Return a section of another package, merged over the layers; None when no layer has it."""
         return self.full_policy.section(name) if name in self._sections else None  # type: ignore[attr-defined]
 
 
 def compile_policy(policy: Policy) -> bytes | None:
-    """What is kept of a policy; None when it is made of more than rules: a guard is code, and no code is kept."""
+    """Return a policy as bytes for the cache, or None if it has guards: they are code, and no code is cached."""
     root = policy.root
     if not isinstance(root, RuleSet):
         return None
@@ -62,13 +63,15 @@ def compile_policy(policy: Policy) -> bytes | None:
         "approves": bool(policy.approvals),
     }
     try:
+        # Not pickle: loading marshalled data runs no code, whatever was written into the cache.
         return marshal.dumps({**data, "rules": root.dump()})
-    except (AttributeError, ValueError):  # a condition that is no text, a value that is no plain data
+    except (AttributeError, ValueError):
+        # A condition that is a function, or a value that is no plain data.
         return None
 
 
 def load_compiled_policy(data: bytes | None, read: Callable[[], Policy]) -> CompiledPolicy | None:
-    """The policy that was kept; None when nothing was, or something else. Loading it runs nothing."""
+    """Return the cached policy, or None when the data is missing or invalid. Loading runs no code."""
     if not data:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What flows through the graph while one action is evaluated."""
+"""The state of one evaluation, which the nodes of the graph share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TraceEntry:
-    """One node of the graph and what it said, in evaluation order; `depth` is how far below the root it stands."""
+    """One node of the graph and its verdict, in evaluation order; `depth` is its distance from the root."""
 
     node: str
     verdict: Verdict
@@ -26,7 +26,7 @@ class TraceEntry:
 
 @dataclass(slots=True)
 class GovernanceContext:
-    """State of one evaluation: earlier guards write annotations and risk, later guards read them."""
+    """The state of one evaluation: earlier guards write annotations and risk, later guards read them."""
 
     action: Action
     session: SessionState = field(default_factory=SessionState)
@@ -39,12 +39,13 @@ class GovernanceContext:
     risk_score: float = 0.0
     trace: list[TraceEntry] = field(default_factory=list)
     classified: bool = False
-    """Whether somebody told the effects; when not, no effects means nothing is known, rather than that nothing happens."""
+    """Whether the effects are known. If not, empty effects mean that nothing is known, not that nothing happens."""
     thorough: bool = False
-    """Under `Escalate` no child is left out to save time, because a red line may stand behind it."""
+    """Whether `short_circuit` is ignored. `Escalate` sets it: a child that is skipped may hold a red line."""
 
     def add_risk(self, amount: float) -> None:
-        """Raises the risk of this evaluation; it stays within [0, 1]."""
-        if not amount >= 0:  # nor is what is no number
+        """Raise the risk of this evaluation; it stays within [0, 1]."""
+        # Written with `not`, because NaN compares false with everything.
+        if not amount >= 0:
             raise ValueError(f"expected a risk of 0 or more, found {amount}")
         self.risk_score = min(1.0, self.risk_score + amount)

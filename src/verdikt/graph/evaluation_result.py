@@ -1,4 +1,4 @@
-"""What one evaluation came to."""
+"""The result of one evaluation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationResult:
-    """The verdict of the whole graph, with the context and the trace that led to it. True only if the action may go on."""
+    """The verdict of the whole graph with its context and trace. True only if the action may proceed."""
 
     verdict: Verdict
     context: GovernanceContext
@@ -24,28 +24,28 @@ class EvaluationResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the action may go on without anybody being asked."""
+        """Whether the action may proceed without a confirmation."""
         return self.verdict.passed
 
     @property
     def reason(self) -> str:
-        """Why, in the words of the guard that decided."""
+        """The reason of the guard that decided."""
         return self.verdict.reason
 
     @property
     def fix(self) -> str:
-        """What to do instead, in the words of the guard that decided."""
+        """What to do instead, from the guard that decided."""
         return self.verdict.fix
 
     @property
     def fixes(self) -> tuple[str, ...]:
-        """What to do instead, by every guard that objected, the deciding one first."""
+        """What to do instead, from every guard that objected, the deciding one first."""
         objections = sorted(self.objections, key=lambda verdict: -verdict.kind)
         return tuple(dict.fromkeys(v.fix for v in (self.verdict, *objections) if v.fix))
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was said without objecting: warnings, and OBSERVE guards that failed."""
+        """The reasons of warnings, and of OBSERVE guards that failed."""
         return tuple(v.reason for v in self.context.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error))
 
     @property
@@ -62,7 +62,8 @@ class EvaluationResult:
 def list_objections(trace: list[TraceEntry]) -> list[Verdict]:
     """Return the verdicts that were not overruled: at each node, those of children no stricter than the node itself."""
     objections: list[Verdict] = []
-    path: list[VerdictKind | None] = []  # of each node above: its kind, or None once overruled
+    # The kind of each node above the current one, or None below a node that was overruled.
+    path: list[VerdictKind | None] = []
     for entry in trace:
         del path[entry.depth :]
         above = path[-1] if path else VerdictKind.BLOCK

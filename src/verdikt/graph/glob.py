@@ -1,4 +1,4 @@
-"""Shell-style patterns over paths and names, in time that cannot explode."""
+"""Shell-style patterns over paths and names, in time bounded by pattern × target."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from functools import lru_cache
 
 
 def match_glob(pattern: str, target: str) -> bool:
-    """Whether `target` fits: `*` and `?` stay within a path segment, `**` is any number of segments.
+    """Return whether `target` fits: `*` and `?` stay within a path segment, `**` is any number of segments.
 
-    `a/**` fits `a` itself, because whoever removes a directory removes what is in it.
+    `a/**` also fits `a`, because removing a directory removes everything in it.
     """
     return _match_sequence(_split_segments(pattern), target.split("/"), "**", match_segment)
 
 
 def escape_glob(text: str) -> str:
-    """A pattern that fits this text and no other."""
+    """Return a pattern that fits this text and no other."""
     return "".join("\\" + char if char in "*?\\" else char for char in text)
 
 
+# A policy has few patterns, and each is matched against every target.
 @lru_cache(maxsize=4096)
 def _split_segments(pattern: str) -> tuple[str, ...]:
-    """The segments of a pattern, with runs of `**` made one."""
+    """Return the segments of a pattern, with each run of `**` reduced to one."""
     parts: list[str] = []
     for part in pattern.split("/"):
         if part != "**" or not parts or parts[-1] != "**":
@@ -30,7 +31,8 @@ def _split_segments(pattern: str) -> tuple[str, ...]:
 
 
 def match_segment(pattern: str, name: str) -> bool:
-    """Whether one segment fits a pattern of `*`, `?` and literal characters; a backslash makes the next one literal."""
+    """Return whether one segment fits a pattern of `*`, `?` and characters; a backslash escapes the next one."""
+    # Most segments are literal.
     if "*" not in pattern and "?" not in pattern and "\\" not in pattern:
         return pattern == name
     return _match_sequence(tokenize_glob(pattern), name, "*", _matches_letter)
@@ -43,28 +45,29 @@ def _matches_letter(token: str, letter: str) -> bool:
 def _match_sequence(
     pattern: Sequence[str], target: Sequence[str], wildcard: str, matches_one: Callable[[str, str], bool]
 ) -> bool:
-    """Greedy with one point of return (the last part that stands for any number), so the work is at most pattern × target."""
-    p = t = 0
-    star, mark = -1, 0
-    while t < len(target):
-        part = pattern[p] if p < len(pattern) else None
+    """Match greedily, backtracking to the last wildcard only, so that the work is at most pattern × target."""
+    # Going back to an earlier wildcard could never help: the later one can match whatever the earlier one gives up.
+    pattern_at = target_at = 0
+    wildcard_at, resume_at = -1, 0
+    while target_at < len(target):
+        part = pattern[pattern_at] if pattern_at < len(pattern) else None
         if part == wildcard:
-            star, mark = p, t
-            p += 1
-        elif part is not None and matches_one(part, target[t]):
-            p += 1
-            t += 1
-        elif star >= 0:
-            mark += 1
-            p, t = star + 1, mark
+            wildcard_at, resume_at = pattern_at, target_at
+            pattern_at += 1
+        elif part is not None and matches_one(part, target[target_at]):
+            pattern_at += 1
+            target_at += 1
+        elif wildcard_at >= 0:
+            resume_at += 1
+            pattern_at, target_at = wildcard_at + 1, resume_at
         else:
             return False
-    return all(part == wildcard for part in pattern[p:])
+    return all(part == wildcard for part in pattern[pattern_at:])
 
 
 @lru_cache(maxsize=4096)
 def tokenize_glob(pattern: str) -> tuple[str, ...]:
-    """`*`, `?`, or a backslash with the character it stands for."""
+    """Return the tokens of a pattern: `*`, `?`, or a backslash with the literal character."""
     tokens: list[str] = []
     escaped = False
     for char in pattern:
@@ -75,6 +78,7 @@ def tokenize_glob(pattern: str) -> tuple[str, ...]:
             escaped = True
         else:
             tokens.append(char)
+    # A backslash at the end stands for itself.
     if escaped:
         tokens.append("\\\\")
     return tuple(tokens)

@@ -1,4 +1,4 @@
-"""Finds the globs that can fit a target without trying the others: by a literal part of each."""
+"""An index of globs by a literal part, which finds those that can fit a target without trying the others."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def has_literal(glob: str) -> bool:
-    """Whether a glob can be filed: some part of it is no wildcard."""
+    """Return whether a glob can be indexed: some part of it is no wildcard."""
     return bool(_index_keys(glob))
 
 
 class GlobIndex:
-    """Globs filed by their literal beginning, by a literal part of the path, or by the ends of a file name."""
+    """Globs indexed by their literal prefix, by a literal part of the path, or by an end of the file name."""
 
     __slots__ = ("_has_name_tables", "_home", "_name_prefixes", "_name_suffixes", "_parts", "_path", "_root", "_text")
 
@@ -38,13 +38,13 @@ class GlobIndex:
         self._has_name_tables = bool(self._name_prefixes or self._name_suffixes)
 
     def dump(self) -> tuple[Any, ...]:
-        """The index as plain data."""
+        """Return the index as plain data."""
         tables = (self._text, self._path, self._home, self._root, self._name_prefixes, self._name_suffixes)
         return tuple(table and table.dump() for table in tables), self._parts
 
     @classmethod
     def load(cls, data: tuple[Any, ...]) -> GlobIndex:
-        """The index that `dump` gave."""
+        """Return the index that `dump` wrote."""
         index = cls.__new__(cls)
         tables, index._parts = data
         loaded = [table and PrefixTable.load(table) for table in tables]
@@ -53,7 +53,7 @@ class GlobIndex:
         return index
 
     def collect_candidates(self, target: Target, ctx: GovernanceContext, rule_numbers: list[int]) -> None:
-        """Adds what is filed under every glob that can fit, and little else."""
+        """Append the rule numbers of every glob that can fit, and of few others."""
         path, facts = target.path, ctx.facts
         if self._text:
             rule_numbers += self._text.find_values(target.text)
@@ -75,33 +75,38 @@ class GlobIndex:
 
 
 def _index_keys(glob: str) -> list[tuple[str, str]]:
-    """Tables and keys under which a glob is found; every target that it fits is found by one of them."""
+    """Return the tables and keys of a glob; every target that it fits is found by one of them."""
     if "\\" in glob:
-        return []  # an escape is rare, and a wrong beginning would hide a rule
+        # An escape is rare, and a wrong prefix would hide a rule.
+        return []
     parts = glob.split("/")
-    begin = _literal_prefix(glob)
+    prefix = _literal_prefix(glob)
     if len(parts) == 1:
         return _name_keys(glob)
     if glob.startswith("/"):
-        return [("path", begin), ("text", begin)] if begin.strip("/") else _part_keys(parts)
+        return [("path", prefix), ("text", prefix)] if prefix.strip("/") else _part_keys(parts)
     if parts[0] == "~":
-        return [("home", begin[1:]), ("text", begin)] if begin[1:].strip("/") else _part_keys(parts)
-    below = begin.removeprefix("./")
-    return [("root", below), ("text", below), ("text", f"./{below}")] if below.strip("./") else _part_keys(parts)
+        return [("home", prefix[1:]), ("text", prefix)] if prefix[1:].strip("/") else _part_keys(parts)
+    relative = prefix.removeprefix("./")
+    if not relative.strip("./"):
+        return _part_keys(parts)
+    return [("root", relative), ("text", relative), ("text", f"./{relative}")]
 
 
 def _name_keys(glob: str) -> list[tuple[str, str]]:
-    """A glob without a slash, which is a file name, the whole of a text, or the home directory."""
+    """Return the keys of a glob without a slash: a file name, a whole text, or the home directory."""
     if glob == "~":
         return [("home", ""), ("text", "~")]
-    if begin := _literal_prefix(glob):
-        return [("begins", begin)]
-    end = glob.rpartition("*")[2].rpartition("?")[2]
-    return [("ends", end[::-1])] if end else []
+    if prefix := _literal_prefix(glob):
+        return [("begins", prefix)]
+    # Suffixes are stored reversed, so that a prefix table finds them.
+    suffix = glob.rpartition("*")[2].rpartition("?")[2]
+    return [("ends", suffix[::-1])] if suffix else []
 
 
 def _part_keys(parts: list[str]) -> list[tuple[str, str]]:
-    """A glob that begins with a wildcard: by a part that is literal, or else by the file name at its end."""
+    """Return the keys of a glob that begins with a wildcard: a literal part, or else the file name at its end."""
+    # `~` and `.` are rewritten before a glob is matched, so they are not literal parts of a path.
     for part in parts:
         if part.strip("~.") and "*" not in part and "?" not in part:
             return [("part", part)]
@@ -109,6 +114,6 @@ def _part_keys(parts: list[str]) -> list[tuple[str, str]]:
 
 
 def _literal_prefix(glob: str) -> str:
-    """What every target that fits begins with; `a/**` also fits `a`, so the slash is no part of it."""
-    at = min((at for at in (glob.find("*"), glob.find("?")) if at >= 0), default=len(glob))
-    return glob[:at].rstrip("/") if at < len(glob) else glob
+    """Return the prefix of every target that fits; without a final slash, because `a/**` also fits `a`."""
+    end = min((position for position in (glob.find("*"), glob.find("?")) if position >= 0), default=len(glob))
+    return glob[:end].rstrip("/") if end < len(glob) else glob

@@ -1,4 +1,4 @@
-"""The policy file: one document in, the graph it describes out, with every fault named by its place."""
+"""Reading of policy graphs from policy files, with the position of every error."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -32,8 +32,9 @@ from verdikt.model.schema_type import (
 from verdikt.model.yaml_node import YamlNode
 
 IMPORT_PATH = compile_lazily(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
+# `bash_safety` first: its objection to a command says more than that of `file_boundary` to the command's paths.
 SHORT_SECTIONS = {"bash_safety": "bash_safety", "boundaries": "file_boundary"}
-"""Short sections → the guard that they set up; in this order, because of a command its own guard says more than its paths."""
+"""Short section → the guard that it configures, in order of evaluation."""
 
 
 def _read_pattern(node: YamlNode) -> Any:
@@ -80,7 +81,7 @@ _TEMPLATE_TYPE = SchemaType(_read_template, {"type": "string", "minLength": 1}, 
 
 @dataclass(frozen=True, slots=True)
 class LocatedItem:
-    """A rule or a guard, where it was written, and a guard's settings as they were read."""
+    """A rule or a guard, its position in the file, and a guard's settings."""
 
     item: Any
     where: str
@@ -91,7 +92,7 @@ class LocatedItem:
 class GraphReader:
     """Reads nodes of the graph from a document.
 
-    `placed` lists the rules and guards read so far, in order, and `conditions_placed` the conditions of `when`.
+    `located_items` lists the rules and guards read so far, in order; `located_conditions` the conditions of `when`.
     """
 
     registry: PolicyRegistry
@@ -103,7 +104,8 @@ class GraphReader:
         self._rule_fields = self.rule_fields()
 
     def read_rule(self, node: YamlNode) -> Rule | None:
-        """One rule."""
+        """Read one rule."""
+        # A rule with a wrong key is not built at all: without that key it would fire on other actions.
         before = len(node.document.errors)
         values = read_fields(node, self._rule_fields)
         if len(node.document.errors) > before:
@@ -114,7 +116,7 @@ class GraphReader:
         return rule
 
     def rule_fields(self) -> dict[str, Field]:
-        """Every key of a rule."""
+        """Return every key of a rule."""
         return {
             "name": Field(text_type(), "what the verdict calls the rule", required=True),
             **self.condition_fields(),
@@ -129,7 +131,7 @@ class GraphReader:
         }
 
     def condition_fields(self) -> dict[str, Field]:
-        """The conditions of a rule, with names of effects that exist."""
+        """Return the conditions of a rule, with the names of existing effects."""
         effects = text_list_type("dotted name, or a list of them", self._read_effect)
         return {**CONDITION_FIELDS, "effect": Field(effects, CONDITION_KEYS["effect"])}
 
@@ -147,7 +149,7 @@ class GraphReader:
         return read_fields(node, self.condition_fields())
 
     def read_matcher(self, node: YamlNode) -> Matcher | None:
-        """Conditions by themselves."""
+        """Read conditions that are not part of a rule."""
         before = len(node.document.errors)
         values = self._read_conditions(node)
         if values is None or len(node.document.errors) > before:
@@ -155,7 +157,7 @@ class GraphReader:
         return node.try_build(lambda: matcher_from_data(values))
 
     def read_rules(self, node: YamlNode, name: str = "rules") -> RuleSet | None:
-        """A list of rules as one node; no name twice."""
+        """Read a list of rules, whose names are unique, as one node."""
         rules: list[Rule] = []
         names: dict[str, str] = {}
         for item in node.read_items(what="a list of rules"):
@@ -170,7 +172,7 @@ class GraphReader:
         return RuleSet(*rules, name=name) if rules else None
 
     def read_node(self, node: YamlNode) -> PolicyNode | None:
-        """Any node of the graph: a guard's name, or a mapping with one key that says what it is."""
+        """Read any node of the graph: a guard's name, or a mapping with one key that determines its kind."""
         if isinstance(node.value, str):
             return self.read_guard(node, node.value, None)
         if not isinstance(node.value, Mapping) or not node.value:
@@ -189,6 +191,7 @@ class GraphReader:
         values = read_fields(node, {kind: Field(any_type(), ""), **NODE_OPTIONS[kind]})
         before = len(node.document.errors)
         built: PolicyNode | None = NODE_READERS[kind](self, node.get_child(kind), values)
+        # A reader that returns nothing without an error would silently drop a part of the policy.
         if built is None and len(node.document.errors) == before:
             node.add_mismatch(f"a complete `{kind}`")
         return built
@@ -203,14 +206,14 @@ class GraphReader:
         node.get_child(key).add_unknown_name("guard or combinator", key, [*NODE_READERS, *self.registry.guards])
 
     def read_guard(self, node: YamlNode, name: str, settings: YamlNode | None) -> PolicyNode | None:
-        """A built-in guard by its name."""
+        """Read a built-in guard by its name."""
         if name not in self.registry.guards:
             node.add_unknown_name("guard", name, self.registry.guards, at_key=False)
             return None
         return self.build_guard(node, self.registry.get_guard_class(name), settings)
 
     def read_custom_guard(self, node: YamlNode, settings: YamlNode | None) -> PolicyNode | None:
-        """A custom guard by its import path."""
+        """Read a custom guard by its import path."""
         path = node.read_text(what="an import path, as in `mypkg.guards:RateLimit`")
         if path is None:
             return None
@@ -218,52 +221,55 @@ class GraphReader:
             node.add_mismatch("an import path, as in `mypkg.guards:RateLimit`")
             return None
         try:
-            found = self.registry.load(path)
-        except Exception as error:  # importing runs code that is not ours
+            guard_class = self.registry.load(path)
+        except Exception as error:
+            # Importing runs the user's code, which may fail in any way.
             node.add_error(f"expected a guard at `{path}`, found {type(error).__name__}: {error}")
             return None
-        # Only a class with a `check` is ever called here: a policy file is no way to run any function that exists.
-        if not isinstance(found, type) or not callable(getattr(found, "check", None)):
-            node.add_error(f"expected a guard class with a `check` at `{path}`, found `{_type_name(found)}`")
+        # Only a class with a `check` is called: otherwise a policy file could run any function, such as `os:abort`.
+        if not isinstance(guard_class, type) or not callable(getattr(guard_class, "check", None)):
+            node.add_error(f"expected a guard class with a `check` at `{path}`, found `{_type_name(guard_class)}`")
             return None
-        return self.build_guard(node, found, settings)
+        return self.build_guard(node, guard_class, settings)
 
     def build_guard(self, node: YamlNode, factory: Callable[..., Any], settings: YamlNode | None) -> PolicyNode | None:
-        """A guard with its settings."""
+        """Build a guard with its settings."""
         before = len(node.document.errors)
         values: dict[str, Any] = {}
         fields = infer_settings(factory)
         if settings is not None and settings.value is not None:
             values = read_fields(settings, fields) if fields is not None else _read_plain_settings(settings)
         else:
-            for key, wanted in (fields or {}).items():
-                if wanted.required:
+            for key, field in (fields or {}).items():
+                if field.required:
                     node.add_error(f"expected the setting `{key}`, found none")
         if len(node.document.errors) > before:
             return None
         try:
             guard = factory(**values)
             built = as_node(guard)
-        except Exception as error:  # a guard of a user's own may refuse its settings in any way
+        except Exception as error:
+            # A custom guard may refuse its settings in any way.
             _report_refusal(node if settings is None else settings, error)
             return None
         self.located_items.append(LocatedItem(guard, node.location, values))
         return built
 
     def read_children(self, node: YamlNode) -> list[PolicyNode]:
-        """A list of nodes."""
-        found = [self.read_node(item) for item in node.read_items(what="a list of guards and combinators")]
+        """Read a list of nodes."""
+        children = [self.read_node(item) for item in node.read_items(what="a list of guards and combinators")]
         if node.value == []:
             node.add_mismatch("at least one child")
-        return [child for child in found if child is not None]
+        return [child for child in children if child is not None]
 
 
 def _report_refusal(node: YamlNode, error: Exception) -> None:
-    """Records why a guard could not be made, at the setting that its words are about."""
-    words = str(error)
-    about = (inner for inner in node.walk() if isinstance(inner.value, str) and f"`{inner.value}`" in words)
-    ours = isinstance(error, PolicyError)
-    next(about, node).add_error(words if ours else f"expected settings that the guard takes, found: {words}")
+    """Record why a guard could not be built, at the setting that the error mentions."""
+    message = str(error)
+    mentioned = (inner for inner in node.walk() if isinstance(inner.value, str) and f"`{inner.value}`" in message)
+    if not isinstance(error, PolicyError):
+        message = f"expected settings that the guard takes, found: {message}"
+    next(mentioned, node).add_error(message)
 
 
 def _read_plain_settings(node: YamlNode) -> dict[str, Any]:
@@ -290,34 +296,34 @@ def _read_not(reader: GraphReader, node: YamlNode, options: dict[str, Any]) -> P
 
 
 def _read_when(reader: GraphReader, node: YamlNode, options: dict[str, Any]) -> PolicyNode | None:
-    given = _read_parts(node, "when")
-    condition = _read_condition(given["if"]) if "if" in given else None
-    then = reader.read_node(given["then"]) if "then" in given else None
-    otherwise = reader.read_node(given["otherwise"]) if "otherwise" in given else None
+    parts = _read_parts(node, "when")
+    condition = _read_condition(parts["if"]) if "if" in parts else None
+    then = reader.read_node(parts["then"]) if "then" in parts else None
+    otherwise = reader.read_node(parts["otherwise"]) if "otherwise" in parts else None
     if condition is None or then is None:
         return None
-    reader.located_conditions.append(LocatedItem(condition, given["if"].location))
+    reader.located_conditions.append(LocatedItem(condition, parts["if"].location))
     return When(condition, then, otherwise, **_extract_options("when", options))
 
 
 def _read_threshold(reader: GraphReader, node: YamlNode, options: dict[str, Any]) -> PolicyNode | None:
-    given = _read_parts(node, "threshold")
-    counts = [given[key] for key in ("at_least", "n") if key in given]
-    children = reader.read_children(given["of"]) if "of" in given else []
+    parts = _read_parts(node, "threshold")
+    counts = [parts[key] for key in ("at_least", "n") if key in parts]
+    children = reader.read_children(parts["of"]) if "of" in parts else []
     if isinstance(node.value, Mapping) and len(counts) != 1:
         node.add_error(
             f"`threshold`: expected the key `at_least` (or `n`) once, found {'both' if counts else 'neither'}"
         )
-    count = counts[0].read_int(least=1) if len(counts) == 1 else None
+    count = counts[0].read_int(minimum=1) if len(counts) == 1 else None
     if count is None or not children:
         return None
     return node.try_build(lambda: Threshold(count, *children, **_extract_options("threshold", options)))
 
 
 def _read_escalate(reader: GraphReader, node: YamlNode, options: dict[str, Any]) -> PolicyNode | None:
-    given = _read_parts(node, "escalate")
-    primary = reader.read_node(given["primary"]) if "primary" in given else None
-    fallback = reader.read_node(given["fallback"]) if "fallback" in given else None
+    parts = _read_parts(node, "escalate")
+    primary = reader.read_node(parts["primary"]) if "primary" in parts else None
+    fallback = reader.read_node(parts["fallback"]) if "fallback" in parts else None
     if primary is None or fallback is None:
         return None
     return Escalate(primary, fallback, **_extract_options("escalate", options))
@@ -328,20 +334,20 @@ def _read_rules(reader: GraphReader, node: YamlNode, options: dict[str, Any]) ->
 
 
 def _read_use(reader: GraphReader, node: YamlNode, options: dict[str, Any]) -> PolicyNode | None:
-    beside = YamlNode(node.document, node.path[:-1], options)
-    settings = YamlNode(node.document, (*beside.path, "with"), options["with"]) if "with" in options else None
+    path = (*node.path[:-1], "with")
+    settings = YamlNode(node.document, path, options["with"]) if "with" in options else None
     return reader.read_custom_guard(node, settings)
 
 
 def _read_parts(node: YamlNode, kind: str) -> dict[str, YamlNode]:
-    """The parts of a combinator by key; a missing one is a fault."""
+    """Return the parts of a combinator by key; a missing one is an error."""
     parts = COMBINATOR_PARTS[kind]
-    given = node.read_mapping(parts, what="a mapping with " + ", ".join(f"`{part}`" for part in parts))
+    nodes = node.read_mapping(parts, what="a mapping with " + ", ".join(f"`{part}`" for part in parts))
     if isinstance(node.value, Mapping):
         for part, (_, required) in parts.items():
             if required and part not in node.value:
                 node.add_error(f"`{kind}`: expected the key `{part}`, found none")
-    return given
+    return nodes
 
 
 def _extract_options(kind: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -358,14 +364,14 @@ NODE_READERS: dict[str, Callable[[GraphReader, YamlNode, dict[str, Any]], Policy
     "rules": _read_rules,
     "use": _read_use,
 }
-"""Key that says what a node is → how it is read."""
+"""Key that determines the kind of a node → the function that reads it."""
 
 COMBINATOR_PARTS: dict[str, dict[str, tuple[str, bool]]] = {
     "when": {"if": ("condition", True), "then": ("node", True), "otherwise": ("node", False)},
     "threshold": {"at_least": ("count", False), "n": ("count", False), "of": ("nodes", True)},
     "escalate": {"primary": ("node", True), "fallback": ("node", True)},
 }
-"""Combinator → its parts: what each is, and whether it must be there."""
+"""Combinator → its parts: the kind of each, and whether it is required."""
 
 _NAME_FIELD = {"name": Field(text_type(), "what the trace calls it")}
 _SHORT_CIRCUIT_FIELD = {"short_circuit": Field(bool_type(), "stop as soon as the verdict is settled")}
@@ -383,4 +389,4 @@ NODE_OPTIONS: dict[str, dict[str, Field]] = {
     "rules": _NAME_FIELD,
     "use": {"with": Field(any_type("mapping of settings"), "the settings of the guard")},
 }
-"""Kind of node → what may stand beside its key."""
+"""Kind of node → the options beside its key."""

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from verdikt.graph.guard import Guard, PolicyNode
     from verdikt.model.action import Action
 
-FAILURE_FIX = "report this to whoever keeps the policy; the action can be tried again once it works"
-"""What to do about a failure that the agent cannot mend itself."""
+FAILURE_FIX = "report this to the person who maintains the policy; the action can be tried again once it is fixed"
+"""What to do about a failure that the agent can't fix itself."""
 
 _MAX_ERROR_LENGTH = 300
-"""Characters of an exception's text that a reason may hold."""
+"""Length of an exception's text in a reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class GuardNode:
-    """A guard in the graph. However its `check` fails, the leaf gives a verdict: a block, or below OBSERVE a pass."""
+    """A guard in the graph. If its `check` fails, the verdict is a block, or a pass for an OBSERVE guard."""
 
     guard: Guard
     name: str
@@ -35,12 +35,13 @@ class GuardNode:
     contextual: bool
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
-        """The guard's verdict, kept in `ctx.verdicts` and `ctx.trace`."""
+        """Return the guard's verdict and record it in `ctx.verdicts` and `ctx.trace`."""
         try:
             verdict = self.check(action, ctx) if self.contextual else self.check(action)
             if not isinstance(verdict, Verdict):
                 verdict = self._make_failure(f"expected a Verdict, found `{type(verdict).__name__}`")
-        except (Exception, SystemExit) as error:  # a guard that exits must not end the process with status 0
+        except (Exception, SystemExit) as error:
+            # A guard that calls `sys.exit` must not end the hook with status 0, which a host reads as permission.
             verdict = self._make_failure(describe_error(error))
         ctx.verdicts.append(verdict)
         ctx.trace.append(TraceEntry(self.name, verdict, depth))
@@ -48,19 +49,21 @@ class GuardNode:
 
     def _make_failure(self, text: str) -> Verdict:
         reason = f"guard `{self.name}` failed: {text}"
+        # An observer that crashes must not stop the work; its error mark tells the combinators.
         if self.layer is GovernanceLayer.OBSERVE:
             return Verdict(kind=VerdictKind.PASS, guard=self.name, reason=reason, error=True)
         return Verdict.block(guard=self.name, reason=reason, fix=FAILURE_FIX, error=True)
 
 
 def to_node(child: PolicyNode | Guard) -> PolicyNode:
-    """The child as a node: a guard gets its leaf, where the number of arguments of its `check` is told once."""
+    """Return the child as a node. A guard's signature is inspected here, once."""
+    # A class has a `check` too, and calling it would raise at every action instead of here.
     if isinstance(child, type):
         raise PolicyError(f"expected a guard, found the class `{child.__name__}`: write `{child.__name__}()`")
     if isinstance(child, GuardNode):
         return child
     if callable(getattr(child, "evaluate", None)) and not callable(getattr(child, "check", None)):
-        return child  # type: ignore[return-value]
+        return child  # type: ignore[return-value]  # a combinator, built in or the user's own
     check = getattr(child, "check", None)
     if not callable(check):
         raise PolicyError(f"expected a guard or a combinator, found `{type(child).__name__}`, which has no `check`")
@@ -72,11 +75,12 @@ def to_node(child: PolicyNode | Guard) -> PolicyNode:
 
 
 def describe_error(error: BaseException) -> str:
-    """An exception for a reason: its kind and its text, on one line and not too long, even if it cannot print itself."""
+    """Return an exception's type and text on one line of bounded length, even if its `__str__` fails."""
     kind = type(error).__name__
     try:
         text = " ".join(str(error).split())
     except Exception:
+        # The exception is a guard's own, and its `__str__` may fail in any way.
         return kind
     if len(text) > _MAX_ERROR_LENGTH:
         text = text[:_MAX_ERROR_LENGTH] + "…"

@@ -1,6 +1,7 @@
-"""A guard's settings, told from the signature of its constructor: the same for reading, for editors and for the docs."""
+"""A guard's settings, inferred from its constructor's signature for reading, for editors and for the docs."""
 
 import collections.abc
+import inspect
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -23,12 +24,11 @@ _LIST_TYPES = (list, tuple, set, frozenset)
 
 
 def infer_settings(factory: Callable[..., Any]) -> dict[str, Field] | None:
-    """Setting → its shape, from the keyword arguments that `make` takes; None when it takes any.
+    """Return each setting's type from the keyword arguments of `factory`; None when it takes any.
 
-    An annotation `Annotated[type, "meaning"]` says what the setting is for. Functions cannot be written in a file.
+    An annotation `Annotated[type, "meaning"]` describes the setting. Functions can't be written in a file and are left
+    out.
     """
-    import inspect  # loads a lot, and most policies name no guard
-
     try:
         parameters = list(inspect.signature(factory).parameters.values())
     except (TypeError, ValueError):
@@ -41,24 +41,26 @@ def infer_settings(factory: Callable[..., Any]) -> dict[str, Field] | None:
         hint, meaning = _unwrap_annotated(hints.get(parameter.name, Any))
         by_name = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
         if by_name and not _is_code(hint):
-            shape = _type_from_hint(hint)
-            fields[parameter.name] = Field(shape, meaning or shape.description, parameter.default is parameter.empty)
+            schema_type = _type_from_hint(hint)
+            is_required = parameter.default is parameter.empty
+            fields[parameter.name] = Field(schema_type, meaning or schema_type.description, is_required)
     return fields
 
 
 def _resolve_hints(factory: Callable[..., Any]) -> dict[str, Any]:
     target: Any = factory
-    if isinstance(factory, type) and not is_dataclass(factory):  # the fields of a value are what it is made from
+    # The hints of a dataclass are those of its fields.
+    if isinstance(factory, type) and not is_dataclass(factory):
         target = getattr(factory, "__init__", factory)
     try:
         return typing.get_type_hints(target, include_extras=True)
-    except Exception:
-        # A guard of a user's own may have hints that do not resolve here; its constructor still checks the values.
+    except (NameError, AttributeError, TypeError, ValueError, SyntaxError):
+        # A custom guard may have hints that do not resolve here; its constructor still checks the values.
         return {}
 
 
 def _unwrap_annotated(hint: Any) -> tuple[Any, str]:
-    """A type without its annotation, and the annotation's text."""
+    """Return a type without its annotation, and the annotation's text."""
     if typing.get_origin(hint) is typing.Annotated:
         inner, *notes = typing.get_args(hint)
         return inner, next((note for note in notes if isinstance(note, str)), "")
@@ -66,12 +68,12 @@ def _unwrap_annotated(hint: Any) -> tuple[Any, str]:
 
 
 def _is_code(hint: Any) -> bool:
-    """Whether a value of this type is, or contains, a function."""
+    """Return whether a value of this type is, or contains, a function."""
     return typing.get_origin(hint) is collections.abc.Callable or any(map(_is_code, typing.get_args(hint)))
 
 
 def _type_from_hint(hint: Any) -> SchemaType:
-    """How a setting of this type is written in YAML; any plain value where the type does not tell."""
+    """Return how a setting of this type is written in YAML; any plain value where the type is not specific."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         inner = [argument for argument in arguments if argument is not type(None)]
@@ -91,15 +93,16 @@ def _type_from_hint(hint: Any) -> SchemaType:
 def _list_type(origin: type, item: Any) -> SchemaType:
     as_type: Callable[[Iterable[Any]], Any] = origin if origin in _LIST_TYPES else tuple
     if item is str:
-        shape = text_list_type(allow_empty=True)
-        return SchemaType(lambda node: as_type(shape.read(node)), shape.json_schema, shape.description)
-    inner = _type_from_hint(item)
+        texts = text_list_type(allow_empty=True)
+        return SchemaType(lambda node: as_type(texts.read(node)), texts.json_schema, texts.description)
+    item_type = _type_from_hint(item)
 
     def read_list(node: Any) -> Any:
-        values = [inner.read(child) for child in node.read_items()]
+        values = [item_type.read(child) for child in node.read_items()]
         return as_type(value for value in values if value is not None)
 
-    return SchemaType(read_list, {"type": "array", "items": inner.json_schema}, f"a list, each: {inner.description}")
+    schema = {"type": "array", "items": item_type.json_schema}
+    return SchemaType(read_list, schema, f"a list, each: {item_type.description}")
 
 
 def _mapping_type(inner: SchemaType) -> SchemaType:

@@ -1,4 +1,4 @@
-"""One document of a policy → one layer: its top-level keys, and the profile it builds on."""
+"""Reading of one policy document as one layer: its top-level keys, and the profile it builds on."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +20,7 @@ TOP_LEVEL_KEYS: dict[str, str] = {
     "profile": "the shipped rules to build on; `none` for none but the red lines",
     "disable": "rules of that profile to leave out; red lines stay",
     "posture": "the posture in which sessions start",
-    "unknown_tools": "what is said of a tool that nobody declared",
+    "unknown_tools": "verdict on a tool that is not declared",
     "approve": "effects for which the host need not ask a person",
     "boundaries": "where files may be touched: the settings of the guard `file_boundary`",
     "bash_safety": "which commands are refused: the settings of the guard `bash_safety`",
@@ -33,7 +33,7 @@ TOP_LEVEL_KEYS: dict[str, str] = {
     "threshold": "children, some of which must pass",
     "escalate": "a child and what decides when it blocks",
 }
-"""Top-level key of a policy file → what it is for."""
+"""Top-level key of a policy file → its meaning."""
 
 ReadProfile = Callable[[str], YamlDocument]
 
@@ -48,32 +48,42 @@ def read_layer(
     default: str = NO_PROFILE,
     red_lines: str = NO_PROFILE,
 ) -> PolicyLayer | None:
-    """The layer that a document describes, or None after recording what is wrong with it in `document.faults`.
+    """Return the layer that a document describes, or None after recording the problems in `document.errors`.
 
-    `default` is the profile it builds on when it names none. One that builds on none has the red lines
-    of the profile `red_lines` all the same: verdikt guards itself whatever it is told to guard.
+    `default` is the profile of a document that names none. A layer without a profile still gets the red lines of the
+    profile `red_lines`, because verdikt protects itself under every policy.
     """
     top = YamlNode.from_document(document)
+    # An empty file is a policy that says nothing.
     if document.value is None:
         top = YamlNode(document, (), {})
-    given = top.read_mapping(
+    nodes_by_key = top.read_mapping(
         [*TOP_LEVEL_KEYS, *registry.sections], what="a policy: a mapping with " + ", ".join(TOP_LEVEL_KEYS)
     )
-    if "version" in given and given["version"].value != 1:
-        given["version"].add_mismatch("1, the only version there is")
-    chosen = given["profile"].read_choice([*PROFILE_NAMES, NO_PROFILE]) if "profile" in given else default
-    disabled = given["disable"].read_texts() if "disable" in given else ()
+    if "version" in nodes_by_key and nodes_by_key["version"].value != 1:
+        nodes_by_key["version"].add_mismatch("1, the only version there is")
+    chosen = nodes_by_key["profile"].read_choice([*PROFILE_NAMES, NO_PROFILE]) if "profile" in nodes_by_key else default
+    disabled = nodes_by_key["disable"].read_texts() if "disable" in nodes_by_key else ()
     base = _read_base_profile(top, chosen, disabled, registry, profile) if chosen and chosen != NO_PROFILE else None
-    if base is None and "disable" in given:
-        given["disable"].add_error_at_key("`disable`: expected a `profile` whose rules it leaves out, found none")
+    if base is None and "disable" in nodes_by_key:
+        nodes_by_key["disable"].add_error_at_key(
+            "`disable`: expected a `profile` whose rules it leaves out, found none"
+        )
+    # `profile: none` removes the shipped rules, but never verdikt's protection of itself.
     if chosen == NO_PROFILE and red_lines != NO_PROFILE:
         base = _keep_red_lines(_read_base_profile(top, red_lines, (), registry, profile))
     reader = GraphReader(registry)
-    nodes = _read_nodes(top, given, reader)
-    posture = given["posture"].read_choice(tuple(Posture)) if "posture" in given else None
-    unknown = given["unknown_tools"].read_choice(tuple(VERDICT_KINDS)) if "unknown_tools" in given else None
-    approve = _read_approvals(given["approve"], reader) if "approve" in given else None
-    sections = {key: registry.sections[key].schema_type.read(given[key]) for key in registry.sections if key in given}
+    nodes = _read_nodes(top, nodes_by_key, reader)
+    posture = nodes_by_key["posture"].read_choice(tuple(Posture)) if "posture" in nodes_by_key else None
+    unknown = (
+        nodes_by_key["unknown_tools"].read_choice(tuple(VERDICT_KINDS)) if "unknown_tools" in nodes_by_key else None
+    )
+    approve = _read_approvals(nodes_by_key["approve"], reader) if "approve" in nodes_by_key else None
+    sections = {
+        key: registry.sections[key].schema_type.read(nodes_by_key[key])
+        for key in registry.sections
+        if key in nodes_by_key
+    }
     if document.errors:
         return None
     return PolicyLayer(
@@ -98,7 +108,7 @@ def read_layer(
 def _read_base_profile(
     top: YamlNode, name: str, disabled: tuple[str, ...], registry: PolicyRegistry, profile: ReadProfile
 ) -> PolicyLayer | None:
-    """The profile as a layer, without the rules that are disabled."""
+    """Return the profile as a layer, without the disabled rules."""
     document = profile(name)
     base = read_layer(f"profile {name}", document, registry, profile)
     top.document.errors += document.errors
@@ -106,7 +116,7 @@ def _read_base_profile(
         base = _merge_profiles(base, base.base)
     if base is None or not disabled:
         return base
-    rules = {placed.item.name: placed.item for placed in base.located_items if isinstance(placed.item, Rule)}
+    rules = {located.item.name: located.item for located in base.located_items if isinstance(located.item, Rule)}
     for item in top.get_child("disable").read_one_or_more(what="names of rules"):
         if item.value not in rules:
             item.add_unknown_name(f"rule of the profile `{name}`", str(item.value), rules, at_key=False)
@@ -116,18 +126,20 @@ def _read_base_profile(
 
 
 def _keep_red_lines(profile: PolicyLayer | None) -> PolicyLayer | None:
-    """Nothing of a profile but what no policy can take away."""
+    """Return a profile reduced to its red lines, which no policy can disable."""
     if profile is None:
         return None
     others = (
-        placed.item for placed in profile.located_items if isinstance(placed.item, Rule) and not placed.item.red_line
+        located.item
+        for located in profile.located_items
+        if isinstance(located.item, Rule) and not located.item.red_line
     )
-    left = _drop_rules(profile, frozenset(rule.name for rule in others))
-    return replace(left, posture=None, unknown_tools=None, approve=None, sections={})
+    red_lines = _drop_rules(profile, frozenset(rule.name for rule in others))
+    return replace(red_lines, posture=None, unknown_tools=None, approve=None, sections={})
 
 
 def _merge_profiles(profile: PolicyLayer, base: PolicyLayer) -> PolicyLayer:
-    """A profile that builds on another, as one layer: what it does not say itself comes from below."""
+    """Return a profile and the one it builds on as one layer; its own settings take precedence."""
     return replace(
         profile,
         nodes=(*base.nodes, *profile.nodes),
@@ -149,27 +161,29 @@ def _drop_rules(base: PolicyLayer, disabled: frozenset[str]) -> PolicyLayer:
             nodes.append(node)
         elif rules := [rule for rule in node.rules if rule.name not in disabled]:
             nodes.append(RuleSet(*rules, name=node.name))
-    placed = (item for item in base.located_items if not (isinstance(item.item, Rule) and item.item.name in disabled))
-    return replace(base, nodes=tuple(nodes), located_items=tuple(placed))
+    located_items = (
+        item for item in base.located_items if not (isinstance(item.item, Rule) and item.item.name in disabled)
+    )
+    return replace(base, nodes=tuple(nodes), located_items=tuple(located_items))
 
 
 def _read_nodes(top: YamlNode, nodes_by_key: dict[str, YamlNode], reader: GraphReader) -> list[PolicyNode]:
-    """The graph of a document: its short sections, then its nodes in the order in which they are written."""
-    found: list[PolicyNode | None] = [
+    """Return the graph of a document: its short sections, then its nodes as they are written."""
+    nodes: list[PolicyNode | None] = [
         reader.read_guard(nodes_by_key[key], SHORT_SECTIONS[key], nodes_by_key[key])
         for key in SHORT_SECTIONS
         if key in nodes_by_key
     ]
     for key, node in nodes_by_key.items():
         if key == "guards":
-            found += reader.read_children(node)
+            nodes += reader.read_children(node)
         elif key in NODE_READERS:
-            found.append(reader.read_node(YamlNode(top.document, top.path, {key: node.value})))
-    return [node for node in found if node is not None]
+            nodes.append(reader.read_node(YamlNode(top.document, top.path, {key: node.value})))
+    return [node for node in nodes if node is not None]
 
 
 def _read_approvals(node: YamlNode, reader: GraphReader) -> tuple[Matcher, ...]:
-    """A list of conditions; each must say which effects it approves."""
+    """Return a list of conditions; each must name the effects it approves."""
     matchers = []
     for item in node.read_items(what="a list of conditions, as in `[{class: read, zone: project}]`"):
         matcher = reader.read_matcher(item)

@@ -1,4 +1,4 @@
-"""What is wrong with a policy that can be loaded: rules that never fire, never decide, or say two things at once."""
+"""Problems of a policy that loads: rules that never fire, never decide, or contradict each other."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ from verdikt.model.verdict import VerdictKind
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """One thing wrong: `kind` is never, shadowed, contradiction or idle."""
+    """One problem; `kind` is never, shadowed, contradiction or idle."""
 
     kind: str
     rule: str
@@ -43,48 +43,52 @@ class LintReport:
 
 
 def lint_policy(policy: Policy, names: EffectClasses | None = None) -> LintReport:
-    """Looks at every rule and every pattern of every layer, each layer by itself with the profile it builds on."""
+    """Check every rule and pattern of every layer, each layer by itself with the profile it builds on."""
     flaws: list[Flaw] = []
     witnesses: list[tuple[str, str, WitnessAction]] = []
     for layer in policy.layers:
         base = _list_rules(layer.base) if layer.base else []
         own = _list_rules(layer)
-        for placed in [*own, *base]:
-            found, dead = lint_rule(placed, names or {})
-            flaws += dead
-            if found is not None:
-                witnesses.append((placed.item.name, placed.where, found))
-        for placed in layer.located_items:
-            flaws += _lint_guard_patterns(placed)
-        flaws += [flaw for placed in layer.conditions if (flaw := _find_unmet_condition(placed)) is not None]
+        for located in [*own, *base]:
+            witness, rule_flaws = lint_rule(located, names or {})
+            flaws += rule_flaws
+            if witness is not None:
+                witnesses.append((located.item.name, located.where, witness))
+        for located in layer.located_items:
+            flaws += _lint_guard_patterns(located)
+        flaws += [flaw for located in layer.conditions if (flaw := _find_unmet_condition(located)) is not None]
+        # Flaws among the profile's own rules are reported once, and not again for every layer that builds on it.
         flaws += _compare_rules(base)
-        flaws += [flaw for flaw in _compare_rules([*own, *base]) if flaw.where not in {placed.where for placed in base}]
+        flaws += [
+            flaw for flaw in _compare_rules([*own, *base]) if flaw.where not in {located.where for located in base}
+        ]
         flaws += _find_idle_approvals(policy, layer)
     return LintReport(tuple(dict.fromkeys(flaws)), tuple(witnesses))
 
 
 def _list_rules(layer: PolicyLayer) -> list[LocatedItem]:
-    return [placed for placed in layer.located_items if isinstance(placed.item, Rule)]
+    return [located for located in layer.located_items if isinstance(located.item, Rule)]
 
 
-def lint_rule(placed: LocatedItem, names: EffectClasses) -> tuple[WitnessAction | None, list[Flaw]]:
-    """A witness for a rule, and a flaw for the rule or for each of its alternatives that can never fire."""
-    rule: Rule = placed.item
+def lint_rule(located: LocatedItem, names: EffectClasses) -> tuple[WitnessAction | None, list[Flaw]]:
+    """Return a witness for a rule, and a flaw for the rule or for each of its alternatives that can never fire."""
+    rule: Rule = located.item
     when = rule.when
 
     def make_never_flaw(message: str) -> Flaw:
-        return Flaw("never", rule.name, placed.where, f"rule `{rule.name}` can never fire: {message}")
+        return Flaw("never", rule.name, located.where, f"rule `{rule.name}` can never fire: {message}")
 
     if reason := _explain_impossible(rule):
         return None, [make_never_flaw(reason)]
-    found = find_witness(rule, names)
-    if found is None:
+    witness = find_witness(rule, names)
+    if witness is None:
         if any(not list(sample_pattern(pattern)) for pattern in when.pattern) and len(when.pattern) == 1:
             return None, [make_never_flaw(f"no text was found that the pattern `{when.pattern[0]}` matches")]
         if not any(generate_candidates(when, names)):
             return None, [make_never_flaw("no effect has both this name and this class")]
         return None, [make_never_flaw("no action was found for which all its conditions hold")]
     flaws = []
+    # The rule fires, but perhaps thanks to some of its alternatives only.
     for key in ("pattern", "command", "effect", "tool", "target"):
         alternatives: Sequence[str] = getattr(when, key)
         for value in alternatives if len(alternatives) > 1 else ():
@@ -92,46 +96,48 @@ def lint_rule(placed: LocatedItem, names: EffectClasses) -> tuple[WitnessAction 
             part = replace(rule, when=replace(when, **narrowed))
             if find_witness(part, names) is None:
                 message = f"`{value}` under `{key}` of rule `{rule.name}` can never make it fire"
-                flaws.append(Flaw("never", rule.name, placed.where, message))
-    return found, flaws
+                flaws.append(Flaw("never", rule.name, located.where, message))
+    return witness, flaws
 
 
-def _find_unmet_condition(placed: LocatedItem) -> Flaw | None:
-    """A `when` whose condition holds for no action that was found."""
-    condition = placed.item
+def _find_unmet_condition(located: LocatedItem) -> Flaw | None:
+    """Return a flaw for a `when` whose condition holds for no action that was tried."""
+    condition = located.item
     rule = Rule(name="when", when=Matcher(condition=condition), verdict=VerdictKind.PASS)
     if find_witness(rule) is not None:
         return None
-    return Flaw("never", "when", placed.where, f"no action was found for which `{condition.text}` holds")
+    return Flaw("never", "when", located.where, f"no action was found for which `{condition.text}` holds")
 
 
-def _lint_guard_patterns(placed: LocatedItem) -> Iterator[Flaw]:
-    """The patterns that a guard was set up to block: each must make it speak, and none may stand behind another."""
-    for key, values in placed.settings.items():
+def _lint_guard_patterns(located: LocatedItem) -> Iterator[Flaw]:
+    """Yield flaws of the patterns that a guard blocks: those that never fire or that another one covers."""
+    for key, values in located.settings.items():
         if not key.startswith("blocked") or not key.endswith("patterns") or not isinstance(values, list | tuple):
             continue
-        guard = as_node(placed.item)
+        guard = as_node(located.item)
         for number, pattern in enumerate(values):
-            name = f"`{pattern}` under `{key}` of guard `{placed.item.name}`"
+            name = f"`{pattern}` under `{key}` of guard `{located.item.name}`"
             shadow = next((other for other in values[:number] if _is_implied(other, pattern)), None)
             samples = list(sample_pattern(pattern))
-            # An exception may cover the sample itself and not what it is part of.
+            # An exception of the guard may cover the sample alone and not a longer command that contains it.
             if all(
                 _passes_command(guard, text) for sample in samples for text in (sample, f"a {sample}", f"{sample}; a")
             ):
-                yield Flaw("never", placed.item.name, placed.where, f"{name} can never fire")
+                yield Flaw("never", located.item.name, located.where, f"{name} can never fire")
             elif shadow is not None:
-                yield Flaw("shadowed", placed.item.name, placed.where, f"{name} never decides: `{shadow}` comes first")
+                yield Flaw(
+                    "shadowed", located.item.name, located.where, f"{name} never decides: `{shadow}` comes first"
+                )
 
 
 def _passes_command(guard: PolicyNode, command: str) -> bool:
-    """Whether a guard has nothing to say about a command."""
-    found = WitnessAction(Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=PROJECT))
-    return guard.evaluate(found.action, found.build_context()).kind is VerdictKind.PASS
+    """Return whether a guard passes a command."""
+    witness = WitnessAction(Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=PROJECT))
+    return guard.evaluate(witness.action, witness.build_context()).kind is VerdictKind.PASS
 
 
 def _explain_impossible(rule: Rule) -> str:
-    """Why a rule can never fire, when its conditions tell it by themselves."""
+    """Return why a rule can never fire if its conditions alone show it, or an empty string."""
     when, unless = rule.when, rule.unless
     if unless is not None and covers_matcher(unless, when):
         return "its `unless` holds whenever its conditions hold"
@@ -144,39 +150,41 @@ def _explain_impossible(rule: Rule) -> str:
 
 
 def _compare_rules(rules: Sequence[LocatedItem]) -> Iterator[Flaw]:
-    """Each rule against the others: shadowed when another always decides in its place, contradicted when it says otherwise."""
-    for at, later in enumerate(rules):
-        for before, other in enumerate(rules):
-            if before != at and (flaw := _compare_pair(later, other, before < at)) is not None:
+    """Yield a flaw for each rule that another one always overrules or contradicts."""
+    for number, rule in enumerate(rules):
+        for other_number, other in enumerate(rules):
+            if number == other_number:
+                continue
+            if (flaw := _compare_pair(rule, other, other_number < number)) is not None:
                 yield flaw
                 break
 
 
-def _compare_pair(placed: LocatedItem, other: LocatedItem, earlier: bool) -> Flaw | None:
-    rule, by = placed.item, other.item
+def _compare_pair(located: LocatedItem, other: LocatedItem, other_is_first: bool) -> Flaw | None:
+    rule, by = located.item, other.item
     if not covers_rule(by, rule):
         return None
-    at = f"`{by.name}` ({other.where})"
+    place = f"`{by.name}` ({other.where})"
     if rule.verdict is VerdictKind.PASS and by.verdict > VerdictKind.PASS:
-        message = f"rule `{rule.name}` says pass where {at} says {by.verdict.word}, which wins: use `unless` there"
-        return Flaw("contradiction", rule.name, placed.where, message)
-    if by.verdict < rule.verdict or (by.verdict is rule.verdict and not earlier):
+        message = f"rule `{rule.name}` says pass where {place} says {by.verdict.word}, which wins: use `unless` there"
+        return Flaw("contradiction", rule.name, located.where, message)
+    if by.verdict < rule.verdict or (by.verdict is rule.verdict and not other_is_first):
         return None
     if by.verdict > rule.verdict and covers_rule(rule, by):
-        words = f"{rule.verdict.word} where {at} says {by.verdict.word} on the same conditions"
-        return Flaw("contradiction", rule.name, placed.where, f"rule `{rule.name}` says {words}")
+        words = f"{rule.verdict.word} where {place} says {by.verdict.word} on the same conditions"
+        return Flaw("contradiction", rule.name, located.where, f"rule `{rule.name}` says {words}")
     if by.red_line >= rule.red_line:
-        message = (
-            f"rule `{rule.name}` never decides: {at} fires on the same actions, says {by.verdict.word} and comes first"
-        )
-        if by.verdict > rule.verdict:
-            message = f"rule `{rule.name}` never decides: {at} fires on the same actions and says {by.verdict.word}"
-        return Flaw("shadowed", rule.name, placed.where, message)
+        says = f"and says {by.verdict.word}"
+        if by.verdict is rule.verdict:
+            says = f"says {by.verdict.word} and comes first"
+        comma = "," if by.verdict is rule.verdict else ""
+        message = f"rule `{rule.name}` never decides: {place} fires on the same actions{comma} {says}"
+        return Flaw("shadowed", rule.name, located.where, message)
     return None
 
 
 def _find_idle_approvals(policy: Policy, layer: PolicyLayer) -> Iterator[Flaw]:
-    """Approvals that approve nothing."""
+    """Yield flaws for approvals that approve nothing."""
     if not layer.approve:
         return
     where = layer.locate_key("approve")
@@ -192,13 +200,13 @@ def _find_idle_approvals(policy: Policy, layer: PolicyLayer) -> Iterator[Flaw]:
 
 
 def covers_rule(wide: Rule, narrow: Rule) -> bool:
-    """Whether `wide` fires on every action on which `narrow` does, as far as their conditions tell."""
-    excused = wide.unless is None or wide.unless == narrow.unless
-    return excused and covers_matcher(wide.when, narrow.when)
+    """Return whether `wide` certainly fires on every action on which `narrow` does."""
+    same_exemptions = wide.unless is None or wide.unless == narrow.unless
+    return same_exemptions and covers_matcher(wide.when, narrow.when)
 
 
 def covers_matcher(wide: Matcher, narrow: Matcher) -> bool:
-    """Whether the conditions of `wide` hold wherever those of `narrow` do; never true by mistake."""
+    """Return whether the conditions of `wide` hold wherever those of `narrow` do; false when in doubt."""
     for key in ("kind", "host", "agent", "posture", "cls", "target_kind", "zone", "state"):
         if not _covers_alternatives(getattr(wide, key), getattr(narrow, key), lambda a, b: a == b):
             return False
@@ -220,7 +228,7 @@ def covers_matcher(wide: Matcher, narrow: Matcher) -> bool:
 
 
 def _covers_alternatives(wide: Sequence[str], narrow: Sequence[str], fits: Callable[[str, str], bool]) -> bool:
-    """Whether each alternative of `narrow` falls under one of `wide`; no condition at all is the widest."""
+    """Return whether each alternative of `narrow` is covered by one of `wide`; no condition covers everything."""
     return not wide or (bool(narrow) and all(any(fits(a, b) for a in wide) for b in narrow))
 
 
@@ -230,14 +238,14 @@ def _covers_pattern(wide: Matcher, narrow: Matcher) -> bool:
     if wide.field != narrow.field:
         return False
     if not narrow.pattern:
-        # A literal beginning of the command is a text like any other.
+        # Every command of `narrow` begins with one of these texts, so an unanchored pattern can be tried on them.
         texts = narrow.command if not wide.field else ()
         return bool(texts) and all(any(is_unanchored(p) and has_match(p, text) for p in wide.pattern) for text in texts)
     return _covers_alternatives(wide.pattern, narrow.pattern, _is_implied)
 
 
 def _is_implied(wide: str, narrow: str) -> bool:
-    """Whether `wide` is found wherever `narrow` is: the same pattern, or found in a text that `narrow` cannot do without."""
+    """Return whether `wide` certainly occurs wherever `narrow` does."""
     return wide == narrow or (
         is_unanchored(wide) and any(has_match(wide, text) for text in find_required_texts(narrow))
     )

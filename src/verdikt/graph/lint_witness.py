@@ -1,4 +1,4 @@
-"""An action on which a rule fires, made from the rule's own conditions."""
+"""Construction of an action on which a rule fires, from the rule's own conditions."""
 
 import itertools
 import re
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from verdikt.errors import PolicyError
 from verdikt.graph.cel_condition import CelCondition
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.matcher import Matcher
@@ -19,8 +20,9 @@ from verdikt.model.session_state import SessionState
 
 HOME, PROJECT = "/home/dev", "/home/dev/project"
 PLACE = {"now": 0.0, "cwd": PROJECT, "home": HOME, "project_root": PROJECT, "user": "dev"}
+# The product of all alternatives can be huge; rules of ordinary size are covered by a fraction of this.
 MAX_TRIES = 4_000
-"""How many actions are tried for one condition."""
+"""Number of actions that are tried for one condition."""
 
 COMMAND_KINDS = {ActionKind.BASH, ActionKind.EXECUTE_CODE, ActionKind.MCP, ActionKind.OTHER, ActionKind.SUBMIT_TASK}
 """Kinds of action that can have a command text."""
@@ -35,7 +37,7 @@ _TOOL_BY_KIND = {
 
 @dataclass(frozen=True, slots=True)
 class WitnessAction:
-    """An action with everything a rule may ask about it."""
+    """An action with everything that a rule may read of it."""
 
     action: Action
     effects: tuple[Effect, ...] = ()
@@ -44,7 +46,7 @@ class WitnessAction:
     session: Mapping[str, int] = field(default_factory=dict)
 
     def build_context(self) -> GovernanceContext:
-        """The context in which it is judged."""
+        """Return the context for its evaluation."""
         world = RecordedWorld({"place": PLACE, "path": {}, "text": {}, "git": {}})
         return GovernanceContext(
             action=self.action,
@@ -66,32 +68,33 @@ class WitnessAction:
 
 
 EffectClasses = Mapping[str, EffectClass]
-"""Names of effects and the class of each; empty when nobody tells."""
+"""Names of effects and the class of each; empty when unknown."""
 
 
 def find_witness(rule: Rule, names: EffectClasses | None = None) -> WitnessAction | None:
-    """An action on which the rule fires, or None when none was found."""
-    several = (
+    """Return an action on which the rule fires, or None when none was found."""
+    candidates = (
         changed for base in generate_candidates(rule.when, names or {}) for changed in _vary_by_condition(base, rule)
     )
-    for candidate in itertools.islice(several, MAX_TRIES):
+    for candidate in itertools.islice(candidates, MAX_TRIES):
         try:
             if rule.match_action(candidate.action, candidate.build_context()) is not None:
                 return candidate
-        except Exception:  # a condition that fails on this action may hold on another
+        except (ValueError, TypeError, LookupError, AttributeError, RuntimeError):
+            # A condition that fails on this action may hold on another.
             continue
     return None
 
 
 def generate_candidates(when: Matcher, names: EffectClasses) -> Iterator[WitnessAction]:
-    """Actions that are made to fit the conditions; whether they do is for the rule to say."""
+    """Yield actions that are built to fit the conditions; the rule itself decides whether they do."""
     kinds = [ActionKind(kind) for kind in when.kind] or [ActionKind.BASH, ActionKind.WRITE, ActionKind.OTHER]
     if when.command or (when.pattern and not when.field):
         kinds = [kind for kind in kinds if kind in COMMAND_KINDS]
     tools = [name.rstrip("*") + "x" * name.endswith("*") for name in when.tool] or [""]
     postures = [Posture(posture) for posture in when.posture] or [Posture.INTERACTIVE]
-    several = itertools.product(kinds, tools, postures, _candidate_texts(when), _candidate_effects(when, names))
-    for kind, tool, posture, text, effect in several:
+    combinations = itertools.product(kinds, tools, postures, _candidate_texts(when), _candidate_effects(when, names))
+    for kind, tool, posture, text, effect in combinations:
         payload: dict[str, Any] = {}
         for path, value in when.equals:
             _set_at_path(payload, path, value)
@@ -107,7 +110,7 @@ def generate_candidates(when: Matcher, names: EffectClasses) -> Iterator[Witness
 
 
 def _candidate_texts(when: Matcher) -> list[str | None]:
-    """Command texts, or texts of the field, that fit the prefixes and patterns."""
+    """Return command texts, or texts of the field, that fit the prefixes and patterns."""
     prefixes: Sequence[str] = when.command if not when.field else ()
     if not when.pattern:
         return list(prefixes) or [None]
@@ -119,7 +122,7 @@ def _candidate_texts(when: Matcher) -> list[str | None]:
 
 
 def _candidate_effects(when: Matcher, names: EffectClasses) -> list[Effect | None]:
-    """Effects that fit the conditions on effect and target."""
+    """Return effects that fit the conditions on effect and target."""
     if not when.on_effect:
         return [None]
     whats = [(name, names.get(name)) for name in when.effect] or [("", None)]
@@ -127,20 +130,20 @@ def _candidate_effects(when: Matcher, names: EffectClasses) -> list[Effect | Non
         whats = [(n, c) for n, c in names.items() if any(f"{n}.".startswith(f"{name}.") for name in when.effect)]
     elif names:
         whats = [(next((n for n, c in names.items() if c == cls), ""), EffectClass(cls)) for cls in when.cls] or whats
-    found: list[Effect | None] = []
+    effects: list[Effect | None] = []
     for what, cls in whats:
-        for wanted in [cls] if cls else [EffectClass(name) for name in when.cls] or [EffectClass.WRITE]:
-            if when.cls and wanted not in when.cls:
+        for effect_class in [cls] if cls else [EffectClass(name) for name in when.cls] or [EffectClass.WRITE]:
+            if when.cls and effect_class not in when.cls:
                 continue
             effect = Effect(
-                cls=wanted,
+                cls=effect_class,
                 what=what or "fs.write",
                 certainty=Certainty(when.certainty or "certain"),
                 recoverable=bool(when.recoverable) if when.recoverable is not None else True,
                 by="x",
             )
-            found += [effect._replace(targets=targets) for targets in _candidate_targets(when)]
-    return found
+            effects += [effect._replace(targets=targets) for targets in _candidate_targets(when)]
+    return effects
 
 
 def _candidate_targets(when: Matcher) -> list[tuple[Target, ...]]:
@@ -149,13 +152,13 @@ def _candidate_targets(when: Matcher) -> list[tuple[Target, ...]]:
     zones = [Zone(zone) for zone in when.zone] or [Zone.PROJECT, Zone.UNKNOWN]
     states = list(when.state) or [""]
     kinds = list(when.target_kind) or ["path", "other"]
-    found: list[tuple[Target, ...]] = []
+    targets: list[tuple[Target, ...]] = []
     for kind, zone, state, glob in itertools.product(kinds, zones, states, when.target or ("x",)):
         text = sample_glob(glob)
-        found.append(
+        targets.append(
             (Target(text, kind=kind, path=_to_absolute(text) if kind == "path" else "", zone=zone, state=state),)
         )
-    return found
+    return targets
 
 
 def _to_absolute(text: str) -> str:
@@ -172,8 +175,8 @@ def _set_at_path(payload: dict[str, Any], path: str, value: Any) -> None:
     payload[last] = value
 
 
-# Conditions. CEL cannot be solved, but what people write compares a variable with a literal, so the literals of the
-# text are the values to try.
+# Conditions. CEL cannot be solved in general, but people compare a variable with a literal, so the literals of the
+# condition are the values to try.
 
 _STRING_LITERAL = re.compile(r"""r?(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")""")
 _NUMBER = re.compile(r"(?<![\w.'\"])-?\d+(?:\.\d+)?")
@@ -183,7 +186,7 @@ _COUNT_VARIABLES = ("action_count", "block_count", "consecutive_blocks")
 
 
 def _vary_by_condition(base: WitnessAction, rule: Rule) -> Iterator[WitnessAction]:
-    """The witness itself, and with values from the rule's condition put where the condition looks."""
+    """Yield the witness itself, then variants with values from the rule's condition in its variables."""
     yield base
     condition = rule.when.condition
     if not isinstance(condition, CelCondition):
@@ -194,7 +197,7 @@ def _vary_by_condition(base: WitnessAction, rule: Rule) -> Iterator[WitnessActio
 
 
 def _list_choices(text: str) -> dict[str, list[Any]]:
-    """Variable of the condition → values to try."""
+    """Return the values to try for each variable of the condition."""
     literals = [a or b for a, b in _STRING_LITERAL.findall(text)]
     words = [
         *dict.fromkeys(
@@ -202,6 +205,7 @@ def _list_choices(text: str) -> dict[str, list[Any]]:
         )
     ]
     numbers = [float(number) for number in _NUMBER.findall(_STRING_LITERAL.sub("", text))]
+    # Around each number, because `>` and `>=` differ only there.
     counts = [0, 1, *(max(0, int(n) + d) for n in numbers for d in (-1, 0, 1))]
     pairs = [f"{a} {b}" for a, b in itertools.permutations(words[:4], 2)]
     values: dict[str, list[Any]] = {
@@ -220,15 +224,16 @@ def _list_choices(text: str) -> dict[str, list[Any]]:
 
 
 def _sample_literal(word: str) -> Iterator[str]:
-    """Samples of a literal that is used as a pattern."""
+    """Yield samples of a literal that is used as a pattern."""
     try:
         yield from sample_pattern(word)
-    except Exception:  # most literals are no patterns
+    except PolicyError:
+        # Most literals are no patterns.
         return
 
 
 def _effects_from_words(words: Sequence[str]) -> list[tuple[Effect, ...]]:
-    """Effects made of the literals: classes, zones, names."""
+    """Return effects made of the literals: classes, zones, names."""
     classes = [EffectClass(word) for word in words if word in list(EffectClass)] or [EffectClass.WRITE]
     zones = [Zone(word) for word in words if word in list(Zone)] or [Zone.PROJECT]
     names = [
@@ -237,11 +242,12 @@ def _effects_from_words(words: Sequence[str]) -> list[tuple[Effect, ...]]:
         *(f"{word}x" for word in words if word.endswith(".")),
     ]
     certain = (Certainty.CERTAIN, Certainty.POSSIBLE)
-    found: list[tuple[Effect, ...]] = [()]
+    effects: list[tuple[Effect, ...]] = [()]
     for cls, zone, name, certainty, recoverable in itertools.product(classes, zones, names, certain, (True, False)):
         target = Target(words[0] if words else "x", path=f"{PROJECT}/x", zone=zone)
-        found.append((Effect(cls=cls, what=name, targets=(target,), certainty=certainty, recoverable=recoverable),))
-    return found
+        effect = Effect(cls=cls, what=name, targets=(target,), certainty=certainty, recoverable=recoverable)
+        effects.append((effect,))
+    return effects
 
 
 def _apply_values(base: WitnessAction, values: Mapping[str, Any]) -> WitnessAction:

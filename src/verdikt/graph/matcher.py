@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from dataclasses import field as _derived
+from dataclasses import field as _derived  # `field` is the name of a condition
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ CONDITION_KEYS: dict[str, str] = {
     "field": "payload fields (dotted path) in which `pattern` is searched",
     "if": "a CEL condition over action, effects, posture, session and risk",
 }
-"""Key of a rule's conditions → what it says."""
+"""Key of a rule's conditions → its meaning."""
 
 TARGET_KINDS = ("path", "host", "ref", "pid", "package", "database", "unit", "resource", "other")
 TARGET_STATES = ("tracked", "modified", "untracked", "own", "ignored", "absent")
@@ -61,35 +61,36 @@ CONDITION_CHOICES: dict[str, tuple[str, ...]] = {
 
 
 def values_at(payload: object, path: str) -> Iterator[object]:
-    """Every value at a dotted path into a payload of any shape; a list on the way stands for each of its items."""
+    """Yield every value at a dotted path into a payload of any shape; a list on the way stands for all its items."""
     if isinstance(payload, list | tuple):
         for item in payload:
             yield from values_at(item, path)
     elif path == "":
         yield payload
     elif isinstance(payload, Mapping):
-        head, _, rest = path.partition(".")
-        if head in payload:
-            yield from values_at(payload[head], rest)
+        key, _, remaining_path = path.partition(".")
+        if key in payload:
+            yield from values_at(payload[key], remaining_path)
 
 
 def _has_value_at(payload: object, path: str, expected: object) -> bool:
-    """Whether a value at the path is the expected one; nearly always it is a text right under its key."""
-    if type(payload) is dict and "." not in path and type(found := payload.get(path)) is str:
-        return found == expected
-    return any(equals_json(expected, found) for found in values_at(payload, path))
+    """Return whether a value at the path equals the expected one."""
+    # Nearly always the value is a text directly under its key.
+    if type(payload) is dict and "." not in path and type(value := payload.get(path)) is str:
+        return value == expected
+    return any(equals_json(expected, value) for value in values_at(payload, path))
 
 
 def equals_json(expected: object, actual: object) -> bool:
-    """Equality as JSON knows it: `true` is not `1`."""
+    """Compare as JSON does: `true` is not `1`."""
     return expected == actual and isinstance(expected, bool) == isinstance(actual, bool)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matcher:
-    """Conditions, all of which must hold. An empty one is no condition.
+    """Conditions, all of which must hold. An empty field is no condition.
 
-    Conditions on the effect must hold for one and the same effect, those on the target for one and the same target of it.
+    Conditions on the effect must hold for the same effect, those on the target for the same target of it.
     """
 
     kind: tuple[str, ...] = ()
@@ -116,14 +117,16 @@ class Matcher:
 
     def __post_init__(self) -> None:
         for key, allowed in CONDITION_CHOICES.items():
-            found = getattr(self, "cls" if key == "class" else key)
-            for value in (found,) if isinstance(found, str) else found:
+            values = getattr(self, "cls" if key == "class" else key)
+            for value in (values,) if isinstance(values, str) else values:
                 if value and value not in allowed:
                     raise PolicyError(f"`{key}`: expected one of {', '.join(allowed)}, found `{value}`")
+        # An invalid pattern is reported when the policy is loaded, and not at the first action it would see.
         for pattern in self.pattern:
             compile_pattern(pattern)
         if self.field and not self.pattern:
             raise PolicyError("`field` names where `pattern` is searched: expected a `pattern` beside it, found none")
+        # Derived once: which of the three levels have conditions decides how a rule is evaluated.
         on_target = bool(self.target_kind or self.zone or self.state or self.target)
         object.__setattr__(self, "on_target", on_target)
         on_effect = bool(self.effect or self.cls or self.certainty) or self.recoverable is not None
@@ -132,14 +135,14 @@ class Matcher:
         object.__setattr__(self, "on_action", any(on_action) or self.condition is not None)
 
     def dump(self) -> dict[str, Any]:
-        """The conditions with the keys of the policy file; `if` as the text that it was compiled from."""
-        found: dict[str, Any] = {}
+        """Return the conditions with the keys of the policy file; `if` as its source text."""
+        conditions: dict[str, Any] = {}
         for key in CONDITION_KEYS:
             value = getattr(self, {"class": "cls", "if": "condition"}.get(key, key))
             if value is None or value in ("", ()):
                 continue
-            found[key] = dict(value) if key == "equals" else value.text if key == "if" else value
-        return found
+            conditions[key] = dict(value) if key == "equals" else value.text if key == "if" else value
+        return conditions
 
     @property
     def is_empty(self) -> bool:
@@ -147,7 +150,7 @@ class Matcher:
         return not (self.on_action or self.on_effect)
 
     def fits_action(self, action: Action, ctx: GovernanceContext) -> bool:
-        """Whether every condition on the action itself holds; the costly ones are looked at last."""
+        """Return whether every condition on the action itself holds; the expensive ones are checked last."""
         if self.kind and action.kind not in self.kind:
             return False
         if self.tool and not any(fits_name(name, action.tool) for name in self.tool):
@@ -173,7 +176,7 @@ class Matcher:
         )
 
     def fits_effect(self, effect: Effect) -> bool:
-        """Whether every condition on the effect holds for this one."""
+        """Return whether every condition on the effect holds for this one."""
         if self.effect and not f"{effect.what}.".startswith(_append_dots(self.effect)):
             return False
         if self.cls and effect.cls not in self.cls:
@@ -183,7 +186,7 @@ class Matcher:
         return self.recoverable is None or effect.recoverable == self.recoverable
 
     def fits_target(self, target: Target, ctx: GovernanceContext) -> bool:
-        """Whether every condition on the target holds for this one."""
+        """Return whether every condition on the target holds for this one."""
         if self.target_kind and target.kind not in self.target_kind:
             return False
         if self.zone and target.zone not in self.zone:
@@ -194,7 +197,7 @@ class Matcher:
 
 
 def iter_search_texts(action: Action, fields: tuple[str, ...]) -> Iterator[str]:
-    """Where a pattern is searched: the named fields, or the command text when none is named."""
+    """Yield the texts in which a pattern is searched: the named fields, or the command text."""
     if not fields:
         yield action.command
     for name in fields:
@@ -202,21 +205,22 @@ def iter_search_texts(action: Action, fields: tuple[str, ...]) -> Iterator[str]:
 
 
 def fits_name(pattern: str, name: str) -> bool:
-    """An exact name, or with a trailing `*` the beginning of one."""
+    """Return whether the name equals the pattern or, with a trailing `*`, begins with it."""
     return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
 
 
+# Called for every rule and effect of a decision; `fs.delete` must fit `fs.delete.tree` and not `fs.deleted`.
 @lru_cache(maxsize=4096)
 def _append_dots(names: tuple[str, ...]) -> tuple[str, ...]:
-    """How everything begins that is one of these names or below one, with a dot at its own end."""
+    """Return the names with a final dot, so that `startswith` respects the parts of a dotted name."""
     return tuple(f"{name}." for name in names)
 
 
 def fits_glob(glob: str, target: Target, ctx: GovernanceContext) -> bool:
-    """Whether a target fits a glob.
+    """Return whether a target fits a glob.
 
-    On paths, `~` is the home directory, a glob without `/` is a file name anywhere, and any other relative one starts
-    at the project root. On anything else it is matched against the text as written.
+    For paths, `~` is the home directory, a glob without `/` is a file name anywhere, and any other relative one starts
+    at the project root. For other targets it is matched against the text as written.
     """
     if not target.path:
         return match_glob(glob, target.text)
@@ -224,6 +228,7 @@ def fits_glob(glob: str, target: Target, ctx: GovernanceContext) -> bool:
         return match_glob(glob, target.path)
     if glob == "~" or glob.startswith("~/"):
         home = ctx.facts.home if ctx.facts else ""
+        # Escaped, because a directory's name may contain wildcards.
         return match_glob(escape_glob(home) + glob[1:], target.path) if home else match_glob(glob, target.text)
     if "/" not in glob:
         return match_segment(glob, posixpath.basename(target.path))

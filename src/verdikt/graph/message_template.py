@@ -1,4 +1,4 @@
-"""Reasons and fixes with `{placeholders}` that are filled from what a rule matched."""
+"""Reasons and fixes with `{placeholders}` that are filled from the effect that a rule matched."""
 
 from __future__ import annotations
 
@@ -17,32 +17,30 @@ PLACEHOLDERS: dict[str, str] = {
     "note": "what the classifier noted about the effect",
     "tool": "the tool's name",
 }
-"""Placeholder → what it stands for."""
+"""Placeholder → its meaning."""
 
 _MAX_LENGTH = 120
 
 
 @dataclass(frozen=True, slots=True)
 class MessageTemplate:
-    """A text with placeholders; an unknown one cannot be built."""
+    """A text with known placeholders."""
 
     text: str
     parts: tuple[tuple[str, str], ...]  # literal text, then the placeholder that follows it
 
     @classmethod
     def parse(cls, text: str) -> MessageTemplate:
-        """Parses a text; `{{` and `}}` stand for braces."""
-        if (simple := _parse_simple(text)) is not None:
-            return cls(text, simple)
-
+        """Parse a text; `{{` and `}}` stand for braces. Raise `PolicyError` for an unknown placeholder."""
         try:
-            found = list(string.Formatter().parse(text))
+            fields = list(string.Formatter().parse(text))
         except ValueError as error:
             raise PolicyError(
                 f"expected balanced braces in `{text}`, found: {error} (write `{{{{` for a brace)"
             ) from error
         parts = []
-        for literal, name, spec, conversion in found:
+        for literal, name, spec, conversion in fields:
+            # A format spec or a conversion would have no effect, so it is refused.
             if name is not None and (name not in PLACEHOLDERS or spec or conversion):
                 known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
                 raise PolicyError(
@@ -57,26 +55,12 @@ class MessageTemplate:
         return frozenset(name for _, name in self.parts if name)
 
     def render(self, values: Mapping[str, str]) -> str:
-        """The text with each placeholder replaced."""
+        """Return the text with each placeholder replaced."""
         return "".join(literal + (shorten_text(values[name]) if name else "") for literal, name in self.parts)
 
 
-def _parse_simple(text: str) -> tuple[tuple[str, str], ...] | None:
-    """The parts of a text in which braces are those of known placeholders; None when it holds any other."""
-    literal, *rest = text.split("{")
-    parts = []
-    for piece in rest:
-        name, brace, after = piece.partition("}")
-        if not brace or name not in PLACEHOLDERS or "}" in literal:
-            return None
-        parts.append((literal, name))
-        literal = after
-    if "}" in literal:
-        return None
-    return (*parts, (literal, "")) if literal else tuple(parts)
-
-
 def shorten_text(text: str) -> str:
-    """One line of bounded length, for messages."""
+    """Return the text on one line of bounded length, for messages."""
+    # Cut before splitting: the text is the agent's own and may be megabytes long.
     text = " ".join(text[: 4 * _MAX_LENGTH].split())
     return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1] + "…"

@@ -1,4 +1,4 @@
-"""Guards in a line, for policies that need no tree."""
+"""A sequence of guards, for policies that need no tree."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ class Pipeline:
         object.__setattr__(self, "name", name)
 
     def evaluate(self, action: Action, ctx: GovernanceContext | None = None, depth: int = 0) -> Verdict:
-        """The verdict on an action; needs nothing but the action."""
+        """Return the verdict on an action; the context is optional."""
         ctx = ctx or GovernanceContext(action)
-        at = len(ctx.trace)
+        trace_start = len(ctx.trace)
         verdicts: list[Verdict] = []
         blocked = False
         for child in self.children:
@@ -41,11 +41,11 @@ class Pipeline:
             verdicts.append(child.evaluate(action, ctx, depth + 1))
             blocked = blocked or verdicts[-1].kind is VerdictKind.BLOCK
         verdict = strictest_verdict(verdicts)
-        ctx.trace.insert(at, TraceEntry(self.name, verdict, depth))
+        ctx.trace.insert(trace_start, TraceEntry(self.name, verdict, depth))
         return verdict
 
 
 def _get_layer(child: Any) -> GovernanceLayer:
-    """A combinator has no layer of its own and stands with INTENT, unless it is a leaf."""
+    """Return a guard's layer; a combinator has none and is sorted with INTENT."""
     layer: GovernanceLayer = getattr(child, "layer", GovernanceLayer.INTENT)
     return layer

@@ -1,7 +1,7 @@
-"""The policy in force, from what was kept of an earlier reading when nothing has changed since, and otherwise from its files.
+"""Loading of the policy in force, from a cache when nothing has changed, and otherwise from its files.
 
-What is kept depends on the files, on the shipped profiles and on the code that files rules: each change of any of them
-makes another key. It is data and nothing else, and a file that is not as it was written counts as absent.
+The cache key covers the policy files, the shipped profiles and the code that compiles rules. The cached content is
+data only, and a file whose checksum is wrong counts as absent.
 """
 
 from __future__ import annotations
@@ -37,26 +37,27 @@ _SOURCE_FILES = (
     "graph/prefix_table.py",
     "graph/rule.py",
 )
-"""What goes into a compiled policy beside the files of the policy."""
+"""Files of this package on which a compiled policy depends."""
 
 
 def load_cached_policy(start: str, environ: Mapping[str, str], *, managed: str = MANAGED_POLICY_PATH) -> Policy:
-    """The policy that `verdikt.policy.load_policy` gives, at less cost."""
+    """Return the policy that `verdikt.policy.load_policy` returns, at less cost."""
     files = tuple(read_policy_files(start or os.getcwd(), environ, managed=managed))
     try:
-        kept = ContentCache(
+        cache = ContentCache(
             os.fspath(get_data_directory(environ)), DIRECTORY, f"{__version__} {sys.implementation.cache_tag}"
         )
     except LedgerError:
+        # No usable data directory, as with a read-only home: the policy is in force without a cache.
         return _build_from_files(files, environ)
     source = _build_cache_source(files)
-    found = load_compiled_policy(kept.get(source), partial(_build_from_files, files, environ))
-    if found is not None:
-        return found
+    cached = load_compiled_policy(cache.get(source), partial(_build_from_files, files, environ))
+    if cached is not None:
+        return cached
     policy = _build_from_files(files, environ)
     compiled = compile_policy(policy)
     if compiled is not None:
-        kept.put(source, compiled)
+        cache.put(source, compiled)
     return policy
 
 
@@ -65,12 +66,12 @@ def _build_from_files(files: Sequence[PolicyFile], environ: Mapping[str, str]) -
 
 
 def _build_cache_source(files: Sequence[PolicyFile]) -> bytes:
-    """Everything that the compiled policy is made from, or how it can be told apart."""
-    here = os.path.dirname(os.path.dirname(__file__))
+    """Return the content of the policy files and a fingerprint of the package's files."""
+    package = os.path.dirname(os.path.dirname(__file__))
     parts = []
     for name in _SOURCE_FILES:
-        status = os.stat(f"{here}/{name}")
-        # As Python tells whether bytecode is that of its source, and by the time of the last change of any kind.
+        status = os.stat(f"{package}/{name}")
+        # Size and mtime as Python uses them for bytecode, and ctime, which a program that changes a file cannot set.
         parts.append(f"{name} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}\n".encode())
     for file in files:
         layer = file.layer.encode("utf-8", "surrogateescape")

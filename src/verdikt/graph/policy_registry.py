@@ -1,4 +1,4 @@
-"""What a policy file may name: guards, sections, effects, and where custom guards are found."""
+"""The names that a policy file may use: guards, sections, effects, and the import of custom guards."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -8,13 +8,13 @@ from verdikt.model.schema_type import Section
 
 
 def refuse_import(path: str) -> Any:
-    """An importer that finds nothing."""
+    """Raise for every path: an importer for documents that may not name custom guards."""
     raise ImportError(f"no module for `{path}`")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyRegistry:
-    """The names that the pure parser is given, so that it needs to know no other room.
+    """The names that the parser accepts; passed in, so that it imports no other package.
 
     `load` turns `package.module:Name` into the object it names; `effects` are the dotted names that effects can have.
     """
@@ -26,19 +26,20 @@ class PolicyRegistry:
     _known: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        above = (name[:at] for name in self.effects for at, char in enumerate(name) if char == ".")
-        object.__setattr__(self, "_known", frozenset([*self.effects, *above]))
+        parents = (name[:end] for name in self.effects for end, char in enumerate(name) if char == ".")
+        object.__setattr__(self, "_known", frozenset([*self.effects, *parents]))
 
     def knows_effect(self, name: str) -> bool:
-        """Whether effects can have this name, or one above or below it; any name when nobody told which there are."""
+        """Return whether effects can have this name, or one above or below it; true if none are registered."""
         if not self.effects or name in self._known:
             return True
+        # A manifest may declare effects below a known one, as `db.drop.index` below `db.drop`.
         while name and name not in self.effects:
             name = name.rpartition(".")[0]
         return bool(name)
 
     def get_guard_class(self, name: str) -> Callable[..., Any]:
-        """The class of a built-in guard."""
-        found = self.guards[name]
-        made: Callable[..., Any] = self.load(found) if isinstance(found, str) else found
-        return made
+        """Return the class of a built-in guard."""
+        reference = self.guards[name]
+        guard_class: Callable[..., Any] = self.load(reference) if isinstance(reference, str) else reference
+        return guard_class

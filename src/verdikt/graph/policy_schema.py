@@ -1,4 +1,4 @@
-"""The policy file as JSON Schema, for editors: made from the definitions by which the file is read."""
+"""JSON Schema of the policy file for editors, derived from the definitions by which the file is read."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +31,7 @@ _PART_SCHEMAS: dict[str, Mapping[str, Any]] = {
 
 
 def build_policy_schema(registry: PolicyRegistry) -> dict[str, Any]:
-    """JSON Schema (2020-12) of a policy file."""
+    """Return the JSON Schema (2020-12) of a policy file."""
     reader = GraphReader(registry)
     approve = mapping_schema(reader.condition_fields())
     approve["anyOf"] = [{"required": ["class"]}, {"required": ["effect"]}]
@@ -66,6 +66,7 @@ def _build_definitions(registry: PolicyRegistry, reader: GraphReader) -> dict[st
     conditions = mapping_schema(reader.condition_fields())
     conditions["minProperties"] = 1
     rule = mapping_schema(reader.rule_fields())
+    # As in `Rule`: a verdict that stops the agent needs a reason and a fix.
     rule["if"] = {"properties": {"verdict": {"enum": ["ask", "block"]}}}
     rule["then"] = {"required": ["reason", "fix"]}
     names = {"type": "string", "enum": [*registry.guards]}
@@ -88,13 +89,13 @@ def _combinator_schema(kind: str) -> dict[str, Any]:
 
 
 def _single_key_schema(kind: str, value: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """A mapping that has this key, and beside it only these options."""
+    """Return the schema of a mapping that has this key, and beside it only these options."""
     properties = {kind: value, **options}
     return {"type": "object", "required": [kind], "additionalProperties": False, "properties": properties}
 
 
 def _node_value_schema(kind: str) -> dict[str, Any]:
-    """What stands under the key of a node."""
+    """Return the schema of the value under a node's key."""
     match kind:
         case "all" | "any":
             return _NODE_LIST
@@ -120,6 +121,7 @@ def _settings_schema(registry: PolicyRegistry, name: str) -> dict[str, Any]:
     if fields is None:
         return {"type": ["object", "null"]}
     schema = mapping_schema(fields)
+    # A guard without required settings may be written as `name:` with nothing after it, which is null.
     if "required" not in schema:
         schema["type"] = ["object", "null"]
     return schema

@@ -1,4 +1,4 @@
-"""Cases as data: an action, the world around it, and the verdict that a policy must give."""
+"""Test cases as data: an action, its world, and the verdict that a policy must give."""
 
 import posixpath
 from collections.abc import Iterator, Mapping
@@ -26,13 +26,14 @@ class CaseWorld:
     files: Mapping[str, str] = field(default_factory=dict)  # absolute path → state
 
     def place(self) -> Mapping[str, Any]:
-        """A project in somebody's home."""
+        """Return a project in a home directory."""
+        # Constants, the time included, so that a case gives the same receipt everywhere.
         guarded = [f"{PROJECT}/governance.yaml", f"{HOME}/.config/verdikt", f"{HOME}/.local/share/verdikt"]
         place = {"now": 1_700_000_000.0, "cwd": self.cwd, "home": HOME, "project_root": PROJECT, "user": "dev"}
         return {**place, "temp": ["/tmp", "/var/tmp"], "guarded": guarded}
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
-        """As the case says; absent when it does not say."""
+        """Return the state that the case gives; absent by default."""
         state = self.files.get(path, "absent")
         if path in (PROJECT, HOME, self.cwd) or state == "dir":
             return PathFact(real=path, kind="dir")
@@ -41,19 +42,19 @@ class CaseWorld:
         return PathFact(real=path, kind="file", git=state)
 
     def text(self, path: str) -> str | None:
-        """No case has texts."""
+        """Return None: files of a case have no content."""
         return None
 
     def content_stamp(self, path: str) -> str:
-        """Nothing was ever read here."""
+        """Return an empty stamp: files of a case have no content."""
         return ""
 
     def modification_time(self, path: str) -> float:
-        """Nothing was ever written here."""
+        """Return 0: files of a case have no times."""
         return 0.0
 
     def git(self, directory: str) -> GitFact:
-        """One repository, with an upstream."""
+        """Return one repository, with an upstream."""
         return GitFact(
             root=PROJECT, branch="main", upstream="origin/main", remotes={"origin": "git@example.com:dev/project.git"}
         )
@@ -61,7 +62,7 @@ class CaseWorld:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyCase:
-    """One action and what is expected of the policy; None where the case does not say."""
+    """One action and the expected result; None where the case expects nothing in particular."""
 
     name: str
     where: str
@@ -80,8 +81,8 @@ def _read_input(node: YamlNode) -> Any:
 
 
 def _read_files(node: YamlNode) -> dict[str, str]:
-    found = {path: state.read_choice(FILE_STATES) for path, state in node.read_mapping().items()}
-    return {path: state for path, state in found.items() if state is not None}
+    states = {path: state.read_choice(FILE_STATES) for path, state in node.read_mapping().items()}
+    return {path: state for path, state in states.items() if state is not None}
 
 
 CASE_FIELDS: dict[str, Field] = {
@@ -91,7 +92,7 @@ CASE_FIELDS: dict[str, Field] = {
     "input": Field(SchemaType(_read_input, {"type": "object"}, "mapping"), "that tool's input"),
     "kind": Field(choice_type(tuple(ActionKind)), "the kind of action, when the tool's name does not tell"),
     "verdict": Field(choice_type(tuple(VERDICT_KINDS)), "what the policy must say", required=True),
-    "guard": Field(text_type(), "who must have said it"),
+    "guard": Field(text_type(), "the guard that must have decided"),
     "reason": Field(text_type(), "a part of the reason"),
     "fix": Field(text_type(), "a part of the fix"),
     "approved": Field(bool_type(), "whether the host need not ask a person either"),
@@ -110,7 +111,7 @@ CASE_FIELDS: dict[str, Field] = {
 
 
 def read_cases(document: YamlDocument) -> list[PolicyCase]:
-    """The cases of a file; whatever is wrong with them is recorded in `document.faults`."""
+    """Return the cases of a file; problems are recorded in `document.errors`."""
     top = YamlNode.from_document(document)
     return list(_parse_cases(top.read_items(what="a list of cases")))
 
@@ -119,6 +120,7 @@ def _parse_cases(items: list[YamlNode]) -> Iterator[PolicyCase]:
     for number, node in enumerate(items):
         before = len(node.document.errors)
         values = read_fields(node, CASE_FIELDS)
+        # A case with neither would test an action without content, which every policy passes.
         if isinstance(node.value, Mapping) and ("run" in node.value) == ("tool" in node.value):
             node.add_error(
                 "expected either `run` (a command) or `tool` with `input`, found "

@@ -1,4 +1,4 @@
-"""Many literal beginnings, looked up at once."""
+"""Lookup of all prefixes of a text in a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class PrefixTable:
-    """Which of many literal beginnings a text has, found by one binary search however many there are."""
+    """Finds which of many literal prefixes a text has, by one binary search."""
 
     __slots__ = ("_parent", "_prefixes", "_values")
 
@@ -16,32 +16,33 @@ class PrefixTable:
         self._prefixes = sorted(values_by_prefix)
         self._values = [values_by_prefix[prefix] for prefix in self._prefixes]
         self._parent: list[int] = []
-        open_: list[int] = []
+        # Sorted, the prefixes of an entry come before it, so a stack of enclosing prefixes gives each its parent.
+        enclosing: list[int] = []
         for number, prefix in enumerate(self._prefixes):
-            while open_ and not prefix.startswith(self._prefixes[open_[-1]]):
-                open_.pop()
-            self._parent.append(open_[-1] if open_ else -1)
-            open_.append(number)
+            while enclosing and not prefix.startswith(self._prefixes[enclosing[-1]]):
+                enclosing.pop()
+            self._parent.append(enclosing[-1] if enclosing else -1)
+            enclosing.append(number)
 
     def dump(self) -> tuple[Any, ...]:
-        """The table as plain data."""
+        """Return the table as plain data."""
         return self._prefixes, self._values, self._parent
 
     @classmethod
     def load(cls, data: tuple[Any, ...]) -> PrefixTable:
-        """The table that `dump` gave."""
+        """Return the table that `dump` wrote."""
         table = cls.__new__(cls)
         table._prefixes, table._values, table._parent = data
         return table
 
     def find_values(self, text: str) -> list[int]:
-        """What is filed under every beginning of the text."""
-        # Whatever sorts between a beginning of the text and the text itself also begins with it, so the chain of
-        # parents from the nearest entry at or before the text passes through every beginning.
-        found: list[int] = []
+        """Return the values of every prefix of the text."""
+        # Every entry that sorts between a prefix of the text and the text itself has that prefix too, so the chain of
+        # parents from the nearest entry at or before the text passes through every prefix of the text.
+        values: list[int] = []
         number = bisect_right(self._prefixes, text) - 1
         while number >= 0:
             if text.startswith(self._prefixes[number]):
-                found += self._values[number]
+                values += self._values[number]
             number = self._parent[number]
-        return found
+        return values

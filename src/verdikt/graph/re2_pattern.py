@@ -1,4 +1,4 @@
-"""Patterns from users: google-re2, because a pattern must not be able to hang the hook."""
+"""Patterns of users. They are google-re2, whose matching time is linear, so that no pattern can hang the hook."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from verdikt.errors import PolicyError
 
 @lru_cache(maxsize=4096)
 def compile_pattern(pattern: str) -> Any:
-    """The compiled pattern, or a `PolicyError` that says what is wrong with it."""
-    import re2  # costs about as much as everything else together: only policies with patterns pay
+    """Return the compiled pattern, or raise a `PolicyError` that says what is wrong with it."""
+    import re2  # a native library of several milliseconds; only policies with patterns need it
 
     try:
         return re2.compile(pattern, _make_options())
@@ -27,52 +27,54 @@ def compile_pattern(pattern: str) -> Any:
 
 @lru_cache(maxsize=1)
 def _make_options() -> Any:
-    import re2
+    import re2  # see compile_pattern
 
     options = re2.Options()
+    # re2 would log to stderr, which belongs to the host's protocol.
     options.log_errors = False
+    # The default of 8 MiB is too small for a set of many patterns.
     options.max_mem = 64 << 20
     return options
 
 
 def replace_surrogates(text: str) -> str:
-    """The text as re2 takes it: lone surrogates cannot be encoded and become `?`."""
+    """Return the text with `?` for lone surrogates, which re2 cannot encode."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def has_match(pattern: str, text: str) -> bool:
-    """Whether the pattern occurs anywhere in the text."""
+    """Return whether the pattern occurs anywhere in the text."""
     return compile_pattern(pattern).search(replace_surrogates(text)) is not None
 
 
 class PatternSet:
-    """Many patterns searched in one pass; `search` gives the numbers of those that occur."""
+    """Many patterns that are searched in one pass."""
 
     __slots__ = ("_set", "patterns")
 
     def __init__(self, patterns: tuple[str, ...]) -> None:
         self.patterns = patterns
-        self._set: Any = None  # until something is searched
+        self._set: Any = None  # compiled at the first search
 
     def _compile_set(self) -> Any:
-        import re2
+        import re2  # see compile_pattern
 
-        found = re2.Set.SearchSet(_make_options())
+        pattern_set = re2.Set.SearchSet(_make_options())
         for pattern in self.patterns:
             compile_pattern(pattern)
-            found.Add(pattern)
-        # Found in every text: when it is missing from an answer, the automaton ran out of memory and knows nothing.
-        found.Add("")
-        found.Compile()
-        return found
+            pattern_set.Add(pattern)
+        # The empty pattern occurs in every text. If it is missing from a result, the automaton ran out of memory.
+        pattern_set.Add("")
+        pattern_set.Compile()
+        return pattern_set
 
     def search(self, text: str) -> list[int]:
-        """The numbers of the patterns that occur in the text, in no order."""
+        """Return the numbers of the patterns that occur in the text, in no order."""
         text = replace_surrogates(text)
         if self._set is None:
             self._set = self._compile_set()
         hits: list[int] = self._set.Match(text)
-        witness = len(self.patterns)
-        if witness in hits:
-            return [hit for hit in hits if hit != witness]
+        empty_pattern = len(self.patterns)
+        if empty_pattern in hits:
+            return [hit for hit in hits if hit != empty_pattern]
         return [number for number, pattern in enumerate(self.patterns) if has_match(pattern, text)]

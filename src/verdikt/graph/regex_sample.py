@@ -1,4 +1,4 @@
-"""Texts that a pattern or a glob fits, made from the pattern itself."""
+"""Sample texts for patterns and globs, generated from the pattern itself."""
 
 import re
 from collections.abc import Iterator
@@ -10,14 +10,26 @@ from verdikt.graph.glob import tokenize_glob
 from verdikt.graph.re2_pattern import has_match
 
 MAX_VARIANTS = 24
-"""How many ways of choosing among alternatives, characters and repetitions are tried."""
+"""Number of ways of choosing among alternatives, characters and repetitions that are tried."""
 
-_POSIX_CLASSES = {"alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "space": r"\s", "word": r"\w", "punct": "!-/", "xdigit": "0-9a-f", "blank": " "}  # fmt: skip
+_POSIX_CLASSES = {
+    "alpha": "a-zA-Z",
+    "digit": "0-9",
+    "alnum": "a-zA-Z0-9",
+    "upper": "A-Z",
+    "lower": "a-z",
+    "space": r"\s",
+    "word": r"\w",
+    "punct": "!-/",
+    "xdigit": "0-9a-f",
+    "blank": " ",
+}
+# Ordinary characters first, then those that command lines have around words.
 _SAMPLE_LETTERS = "ax0 -_/.A1\n:,=\"'"
 
 
 def sample_pattern(pattern: str) -> Iterator[str]:
-    """Different texts in which a re2 pattern is found; none when there is no such text, or none is found."""
+    """Yield different texts in which a re2 pattern occurs; none when no such text is found."""
     try:
         tree = _parse_pattern(pattern)
     except (re.error, RecursionError, OverflowError):
@@ -35,11 +47,12 @@ def sample_pattern(pattern: str) -> Iterator[str]:
 
 
 def find_required_texts(pattern: str) -> list[str]:
-    """Literal texts that are part of whatever the pattern matches; an empty list when none can be told."""
+    """Return literal texts that every match contains; an empty list when none is certain."""
     try:
         tree = _parse_pattern(pattern)
     except (re.error, RecursionError, OverflowError):
         return []
+    # The texts are compared exactly, and a match may be in any case.
     if tree.state.flags & re.IGNORECASE:
         return []
     runs: list[str] = [""]
@@ -52,7 +65,7 @@ def find_required_texts(pattern: str) -> list[str]:
 
 
 def is_unanchored(pattern: str) -> bool:
-    """Whether the pattern is found in a longer text wherever it is found in a part of it."""
+    """Return whether a pattern that occurs in a text also occurs in every longer text around it."""
     try:
         tree = _parse_pattern(pattern)
     except (re.error, RecursionError, OverflowError):
@@ -61,7 +74,7 @@ def is_unanchored(pattern: str) -> bool:
 
 
 def sample_glob(glob: str) -> str:
-    """A text that a glob fits."""
+    """Return a text that a glob fits."""
     return "/".join("x" if part == "**" else _sample_name(part) for part in glob.split("/"))
 
 
@@ -70,16 +83,17 @@ def _sample_name(pattern: str) -> str:
 
 
 def _parse_pattern(pattern: str) -> Any:
-    """The syntax tree of a pattern, as the standard library knows it; what only re2 writes is translated."""
-    pattern = re.sub(r"\\Q(.*?)(?:\\E|$)", lambda found: re.escape(found[1]), pattern, flags=re.DOTALL)
-    pattern = re.sub(r"\[:(\^?)(\w+):\]", lambda found: _POSIX_CLASSES.get(found[2], "a"), pattern)
+    """Return the standard library's syntax tree of a pattern; re2's own syntax is translated."""
+    pattern = re.sub(r"\\Q(.*?)(?:\\E|$)", lambda match: re.escape(match[1]), pattern, flags=re.DOTALL)
+    pattern = re.sub(r"\[:(\^?)(\w+):\]", lambda match: _POSIX_CLASSES.get(match[2], "a"), pattern)
     pattern = re.sub(r"\\[pP](?:\{\^?\w+\}|\w)", r"\\w", pattern).replace(r"\z", r"\Z").replace(r"\C", ".")
+    # The parser of `re` has no public name; its tree is the only way to enumerate what a pattern matches.
     return import_module("re._parser").parse(pattern)
 
 
 def _list_operations(tree: Any) -> set[str]:
-    """The names of all operations in a tree."""
-    found: set[str] = set()
+    """Return the names of all operations in a tree."""
+    operations: set[str] = set()
     pending: list[Any] = [tree]
     while pending:
         item = pending.pop()
@@ -88,12 +102,12 @@ def _list_operations(tree: Any) -> set[str]:
         elif isinstance(item, list | tuple):
             pending += item
         elif type(item).__name__ == "_NamedIntConstant":
-            found.add(str(item))
-    return found
+            operations.add(str(item))
+    return operations
 
 
 class _SampleWriter:
-    """Writes one text; `variant` decides wherever there is a choice."""
+    """Writes one text; `variant` makes every choice."""
 
     def __init__(self, variant: int) -> None:
         self.variant = variant
@@ -117,9 +131,9 @@ class _SampleWriter:
             case "SUBPATTERN":
                 return self.write_sequence(argument[-1])
             case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
-                least, most, inner = argument
-                wanted = max(int(least), min(int(most), int(least) + (self.variant + 1) % 3, 1_000))
-                return "".join(self.write_sequence(inner) for _ in range(wanted))
+                minimum, maximum, inner = argument
+                count = max(int(minimum), min(int(maximum), int(minimum) + (self.variant + 1) % 3, 1_000))
+                return "".join(self.write_sequence(inner) for _ in range(count))
             case "ATOMIC_GROUP":
                 return self.write_sequence(argument)
         return ""
@@ -131,6 +145,7 @@ class _SampleWriter:
     def _pick_member(self, members: list[Any]) -> str:
         source = _format_class(members)
         test = re.compile(source)
+        # The last two are for classes that exclude all of ASCII.
         candidates = self._rotate_letters() + "".join(chr(code) for code in range(33, 127)) + "é☃"
         for operation, argument in members:
             if str(operation) == "LITERAL":
@@ -141,7 +156,7 @@ class _SampleWriter:
 
 
 def _format_class(members: list[Any]) -> str:
-    """A character class as a pattern of the standard library."""
+    """Return a character class as a pattern of the standard library."""
     categories = {
         "DIGIT": r"\d",
         "NOT_DIGIT": r"\D",

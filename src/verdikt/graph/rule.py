@@ -1,4 +1,4 @@
-"""A rule is one guard described by data; a rule set is many of them behind one index."""
+"""Rules, which are guards described by data, and rule sets, which evaluate many of them behind one index."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ VERDICT_KINDS = {kind.word: kind for kind in VerdictKind}
 class Rule:
     """A guard that gives its verdict when its conditions hold and those of `unless` do not; otherwise it passes.
 
-    With conditions on effects or targets, `unless` excuses one effect or target at a time: the rule fires as long as
-    one that matches is not excused.
+    With conditions on effects or targets, `unless` exempts one effect or target at a time: the rule fires as long as
+    one match is not exempt.
     """
 
     governance_layer: ClassVar[GovernanceLayer] = GovernanceLayer.BOUNDARY
@@ -50,7 +50,7 @@ class Rule:
         if not self.name:
             raise PolicyError("a rule needs a `name`")
         if self.when.is_empty:
-            # It would fire on every action, which is never what was meant.
+            # It would fire on every action, which is never intended.
             raise PolicyError(f"rule `{self.name}` needs at least one condition")
         if self.unless is not None and self.unless.is_empty:
             raise PolicyError(f"`unless` of rule `{self.name}` needs at least one condition")
@@ -62,13 +62,13 @@ class Rule:
             raise PolicyError(f"rule `{self.name}` is a red line: expected `verdict: block`, found {self.verdict.word}")
         object.__setattr__(self, "_reason", MessageTemplate.parse(self.reason))
         object.__setattr__(self, "_fix", MessageTemplate.parse(self.fix))
-        # What has no placeholders is said in the same words every time.
-        fixed = not (self._reason.placeholders or self._fix.placeholders)
-        object.__setattr__(self, "_fixed_verdict", self._render_verdict({}) if fixed else None)
+        # Without placeholders the verdict is always the same, so it is built once.
+        is_fixed = not (self._reason.placeholders or self._fix.placeholders)
+        object.__setattr__(self, "_fixed_verdict", self._render_verdict({}) if is_fixed else None)
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Rule:
-        """A rule from plain data with the keys of the policy file; `if` is a compiled condition here."""
+        """Return a rule from plain data with the keys of the policy file; `if` is already compiled."""
         unknown = set(data) - set(CONDITION_KEYS) - {"name", "unless", "verdict", "reason", "fix", "red_line"}
         if unknown:
             raise PolicyError(f"rule `{data.get('name', '')}` has no key `{min(unknown)}`")
@@ -86,18 +86,18 @@ class Rule:
         )
 
     def dump(self) -> dict[str, Any]:
-        """The rule as plain data; `if` as a text."""
-        found = {"name": self.name, **self.when.dump(), "verdict": self.verdict.word}
+        """Return the rule as plain data; `if` as its source text."""
+        data = {"name": self.name, **self.when.dump(), "verdict": self.verdict.word}
         if self.unless is not None:
-            found["unless"] = self.unless.dump()
-        return found | {"reason": self.reason, "fix": self.fix, "red_line": self.red_line}
+            data["unless"] = self.unless.dump()
+        return data | {"reason": self.reason, "fix": self.fix, "red_line": self.red_line}
 
     def check(self, action: Action, ctx: GovernanceContext) -> Verdict:
-        """The rule's verdict if it fires, else a pass."""
+        """Return the rule's verdict if it fires, else a pass."""
         return self.match_action(action, ctx) or Verdict(kind=VerdictKind.PASS, guard=self.name)
 
     def match_action(self, action: Action, ctx: GovernanceContext) -> Verdict | None:
-        """The rule's verdict, or None when it has nothing to say about this action."""
+        """Return the rule's verdict if it fires, else None."""
         when, unless = self.when, self.unless
         if when.on_action and not when.fits_action(action, ctx):
             return None
@@ -107,21 +107,23 @@ class Rule:
             if not unless.on_effect:
                 return None if unless.fits_action(action, ctx) else self._build_verdict(action, ctx, None, None)
             if not ctx.effects.items:
+                # Without an effect there is nothing to exempt.
                 return self._build_verdict(action, ctx, None, None)
-        excused = unless is not None and (not unless.on_action or unless.fits_action(action, ctx))
+        may_exempt = unless is not None and (not unless.on_action or unless.fits_action(action, ctx))
         for effect, target in self._find_matches(ctx):
-            if not (excused and unless is not None and _fits_pair(unless, effect, target, ctx)):
+            if not (may_exempt and unless is not None and _fits_pair(unless, effect, target, ctx)):
                 return self._build_verdict(action, ctx, effect, target)
         return None
 
     def _find_matches(self, ctx: GovernanceContext) -> Iterator[tuple[Effect, Target | None]]:
-        """Each effect with each of its targets that the conditions hold for."""
+        """Yield each effect with each of its targets for which the conditions hold."""
         when = self.when
         for effect in ctx.effects.items:
             if when.fits_effect(effect):
                 if when.on_target:
                     yield from ((effect, target) for target in effect.targets if when.fits_target(target, ctx))
                 elif self.unless is not None and self.unless.on_target:
+                    # Each target by itself, because `unless` may exempt one and not another.
                     yield from ((effect, target) for target in effect.targets or (None,))
                 else:
                     yield effect, (effect.targets[0] if effect.targets else None)
@@ -129,18 +131,18 @@ class Rule:
     def _build_verdict(
         self, action: Action, ctx: GovernanceContext, effect: Effect | None, target: Target | None
     ) -> Verdict:
-        """What the rule says, with the placeholders filled from what it matched."""
+        """Return the verdict, with the placeholders filled from the match."""
         if self._fixed_verdict is not None:
             return self._fixed_verdict
         if effect is None and ctx.effects.items:
             effect = ctx.effects.items[0]
             target = effect.targets[0] if effect.targets else None
-        written = action.command or action.path
+        subject = action.command or action.path
         values = {
-            "target": target.text if target else written,
+            "target": target.text if target else subject,
             "path": (target.path or target.text) if target else action.path,
             "zone": target.zone.value if target else "unknown",
-            "by": (effect.by if effect else "") or written,
+            "by": (effect.by if effect else "") or subject,
             "what": effect.what if effect else action.kind,
             "note": effect.note if effect else "",
             "tool": action.tool or action.kind,
@@ -158,7 +160,7 @@ class Rule:
 
 
 def _fits_pair(matcher: Matcher, effect: Effect, target: Target | None, ctx: GovernanceContext) -> bool:
-    """Whether the effect-level and target-level conditions of a matcher hold for this pair."""
+    """Return whether the effect-level and target-level conditions of a matcher hold for this pair."""
     if not matcher.on_effect:
         return True
     if not matcher.fits_effect(effect):
@@ -167,25 +169,25 @@ def _fits_pair(matcher: Matcher, effect: Effect, target: Target | None, ctx: Gov
 
 
 def matcher_from_data(data: Mapping[str, Any]) -> Matcher:
-    """A matcher from plain data with the keys of the policy file; one value may stand for a list of one."""
-    given: dict[str, Any] = {}
+    """Return a matcher from plain data with the keys of the policy file; a single value stands for a list."""
+    conditions: dict[str, Any] = {}
     for key, value in data.items():
         if key not in CONDITION_KEYS:
             raise PolicyError(f"a rule has no condition `{key}`")
         match key:
             case "certainty" | "recoverable":
-                given[key] = value
+                conditions[key] = value
             case "equals":
-                given[key] = tuple(value.items())
+                conditions[key] = tuple(value.items())
             case "if":
-                given["condition"] = value
+                conditions["condition"] = value
             case _:
-                given["cls" if key == "class" else key] = (value,) if isinstance(value, str) else tuple(value)
-    return Matcher(**given)
+                conditions["cls" if key == "class" else key] = (value,) if isinstance(value, str) else tuple(value)
+    return Matcher(**conditions)
 
 
 class _LazyRules(Sequence[Rule]):
-    """Rules that were read before, each made when it is first asked for."""
+    """Rules from a compiled policy, each of which is built when it is first used."""
 
     __slots__ = ("_cache", "_encoded")
 
@@ -198,6 +200,7 @@ class _LazyRules(Sequence[Rule]):
 
     def __getitem__(self, number: Any) -> Any:
         if number not in self._cache:
+            # The standard profile has about ninety rules, of which a decision needs a few.
             data = marshal.loads(self._encoded[number])
             for part in (data, data.get("unless", {})):
                 if "if" in part:
@@ -207,9 +210,9 @@ class _LazyRules(Sequence[Rule]):
 
 
 class RuleSet:
-    """Many rules as one node: its verdict is that of `All` over them, and only rules that can fire are looked at.
+    """Many rules as one node: its verdict is that of `All` over them, and only rules that can fire are evaluated.
 
-    Rules that fire are added to `ctx.verdicts` and `ctx.trace`; the others leave no mark.
+    Rules that fire are added to `ctx.verdicts` and `ctx.trace`; the others are not.
     """
 
     __slots__ = ("_index", "_pass_verdict", "name", "rules")
@@ -223,46 +226,48 @@ class RuleSet:
         self._pass_verdict = Verdict(kind=VerdictKind.PASS, guard=name)
 
     def dump(self) -> tuple[Any, ...]:
-        """The set as plain data, each rule by itself as bytes, so that only those that can fire need be read."""
+        """Return the set as plain data, each rule as bytes of its own, so that few rules have to be decoded."""
         return self.name, tuple(marshal.dumps(rule.dump()) for rule in self.rules), self._index.dump()
 
     @classmethod
     def load(cls, data: tuple[Any, ...]) -> RuleSet:
-        """The set that `dump` gave."""
-        found = cls.__new__(cls)
-        found.name, rules, index = data
-        found.rules = _LazyRules(rules)
-        found._index = RuleIndex.load(index, found.rules)
-        found._pass_verdict = Verdict(kind=VerdictKind.PASS, guard=found.name)
-        return found
+        """Return the set that `dump` wrote."""
+        rule_set = cls.__new__(cls)
+        rule_set.name, rules, index = data
+        rule_set.rules = _LazyRules(rules)
+        rule_set._index = RuleIndex.load(index, rule_set.rules)
+        rule_set._pass_verdict = Verdict(kind=VerdictKind.PASS, guard=rule_set.name)
+        return rule_set
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
-        """The strictest verdict of the rules that fire, the first of them in order."""
-        at = len(ctx.trace)
+        """Return the strictest verdict of the rules that fire, and of equals the first."""
+        trace_start = len(ctx.trace)
         fired: list[Verdict] = []
         for rule in self._find_candidates(action, ctx):
             try:
                 verdict = rule.match_action(action, ctx)
             except Exception as error:
+                # A rule that fails blocks, and the other rules are still evaluated.
                 verdict = _make_failure(rule.name, error)
             if verdict is not None:
                 ctx.verdicts.append(verdict)
                 ctx.trace.append(TraceEntry(verdict.guard, verdict, depth + 1))
                 fired.append(verdict)
         verdict = strictest_verdict(fired) if fired else self._pass_verdict
-        ctx.trace.insert(at, TraceEntry(self.name, verdict, depth))
+        ctx.trace.insert(trace_start, TraceEntry(self.name, verdict, depth))
         return verdict
 
     def _find_candidates(self, action: Action, ctx: GovernanceContext) -> Sequence[Rule]:
-        """The rules that can fire, in order; all of them when the index cannot tell."""
+        """Return the rules that can fire, in order; all of them when the index fails."""
         try:
             return self._index.find_candidates(action, ctx)
         except Exception:
+            # An index that fails must not hide a rule: every rule is evaluated, and each failure blocks by itself.
             return self.rules
 
 
 def _make_failure(guard: str, error: Exception) -> Verdict:
-    """A rule that cannot be evaluated blocks: a crash never becomes permission."""
+    """Return the block for a rule that cannot be evaluated: a crash never becomes permission."""
     return Verdict.block(
         guard=guard,
         reason=f"rule `{guard}` failed: {type(error).__name__}: {error}",

@@ -1,4 +1,4 @@
-"""Where the state of sessions is kept between evaluations."""
+"""Stores of session state between evaluations."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from verdikt.model.session_state import SessionState
 
 @runtime_checkable
 class SessionStore(Protocol):
-    """The port through which session state comes in and goes back."""
+    """The port through which session state is loaded and saved."""
 
     def open(self, session_id: str) -> AbstractContextManager[SessionState]:
-        """The state of one session, held by nobody else until the block ends; kept if it ends without an error."""
+        """Return the state of one session as a context manager: locked inside, saved if it ends without an error."""
 
 
 class InMemorySessionStore:
-    """Sessions of this process, gone when it ends; safe for many threads."""
+    """Sessions of this process; safe for many threads."""
 
     def __init__(self) -> None:
         self._lock = RLock()
@@ -26,7 +26,8 @@ class InMemorySessionStore:
         self._states: dict[str, SessionState] = {}
 
     def open(self, session_id: str) -> AbstractContextManager[SessionState]:
-        """The state of one session, held by one thread at a time. What was handed out before does not change."""
+        """Return a copy of one session's state as a context manager, for one thread at a time."""
+        # One lock per session, so that sessions do not wait for each other; the common one only guards their creation.
         lock = self._locks.get(session_id)
         if lock is None:
             with self._lock:
@@ -34,8 +35,9 @@ class InMemorySessionStore:
         return _LockedSession(session_id, lock, self._states)
 
 
+# A class rather than a generator function: every decision opens a session, and `contextmanager` doubles the cost.
 class _LockedSession:
-    """A session while somebody holds it: a class rather than a generator, because every decision opens one."""
+    """The context manager of one session."""
 
     __slots__ = ("_lock", "_session_id", "_state", "_states")
 
@@ -46,11 +48,12 @@ class _LockedSession:
 
     def __enter__(self) -> SessionState:
         self._lock.acquire()
-        kept = self._states.get(self._session_id)
-        self._state = SessionState(self._session_id) if kept is None else kept.copy()
+        state = self._states.get(self._session_id)
+        self._state = SessionState(self._session_id) if state is None else state.copy()
         return self._state
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        # After an error the session keeps the state it had before.
         if kind is None:
             self._states[self._session_id] = self._state
         self._lock.release()

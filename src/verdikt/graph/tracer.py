@@ -1,4 +1,4 @@
-"""Who is told of every evaluation, for people to read or programs to collect."""
+"""Tracers, which receive every evaluation for people to read or programs to collect."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Tracer(Protocol):
-    """The port through which evaluations and outcomes go out. A tracer that fails changes no verdict."""
+    """The port through which evaluations and outcomes are reported. A tracer that fails changes no verdict."""
 
     def on_evaluation(self, action: Action, trace: list[TraceEntry]) -> None:
-        """An action was evaluated along this path."""
+        """Receive the evaluation of an action."""
 
     def on_outcome(self, action: Action, outcome: Outcome) -> None:
-        """An action has happened."""
+        """Receive the outcome of an action."""
 
 
 class StdoutTracer:
@@ -28,7 +28,7 @@ class StdoutTracer:
         self._stream = stream
 
     def on_evaluation(self, action: Action, trace: list[TraceEntry]) -> None:
-        """One line for the action, one for each node."""
+        """Print one line for the action and one for each node."""
         lines = [f"{action.kind} {action.tool}".rstrip()]
         for entry in trace:
             verdict = entry.verdict
@@ -37,7 +37,7 @@ class StdoutTracer:
         self._write_lines(lines)
 
     def on_outcome(self, action: Action, outcome: Outcome) -> None:
-        """One line."""
+        """Print one line."""
         self._write_lines(
             [f"{action.kind} {action.tool}".rstrip() + f" {'succeeded' if outcome.success else 'failed'}"]
         )
@@ -46,21 +46,21 @@ class StdoutTracer:
         stream = self._stream or sys.stderr
         text = "".join(line + "\n" for line in lines)
         encoding = getattr(stream, "encoding", None) or "utf-8"
-        # Reasons quote what the agent wrote: lone surrogates included, which no stream takes.
+        # Reasons quote what the agent wrote, which may contain lone surrogates that no stream can encode.
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 class CollectingTracer:
-    """Keeps every evaluation in `traces` and every outcome in `outcomes`, in order."""
+    """Collects every evaluation in `traces` and every outcome in `outcomes`, in order."""
 
     def __init__(self) -> None:
         self.traces: list[tuple[Action, list[TraceEntry]]] = []
         self.outcomes: list[tuple[Action, Outcome]] = []
 
     def on_evaluation(self, action: Action, trace: list[TraceEntry]) -> None:
-        """Keeps it."""
+        """Append the evaluation."""
         self.traces.append((action, trace))
 
     def on_outcome(self, action: Action, outcome: Outcome) -> None:
-        """Keeps it."""
+        """Append the outcome."""
         self.outcomes.append((action, outcome))

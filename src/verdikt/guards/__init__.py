@@ -1,4 +1,4 @@
-"""One guard per file. A guard's settings are the keyword arguments of its constructor, each annotated with its meaning."""
+"""The built-in guards, one per file. The keyword arguments of a guard's constructor are its settings."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ GUARDS: dict[str, str] = {
     "intent": "IntentGuard",
     "audit": "AuditGuard",
 }
-"""Name in policies → class. The class lives in the module of that name and is loaded when first used."""
+"""Name in policies → class, which is defined in the module of that name and imported when first used."""
 
 _NAMES = {classname: name for name, classname in GUARDS.items()}
 
@@ -32,11 +32,11 @@ __all__ = sorted(_NAMES)  # noqa: PLE0605 (the table above is the list)
 
 
 def guard_class(name: str) -> "type[BaseGuard]":
-    """The class of a built-in guard by its name in policies."""
+    """Return the class of a built-in guard by its name in policies."""
     if name not in GUARDS:
         raise PolicyError(f"expected a guard of {', '.join(GUARDS)}, found `{name}`")
-    found: type[BaseGuard] = getattr(import_module(f"verdikt.guards.{name}"), GUARDS[name])
-    return found
+    guard: type[BaseGuard] = getattr(import_module(f"verdikt.guards.{name}"), GUARDS[name])
+    return guard
 
 
 def __getattr__(name: str) -> object:

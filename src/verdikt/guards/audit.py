@@ -1,4 +1,4 @@
-"""A record of every action, for whoever wants to look later."""
+"""A guard that records every action for a later audit."""
 
 from collections import deque
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Sink = Callable[[dict[str, Any]], None]
 
 
 class AuditGuard(BaseGuard):
-    """Records every action that reaches it, with what the guards before it said, and passes. Holds no commands and no contents."""
+    """Records every action with the verdicts of the guards before it, and passes. Stores no command or content."""
 
     name = "audit"
     governance_layer = GovernanceLayer.OBSERVE
@@ -29,7 +29,7 @@ class AuditGuard(BaseGuard):
         self._sink = sink
 
     def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
-        """Always a pass."""
+        """Record the action and return a pass."""
         ctx = ctx or GovernanceContext(action)
         strictest = max((verdict.kind for verdict in ctx.verdicts), default=VerdictKind.PASS)
         record = {
@@ -38,6 +38,7 @@ class AuditGuard(BaseGuard):
             "now": ctx.now,
             "kind": str(action.kind),
             "tool": action.tool,
+            # Bounded: the records stay in memory, and the agent chooses the path.
             "path": action.path[:400],
             "effects": [str(cls) for cls in ctx.effects.classes],
             "risk": ctx.risk_score,

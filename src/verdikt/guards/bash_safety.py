@@ -1,4 +1,4 @@
-"""Which shell commands an agent may run."""
+"""A guard that decides which shell commands an agent may run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, NamedTuple
@@ -13,7 +13,7 @@ from verdikt.model.verdict import Verdict
 
 
 class DangerousCommand(NamedTuple):
-    """A command that is dangerous by its text, and the effects by which the same danger is known for certain."""
+    """A pattern of a dangerous command, and the effects that show the same danger with certainty."""
 
     pattern: str
     effects: tuple[str, ...]
@@ -22,12 +22,12 @@ class DangerousCommand(NamedTuple):
 
 
 _DEVICE = "(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper)"
-_DELETE_REASON = "deletes what nothing can bring back"
+_DELETE_REASON = "deletes files, which can't be undone"
 _DELETE_FIX = "name the exact files below the project, or ask a person to run it"
 _DISK_REASON, _DISK_FIX = "writes over a disk", "write to a file instead of a device"
 
 RECURSIVE_ROOT_DELETE = DangerousCommand(r"rm\s+-rf\s+/", ("fs.delete", "fs.shred"), _DELETE_REASON, _DELETE_FIX)
-"""The one whose reason is always given by its pattern."""
+"""The command whose block always cites its pattern, also where its effects are known."""
 
 DANGEROUS_COMMANDS = (
     RECURSIVE_ROOT_DELETE,
@@ -51,13 +51,13 @@ DANGEROUS_COMMANDS = (
     DangerousCommand(
         r"\bchmod\s+(?:-\S+\s+)*0?777\s+/(?:\s|$)",
         ("fs.chmod.tree",),
-        "changes permissions that nothing remembers",
+        "changes permissions, which can't be undone",
         "change the one file that needs it",
     ),
     DangerousCommand(
         r"\b(?:curl|wget)\b[^;&]*\|\s*(?:sudo\s+)?(?:\S*/)?(?:ba|z|da|k)?sh\b",
         ("code.remote",),
-        "runs code from the network that nobody has seen",
+        "runs code from the network unseen",
         "download it to a file, read it, then run it",
     ),
     DangerousCommand(
@@ -82,14 +82,15 @@ DANGEROUS_COMMANDS = (
 
 _SAFE_ZONES = (Zone.PROJECT, Zone.TEMP)
 _SEPARATORS = ";&|\n`$<>()"
+# Shell words after which a command begins.
 _KEYWORDS = ("{", "!", "then", "do", "else", "if", "while", "until", "time", "elif")
 
 
 class BashSafetyGuard(BaseGuard):
-    """Blocks shell commands by pattern and by prefix, and by what they would do where their effects are known.
+    """Blocks shell commands by pattern and prefix, and by their effects where these are known.
 
-    Where effects are known, they stand for the built-in patterns: printing `rm -rf /` harms nothing, and `find / -delete`
-    is blocked although no pattern fits it. Patterns and prefixes of the policy's own are always searched in the text.
+    Known effects replace the built-in patterns: printing `rm -rf /` harms nothing, and `find / -delete` is blocked
+    although no pattern fits it. Patterns and prefixes from the policy are always searched in the text.
     """
 
     name = "bash_safety"
@@ -112,20 +113,20 @@ class BashSafetyGuard(BaseGuard):
         self._allowed = tuple(map(compile_pattern, allowed))
         for pattern in self._patterns:
             compile_pattern(pattern)
-        self._pattern_set: PatternSet | None = None
+        self._pattern_set: PatternSet | None = None  # compiled at the first shell command
 
     def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
-        """The first objection to the command."""
+        """Return the first objection to the command, or a pass."""
         command = _read_command(action)
         if action.kind != ActionKind.BASH or self._is_allowed(command):
             return Verdict.pass_(guard=self.name)
         ctx = ctx or GovernanceContext(action)
-        # What was written, and what it comes to without quotes and variables: `s"ud"o` is no way around a policy.
+        # The command as written and as the shell would run it: otherwise `s"ud"o` would be a way around a policy.
         texts = tuple(dict.fromkeys((command, *(effect.by for effect in ctx.effects))))
-        written, dangers = self._match_patterns(command)
-        own = written or [hit for text in texts[1:] for hit in self._match_patterns(text)[0]]
-        if own:
-            return self._block_pattern(own[0], "find another way, or ask the person who keeps the policy")
+        own_patterns, dangers = self._match_patterns(command)
+        own_patterns = own_patterns or [hit for text in texts[1:] for hit in self._match_patterns(text)[0]]
+        if own_patterns:
+            return self._block_pattern(own_patterns[0], "find another way, or ask the person who keeps the policy")
         verdict = self._check_prefixes(texts)
         if verdict is None and ctx.classified:
             verdict = self._check_effects(command, dangers, ctx)
@@ -135,14 +136,16 @@ class BashSafetyGuard(BaseGuard):
 
     def _is_allowed(self, command: str) -> bool:
         command = command.strip()
+        # A separator could append another command to an allowed one.
         if not self._allowed or any(char in command for char in _SEPARATORS):
             return False
         return any(pattern.fullmatch(replace_surrogates(command)) for pattern in self._allowed)
 
     def _check_prefixes(self, texts: tuple[str, ...]) -> Verdict | None:
         for prefix in self._prefixes:
-            possible = (text for text in texts if prefix.split()[0] in text)
-            if any(f"{part} ".startswith(f"{prefix} ") for text in possible for part in _split_commands(text)):
+            # Splitting a command line is slow, so only texts that contain the prefix's first word are split.
+            candidates = (text for text in texts if prefix.split()[0] in text)
+            if any(f"{part} ".startswith(f"{prefix} ") for text in candidates for part in _split_commands(text)):
                 fix = f"do it without `{prefix}`, or ask a person to run it"
                 return Verdict.block(guard=self.name, reason=f"Command starts with blocked prefix: {prefix}", fix=fix)
         return None
@@ -150,38 +153,38 @@ class BashSafetyGuard(BaseGuard):
     def _check_effects(
         self, command: str, text_matches: list[DangerousCommand], ctx: GovernanceContext
     ) -> Verdict | None:
-        """What the built-in dangers come to, given the effects; `written` are those whose patterns fit the text."""
+        """Return the objection that follows from the effects; `text_matches` are the dangers found in the text."""
         root = ctx.facts.project_root if ctx.facts is not None else ctx.action.cwd
-        doubt: Verdict | None = None
+        question: Verdict | None = None
         for effect in ctx.effects:
-            # Nobody knows what an unknown program does: its text is all there is.
-            unknown = effect.by if text_matches and effect.what.startswith("unknown") else ""
-            if unknown and (hits := self._match_patterns(unknown)[1]):
+            # The effects of an unknown program say nothing, so its text is matched against the patterns.
+            unknown_text = effect.by if text_matches and effect.what.startswith("unknown") else ""
+            if unknown_text and (hits := self._match_patterns(unknown_text)[1]):
                 return self._block_pattern(hits[0].pattern, hits[0].fix)
             danger = next(
                 (danger for danger in self._dangerous_commands if _has_effect_name(effect, danger.effects)), None
             )
             if danger is None or effect.recoverable or _is_contained(effect, root):
                 continue
+            # A long command line is shown by the one command in it that has the effect.
             shown = command if 0 < len(command) <= 80 else effect.by or command[:80]
             if not effect.certain:
-                reason = f"`{shown}` may do what cannot be undone: it {danger.description}"
-                doubt = doubt or Verdict.ask(guard=self.name, reason=reason, fix=danger.fix)
+                reason = f"`{shown}` may do what can't be undone: it {danger.description}"
+                question = question or Verdict.ask(guard=self.name, reason=reason, fix=danger.fix)
             elif RECURSIVE_ROOT_DELETE in text_matches and danger is RECURSIVE_ROOT_DELETE:
                 return self._block_pattern(danger.pattern, danger.fix)
             else:
                 return Verdict.block(guard=self.name, reason=f"`{shown}` {danger.description}", fix=danger.fix)
-        return doubt
+        return question
 
     def _match_patterns(self, command: str) -> tuple[list[str], list[DangerousCommand]]:
-        """The patterns that occur in the command: the policy's own, and the built-in ones."""
+        """Return the patterns that occur in the command: the policy's own, and the built-in ones."""
         if self._pattern_set is None:
             self._pattern_set = PatternSet((*self._patterns, *(danger.pattern for danger in self._dangerous_commands)))
-        own = len(self._patterns)
+        own_count = len(self._patterns)
         numbers = sorted(self._pattern_set.search(command))
-        return [self._patterns[n] for n in numbers if n < own], [
-            self._dangerous_commands[n - own] for n in numbers if n >= own
-        ]
+        own = [self._patterns[number] for number in numbers if number < own_count]
+        return own, [self._dangerous_commands[number - own_count] for number in numbers if number >= own_count]
 
     def _block_pattern(self, pattern: str, fix: str) -> Verdict:
         return Verdict.block(guard=self.name, reason=f"Command matches blocked pattern: {pattern}", fix=fix)
@@ -192,13 +195,13 @@ def _has_effect_name(effect: Effect, names: tuple[str, ...]) -> bool:
 
 
 def _is_contained(effect: Effect, root: str) -> bool:
-    """Whether the effect falls on files of the project or temporary ones alone, and not on the project as a whole."""
+    """Return whether the effect is limited to temporary files or parts of the project."""
     targets = effect.targets
     return bool(targets) and all(t.kind == "path" and t.zone in _SAFE_ZONES and t.path != root for t in targets)
 
 
 def _read_command(action: Action) -> str:
-    """The command as written; some hosts give it as a list of words."""
+    """Return the command as written; Codex passes it as a list of words."""
     payload = action.payload
     words = payload.get("command") if isinstance(payload, Mapping) else None
     if isinstance(words, list | tuple):
@@ -207,7 +210,7 @@ def _read_command(action: Action) -> str:
 
 
 def _split_commands(command: str) -> Iterator[str]:
-    """The commands of a command line as written, without keywords and assignments before them; quotes are respected."""
+    """Yield the commands of a command line, without leading keywords and assignments; quotes are respected."""
     part: list[str] = []
     quote, escaped = "", False
     for char in command + ";":
@@ -229,7 +232,7 @@ def _split_commands(command: str) -> Iterator[str]:
 
 
 def _normalize_command(part: list[str]) -> str:
-    """One command from its program's name on, without the directory that it lies in."""
+    """Return one command from its program's name on, without the program's directory."""
     words = "".join(part).split()
     while words and (words[0] in _KEYWORDS or ("=" in words[0] and words[0].split("=", 1)[0].isidentifier())):
         words.pop(0)

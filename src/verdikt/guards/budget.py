@@ -1,4 +1,4 @@
-"""How much a session may do."""
+"""A guard that limits how much a session may do."""
 
 from collections.abc import Sequence
 from threading import Lock
@@ -13,7 +13,7 @@ from verdikt.model.verdict import Verdict
 
 
 class BudgetGuard(BaseGuard):
-    """Limits what one session may do. The count is kept with the session: other threads and processes share it."""
+    """Limits the actions or the time of one session. Threads and processes that share the session share the count."""
 
     governance_layer = GovernanceLayer.RESOURCE
 
@@ -29,7 +29,7 @@ class BudgetGuard(BaseGuard):
             if value is not None and (isinstance(value, bool) or not value >= 0):
                 raise PolicyError(f"expected `{setting}` of 0 or more, found `{value}`")
         self.name = name
-        self.uses_effects = max_seconds is not None  # the time comes with the facts
+        self.uses_effects = max_seconds is not None  # the clock is part of the facts
         self._max_tasks = max_tasks
         self._max_seconds = max_seconds
         self._kinds = frozenset(kinds)
@@ -37,15 +37,16 @@ class BudgetGuard(BaseGuard):
         self._local_slots: dict[str, dict[str, Any]] = {}
 
     def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
-        """Counts the action; the one after the last allowed is blocked, and not counted."""
+        """Count the action, or block it without counting when the budget is used up."""
         if self._kinds and action.kind not in self._kinds:
             return Verdict.pass_(guard=self.name)
         with self._lock:
+            # Without a context (a guard used by itself) there is no session to keep the count in.
             slots = self._local_slots.setdefault(action.session_id, {}) if ctx is None else ctx.session.slots
-            kept = slots.get(self.name, {})
-            used = kept.get("used", 0)
+            usage = slots.get(self.name, {})
+            used = usage.get("used", 0)
             now = 0.0 if ctx is None else ctx.now
-            started = kept.get("started") or now
+            started = usage.get("started") or now
             if self._max_tasks is not None and used >= self._max_tasks:
                 return self._block_exhausted(f"{used} of {self._max_tasks} actions used")
             if self._max_seconds is not None and now - started > self._max_seconds:
@@ -54,5 +55,5 @@ class BudgetGuard(BaseGuard):
         return Verdict.pass_(guard=self.name)
 
     def _block_exhausted(self, usage: str) -> Verdict:
-        fix = "sum up what is done and what is left, and ask for a new session"
+        fix = "summarise what is done and what remains, and ask for a new session"
         return Verdict.block(guard=self.name, reason=f"the session's budget is exhausted: {usage}", fix=fix)

@@ -1,4 +1,4 @@
-"""Which files an action touches, and whether it would change them."""
+"""The files that an action accesses, and whether it would change them."""
 
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,19 +14,18 @@ _PATH_LIST_KEYS = ("paths", "file_paths", "files")
 _CHANGING_CLASSES = (EffectClass.WRITE, EffectClass.DESTRUCTIVE)
 _RUNNING_CLASSES = (EffectClass.EXECUTE, EffectClass.SPAWN)
 _PATHLESS_KINDS = (ActionKind.BASH, ActionKind.EXECUTE_CODE, ActionKind.SUBMIT_TASK, ActionKind.FETCH, ActionKind.AGENT)
-"""Kinds whose payload names no file of its own; what they touch is known from their effects alone."""
+"""Kinds whose payload names no file; the files they access are known from their effects alone."""
 
-
+# PATH_MAX of Linux: a longer text cannot be opened, and normalising it could take long.
 _MAX_PATH_LENGTH = 4096
-"""Characters; Linux opens no path that is longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileAccess:
-    """One file that an action touches. `path` is without `.` and `..`, `real` also without symbolic links where known.
+    """A file that an action accesses. `path` is normalised; in `real`, symbolic links are resolved where known.
 
-    Both are empty when `text` is too long to be a path at all. `lightly` means that it is listed or run by a command, so
-    that the agent gets to see no contents by this.
+    Both are empty when `text` is too long to be a path. `metadata_only` means that a command lists or runs the file,
+    which does not show its content to the agent.
     """
 
     text: str
@@ -37,25 +36,26 @@ class FileAccess:
 
 
 def list_file_accesses(action: Action, ctx: GovernanceContext) -> list[FileAccess]:
-    """Every file that the payload names or that a known effect falls on."""
+    """Return every file that the payload names or that is the target of a known effect."""
+    # Every kind but READ may write, an unknown tool included.
     writes = action.kind != ActionKind.READ
-    found = [_build_access(text, writes, action, ctx) for text in _iter_payload_paths(action)]
+    accesses = [_build_access(text, writes, action, ctx) for text in _iter_payload_paths(action)]
     for effect in ctx.effects:
         for target in effect.targets:
             if target.kind == "path" and target.path:
-                touch = _build_access(target.path, effect.cls in _CHANGING_CLASSES, action, ctx)
-                lightly = effect.what.startswith("fs.list") or effect.cls in _RUNNING_CLASSES
-                found.append(replace(touch, text=target.text, metadata_only=lightly))
-    return found
+                access = _build_access(target.path, effect.cls in _CHANGING_CLASSES, action, ctx)
+                metadata_only = effect.what.startswith("fs.list") or effect.cls in _RUNNING_CLASSES
+                accesses.append(replace(access, text=target.text, metadata_only=metadata_only))
+    return accesses
 
 
 def resolve_root(action: Action, ctx: GovernanceContext) -> str:
-    """The directory that relative paths of a policy are below; empty when nobody told."""
+    """Return the directory to which a policy's relative paths refer; empty when unknown."""
     return ctx.facts.project_root if ctx.facts is not None else action.cwd
 
 
 def is_below(directory: str, access: FileAccess, root: str) -> bool:
-    """Whether the file really lies in a directory, given from the root or absolute."""
+    """Return whether the real path lies in a directory, which is absolute or relative to the root."""
     directory = _fold_case(posixpath.normpath(posixpath.join(root, directory)))
     real = _fold_case(access.real)
     if directory == ".":
@@ -64,10 +64,10 @@ def is_below(directory: str, access: FileAccess, root: str) -> bool:
 
 
 def matches_pattern(pattern: str, access: FileAccess, root: str) -> bool:
-    """Whether a pattern fits the file, or a directory around it, by either of its names.
+    """Return whether a pattern fits the file or a directory above it, by its path or its real path.
 
-    A pattern without a slash fits at any depth; one with a slash is given from the root, or at any depth when the root
-    is not known. Case does not count, because on some disks it does not.
+    A pattern without a slash fits at any depth; one with a slash is relative to the root, or fits at any depth when the
+    root is not known. Case is ignored, because some file systems ignore it.
     """
     pattern = pattern.removeprefix("./").rstrip("/") or "/"
     if not pattern.startswith(("/", "**", "~")):
@@ -90,6 +90,7 @@ def _iter_payload_paths(action: Action) -> Iterator[str]:
         if isinstance(value, Iterable) and not isinstance(value, str):
             yield from (text for text in value if isinstance(text, str) and text)
     if action.tool.lower() == "glob" and (pattern := action.text("pattern")):
+        # The files are not known, but all of them lie below the part before the first wildcard.
         fixed = pattern.split("*", 1)[0].split("?", 1)[0].split("[", 1)[0]
         yield posixpath.join(action.path, posixpath.dirname(fixed) or ".")
 
@@ -104,10 +105,12 @@ def _build_access(text: str, writes: bool, action: Action, ctx: GovernanceContex
     if not path.startswith("~"):
         path = posixpath.join(action.cwd or (facts.cwd if facts is not None else ""), path)
     path = posixpath.normpath(path)
+    # `normpath` keeps exactly two leading slashes, as POSIX allows; on Linux they mean the same as one.
     path = "/" + path.lstrip("/") if path.startswith("//") else path
     real = facts.path(path).real if facts is not None and path.startswith("/") else path
     return FileAccess(text, path, real or path, writes)
 
 
 def _fold_case(path: str) -> str:
+    # NFC, because macOS stores names decomposed: `é` may be one code point or two.
     return path.lower() if path.isascii() else normalize("NFC", path).casefold()

@@ -1,4 +1,4 @@
-"""Which files an agent may read and change."""
+"""A guard that decides which files an agent may read and change."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -30,7 +30,7 @@ SECRET_FILES = (
     "id_ecdsa",
     "id_ed25519",
 )
-"""Files that hold keys and passwords: neither read nor changed."""
+"""Files that hold keys and passwords: they may be neither read nor changed."""
 
 SYSTEM_DIRECTORIES = (
     "/bin",
@@ -46,10 +46,10 @@ SYSTEM_DIRECTORIES = (
     "/System",
     "/Library",
 )
-"""Directories of the machine itself: read, but not changed."""
+"""Directories of the operating system: they may be read, but not changed."""
 
 _HARMLESS_DEVICES = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/", "/dev/shm/", "/dev/pts/")
-"""What lies below `/dev` and is no part of the machine: streams, terminals, memory."""
+"""Paths below `/dev` that are no hardware: streams, terminals, memory."""
 
 
 class FileBoundaryGuard(BaseGuard):
@@ -65,7 +65,7 @@ class FileBoundaryGuard(BaseGuard):
         read_dirs: Annotated[Sequence[str], "further directories that may be read, when `allowed_dirs` is given"] = (),
         blocked: Annotated[Sequence[str], "files, directories and globs that may be neither read nor changed"] = (),
         read_only: Annotated[Sequence[str], "files, directories and globs that may be read and not changed"] = (),
-        red_line_files: Annotated[Sequence[str], "files that nobody's approval lets an agent change"] = (),
+        red_line_files: Annotated[Sequence[str], "files that an agent may not change, whatever is approved"] = (),
         defaults: Annotated[bool, "also protect the usual places of secrets and the system's directories"] = True,
     ) -> None:
         self._allowed = tuple(allowed_dirs)
@@ -75,18 +75,19 @@ class FileBoundaryGuard(BaseGuard):
         self._red_lines = tuple(red_line_files)
 
     def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
-        """The first objection to any file that the action touches."""
+        """Return the first objection to a file that the action accesses, red lines first, or a pass."""
         ctx = ctx or GovernanceContext(action)
         root = resolve_root(action, ctx)
-        objections = [
-            found for touch in list_file_accesses(action, ctx) if (found := self._check_access(touch, root, ctx))
-        ]
-        red_line = next((found for found in objections if found.red_line), None)
+        verdicts = (self._check_access(access, root, ctx) for access in list_file_accesses(action, ctx))
+        objections = [verdict for verdict in verdicts if verdict is not None]
+        # A red line must not hide behind an objection that a grant can overrule.
+        red_line = next((verdict for verdict in objections if verdict.red_line), None)
         return red_line or (objections[0] if objections else Verdict.pass_(guard=self.name))
 
     def _check_access(self, access: FileAccess, root: str, ctx: GovernanceContext) -> Verdict | None:
         if not access.path:
             return self._block_access(access, "is too long to be a path", "name the file by its path")
+        # Redirecting to `/dev/null` is common and changes nothing.
         if access.writes and access.path.startswith(_HARMLESS_DEVICES):
             return None
         if access.writes and any(matches_pattern(pattern, access, root) for pattern in self._red_lines):

@@ -1,4 +1,4 @@
-"""Which tasks an agent may submit."""
+"""A guard that decides which tasks an agent may submit."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
@@ -42,7 +42,7 @@ class IntentGuard(BaseGuard):
         self._rules = dict(rules)
 
     def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
-        """The first rule that the task breaks."""
+        """Return the first objection to the task, or a pass."""
         if action.kind != ActionKind.SUBMIT_TASK:
             return Verdict.pass_(guard=self.name)
         objection = self._find_objection(action)
@@ -65,14 +65,15 @@ class IntentGuard(BaseGuard):
             value = payload.get(field)
             if value is None or value in ("", [], {}):
                 return f"the task has no `{field}`", f"submit it again with `{field}` filled in"
-        for field, most in self._limits.items():
+        for field, maximum in self._limits.items():
             value = payload.get(field)
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float):
                 return f"expected a number in `{field}`, found `{type(value).__name__}`", f"give `{field}` as a number"
-            if not value <= most:  # NaN is no number to stay below
-                return f"`{field}` is {value}, more than {most:g}", f"stay at or below {most:g} in `{field}`"
+            # Written with `not`, because NaN compares false with everything.
+            if not value <= maximum:
+                return f"`{field}` is {value}, more than {maximum:g}", f"stay at or below {maximum:g} in `{field}`"
         for name, rule in self._rules.items():
             if objection := rule(action):
                 return f"{name}: {objection}", f"change the task so that it keeps rule `{name}`"

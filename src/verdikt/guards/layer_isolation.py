@@ -1,4 +1,4 @@
-"""Which layers of a project work in one layer may touch."""
+"""A guard that keeps work in one layer of a project out of the other layers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -15,10 +15,10 @@ _SLOT = "layer_isolation"
 
 
 class LayerIsolationGuard(BaseGuard):
-    """Keeps work that belongs to one layer of a project from changing the files of another.
+    """Blocks changes to the files of a layer from work in another layer.
 
-    The layer at work is `current`, else what an earlier guard noted as annotation `layer`, else the one the action's
-    directory lies in, else the first one that the session changed a file of.
+    The current layer is the setting `current`, else the annotation `layer` of an earlier guard, else the layer of the
+    action's directory, else the first layer in which the session changed a file.
     """
 
     name = "layer_isolation"
@@ -41,40 +41,43 @@ class LayerIsolationGuard(BaseGuard):
         self._block_reads = block_reads
 
     def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
-        """The first file of a foreign layer that the action touches."""
+        """Return a block for the first file of another layer that the action accesses, or a pass."""
         ctx = ctx or GovernanceContext(action)
         root = resolve_root(action, ctx)
         current = self._find_current_layer(action, ctx, root)
-        for touch in list_file_accesses(action, ctx):
-            layer = self._find_layer(touch, root)
-            if not layer or not (touch.writes or self._block_reads):
+        for access in list_file_accesses(action, ctx):
+            layer = self._find_layer(access, root)
+            if not layer or not (access.writes or self._block_reads):
                 continue
             if not current:
                 current = ctx.session.slots[_SLOT] = layer
             if layer != current and layer not in self._allowed.get(current, ()):
-                verb = "changed" if touch.writes else "read"
+                verb = "changed" if access.writes else "read"
                 return Verdict.block(
                     guard=self.name,
-                    reason=f"`{touch.text[:200]}` belongs to layer `{layer}` and may not be {verb} from layer `{current}`",
-                    fix=f"make the change in layer `{current}`, or ask for the work in `{layer}` to be done as a task of its own",
+                    reason=f"`{access.text[:200]}` belongs to layer `{layer}`"
+                    f" and may not be {verb} from layer `{current}`",
+                    fix=f"make the change in layer `{current}`,"
+                    f" or ask for the work in `{layer}` to be done as a task of its own",
                 )
         return Verdict.pass_(guard=self.name)
 
     def _find_current_layer(self, action: Action, ctx: GovernanceContext, root: str) -> str:
-        noted = self._current or ctx.annotations.get("layer")
-        if isinstance(noted, str) and noted in self._layers:
-            return noted
-        if action.cwd and (here := self._find_layer(FileAccess(action.cwd, action.cwd, action.cwd, False), root)):
-            return here
-        kept = ctx.session.slots.get(_SLOT)
-        return kept if isinstance(kept, str) and kept in self._layers else ""
+        configured = self._current or ctx.annotations.get("layer")
+        if isinstance(configured, str) and configured in self._layers:
+            return configured
+        if action.cwd and (layer := self._find_layer(FileAccess(action.cwd, action.cwd, action.cwd, False), root)):
+            return layer
+        # A session's slots may stem from an earlier version of the policy with other layers.
+        first_layer = ctx.session.slots.get(_SLOT)
+        return first_layer if isinstance(first_layer, str) and first_layer in self._layers else ""
 
     def _find_layer(self, access: FileAccess, root: str) -> str:
-        """The layer with the longest directory around the file, because layers may lie inside each other."""
-        found = [
+        """Return the layer with the longest directory around the file, because layers may be nested."""
+        candidates = [
             (len(directory), layer)
             for layer, directories in self._layers.items()
             for directory in directories
             if is_below(directory, access, root)
         ]
-        return max(found)[1] if found else ""
+        return max(candidates)[1] if candidates else ""

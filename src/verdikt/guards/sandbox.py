@@ -1,4 +1,4 @@
-"""Which Python code an agent may execute."""
+"""A guard that decides which Python code an agent may execute."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -17,28 +17,29 @@ _IMPORT_NAMES = (
     "posix nt pwd platform sysconfig site faulthandler tracemalloc _thread cffi"
 )
 FORBIDDEN_IMPORTS = tuple(_IMPORT_NAMES.split())
-"""Modules that reach the machine, the network or the interpreter."""
+"""Modules that give access to the machine, the network or the interpreter."""
 
 _CALL_NAMES = (
     "eval exec compile __import__ open globals locals vars input breakpoint exit quit help memoryview "
     "getattr setattr delattr __builtins__ __loader__ __spec__"
 )
 FORBIDDEN_CALLS = tuple(_CALL_NAMES.split())
-"""Built-in names that reach past the text of the program."""
+"""Built-in names that run code or read state which the program's text does not show."""
 
 _ATTRIBUTE_NAMES = (
-    "__subclasses__ __bases__ __base__ __mro__ __globals__ __code__ __closure__ __builtins__ __import__ __getattribute__ "
-    "__reduce__ __reduce_ex__ __loader__ __spec__ __dict__ f_globals f_locals f_builtins f_back gi_frame gi_code cr_frame "
-    "tb_frame func_globals func_code attrgetter methodcaller"
+    "__subclasses__ __bases__ __base__ __mro__ __globals__ __code__ __closure__ __builtins__ __import__ "
+    "__getattribute__ __reduce__ __reduce_ex__ __loader__ __spec__ __dict__ "
+    "f_globals f_locals f_builtins f_back gi_frame gi_code cr_frame tb_frame func_globals func_code "
+    "attrgetter methodcaller"
 )
 FORBIDDEN_ATTRIBUTES = tuple(_ATTRIBUTE_NAMES.split())
-"""Attributes by which code climbs out of its own objects."""
+"""Attributes that lead from any object to the interpreter's internals."""
 
 _FIX = "use the language alone: no {what}; ask for a tool that does what is needed"
 
 
 class SandboxGuard(BaseGuard):
-    """Blocks Python code that could reach beyond itself, told from its syntax tree; what cannot be parsed is blocked."""
+    """Blocks Python code whose syntax tree uses forbidden names, and code that cannot be parsed."""
 
     name = "sandbox"
     governance_layer = GovernanceLayer.BOUNDARY
@@ -71,7 +72,7 @@ class SandboxGuard(BaseGuard):
         self._languages = frozenset(languages)
 
     def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
-        """The first line that reaches too far."""
+        """Return a block for the first forbidden name, or a pass."""
         if action.kind != ActionKind.EXECUTE_CODE:
             return Verdict.pass_(guard=self.name)
         language = action.text("language", "lang", "kernel")
@@ -93,7 +94,7 @@ class SandboxGuard(BaseGuard):
         return Verdict.pass_(guard=self.name)
 
     def _find_forbidden(self, tree: ast.Module) -> Iterator[tuple[str, str, int]]:
-        """What the code uses of the forbidden: kind, name, line."""
+        """Yield kind, name and line of each forbidden name in the code."""
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 modules = [alias.name for alias in node.names]
@@ -103,8 +104,8 @@ class SandboxGuard(BaseGuard):
                 yield from self._find_forbidden_names(node)
                 continue
             yield from (("import of", module, node.lineno) for module in modules if not self._may_import(module))
-            taken = (alias.name.rsplit(".", 1)[-1] for alias in node.names)
-            yield from (("attribute", name, node.lineno) for name in taken if name in self._attributes)
+            imported = (alias.name.rsplit(".", 1)[-1] for alias in node.names)
+            yield from (("attribute", name, node.lineno) for name in imported if name in self._attributes)
 
     def _find_forbidden_names(self, node: ast.AST) -> Iterator[tuple[str, str, int]]:
         if isinstance(node, ast.Name) and node.id in self._calls:
@@ -112,7 +113,8 @@ class SandboxGuard(BaseGuard):
         elif isinstance(node, ast.Attribute) and node.attr in self._attributes:
             yield "attribute", node.attr, node.lineno
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            text = node.value  # `getattr(x, "__globals__")`, and `"{0.__globals__}".format(x)`
+            # Attributes can be named in a text: `getattr(x, "__globals__")`, `"{0.__globals__}".format(x)`.
+            text = node.value
             if text in self._attributes:
                 yield "attribute", text, node.lineno
             elif "{" in text and (inside := next((name for name in self._attributes if f".{name}" in text), "")):
@@ -120,6 +122,7 @@ class SandboxGuard(BaseGuard):
 
     def _may_import(self, module: str) -> bool:
         if module.startswith("."):
+            # There is no package around the code, so a relative import could only reach the host's own modules.
             return False
         parts = module.split(".")
         names = {".".join(parts[: length + 1]) for length in range(len(parts))}

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from verdikt.errors import GuidanceError
-from verdikt.model.immutable import fields_of
+from verdikt.model.canonical_json import fields_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

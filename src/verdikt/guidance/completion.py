@@ -10,8 +10,7 @@ from verdikt.graph.guard_node import describe_error
 from verdikt.guidance.audience import Audience
 from verdikt.guidance.budget import Budget
 from verdikt.model.facts import Facts
-from verdikt.model.session_memory import Memory
-from verdikt.model.session_state import SessionState
+from verdikt.model.session_state import Memory, SessionState
 
 INCOMPLETE = "Tasks are incomplete"
 """The message when a checker does not say why."""

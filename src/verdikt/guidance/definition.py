@@ -23,8 +23,7 @@ from verdikt.guidance.tool_policy import PolicyContext, ToolPolicy, ToolPolicyGu
 from verdikt.model.action import Action, Outcome
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
-from verdikt.model.session_memory import Memory
-from verdikt.model.session_state import SessionState
+from verdikt.model.session_state import Memory, SessionState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,7 @@ from verdikt.graph.guard_node import describe_error
 from verdikt.guidance.audience import Audience
 from verdikt.guidance.budget import Budget
 from verdikt.model.facts import Facts
-from verdikt.model.session_memory import Memory
-from verdikt.model.session_state import SessionState
+from verdikt.model.session_state import Memory, SessionState
 
 MAX_TEXT_LENGTH = 2000
 """Number of characters of one provider's text; longer text is cut."""

@@ -21,8 +21,7 @@ from verdikt.model.facts import Facts
 from verdikt.model.finding import Level
 from verdikt.model.hook_message import Answer, Turn
 from verdikt.model.redaction import redact_text
-from verdikt.model.session_memory import Memory, StoredMemory
-from verdikt.model.session_state import SessionState
+from verdikt.model.session_state import Memory, SessionState, StoredMemory
 
 if TYPE_CHECKING:
     from verdikt.govern import WorldFactory
@@ -66,6 +65,7 @@ class GuidanceHooks:
             return Answer()
         memory = _load_memory(session)
         try:
+            # Computed only if a provider asks, because it reads the newest review runs from the disk.
             findings = partial(self._list_open_findings, facts.project_root if facts else "")
             collected = self.guidance.collect_feedback(
                 action, memory, facts, self._summarize_session(session), lambda: [title for _, title in findings()]
@@ -97,6 +97,7 @@ class GuidanceHooks:
             self._build_completion_context(session, turn), memory, self._summarize_session(session), agent=turn.agent
         )
         text = redact_text(decision.text)[0]
+        # The allowed stops are recorded too, so that the log shows which checks ran.
         body = {
             "by": "completion",
             "allowed": decision.allowed,

@@ -12,7 +12,7 @@ from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action, Outcome
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
-from verdikt.model.session_memory import Memory
+from verdikt.model.session_state import Memory
 from verdikt.model.verdict import Verdict
 
 DEFAULT_REASON = "Denied by policy."

@@ -1,4 +1,4 @@
-"""The answers of clients that took over most of Claude Code's words, and not its readings of them."""
+"""The responses of clients that adopted most of Claude Code's protocol but interpret parts of it differently."""
 
 from collections.abc import Collection
 
@@ -11,20 +11,21 @@ from verdikt.model.verdict import VerdictKind
 def encode_claude_compatible(
     hook_event: HookEvent, host_decision: HostDecision, *, stop_decision: str, context_events: Collection[str]
 ) -> HookResponse:
-    """What holds there: `go_on` is how a stop is refused, `contexts` are the events whose context reaches the model."""
+    """Return the response to an event.
+
+    `stop_decision` is the word that refuses a stop; `context_events` are the events whose context reaches the model.
+    """
     text = host_decision.context
-    # An ask is none there: Codex would run the tool, Gemini CLI wait without end.
+    # An ask is turned into a block here: Codex would run the tool, Gemini CLI would wait without end.
     if host_decision.is_blocked or (host_decision.kind is VerdictKind.ASK and hook_event.kind is HookEventKind.BEFORE):
         if hook_event.kind is HookEventKind.STOP:
             return build_response({"decision": stop_decision, "reason": host_decision.reason})
+        if hook_event.kind in (HookEventKind.BEFORE, HookEventKind.PROMPT):
+            return build_block_response(host_decision.reason)
         if hook_event.kind is not HookEventKind.AFTER:
-            return (
-                build_block_response(host_decision.reason)
-                if hook_event.kind in (HookEventKind.BEFORE, HookEventKind.PROMPT)
-                else NO_OPINION
-            )
-        # A refusal here would take the tool's output away from the model.
-        text = "\n".join(part for part in (host_decision.reason, host_decision.context) if part)
+            return NO_OPINION
+        # After a call both clients replace the tool's output by the reason of a block, so it goes out as context.
+        text = host_decision.full_text
     if not text:
         return NO_OPINION
     if hook_event.name in context_events:

@@ -1,14 +1,15 @@
-"""One moment through governance: the same for a hook process and for the daemon."""
+"""The dispatch of one event to governance; the same for a hook process and for the daemon."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from verdikt.hosts.hook_event import HookEventKind
 from verdikt.hosts.host_decision import TEXT_MARK, HostDecision
 from verdikt.hosts.integrity import IntegrityCheck
+from verdikt.hosts.undecided_calls import find_decision, find_undecided_calls
 from verdikt.ledger import pause
 from verdikt.model.entry import EntryKind
 from verdikt.model.redaction import redact_text
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from verdikt.govern import Governance
     from verdikt.hosts.hook_event import HookEvent
 
+_Handler = Callable[["Governance", "HookEvent", Mapping[str, str]], HostDecision]
+
 _CONFIG_REFUSAL = (
     "the settings of this session changed while it runs, and the change is not taken over: it could switch the policy "
     "off.\nInstead: leave the settings alone; a person can start a new session, or run `verdikt pause` first"
@@ -25,13 +28,13 @@ _CONFIG_REFUSAL = (
 
 
 def dispatch_event(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
-    """What is to be said to the host at this moment. During a pause everything but red lines is let through, decided and recorded as ever."""
-    ruling = _HANDLERS.get(hook_event.kind, _ignore_event)(governance, hook_event, env).resolve_ask(hook_event)
-    # Before an action the flow itself has looked at the pause, and at what a pause does not touch.
+    """Return the decision about an event. During a pause only red lines block; everything is still recorded."""
+    host_decision = _HANDLERS.get(hook_event.kind, _ignore_event)(governance, hook_event, env).resolve_ask(hook_event)
+    # Before an action `Governance.before` itself applies the pause, because a pause does not lift red lines.
     before = (HookEventKind.BEFORE, HookEventKind.PERMISSION)
-    if hook_event.kind not in before and ruling.kind >= VerdictKind.ASK and _is_paused(governance):
+    if hook_event.kind not in before and host_decision.kind >= VerdictKind.ASK and _is_paused(governance):
         return HostDecision(context=f"{TEXT_MARK} paused by the operator: this would have been stopped")
-    return ruling
+    return host_decision
 
 
 def _ignore_event(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
@@ -45,10 +48,9 @@ def _decide_action(governance: Governance, hook_event: HookEvent, env: Mapping[s
 
 
 def _decide_permission(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
-    """The second line: a call about which a person is to be asked, and which the hook before it never got to decide."""
-    from verdikt.hosts.undecided_calls import find_decision
-
+    """Decide a call about which a person is to be asked, unless the hook before the call has decided it already."""
     assert hook_event.action is not None
+    # A block is decided again: if the host still asks a person, it did not obey the first time.
     verdict = find_decision(hook_event.action, governance.store)
     if verdict is None or verdict.get("kind") == VerdictKind.BLOCK.word:
         return _decide_action(governance, hook_event, env)
@@ -56,10 +58,8 @@ def _decide_permission(governance: Governance, hook_event: HookEvent, env: Mappi
 
 
 def _check_batch(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
-    from verdikt.hosts.undecided_calls import find_undecided_calls
-
-    missed = find_undecided_calls(hook_event.raw.get("tool_calls"), hook_event.session_id, governance.store)
-    return _report_faults(HostDecision(), governance, hook_event, missed)
+    faults = find_undecided_calls(hook_event.raw.get("tool_calls"), hook_event.session_id, governance.store)
+    return _report_faults(HostDecision(), governance, hook_event, faults)
 
 
 def _record_outcome(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
@@ -75,27 +75,23 @@ def _handle_prompt(governance: Governance, hook_event: HookEvent, env: Mapping[s
 
 def _handle_stop(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
     assert hook_event.turn is not None
-    ruling = HostDecision.from_answer(governance.stop(hook_event.turn))
-    return (
-        ruling
-        if hook_event.agent
-        else _report_faults(
-            ruling, governance, hook_event, _create_integrity_check(governance, hook_event, env).find_changes()
-        )
-    )
+    host_decision = HostDecision.from_answer(governance.stop(hook_event.turn))
+    if hook_event.agent:
+        return host_decision  # the integrity of the session is checked when its main agent stops
+    changes = _create_integrity_check(governance, hook_event, env).find_changes()
+    return _report_faults(host_decision, governance, hook_event, changes)
 
 
 def _handle_start(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
     integrity = _create_integrity_check(governance, hook_event, env)
-    # A compacted conversation goes on: what changed before must not become what it is measured by.
-    goes_on = hook_event.raw.get("source") == "compact"
-    return _report_faults(
-        HostDecision(), governance, hook_event, integrity.find_changes() if goes_on else integrity.record_baseline()
-    )
+    # After a compaction the session goes on: a change made before it must not become part of a new baseline.
+    is_compacted = hook_event.raw.get("source") == "compact"
+    faults = integrity.find_changes() if is_compacted else integrity.record_baseline()
+    return _report_faults(HostDecision(), governance, hook_event, faults)
 
 
 def _seal_log(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
-    """The log so far is sealed: at the end, and before a host forgets what was said."""
+    """Seal the log with a checkpoint: at the end of a session, and before the host shortens the conversation."""
     if governance.store.read_head(hook_event.session_id).seq:
         reason = "session_end" if hook_event.kind is HookEventKind.END else hook_event.kind.value
         governance.store.append_checkpoint(hook_event.session_id, reason)
@@ -103,14 +99,14 @@ def _seal_log(governance: Governance, hook_event: HookEvent, env: Mapping[str, s
 
 
 def _refuse_config_change(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
-    where = redact_text(str(hook_event.raw.get("source", "")))[0]
+    source = redact_text(str(hook_event.raw.get("source", "")))[0]
     governance.store.append(
-        hook_event.session_id, EntryKind.GAP, {"moment": "config", "source": where, "refused": True}
+        hook_event.session_id, EntryKind.GAP, {"moment": "config", "source": source, "refused": True}
     )
     return HostDecision.block(_CONFIG_REFUSAL)
 
 
-_HANDLERS = {
+_HANDLERS: dict[HookEventKind, _Handler] = {
     HookEventKind.START: _handle_start,
     HookEventKind.PROMPT: _handle_prompt,
     HookEventKind.BEFORE: _decide_action,
@@ -125,14 +121,14 @@ _HANDLERS = {
 
 
 def _create_integrity_check(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> IntegrityCheck:
-    where = os.path.join(governance.base_directory, hook_event.cwd)
-    return IntegrityCheck(governance.store.home, hook_event.session_id, where, env, file_access=governance.path_access)
+    cwd = os.path.join(governance.base_directory, hook_event.cwd)
+    return IntegrityCheck(governance.store.home, hook_event.session_id, cwd, env, file_access=governance.path_access)
 
 
 def _report_faults(
     host_decision: HostDecision, governance: Governance, hook_event: HookEvent, faults: list[str]
 ) -> HostDecision:
-    """The ruling with what is not as it should be, which also goes into the log."""
+    """Return the decision with these faults added to its context, and record them."""
     if not faults:
         return host_decision
     governance.store.append(

@@ -1,13 +1,14 @@
 #!/bin/sh
 # guard.sh SECONDS closed|open HOOK [ARGUMENT...]
 #
-# Runs a hook and hands on what it says only if it is a decision: status 0 or 2, and exactly one JSON object in ASCII, without a
-# null or half a character, on one line of stdout. Anything else (a crash, a kill, a hang, a missing interpreter, a stray line)
-# becomes a block where the agent is about to act (closed), and no opinion elsewhere (open), because the clients would run the tool.
+# Runs a hook and passes its output on only if it is a decision: status 0 or 2, and exactly one JSON object in ASCII,
+# without a null or half a character, on one line of stdout. Anything else (a crash, a kill, a hang, a missing
+# interpreter, a stray line) becomes a block where the agent is about to act (closed), and no opinion elsewhere (open),
+# because the clients would run the tool.
 #
-# Whoever wants it to end hears the decision that is on its way, or within SECONDS that there is none.
+# Signals are ignored: the client gets the decision, or within SECONDS the message that there is none.
 trap : TERM INT HUP PIPE
-# What comes first in PATH must not be able to speak for the hook, which gets it as it was.
+# A program of the project that comes first in PATH must not stand in for one of ours. The hook gets PATH as it was.
 path=$PATH
 PATH=/usr/bin:/bin:/usr/local/bin:$PATH
 [ $# -gt 2 ] || set -- 1 closed /
@@ -20,13 +21,16 @@ limit() {
         PATH=$path "$timeout" -s KILL "$seconds" "$@"
     else
         # macOS has no timeout(1), but it has perl.
-        PATH=$path "$(command -v perl)" -e '$s = shift; $p = fork; defined $p or exit 70; if (!$p) { exec @ARGV; exit 127 }
-            $SIG{ALRM} = sub { kill 9, $p }; alarm $s; waitpid $p, 0; exit($? & 127 ? 128 + ($? & 127) : $? >> 8)' "$seconds" "$@"
+        PATH=$path "$(command -v perl)" -e '$s = shift; $p = fork; defined $p or exit 70;
+            if (!$p) { exec @ARGV; exit 127 }
+            $SIG{ALRM} = sub { kill 9, $p }; alarm $s; waitpid $p, 0;
+            exit($? & 127 ? 128 + ($? & 127) : $? >> 8)' "$seconds" "$@"
     fi
 }
 
-# What was said comes before the mark, which tells the status. Strings become s, other values v, and an object or list of those
-# becomes v again, until one v is left. Gemini CLI believes stdout and not the status, so a 2 must be a block in words as well.
+# The hook's output comes before the mark, which carries the status. Strings become s, other values v, and an object
+# or list of those becomes v again, until one v is left. Gemini CLI believes stdout and not the status, so with status
+# 2 the document must be a block as well.
 judge='
 index($0, mark) == 1 { status = substr($0, length(mark) + 1); exit }
 NR == 1 { text = said = $0 }
@@ -46,22 +50,22 @@ END {
     print (fine ? status " " said : "- it did not answer with one decision")
 }'
 
-# The mark comes twice, so that a decision and the mark are at least three lines, after which nobody waits for more: a process
-# that the hook has started may still hold its stdout.
+# The mark is printed twice, so that a decision and the mark are at least three lines, after which no more is awaited:
+# a process that the hook has started may still hold its stdout.
 said=$({ limit "$@"; mark="/$$/$?"; printf '\n%s\n%s\n' "$mark" "$mark" 2>/dev/null; } | head -n 3 |
     LC_ALL=C awk -v mark="/$$/" "$judge")
 case $said in
 "0 "* | "2 "*)
     printf '%s\n' "${said#??}" 2>/dev/null && exit "${said%% *}"
-    # The client has gone and needs no answer, or cannot be written to: then the status and stderr must say it.
+    # The client has ended, or its pipe is closed: then the status and stderr must carry the decision.
     [ "$mode" = open ] && exit 0
-    printf '%s\n' "[verdikt] blocked, because nobody hears what the hook says" >&2
+    printf '%s\n' "[verdikt] blocked, because the decision of the hook could not be written" >&2
     exit 2 ;;
 "- "*) what=${said#??} ;;
 *) what="it did not answer with one decision" ;;
 esac
 
-# The hook could not write this down itself. Installed, this file lies in `hooks/` of verdikt's data directory.
+# The hook could not record this itself. When installed, this file lies in `hooks/` of verdikt's data directory.
 here=${0%/*}
 [ "${here##*/}" = hooks ] && printf '{"ts":%s,"hook":"guard","error":"HookFailed","message":"%s","note":"%s"}\n' \
     "$(date +%s)" "$what" "$mode" >>"$here/../_hook_crashes.jsonl" 2>/dev/null
@@ -70,6 +74,7 @@ if [ "$mode" = open ]; then
     printf '{}\n'
     exit 0
 fi
-printf '%s\n' "[verdikt] blocked, because the hook that decides did not work: $what" >&2
-printf '{"decision":"block","reason":"[verdikt] blocked, because the hook that decides did not work: %s\\nInstead: stop here and ask the person to run `verdikt doctor`"}\n' "$what"
+why="[verdikt] blocked, because the hook that decides did not work: $what"
+printf '%s\n' "$why" >&2
+printf '{"decision":"block","reason":"%s\\nInstead: stop here and ask the person to run `verdikt doctor`"}\n' "$why"
 exit 2

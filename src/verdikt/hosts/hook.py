@@ -1,6 +1,7 @@
-"""The hook: `verdikt hook <host> [event]`, payload on stdin, exactly one JSON document on stdout.
+"""The hook process: `verdikt hook <host> [event]`, payload on stdin, exactly one JSON document on stdout.
 
-Whatever goes wrong here, the host hears a decision: a block where the agent is about to act, no opinion elsewhere.
+Every failure still produces a response: a block where the agent is about to act, no opinion elsewhere. The modules of
+verdikt are imported inside functions, so that a package that is only half installed is such a failure too.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from verdikt.hosts.hook_response import HookResponse
 
 MAX_DECISION_SECONDS = 10.0
-"""How long the hook may think; the wrapper around it waits longer, the client longer still."""
+"""The hook's own time limit. The wrapper around it waits longer, and the client longer still."""
 
 
 class HookProcess:
-    """One run of the hook: what is known of it so far, and the one answer it gives."""
+    """One run of the hook, which ends with exactly one response."""
 
     def __init__(self, stdout_fd: int, arguments: list[str]) -> None:
         self._stdout_fd = stdout_fd
@@ -30,11 +31,10 @@ class HookProcess:
         self._arguments = arguments[2:] if self._socket_path else arguments
         self._call: HookCall | None = None
         self._needs_daemon = False
-        """Nobody could be asked, and somebody should be there for the next call."""
+        """Whether no warm process answered, so that one should be started for the next call."""
 
     def run(self) -> NoReturn:
-        """Reads, decides, answers, exits."""
-        # verdikt itself is imported inside the functions below: a package that is half installed must still be a block.
+        """Read the payload, decide, respond and exit."""
         try:
             self._install_signal_handlers()
             cwd = _get_cwd()
@@ -47,9 +47,9 @@ class HookProcess:
             self.exit_with_failure(error)
 
     def respond_and_exit(self, response: HookResponse) -> NoReturn:
-        """Writes the one document and leaves without running anything else."""
-        words = response.stderr.encode("utf-8", "replace") + b"\n" if response.stderr else b""
-        self._write_and_exit(response.exit_code, response.stdout.encode("ascii") + b"\n", words)
+        """Write the one document and exit without running anything else."""
+        stderr_text = response.stderr.encode("utf-8", "replace") + b"\n" if response.stderr else b""
+        self._write_and_exit(response.exit_code, response.stdout.encode("ascii") + b"\n", stderr_text)
 
     def _write_and_exit(self, exit_code: int, document: bytes, stderr_text: bytes) -> NoReturn:
         # A second signal must not cut the document in half.
@@ -59,27 +59,28 @@ class HookProcess:
         try:
             _write_all(self._stdout_fd, document)
         except OSError:
-            # Nobody hears the document: the status alone must say it.
+            # The document cannot be written, so the status alone must carry the decision.
             exit_code = 2 if exit_code == 2 or self._call is None or self._call.fails_closed else 0
         if self._needs_daemon:
             self._start_daemon()
         os._exit(exit_code)
 
     def _start_daemon(self) -> None:
-        # When the answer is out, so that the two do not compete for the processor.
+        # Only after the response is written, so that the two do not compete for the processor.
         try:
+            # Imported here, as everywhere in this file: a package that is half installed must end in a response.
             from verdikt.daemon.client import start_if_absent
 
             start_if_absent(os.environ)
         except BaseException:
-            return  # the answer counts
+            return  # the response is out, and that is what matters
 
     def _ask_daemon(self, raw: bytes, cwd: str) -> None:
-        """Answers as the warm process does; returns when nobody heard the question. What became of it must be known."""
+        """Respond with the answer of the warm process and exit; return only if no process took the question."""
         from verdikt.daemon.client import NoReply, relay_hook_call
 
         try:
-            said = relay_hook_call(
+            answer = relay_hook_call(
                 self._arguments,
                 raw,
                 cwd,
@@ -88,15 +89,16 @@ class HookProcess:
                 socket_path=self._socket_path,
             )
         except NoReply:
-            # What is left of the time is not enough to say so, and the wrapper waits longer.
+            # The question was taken and not answered: the action may be counted already, so deciding it again here is
+            # no option. The alarm is reset, because what remains of the time may be too short for the response.
             signal.setitimer(signal.ITIMER_REAL, MAX_DECISION_SECONDS)
-            from verdikt import hosts
+            from verdikt.hosts.registry import load_adapter
 
             self._call = self._create_call(cwd)
-            self._call.adapter = hosts.load_adapter(self._call.host_name)
+            self._call.adapter = load_adapter(self._call.host_name)
             raise
-        if said is not None:
-            self._write_and_exit(*said)
+        if answer is not None:
+            self._write_and_exit(*answer)
         self._needs_daemon = True
 
     def _create_call(self, cwd: str) -> HookCall:
@@ -105,7 +107,7 @@ class HookProcess:
         return HookCall(self._arguments, os.environ, cwd)
 
     def exit_with_failure(self, error: BaseException) -> NoReturn:
-        """Records what went wrong and answers as this moment demands."""
+        """Record the failure, respond as this event demands and exit."""
         try:
             call = self._call or self._create_call("")
             if not self._try_record_failure(call, error):
@@ -117,7 +119,7 @@ class HookProcess:
             )
 
     def _install_signal_handlers(self) -> None:
-        """From here on a signal is a failure like any other, and so is taking too long."""
+        """Treat signals, and the expiry of the time limit, as failures like any other."""
         for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._handle_signal)
         signal.setitimer(signal.ITIMER_REAL, _read_time_limit())
@@ -137,15 +139,15 @@ class HookProcess:
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Runs the hook and exits with what the host must see."""
-    # Whatever else prints, prints to stderr: stdout carries the decision and nothing but the decision.
+    """Run the hook and exit."""
+    # Everything that prints goes to stderr: one stray line before the document, and every client runs the tool.
     try:
-        out = os.dup(1)
+        stdout_fd = os.dup(1)
         os.dup2(2, 1)
     except OSError:
         os._exit(2)
     try:
-        HookProcess(out, sys.argv[1:] if arguments is None else arguments).run()
+        HookProcess(stdout_fd, sys.argv[1:] if arguments is None else arguments).run()
     except BaseException:
         os._exit(2)  # any other status lets the tool run
 
@@ -164,7 +166,7 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def _write_stderr(text: bytes) -> None:
-    """Says it on stderr. That nobody reads there must not keep the document from those who do."""
+    """Write to stderr. A closed stderr must not keep the document from being written."""
     try:
         _write_all(2, text)
     except OSError:
@@ -172,11 +174,11 @@ def _write_stderr(text: bytes) -> None:
 
 
 def _read_stdin() -> bytes:
-    from verdikt.daemon.protocol import MAX_PAYLOAD_BYTES  # as much as is looked at, without loading who looks
+    from verdikt.daemon.protocol import MAX_PAYLOAD_BYTES
 
     raw = sys.stdin.buffer.read(MAX_PAYLOAD_BYTES + 1)
     while sys.stdin.buffer.read(1024 * 1024):
-        pass  # the client must be able to write all of it
+        pass  # the rest is discarded, so that the client can write all of it
     return raw
 
 

@@ -1,4 +1,4 @@
-"""What a host's payload stands for, the same for every host."""
+"""One event that a host reports, in the same form for every host."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class HookEventKind(enum.StrEnum):
-    """The moments that hosts report; those at which something is about to happen are refused when verdikt itself fails."""
+    """The kinds of events. Where something is about to happen, a failure of verdikt itself counts as a block."""
 
     START = "start"
     PROMPT = "prompt"
@@ -22,11 +22,11 @@ class HookEventKind(enum.StrEnum):
     AFTER = "after"
     STOP = "stop"
     PERMISSION = "permission"  # the host is about to ask a person about an action
-    BATCH = "batch"  # the host tells which calls it has made
+    BATCH = "batch"  # the host reports which calls it has made
     COMPACT = "compact"  # the host is about to shorten the conversation
-    CONFIG = "config"  # the host is about to take over changed settings
+    CONFIG = "config"  # the host is about to reload changed settings
     END = "end"
-    NOTICE = "notice"  # anything else a host tells us: nothing is decided
+    NOTICE = "notice"  # anything else that a host reports: nothing is decided
 
     @property
     def fails_closed(self) -> bool:
@@ -36,7 +36,7 @@ class HookEventKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookEvent:
-    """One call of the hook. Of `action`, `prompt` and `turn`, the one that belongs to `kind` is there."""
+    """One call of the hook. Of `action`, `prompt` and `turn`, the one that belongs to `kind` is set."""
 
     kind: HookEventKind
     host: str
@@ -49,7 +49,7 @@ class HookEvent:
     prompt: Prompt | None = None
     turn: Turn | None = None
     can_ask: bool = False
-    """Whether an `ask` would reach a person here. Where it would hang or run the tool, it must become a block."""
+    """Whether an `ask` reaches a person. Where it would hang or run the tool, it must become a block."""
     posture: Posture | None = None
-    """The posture that the host's permission mode stands for, when it stands for one."""
+    """The posture that the host's permission mode stands for, if it stands for one."""
     raw: Mapping[str, Any] = field(default_factory=dict)

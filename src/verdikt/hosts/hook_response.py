@@ -1,4 +1,4 @@
-"""What a hook prints, where, and with which status."""
+"""What a hook prints, and the status with which it ends."""
 
 from __future__ import annotations
 
@@ -18,30 +18,32 @@ class HookResponse:
 
 
 NO_OPINION = HookResponse()
-"""No opinion: valid on every client that was measured."""
+"""Leaves the decision to the host; valid on every client that was measured."""
 
 
 def render_json(value: Mapping[str, Any]) -> str:
-    """The value as one line of ASCII JSON, without empty and null members."""
+    """Return the value as one line of ASCII JSON, without empty and null members."""
+    # `"reason": null` turns a deny into an allow in Claude Code and Codex.
     return json.dumps(_drop_empty(value), separators=(",", ":"))
 
 
 def build_response(value: Mapping[str, Any]) -> HookResponse:
-    """A document with status 0."""
+    """Return a document with status 0."""
     if not value:
         return NO_OPINION
     return HookResponse(stdout=render_json(value))
 
 
 def build_block_response(reason: str) -> HookResponse:
-    """The deny that blocks on every client that was measured, whichever of them it is."""
+    """Return the block that holds on every client that was measured, even if the wrong host was named."""
+    # Codex and Gemini CLI run the tool after status 2 with an empty stderr; Gemini CLI also believes stdout only.
     return HookResponse(stdout=render_json({"decision": "block", "reason": reason}), stderr=reason, exit_code=2)
 
 
 def _drop_empty(value: Mapping[str, Any]) -> dict[str, Any]:
     dense = {}
     for key, member in value.items():
-        kept = _drop_empty(member) if isinstance(member, Mapping) else member
-        if kept is not None and kept not in ("", {}):
-            dense[key] = kept
+        content = _drop_empty(member) if isinstance(member, Mapping) else member
+        if content is not None and content not in ("", {}):
+            dense[key] = content
     return dense

@@ -1,4 +1,4 @@
-"""What is to be said to a host, before it is put in that host's words."""
+"""A decision in words for the agent, before a host's adapter encodes it."""
 
 from __future__ import annotations
 
@@ -13,41 +13,43 @@ if TYPE_CHECKING:
     from verdikt.model.verdict import Verdict
 
 TEXT_MARK = "[verdikt]"
-"""How every text of ours begins, so that one that a host hands back as a prompt is known as ours."""
+"""The beginning of every text for an agent; it identifies our own text when a host sends it back as a prompt."""
 
 MAX_TEXT_LENGTH = 6000
-"""Longest text for a model, in characters: below what any client spills into a file or cuts."""
+"""Longest text for a model, in characters. Clients write longer ones into a file, or cut them."""
 
 _NO_REASON = "the policy does not allow this and gave no reason"
 
 
 def sanitize_text(text: str) -> str:
-    """The text without what a client's JSON reader could trip over: lone surrogates, control characters, endless length."""
-    kept = "".join(
+    """Return the text without lone surrogates and control characters, cut to the longest length."""
+    # A client whose JSON parser rejects the document runs the tool.
+    sanitized = "".join(
         character
         if character.isprintable() or character in "\n\t"
         else (" " if character.isspace() else "\N{REPLACEMENT CHARACTER}")
         for character in text[: MAX_TEXT_LENGTH + 1]
     )
-    return kept if len(kept) <= MAX_TEXT_LENGTH else kept[: MAX_TEXT_LENGTH - 1] + "…"
+    return sanitized if len(sanitized) <= MAX_TEXT_LENGTH else sanitized[: MAX_TEXT_LENGTH - 1] + "…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostDecision:
     """Pass, warn, ask or block, with the texts that go with it. An ask or a block always has a reason.
 
-    At stop a block means: go on working. `context` is for the model, whatever the ruling.
+    At a stop a block means: go on working. `context` is text for the model, whatever the decision.
     """
 
     kind: VerdictKind = VerdictKind.PASS
     reason: str = ""
     context: str = ""
     approved: bool = False
-    """Whether the policy names this as something the host need not ask about."""
+    """Whether the policy says that the host need not ask a person about this."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", sanitize_text(self.reason).strip())
         object.__setattr__(self, "context", sanitize_text(self.context).strip())
+        # Codex runs the tool after a deny without a reason.
         if self.kind >= VerdictKind.ASK and not self.reason:
             object.__setattr__(self, "reason", f"{TEXT_MARK} {_NO_REASON}")
 
@@ -56,20 +58,27 @@ class HostDecision:
         """Whether the host must refuse."""
         return self.kind is VerdictKind.BLOCK
 
+    @property
+    def full_text(self) -> str:
+        """Reason and context together, for hosts that have one field for both."""
+        return "\n".join(part for part in (self.reason, self.context) if part)
+
     @classmethod
     def block(cls, reason: str) -> HostDecision:
-        """A refusal that says why."""
+        """Return a block with this reason."""
         return cls(kind=VerdictKind.BLOCK, reason=f"{TEXT_MARK} {reason}")
 
     @classmethod
     def from_verdict(
         cls, verdict: Verdict, *, warnings: tuple[Verdict, ...] = (), approved: bool = False
     ) -> HostDecision:
-        """A verdict in words for the model: who refuses, why, and what to do instead."""
+        """Return a verdict in words for the model: which guard refuses, why, and what to do instead."""
         if verdict.kind is VerdictKind.PASS and not warnings and not approved:
             return _EMPTY_DECISION
-        heard = [verdict, *warnings] if verdict.kind is VerdictKind.WARN else warnings
-        notes = [f"{warning.reason}\nInstead: {warning.fix}" if warning.fix else warning.reason for warning in heard]
+        all_warnings = [verdict, *warnings] if verdict.kind is VerdictKind.WARN else warnings
+        notes = [
+            f"{warning.reason}\nInstead: {warning.fix}" if warning.fix else warning.reason for warning in all_warnings
+        ]
         context = "\n".join(f"{TEXT_MARK} {note}" for note in dict.fromkeys(notes) if note)
         if verdict.kind < VerdictKind.ASK:
             return cls(kind=verdict.kind, context=context, approved=approved)
@@ -79,7 +88,7 @@ class HostDecision:
 
     @classmethod
     def from_answer(cls, answer: Answer) -> HostDecision:
-        """An answer in words for the model."""
+        """Return an answer in words for the model."""
         context = f"{TEXT_MARK} {answer.context}" if answer.context else ""
         if answer.allowed and not context:
             return _EMPTY_DECISION
@@ -89,10 +98,10 @@ class HostDecision:
         return cls(kind=VerdictKind.BLOCK, reason=f"{TEXT_MARK}{by} {answer.reason or _NO_REASON}", context=context)
 
     def resolve_ask(self, hook_event: HookEvent) -> HostDecision:
-        """The ruling as it can hold at this moment: an ask that nobody would see becomes a block that says so."""
+        """Return the decision with an ask that would reach no person turned into a block that says so."""
         if self.kind is not VerdictKind.ASK or hook_event.can_ask:
             return self
-        note = "Nobody can be asked in this session, so this counts as a block."
+        note = "No person can be asked in this session, so this counts as a block."
         return replace(self, kind=VerdictKind.BLOCK, reason=f"{self.reason}\n{note}")
 
 

@@ -1,4 +1,4 @@
-"""Whether what decides is still what was set up: looked at when a session starts and when it ends."""
+"""Integrity of the wrapper, the hosts' settings and the policy between the start of a session and its stops."""
 
 import json
 import os
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class IntegrityCheck:
-    """The wrapper, the hosts' settings and the policy, as they were at the start of a session and as they are."""
+    """Compares the files that governance depends on with their state at the start of the session."""
 
     def __init__(
         self,
@@ -39,60 +39,68 @@ class IntegrityCheck:
         self._file_access = file_access
 
     def record_baseline(self) -> list[str]:
-        """Remembers how everything is; what is wrong with it already, in words for a person."""
+        """Store the digests of all files, and return what is wrong with them already, in words for a person."""
         self._baseline_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._baseline_file.write_text(json.dumps(self._hash_files()))
         return list(self._find_faults())
 
     def find_changes(self) -> list[str]:
-        """What has changed since the start and what is wrong now, in words for a person."""
+        """Return what has changed since the start and what is wrong now, in words for a person."""
         try:
-            before = json.loads(self._baseline_file.read_text())
+            baseline = json.loads(self._baseline_file.read_text())
         except (OSError, ValueError):
-            before = {}
-        now = self._hash_files()
-        changed = [
-            f"`{path}` changed during the session" for path in sorted(before) if before[path] != now.get(path, "")
+            baseline = {}
+        digests = self._hash_files()
+        changes = [
+            f"`{path}` changed during the session"
+            for path in sorted(baseline)
+            if baseline[path] != digests.get(path, "")
         ]
-        return [*changed, *self._find_faults()]
+        return [*changes, *self._find_faults()]
 
     def _hash_files(self) -> dict[str, str]:
         files = [*_load_wrapper_digests(self._data_directory), *_list_wired_files(self._data_directory)]
-        prints = {path: sha256_hex(data) for path in files if (data := _read_or_none(path)) is not None}
-        # A policy that cannot be read blocks every action and says so there.
+        digests = {path: sha256_hex(data) for path in files if (data := _read_or_none(path)) is not None}
+        # A policy that cannot be read is no change to report here: it blocks every action, and the block says so.
         with suppress(VerdiktError, PermissionError), self._file_access(self._cwd):
-            prints |= {file.path: sha256_hex(file.data) for file in read_policy_files(self._cwd, self._env)}
-        return prints
+            digests |= {file.path: sha256_hex(file.data) for file in read_policy_files(self._cwd, self._env)}
+        return digests
 
     def _find_faults(self) -> Iterator[str]:
-        mark = f"{NATIVE_WRAPPER} {__version__}\0".encode()
-        wrappers = _load_wrapper_digests(self._data_directory)
-        if any(
-            (data := _read_or_none(path)) is not None and sha256_hex(data) != known for path, known in wrappers.items()
-        ):
+        version_mark = f"{NATIVE_WRAPPER} {__version__}\0".encode()
+        digests = _load_wrapper_digests(self._data_directory)
+        contents = {path: _read_or_none(path) for path in digests}
+        if any(data is not None and sha256_hex(data) != digests[path] for path, data in contents.items()):
             yield "the wrapper around the hook is not the one that was installed"
-        elif any(not os.path.lexists(path) for path in wrappers):
+        elif any(not os.path.lexists(path) for path in digests):
             yield "a wrapper around the hook is gone, and what needs it is blocked; run `verdikt init`"
-        elif any(Path(path).name == NATIVE_WRAPPER and mark not in (_read_or_none(path) or mark) for path in wrappers):
-            yield "the native client is of another version than verdikt, which makes every call slow; run `verdikt init`"
+        elif any(
+            Path(path).name == NATIVE_WRAPPER and version_mark not in (data or version_mark)
+            for path, data in contents.items()
+        ):
+            # It then asks no warm process, because the two might not understand each other.
+            yield (
+                "the native client is of another version than verdikt, which makes every call slow; run `verdikt init`"
+            )
         for path in _list_wired_files(self._data_directory):
+            # OpenCode's plugin and Codex's TOML files are covered by their digests alone.
             if path.endswith(".json") and not _has_hook(path):
                 yield f"`{path}` no longer names the hook"
 
 
 def _load_wrapper_digests(data_directory: Path) -> dict[str, str]:
-    """Where the wrappers that clients call were put, and the digests of what was put there."""
+    """Return path → digest of the wrappers as they were installed."""
     try:
         files = WiringRecord(data_directory).files
     except VerdiktError:
         return {}
-    return {path: str(known["after"]) for path, known in files.items() if Path(path).name in WRAPPER_NAMES}
+    return {path: str(change["after"]) for path, change in files.items() if Path(path).name in WRAPPER_NAMES}
 
 
 def _list_wired_files(data_directory: Path) -> list[str]:
-    """The settings files that were wired."""
+    """Return the settings files that were wired."""
     try:
-        return [path for path, known in WiringRecord(data_directory).files.items() if known.get("host")]
+        return [path for path, change in WiringRecord(data_directory).files.items() if change.get("host")]
     except VerdiktError:
         return []
 

@@ -1,48 +1,48 @@
-"""Which calls the log has a decision for: what a client runs without having asked must not go unnoticed."""
+"""Search of the log for the decision about a call, so that a call that ran without one is noticed."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from verdikt.hosts.host_decision import TEXT_MARK
 from verdikt.ledger.files import FileStore
-from verdikt.model.action import Action
+from verdikt.model.action import Action, action_to_record
 from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import Entry, EntryKind
-from verdikt.model.receipt import action_to_record
 from verdikt.model.redaction import redact_action, redact_text
 
+# Only the end of a session is read, so that the cost does not grow with its length.
 RECENT_ENTRIES = 64
 ENTRIES_PER_CALL = 16
-"""How many entries of a session are looked at, from its end: enough for one batch of calls, however long the session."""
 
 _NOT_RUN_PREFIXES = ("<tool_use_error>", "PreToolUse:", TEXT_MARK)
-"""How the answer to a call begins that Claude Code could not make, or that a hook of its kind, or this one, refused."""
+"""How Claude Code begins the result of a call that it could not make, or that a hook refused."""
 
 
 def find_decision(action: Action, store: FileStore) -> Mapping[str, Any] | None:
-    """The verdict on this very call, while its outcome is not known yet; None when nothing was decided."""
+    """Return the verdict on this call, as long as its outcome is not recorded; None when there is none."""
     record = action_to_record(redact_action(action)[0])
-    wanted = (record["tool"], encode_canonical(record["payload"]))
+    call_key = (record["tool"], encode_canonical(record["payload"]))
     verdict = None
     for entry in _read_recent_entries(store, action.session_id):
-        if entry.kind is EntryKind.DECISION and _to_call_key(entry.body["receipt"].get("action")) == wanted:
+        if entry.kind is EntryKind.DECISION and _to_call_key(entry.body["receipt"].get("action")) == call_key:
             verdict = entry.body["receipt"].get("verdict")
-        elif entry.kind is EntryKind.TOOL_CALL and _to_call_key(entry.body) == wanted:
-            verdict = None  # that call is over, and this is another one like it
+        elif entry.kind is EntryKind.TOOL_CALL and _to_call_key(entry.body) == call_key:
+            verdict = None  # that call has ended; this one is another with the same input
     return verdict if isinstance(verdict, Mapping) else None
 
 
 def find_undecided_calls(calls: object, session_id: str, store: FileStore) -> list[str]:
-    """Those of a batch of calls that ran and that no decision covers, in words for a person."""
-    ran = [call for call in calls if _has_run(call)] if isinstance(calls, list) else []
-    if not ran:
+    """Return a message for each call of a batch that ran without a decision."""
+    executed_calls = [call for call in calls if _has_run(call)] if isinstance(calls, list) else []
+    if not executed_calls:
         return []
-    found = _read_recent_entries(store, session_id, call_count=len(ran))
-    decided = {entry.body.get("call_id") for entry in found if entry.kind is EntryKind.DECISION}
+    entries = _read_recent_entries(store, session_id, call_count=len(executed_calls))
+    # By call id, because a batch often holds the same call twice.
+    decided_ids = {entry.body.get("call_id") for entry in entries if entry.kind is EntryKind.DECISION}
     return [
         f"`{redact_text(str(call.get('tool_name', '')))[0][:80]}` ran without a decision"
-        for call in ran
-        if call["tool_use_id"] not in decided
+        for call in executed_calls
+        if call["tool_use_id"] not in decided_ids
     ]
 
 
@@ -54,9 +54,9 @@ def _has_run(call: object) -> bool:
 
 
 def _to_call_key(record: object) -> tuple[str, bytes]:
-    """What is called with what, comparable."""
-    found = record if isinstance(record, Mapping) else {}
-    return str(found.get("tool", "")), encode_canonical(found.get("payload"))
+    """Return the tool and its input in a form that can be compared."""
+    fields = record if isinstance(record, Mapping) else {}
+    return str(fields.get("tool", "")), encode_canonical(fields.get("payload"))
 
 
 def _read_recent_entries(store: FileStore, session_id: str, *, call_count: int = ENTRIES_PER_CALL) -> Iterator[Entry]:

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from verdikt.errors import CanonicalError, KeyringError
 from verdikt.ledger.audit_finding import Corruption
 from verdikt.ledger.data_directory import make_private_directory, sync_directory
-from verdikt.model.canonical_json import parse_json
+from verdikt.model.canonical_json import fields_of, parse_json
 from verdikt.model.entry import signature_message
-from verdikt.model.immutable import fields_of
 from verdikt.observe.clock import Clock, SystemClock
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from verdikt.ledger.store import OPERATOR
 from verdikt.model.action import extract_path
 from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import EntryKind
-from verdikt.model.session_memory import fold_changes
-from verdikt.model.session_state import MAX_HISTORY
+from verdikt.model.session_state import MAX_HISTORY, fold_changes
 
 if TYPE_CHECKING:
     from verdikt.model.entry import Entry

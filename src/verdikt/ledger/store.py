@@ -141,6 +141,7 @@ class LogWriter:
         signer = self._signer() if sign or kind in SIGNED_KINDS else None
         entry, line = build_entry(
             seq=seq,
+            # Microseconds as an integer, which every JSON reader gives back exactly.
             ts=int(self._now() * 1_000_000),
             session=self.session_id,
             kind=kind,
@@ -149,6 +150,7 @@ class LogWriter:
             kid=signer.kid if signer else "",
             sign=signer.sign if signer else None,
         )
+        # Folded at once, so that what the block reads next includes this entry.
         for name, projection in self._projections.items():
             if projection.kinds is None or kind in projection.kinds:
                 self.states[name] = projection.fold(self.read_projection(name), entry)

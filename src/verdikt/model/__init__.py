@@ -1,3 +1,3 @@
-"""The nouns: frozen values that refuse to exist when wrong. Pure."""
+"""The values that all packages share: frozen, checked when they are built, without input or output."""
 
 from __future__ import annotations

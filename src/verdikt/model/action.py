@@ -1,4 +1,4 @@
-"""What an agent wants to do, and what came of it; the same from every host."""
+"""What an agent wants to do, and the outcome; the same from every host."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class ActionKind(enum.StrEnum):
-    """What sort of thing is about to happen."""
+    """The kind of a tool call."""
 
     READ = "read"
     WRITE = "write"
@@ -22,11 +22,13 @@ class ActionKind(enum.StrEnum):
     OTHER = "other"
 
 
+# The hosts name the file of a tool call differently: Claude Code `file_path`, Gemini CLI `absolute_path`, and so on.
 _PATH_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filename", "dir_path")
 
 
 def extract_path(payload: object) -> str:
-    """The file that a tool input names, when it names one."""
+    """Return the file that a tool input names, or an empty string."""
+    # Most calls are shell commands, which name no file.
     if type(payload) is dict and payload.keys().isdisjoint(_PATH_KEYS):
         return ""
     return _first_text(payload, _PATH_KEYS)
@@ -44,7 +46,7 @@ def _first_text(payload: object, keys: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """One tool call that an agent wants to make. `payload` is the host's tool input as it came, of any shape."""
+    """One tool call that an agent wants to make. `payload` is the host's tool input as received, of any shape."""
 
     kind: ActionKind
     tool: str = ""
@@ -57,23 +59,23 @@ class Action:
     call_id: str = ""
 
     def text(self, *keys: str) -> str:
-        """The first of these payload fields that is a non-empty string, or an empty string."""
+        """Return the first of these payload fields that is a non-empty string, or an empty string."""
         return _first_text(self.payload, keys)
 
     @property
     def command(self) -> str:
-        """The shell command, when there is one."""
+        """The shell command, or an empty string."""
         return self.text("command", "cmd", "script")
 
     @property
     def path(self) -> str:
-        """The file that the action names, when there is one."""
+        """The file that the action names, or an empty string."""
         return extract_path(self.payload)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of an action. `exit_code` is None where the host does not tell it."""
+    """The result of an action. `exit_code` is None where the host does not report it."""
 
     success: bool
     output: str = ""
@@ -81,3 +83,22 @@ class Outcome:
     exit_code: int | None = None
     duration_seconds: float | None = None
     raw: Mapping[str, Any] = field(default_factory=dict)
+
+
+def action_to_record(action: Action) -> dict[str, Any]:
+    """Return an action as plain data, without the host's id of the call: equal calls have equal records."""
+    return {
+        "kind": action.kind._value_,
+        "tool": action.tool,
+        "payload": action.payload,
+        "session_id": action.session_id,
+        "task_type": action.task_type,
+        "cwd": action.cwd,
+        "host": action.host,
+        "agent": action.agent,
+    }
+
+
+def action_from_record(record: Mapping[str, Any]) -> Action:
+    """Return the action that `action_to_record` wrote."""
+    return Action(**{**record, "kind": ActionKind(record["kind"])})

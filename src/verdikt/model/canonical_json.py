@@ -1,44 +1,47 @@
-"""Canonical bytes (RFC 8785) and their digest; and the border where foreign JSON comes in."""
+"""Plain data: its canonical bytes (RFC 8785) and digest, strict parsing of foreign JSON, frozen copies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import lru_cache
 from hashlib import sha1
 from hashlib import sha256 as _sha256
 from json import JSONDecoder
 from json import loads as load
 from json.encoder import encode_basestring as _quote
+from types import MappingProxyType
 from typing import Any
 
 import rfc8785
 
 from verdikt.errors import CanonicalError
 
+# A fixed number rather than the interpreter's recursion limit, so that the same value passes or fails everywhere.
 MAX_DEPTH = 200
-"""How deeply a value may be nested: a fixed number, so that the same value fails or passes everywhere."""
+"""How deeply a value may be nested."""
 
 MAX_SAFE_INTEGER = 2**53 - 1
 
+# Keys may come from outside, so only layouts of up to this many characters are cached: memory stays bounded.
 _MAX_CACHED_CHARS = 1000
-"""Characters of a mapping's keys up to which their layout is remembered."""
 
 AppendText = Callable[[str], None]
 
 
 class CanonicalText:
-    """Canonical text that was written before and is taken over as it is, wherever it stands in a value."""
+    """Text that is already canonical; `encode_canonical` copies it as it is, wherever it stands in a value."""
 
     __slots__ = ("bracket_count", "text")
 
     def __init__(self, data: bytes) -> None:
         self.text = data.decode()
+        # An upper bound of the nesting: only a text with many brackets has to be parsed to check its depth.
         self.bracket_count = data.count(b"{") + data.count(b"[")
-        """Only many of them can nest deeply; what may do so is looked at as if it had not been written before."""
 
 
 def encode_canonical(value: Any) -> bytes:
-    """The one byte string that stands for a value made of mappings, sequences, strings, numbers, bools and None."""
+    """Return the canonical bytes of a value made of mappings, sequences, strings, numbers, bools and None."""
     parts: list[str] = []
     try:
         _write_value(value, parts.append, MAX_DEPTH)
@@ -48,25 +51,26 @@ def encode_canonical(value: Any) -> bytes:
 
 
 def hash_canonical(value: Any) -> str:
-    """Lower-case hex SHA-256 of the canonical bytes."""
+    """Return the lower-case hex SHA-256 of the canonical bytes."""
     return sha256_hex(encode_canonical(value))
 
 
 def sha256_hex(data: bytes) -> str:
-    """Lower-case hex SHA-256 of bytes."""
+    """Return the lower-case hex SHA-256 of bytes."""
     return _sha256(data).hexdigest()
 
 
 def git_blob_id(data: bytes, id_length: int = 40) -> str:
-    """The name that git gives to these contents; `length` is that of the repository's names."""
-    whole = b"blob %d\0%s" % (len(data), data)
+    """Return git's object id of a file with this content; `id_length` is 40 for SHA-1, 64 for SHA-256 repositories."""
+    blob = b"blob %d\0%s" % (len(data), data)
     if id_length == 64:
-        return sha256_hex(whole)
-    return sha1(whole, usedforsecurity=False).hexdigest()
+        return sha256_hex(blob)
+    return sha1(blob, usedforsecurity=False).hexdigest()
 
 
 def _write_value(value: Any, append: AppendText, depth: int) -> None:
-    """Appends the canonical text of a value; exact types come first because nearly every value has one."""
+    """Append the canonical text of a value."""
+    # Exact types first: nearly every value has one, and `isinstance` with abstract types costs ten times as much.
     kind = type(value)
     if kind is str:
         append(_quote(value))
@@ -88,7 +92,7 @@ def _write_value(value: Any, append: AppendText, depth: int) -> None:
         _write_value(_to_plain(value), append, depth)
 
 
-# In the two loops the commonest types are told apart once more: a call for each of them would double the time.
+# The two loops below handle the commonest types themselves: a call of `_write_value` for each would double the time.
 
 
 def _write_mapping(value: dict[str, Any], append: AppendText, depth: int) -> None:
@@ -101,57 +105,57 @@ def _write_mapping(value: dict[str, Any], append: AppendText, depth: int) -> Non
         layout = _lookup_layout(tuple(value))
     except _KeysTooLongError:
         layout = _build_layout(tuple(value))
-    for key, before in layout:
+    for key, lead in layout:
         inner = value[key]
         kind = type(inner)
         if kind is str:
-            append(before + _quote(inner))
+            append(lead + _quote(inner))
         elif not inner and depth > 1 and kind in _FALSY_JSON:
-            append(before + _FALSY_JSON[kind])
+            append(lead + _FALSY_JSON[kind])
         elif kind is bool:
-            append(before + ("true" if inner else "false"))
+            append(lead + ("true" if inner else "false"))
         elif kind is int and -MAX_SAFE_INTEGER <= inner <= MAX_SAFE_INTEGER:
-            append(f"{before}{inner}")
+            append(f"{lead}{inner}")
         elif kind is dict:
-            append(before)
+            append(lead)
             _write_mapping(inner, append, depth - 1)
         elif kind is list or kind is tuple:
-            append(before)
+            append(lead)
             _write_sequence(inner, append, depth - 1)
         else:
-            append(before)
+            append(lead)
             _write_value(inner, append, depth - 1)
     append("}")
 
 
 _FALSY_JSON = {type(None): "null", bool: "false", int: "0", float: "0", dict: "{}", list: "[]", tuple: "[]"}
-"""What is written of whatever counts as false: many values do."""
+"""JSON of the empty value of each type; many values in a record are empty."""
 
 
 def _build_layout(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """The keys of a mapping in their order, each with what is written before its value."""
+    """Return the keys of a mapping in canonical order, each with the text that precedes its value."""
     try:
         keys = sorted(names)
         if not "".join(keys).isascii():
-            # By UTF-16 code units, which is the order of code points until a key leaves the basic plane.
+            # RFC 8785 sorts by UTF-16 code units, which differs from code points only beyond the basic plane.
             keys.sort(key=lambda key: key.encode("utf-16-be", "surrogatepass"))
     except TypeError:
-        odd = next(key for key in names if not isinstance(key, str))
-        raise CanonicalError(f"expected text as keys, found {type(odd).__name__}") from None
+        key = next(key for key in names if not isinstance(key, str))
+        raise CanonicalError(f"expected text as keys, found {type(key).__name__}") from None
     return tuple((key, f"{opening}{_quote(key)}:") for opening, key in zip("{" + "," * len(keys), keys, strict=False))
 
 
 @lru_cache(maxsize=256)
 def _lookup_layout(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """The same, remembered: nearly every mapping has the keys of one written before."""
+    """Return the cached layout: nearly every mapping has the keys of an earlier one."""
     layout = _build_layout(names)
-    if sum(len(before) for _, before in layout) > _MAX_CACHED_CHARS:
-        raise _KeysTooLongError  # what is raised is not remembered
+    if sum(len(lead) for _, lead in layout) > _MAX_CACHED_CHARS:
+        raise _KeysTooLongError
     return layout
 
 
 class _KeysTooLongError(Exception):
-    """Keys that are too long to be remembered: they come from outside, and memory must stay bounded."""
+    """Keys that are too long for the cache; `lru_cache` does not keep a call that raises."""
 
 
 def _write_sequence(value: list[Any] | tuple[Any, ...], append: AppendText, depth: int) -> None:
@@ -172,7 +176,7 @@ def _write_sequence(value: list[Any] | tuple[Any, ...], append: AppendText, dept
 
 
 def _format_number(value: float) -> str:
-    """A number as ECMAScript writes it."""
+    """Return a number as ECMAScript formats it, which RFC 8785 prescribes."""
     if value.is_integer() and -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
         return str(int(value))
     text = repr(value)
@@ -184,7 +188,7 @@ def _format_number(value: float) -> str:
 
 
 def _format_big_integer(value: int) -> str:
-    """An integer beyond 2⁵³, if a double holds it: JSON has no other numbers, and no digit may be lost."""
+    """Return an integer beyond 2⁵³ if a double holds it: JSON numbers are doubles, and no digit may be lost."""
     try:
         text = _format_number(float(value))
     except OverflowError:
@@ -195,7 +199,7 @@ def _format_big_integer(value: int) -> str:
 
 
 def _to_plain(value: Any) -> Any:
-    """The plain form of an enum member, a read-only mapping or another subclass of what JSON knows."""
+    """Return the plain form of an enum member, a read-only mapping or another subclass of a JSON type."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
@@ -210,9 +214,9 @@ def _to_plain(value: Any) -> Any:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Strict JSON: a key twice, NaN, Infinity, lone surrogates and bottomless nesting are refused."""
+    """Parse strict JSON; refuse duplicate keys, NaN, Infinity, lone surrogates and nesting beyond `MAX_DEPTH`."""
     try:
-        # Python would also take UTF-16 and UTF-32; JSON on a wire is UTF-8.
+        # `json.loads` would also accept UTF-16 and UTF-32; JSON that is exchanged must be UTF-8 (RFC 8259).
         text = text.removeprefix(b"\xef\xbb\xbf").decode() if isinstance(text, bytes) else text
         text.encode()
         value = _load_strict(text)
@@ -231,14 +235,14 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
                 raise CanonicalError(f"expected each key once, found `{key}` twice")
             seen.add(key)
-    return found
+    return mapping
 
 
 def _reject_constant(name: str) -> Any:
@@ -253,7 +257,7 @@ def _parse_finite_float(text: str) -> float:
 
 
 def _check_value(value: Any, depth: int) -> None:
-    """Refuses lone surrogates and nesting beyond the limit."""
+    """Raise for lone surrogates and for nesting beyond the limit."""
     if isinstance(value, str):
         if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
             raise CanonicalError("expected Unicode text, found a lone surrogate")
@@ -270,3 +274,40 @@ def _check_value(value: Any, depth: int) -> None:
 _load_strict = JSONDecoder(
     object_pairs_hook=_reject_duplicate_keys, parse_constant=_reject_constant, parse_float=_parse_finite_float
 ).decode
+
+
+def freeze(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """Return a deep copy in which mappings are read-only and sequences are tuples."""
+    if isinstance(value, (Mapping, list, tuple)):
+        if not depth:
+            raise CanonicalError(f"expected at most {MAX_DEPTH} levels, found more")
+        if isinstance(value, Mapping):
+            return MappingProxyType({key: freeze(inner, depth - 1) for key, inner in value.items()})
+        return tuple(freeze(inner, depth - 1) for inner in value)
+    return value
+
+
+def thaw(value: Any) -> Any:
+    """Return a deep copy made of dict and list."""
+    if isinstance(value, Mapping):
+        return {key: thaw(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [thaw(inner) for inner in value]
+    return value
+
+
+def fields_of(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by name, in order, without copying their values as `asdict` does."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def stringify_big_integers(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """Return a payload in which integers that a double cannot hold are text; other invalid values stay."""
+    if isinstance(value, Mapping) and depth:
+        return {key: stringify_big_integers(inner, depth - 1) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)) and depth:
+        return [stringify_big_integers(inner, depth - 1) for inner in value]
+    if type(value) is int and abs(value) > 2**53:
+        # Decimal conversion of huge integers takes quadratic time, and Python limits it to 4,300 digits.
+        return str(value) if value.bit_length() < 10_000 else hex(value)
+    return value

@@ -1,17 +1,25 @@
-"""What an action would do to the world: six classes, closed, with targets and certainty."""
+"""What an action would do to the world: six closed classes, with targets and certainty."""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from verdikt.model.canonical_json import CanonicalText, encode_canonical
+
+# Effects of up to this many characters are cached in encoded form. Targets come from outside, so longer ones are
+# encoded each time to keep memory bounded.
+_MAX_CACHED_CHARS = 4000
 
 
 class EffectClass(enum.StrEnum):
-    """The six classes, in declaration order of the least to the most restrictive."""
+    """The six classes, from the least to the most restrictive."""
 
-    __hash__ = str.__hash__  # that of `Enum` is written in Python, and these are looked up all the time
+    # `Enum.__hash__` is written in Python, and every decision hashes effect classes dozens of times.
+    __hash__ = str.__hash__
 
     READ = "read"
     WRITE = "write"
@@ -35,7 +43,7 @@ _RANK = {cls: rank for rank, cls in enumerate(PRECEDENCE)}
 
 
 def most_restrictive(effects: Iterable[EffectClass]) -> EffectClass:
-    """The class that dominates all the others given."""
+    """Return the most restrictive of these classes."""
     try:
         return min(effects, key=_RANK.__getitem__)
     except ValueError:
@@ -43,9 +51,9 @@ def most_restrictive(effects: Iterable[EffectClass]) -> EffectClass:
 
 
 class Certainty(enum.StrEnum):
-    """Whether the effect follows from the text alone, or depends on something that cannot be known from it."""
+    """Whether the effect follows from the text alone, or depends on something that the text does not show."""
 
-    __hash__ = str.__hash__  # that of `Enum` is written in Python, and these are looked up all the time
+    __hash__ = str.__hash__
 
     CERTAIN = "certain"
     POSSIBLE = "possible"
@@ -54,7 +62,7 @@ class Certainty(enum.StrEnum):
 class Zone(enum.StrEnum):
     """Where a path target lies, which is half of what makes an effect dangerous."""
 
-    __hash__ = str.__hash__  # that of `Enum` is written in Python, and these are looked up all the time
+    __hash__ = str.__hash__
 
     PROJECT = "project"  # below the project root
     TEMP = "temp"  # /tmp, $TMPDIR, /var/tmp
@@ -64,13 +72,14 @@ class Zone(enum.StrEnum):
     SECRET = "secret"  # keys, tokens, .env, credentials, wherever they lie
     GUARD = "guard"  # verdikt's own policy, data, keys and hook wiring
     PERSIST = "persist"  # rc files, cron, authorized_keys, units: what runs again later
-    UNKNOWN = "unknown"  # the text does not tell
+    UNKNOWN = "unknown"  # the text does not say
 
 
 class Target(NamedTuple):
-    """What an effect falls on. `text` is as written; `path` is absolute and resolved, for path targets only.
+    """The object of an effect. `text` is as written; `path` is absolute and resolved, for path targets only.
 
-    `state` is what git and the disk know of a path: tracked, modified, untracked, ignored, absent, or "" when nobody looked.
+    `state` is the state of a path in git and on disk: tracked, modified, untracked, ignored or absent, or "" when it
+    was not looked up.
     """
 
     text: str
@@ -81,7 +90,7 @@ class Target(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """One thing that an action would do. `what` is a dotted name such as `fs.delete`; `by` is the command that does it."""
+    """One thing that an action would do. `what` is a dotted name such as `fs.delete`; `by` is the command behind it."""
 
     cls: EffectClass
     what: str
@@ -104,7 +113,7 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Everything that one action would do, in the order in which it would happen."""
+    """The effects of one action, in the order in which they would happen."""
 
     items: tuple[Effect, ...] = ()
 
@@ -115,11 +124,11 @@ class Effects:
         return len(self.items)
 
     def of(self, cls: EffectClass) -> tuple[Effect, ...]:
-        """The effects of one class."""
+        """Return the effects of one class."""
         return tuple(effect for effect in self.items if effect.cls is cls)
 
     def named(self, what: str) -> tuple[Effect, ...]:
-        """The effects whose dotted name is `what` or begins with `what.`."""
+        """Return the effects whose dotted name is `what` or begins with `what.`."""
         return tuple(e for e in self.items if e.what == what or e.what.startswith(what + "."))
 
     @property
@@ -130,6 +139,61 @@ class Effects:
 
     @property
     def dominant(self) -> EffectClass | None:
-        """The most restrictive class present, or None when nothing happens."""
+        """The most restrictive class present, or None when there is no effect."""
         classes = self.classes
         return classes[0] if classes else None
+
+
+def effects_to_record(effects: Effects) -> list[dict[str, Any]]:
+    """Return effects as plain data, in order."""
+    return [_effect_to_record(effect) for effect in effects]
+
+
+def encode_effects(effects: Effects) -> CanonicalText:
+    """Return the record of effects in canonical form, as a receipt holds it."""
+    try:
+        return _encode_and_cache(effects.items)
+    except _EffectsTooLongError as error:
+        return error.encoded
+
+
+class _EffectsTooLongError(Exception):
+    """Encoded effects that are too long for the cache; `lru_cache` does not keep a call that raises."""
+
+    def __init__(self, encoded: CanonicalText) -> None:
+        self.encoded = encoded
+
+
+@lru_cache(maxsize=256)
+def _encode_and_cache(items: tuple[Effect, ...]) -> CanonicalText:
+    encoded = CanonicalText(encode_canonical([_effect_to_record(effect) for effect in items]))
+    if len(encoded.text) > _MAX_CACHED_CHARS:
+        raise _EffectsTooLongError(encoded)
+    return encoded
+
+
+def _effect_to_record(effect: Effect) -> dict[str, Any]:
+    # `_value_` is what `value` returns, without the call of a property that is written in Python.
+    record: dict[str, Any] = {
+        "class": effect.cls._value_,
+        "what": effect.what,
+        "certainty": effect.certainty._value_,
+        "recoverable": effect.recoverable,
+    }
+    # Empty fields are left out: a receipt is written for every action, so its size matters.
+    if effect.targets:
+        record["targets"] = [_target_to_record(target) for target in effect.targets]
+    if effect.by:
+        record["by"] = effect.by
+    if effect.note:
+        record["note"] = effect.note
+    return record
+
+
+def _target_to_record(target: Target) -> dict[str, Any]:
+    record = {"text": target.text, "kind": target.kind, "zone": target.zone._value_}
+    if target.path and target.path != target.text:
+        record["path"] = target.path
+    if target.state:
+        record["state"] = target.state
+    return record

@@ -1,11 +1,11 @@
-"""One link of the log, and the line it is written as.
+"""One entry of the log, and its line in the log file.
 
 A line is the canonical bytes (RFC 8785) of every field except `hash` and `sig`, followed by those two:
 
-    {"body":…,"kid":…,"kind":…,"prev":…,"seq":…,"session":…,"ts":…,"v":1,"hash":"<sha-256 of the above>","sig":"<over the hash>"}
+    {"body":…,"kid":…,"kind":…,"prev":…,"seq":…,"session":…,"ts":…,"v":1,"hash":"…","sig":"…"}
 
-So the hash covers every other field, `prev` and `kid` included, without a list of them that could forget one; the
-signature covers the hash, and what remains uncovered is nothing.
+`hash` is the SHA-256 of the bytes before it and therefore covers every other field, `prev` and `kid` included, without
+a list of names that could miss one. `sig` signs the hash.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from json import loads as load
 from typing import Any
 
 from verdikt.errors import ChainBroken, LedgerError
-from verdikt.model.canonical_json import encode_canonical, sha256_hex
-from verdikt.model.immutable import fields_of
+from verdikt.model.canonical_json import encode_canonical, fields_of, sha256_hex
 
 ENTRY_VERSION = 1
 GENESIS_HASH = "0" * 64
 """The `prev` of a session's first entry."""
 
 SEAL_FIELDS = ("hash", "sig")
-"""The two fields that the hash does not cover, because they are made from it."""
+"""The two fields that the hash does not cover, because they are computed from it."""
 
+# Domain separation: a signature of an entry is never valid for anything else that the same key signs.
 _SIGNATURE_DOMAIN = b"verdikt entry v1\n"
 
 
 class EntryKind(enum.StrEnum):
-    """What an entry records."""
+    """The kinds of entries."""
 
     TOOL_CALL = "tool_call"
     DECISION = "decision"
@@ -64,12 +64,12 @@ SIGNED_KINDS: frozenset[EntryKind] = frozenset(
         EntryKind.CHECKPOINT,
     }
 )
-"""Kinds that are always signed. The others are covered by the next signed checkpoint, which chains back over them."""
+"""Kinds that are always signed. The others are covered by the next signed checkpoint, which chains back to them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One link of the log. `ts` is whole microseconds since the epoch; `seq` counts from 1 within the session."""
+    """One entry of the log. `ts` is whole microseconds since the epoch; `seq` counts from 1 within the session."""
 
     seq: int
     ts: int
@@ -84,19 +84,19 @@ class Entry:
 
     @property
     def timestamp_seconds(self) -> float:
-        """When it was written, in seconds since the epoch."""
+        """When the entry was written, in seconds since the epoch."""
         return self.ts / 1_000_000
 
     def payload_bytes(self) -> bytes:
-        """The bytes under the hash: every field but the seals."""
+        """Return the bytes that the hash covers: every field but the seals."""
         return encode_canonical({name: value for name, value in fields_of(self).items() if name not in SEAL_FIELDS})
 
     def to_line(self) -> bytes:
-        """The entry as one line of the log, newline included."""
+        """Return the entry as one line of the log, newline included."""
         return _format_line(self.payload_bytes(), self.hash, self.sig)
 
     def to_record(self) -> dict[str, Any]:
-        """Every field as plain data."""
+        """Return every field as plain data."""
         return fields_of(self)
 
 
@@ -104,7 +104,7 @@ _DECODER = JSONDecoder()
 
 
 def seal_entry(entry: Entry, sign: Callable[[bytes], str] | None = None) -> tuple[Entry, bytes]:
-    """The entry with its hash and, given a signer for its `kid`, its signature; and its line."""
+    """Return the entry with its hash and, given a signer for its `kid`, its signature; and its line."""
     payload = entry.payload_bytes()
     hash = sha256_hex(payload)
     sig = sign(signature_message(hash)) if sign else ""
@@ -123,7 +123,7 @@ def build_entry(
     v: int = ENTRY_VERSION,
     sign: Callable[[bytes], str] | None = None,
 ) -> tuple[Entry, bytes]:
-    """A new entry, sealed, and its line. The entry is what the line says, and holds nothing that a caller has in its hands."""
+    """Return a new sealed entry and its line. The entry is decoded from the line, so it shares nothing with `body`."""
     fields = {"body": body, "kid": kid, "kind": kind, "prev": prev, "seq": seq, "session": session, "ts": ts, "v": v}
     payload = encode_canonical(fields)
     hash = sha256_hex(payload)
@@ -132,7 +132,7 @@ def build_entry(
 
 
 def signature_message(hash: str) -> bytes:
-    """What the signature of an entry with this hash signs."""
+    """Return the bytes that the signature of an entry with this hash signs."""
     return _SIGNATURE_DOMAIN + hash.encode()
 
 
@@ -141,15 +141,15 @@ def _format_line(payload: bytes, hash: str, sig: str) -> bytes:
 
 
 def decode_entry(line: bytes) -> Entry:
-    """The entry that a line holds, its hash checked; `ChainBroken` when the line is not what was written."""
-    found = unseal_line(line)
-    if isinstance(found, str):
-        raise ChainBroken(found)
-    return _entry_from_fields(found)
+    """Return the entry of a line after checking its hash; raise `ChainBroken` when the line was changed."""
+    fields = unseal_line(line)
+    if isinstance(fields, str):
+        raise ChainBroken(fields)
+    return _entry_from_fields(fields)
 
 
 def unseal_line(line: bytes) -> dict[str, Any] | str:
-    """The fields of a line whose hash holds, or what is wrong with it, in words."""
+    """Return the fields of a line whose hash is correct, or else a description of the problem."""
     at = line.rfind(b',"hash":"')
     seal = _extract_hash(line.removesuffix(b"\n")[at:]) if at > 0 else None
     if seal is None:
@@ -164,8 +164,9 @@ def unseal_line(line: bytes) -> dict[str, Any] | str:
     return fields if isinstance(fields, dict) else "expected a JSON object, found something else"
 
 
+# The seals are found by position and not by parsing: only bytes that were written exactly so have a valid hash.
 def _extract_hash(line_end: bytes) -> bytes | None:
-    """The hash in `,"hash":"…","sig":"…"}`, when that is what stands there, in hexadecimal digits."""
+    """Return the hash from `,"hash":"…","sig":"…"}`, or None when the text differs or is not hexadecimal."""
     hash, sig = line_end[9:73], line_end[82:-2]
     if (
         (line_end[:9], line_end[73:82], line_end[-2:]) != (b',"hash":"', b'","sig":"', b'"}')

@@ -1,7 +1,7 @@
 """What is known of the world while one action is decided.
 
-The classifier asks, the world answers each question once, and the answers are kept: the same questions with the same
-answers always give the same decision, which is what makes it replayable.
+The classifier asks, the world answers each question once, and the answers are recorded. The same questions with the
+same answers always give the same decision, so a decision can be replayed.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from verdikt.model.canonical_json import CanonicalText, encode_canonical
-from verdikt.model.immutable import fields_of
+from verdikt.model.canonical_json import CanonicalText, encode_canonical, fields_of
 from verdikt.model.redaction import escape_forged_tokens, mask_tokens, redact_text, redact_value
-from verdikt.model.session_memory import mark_key
+from verdikt.model.session_state import mark_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathFact:
-    """One path as the disk and git know it. `real` is the path with every symbolic link resolved."""
+    """The state of one path on disk and in git. `real` is the path with every symbolic link resolved."""
 
     real: str
     kind: str = "absent"  # absent, file, dir, other, unknown
@@ -29,11 +28,11 @@ class PathFact:
 
     @property
     def exists(self) -> bool:
-        """Whether there is something at the path."""
+        """Whether a file or directory exists at the path."""
         return self.kind not in ("absent", "unknown")
 
     def to_record(self) -> dict[str, Any]:
-        """Every field as plain data."""
+        """Return every field as plain data."""
         return fields_of(self)
 
 
@@ -48,39 +47,43 @@ class GitFact:
     aliases: Mapping[str, str] | None = None  # alias → what it stands for
 
     def to_record(self) -> dict[str, Any]:
-        """Every field as plain data."""
+        """Return every field as plain data."""
         return fields_of(self)
 
 
 class World(Protocol):
-    """The port through which facts come in: the real disk, a fake in tests, a recorded entry in replay."""
+    """The source of facts: the real disk, a fake in tests, a recorded entry in replay."""
 
     def place(self) -> Mapping[str, Any]:
-        """`now` (seconds), `cwd`, `home`, `project_root`, `user`, `temp` (list of directories), `guarded` (verdikt's own paths)."""
+        """Return where and when the action happens.
+
+        The keys are `now` (seconds), `cwd`, `home`, `project_root`, `user`, `temp` (directories) and `guarded`
+        (verdikt's own paths).
+        """
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
-        """What is at an absolute path; without `git`, that part may be left empty, which is much cheaper."""
+        """Return the state of an absolute path; without `git`, that part may be left empty, which is much cheaper."""
 
     def text(self, path: str) -> str | None:
-        """The beginning of a text file, or None when it cannot be read as text."""
+        """Return the beginning of a text file, or None when it cannot be read as text."""
 
     def git(self, directory: str) -> GitFact:
-        """The repository around a directory."""
+        """Return the repository around a directory."""
 
     def content_stamp(self, path: str) -> str:
-        """What tells a file's contents from any others; empty when there is no such file."""
+        """Return a value that changes with a file's content; empty when there is no such file."""
 
     def modification_time(self, path: str) -> float:
-        """When a file was last written, in seconds since the epoch; 0 when there is no such file."""
+        """Return when a file was last written, in seconds since the epoch; 0 when there is no such file."""
 
 
 class WorldAnswers(NamedTuple):
-    """What was asked of the world and what it said, to be compared with another time."""
+    """Questions to the world and their answers, for a comparison at a later time."""
 
     path: Mapping[str, PathFact]
     text: Mapping[str, str | None]
     git: Mapping[str, GitFact]
-    git_paths: frozenset[str]  # the paths that git was asked about
+    git_paths: frozenset[str]  # the paths for which git was asked too
     own_paths: frozenset[str]
     place_keys: frozenset[str]
     memory: Mapping[str, Any]
@@ -90,7 +93,7 @@ _NO_ANSWERS = WorldAnswers({}, {}, {}, frozenset(), frozenset(), frozenset(), {}
 
 
 class Facts:
-    """The answers given so far for one action. Never asks the world the same thing twice, and never tells a secret."""
+    """The answers of the world for one action. Asks each question once, and never returns a secret."""
 
     __slots__ = (
         "_git",
@@ -114,30 +117,30 @@ class Facts:
     cwd: str
     """The directory in which the action would happen."""
     home: str
-    """The home directory of whoever runs the agent."""
+    """The home directory of the user who runs the agent."""
     project_root: str
     """The top of the project that `cwd` belongs to."""
     user: str
-    """The name of whoever runs the agent."""
+    """The name of the user who runs the agent."""
     temp: tuple[str, ...]
-    """Directories whose contents nobody misses."""
+    """Directories for temporary files."""
 
     def __init__(self, world: World, *, secrets: tuple[str, ...] = (), memory: Mapping[str, Any] | None = None) -> None:
-        # What was recorded holds no secret any more, and tokens of ours that must stay as they are.
+        # A recorded world is redacted already; redacting it again would make its secrets' tokens ineffective.
         self._world: World = world if isinstance(world, RecordedWorld) else RedactedWorld(world)
         self._place = dict(self._world.place())
         self._path: dict[str, PathFact] = {}
-        self._git_paths: set[str] = set()  # the paths that git was asked about
+        self._git_paths: set[str] = set()  # the paths for which git was asked too
         self._text: dict[str, str | None] = {}
         self._git: dict[str, GitFact] = {}
         self._stamp: dict[str, str] = {}
-        # Not by its length, which a memory that is looked up when it is needed would have to look up.
+        # Compared with None: the truth value of a `StoredMemory` is its length, which would load it.
         self._memory = world.session_memory() if isinstance(world, RecordedWorld) else {} if memory is None else memory
-        self._memory_reads: dict[str, Any] = {}  # what was asked for of the memory
-        self._place_keys: set[str] = set()  # what was asked for of the place
-        self._own_paths: set[str] = set()  # the paths asked about that are verdikt's own
+        self._memory_reads: dict[str, Any] = {}  # keys that were read, with their values
+        self._place_keys: set[str] = set()  # keys of the place that were read
+        self._own_paths: set[str] = set()  # paths that turned out to be verdikt's own
         self.secrets = secrets
-        """The kinds of secrets that were found in the action and replaced."""
+        """The kinds of secrets that were replaced in the action."""
         place = self._place
         self.cwd = str(place.get("cwd", "/"))
         self.home = str(place.get("home", "/home/user"))
@@ -146,7 +149,7 @@ class Facts:
         self.temp = tuple(place.get("temp", ("/tmp", "/var/tmp")))
 
     def copy_without_answers(self) -> Facts:
-        """The same place and moment, with nothing asked yet."""
+        """Return the same place and time, with nothing asked yet."""
         facts = Facts.__new__(Facts)
         facts._world, facts._place, facts.secrets = self._world, self._place, self.secrets
         facts._path, facts._text, facts._git = {}, {}, {}
@@ -158,7 +161,7 @@ class Facts:
 
     @property
     def place_signature(self) -> tuple[Any, ...]:
-        """Everything about the place but the time: the same scene, the same questions and the same answers mean the same."""
+        """The place without the time, hashable; the key under which classified effects are cached."""
         place = self._place
         return (
             *(place.get(key) for key in ("cwd", "home", "project_root", "user")),
@@ -179,7 +182,7 @@ class Facts:
         )
 
     def snapshot_answers(self) -> WorldAnswers:
-        """Every question about the disk and git so far, with its answer."""
+        """Return every question about disk, git and memory so far, with its answer."""
         if self.has_no_answers:
             return _NO_ANSWERS
         return WorldAnswers(
@@ -193,7 +196,7 @@ class Facts:
         )
 
     def revalidate_answers(self, answers: WorldAnswers) -> bool:
-        """Asks the same questions; whether the answers are the same. If they are not, nothing counts as asked."""
+        """Ask the same questions; return whether the answers are the same. If not, nothing counts as asked."""
         if answers is _NO_ANSWERS:
             return True
         probe = self.copy_without_answers()
@@ -212,18 +215,18 @@ class Facts:
 
     @property
     def now(self) -> float:
-        """Seconds since the epoch when the action was looked at; recorded only if asked for."""
+        """Seconds since the epoch when the facts were collected; recorded only if asked for."""
         self._place_keys.add("now")
         return float(self._place.get("now", 0.0))
 
     @property
     def guarded_paths(self) -> tuple[str, ...]:
-        """verdikt's own files and directories, absolute; recorded only if asked for, because they are many."""
+        """Absolute paths of verdikt's own files and directories; recorded only if asked for, because there are many."""
         self._place_keys.add("guarded")
         return tuple(self._place.get("guarded", ()))
 
     def is_guarded_path(self, path: str) -> bool:
-        """Whether an absolute path is verdikt's own, or lies below one that is; only what is so is recorded."""
+        """Return whether an absolute path is verdikt's own or lies below one. Only paths that are get recorded."""
         places = self._place.get("guarded", ())
         if not places or not path.startswith(tuple(places)):
             return False
@@ -234,7 +237,7 @@ class Facts:
         return False
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
-        """What is at an absolute path; without `git`, nobody asks git about it."""
+        """Return the state of an absolute path; without `git`, git is not asked about it."""
         if path not in self._path or (git and path not in self._git_paths):
             self._path[path] = self._world.path(path, git=git)
             if git:
@@ -242,7 +245,7 @@ class Facts:
         return self._path[path]
 
     def text(self, path: str) -> str | None:
-        """The beginning of a text file, or None when it cannot be read as text; what was a secret is untold."""
+        """Return the beginning of a text file, secrets masked, or None when it cannot be read as text."""
         text: str | None = mask_tokens(self._read_text(path))
         return text
 
@@ -252,42 +255,43 @@ class Facts:
         return self._text[path]
 
     def git(self, directory: str) -> GitFact:
-        """The repository around a directory."""
+        """Return the repository around a directory."""
         if directory not in self._git:
             self._git[directory] = self._world.git(directory)
         return self._git[directory]
 
     def content_stamp(self, path: str) -> str:
-        """What tells a file's contents from any others; empty when there is no such file."""
+        """Return a value that changes with a file's content; empty when there is no such file."""
         if path not in self._stamp:
             self._stamp[path] = self._world.content_stamp(path)
         return self._stamp[path]
 
     def modification_time(self, path: str) -> float:
-        """When a file was last written, in seconds since the epoch. Only what happens at stop asks, and it is not recorded."""
+        """Return when a file was last written. Only the check at stop asks for it, and it is not recorded."""
         return self._world.modification_time(path)
 
     def memory_value(self, key: str) -> Any:
-        """What the session remembers under a key; None when nothing."""
+        """Return the value that the session's memory holds under a key, or None."""
         if key not in self._memory_reads:
             self._memory_reads[key] = self._memory.get(key)
         return self._memory_reads[key]
 
     def is_created_in_session(self, path: str) -> bool:
-        """Whether this session itself put a file or directory where there was none."""
+        """Return whether this session created the file or directory at this path."""
         return bool(self.memory_value(mark_key("made", path)))
 
     def to_record(self) -> dict[str, Any]:
-        """Everything asked and answered, as plain data; `RecordedWorld` gives the same answers again."""
+        """Return all questions and answers as plain data, from which `RecordedWorld` answers again."""
         return self._build_record(self._place_record())
 
     def to_canonical_record(self) -> dict[str, Any]:
-        """The same as a receipt holds it: data that can be written."""
+        """Return the same with the place already encoded, as a receipt holds it."""
         place = self._place_record()
         try:
             return self._build_record(place if "now" in place else _encode_place(tuple(place.items())))
         except TypeError:
-            return self._build_record(place)  # of a world that tells lists
+            # A world may return lists, which cannot be cached.
+            return self._build_record(place)
 
     def _place_record(self) -> dict[str, Any]:
         place = dict(self._place)
@@ -304,7 +308,7 @@ class Facts:
             "text": dict(self._text),
             "git": {directory: fact.to_record() for directory, fact in self._git.items()},
             "secrets": list(self.secrets),
-            # Few policies ask for these, so few receipts hold them.
+            # Left out when empty: few policies ask for these, and a receipt is written for every action.
             **({"stamp": self._stamp} if self._stamp else {}),
             **({"kept": self._memory_reads} if self._memory_reads else {}),
         }
@@ -312,14 +316,14 @@ class Facts:
 
 @lru_cache(maxsize=64)
 def _encode_place(place: tuple[tuple[str, Any], ...]) -> CanonicalText:
-    """A place as it is written, which is that of the call before."""
+    """Return the encoded place; consecutive calls usually have the same."""
     return CanonicalText(encode_canonical(dict(place)))
 
 
 class RecordedWorld:
-    """The world as it was when a decision was made, read back from `Facts.record()`.
+    """The world at the time of a decision, read back from `Facts.to_record()`.
 
-    `now` is for a policy that asks the time where the recorded decision did not.
+    `now` is for a policy that asks for the time where the recorded decision did not.
     """
 
     def __init__(self, record: Mapping[str, Any], *, now: float = 0.0) -> None:
@@ -327,78 +331,78 @@ class RecordedWorld:
         self._now = now
 
     def place(self) -> Mapping[str, Any]:
-        """The recorded place."""
+        """Return the recorded place."""
         return {"now": self._now, **self._record["place"]}
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
-        """The recorded path, or unknown when nobody asked for it then."""
+        """Return the recorded state of a path, or `unknown` when the decision did not ask for it."""
         fact = self._record["path"].get(path)
         if not fact:
             return PathFact(real=path, kind="unknown")
         return PathFact(**fact if git else {**fact, "git": ""})
 
     def text(self, path: str) -> str | None:
-        """The recorded text."""
+        """Return the recorded text."""
         text: str | None = self._record["text"].get(path)
         return text
 
     def git(self, directory: str) -> GitFact:
-        """The recorded repository."""
+        """Return the recorded repository."""
         return GitFact(**self._record["git"].get(directory, {}))
 
     def content_stamp(self, path: str) -> str:
-        """The recorded stamp."""
+        """Return the recorded stamp."""
         return str(self._record.get("stamp", {}).get(path, ""))
 
     def modification_time(self, path: str) -> float:
-        """No decision asks for this."""
+        """Return 0: no decision asks for this."""
         return 0.0
 
     def session_memory(self) -> Mapping[str, Any]:
-        """What was asked for of the session's memory."""
-        kept: Mapping[str, Any] = self._record.get("kept", {})
-        return kept
+        """Return the part of the session's memory that the decision read."""
+        memory: Mapping[str, Any] = self._record.get("kept", {})
+        return memory
 
 
 class RedactedWorld:
-    """Another world whose texts and addresses hold no secret, and nothing that could not be written down."""
+    """A world whose texts and addresses contain no secret and no lone surrogate."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
     def place(self) -> Mapping[str, Any]:
-        """Where and when."""
+        """Return where and when the action happens."""
         return {
             key: value if type(value) is float else _escape_surrogates(value)
             for key, value in self._world.place().items()
         }
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
-        """What is at an absolute path."""
+        """Return the state of an absolute path."""
         fact = self._world.path(path, git=git)
         return fact if fact.real.isascii() else replace(fact, real=_escape_surrogates(fact.real))
 
     def text(self, path: str) -> str | None:
-        """The beginning of a text file, its secrets replaced."""
+        """Return the beginning of a text file, its secrets replaced."""
         text = self._world.text(path)
         return None if text is None else redact_text(_escape_surrogates(escape_forged_tokens(text)))[0]
 
     def content_stamp(self, path: str) -> str:
-        """What tells a file's contents from any others."""
+        """Return a value that changes with a file's content."""
         return self._world.content_stamp(path)
 
     def modification_time(self, path: str) -> float:
-        """When a file was last written."""
+        """Return when a file was last written."""
         return self._world.modification_time(path)
 
     def git(self, directory: str) -> GitFact:
-        """The repository around a directory; an address may hold a password."""
+        """Return the repository around a directory; the address of a remote may hold a password."""
         fact = self._world.git(directory)
         return GitFact(**{name: redact_value(_escape_surrogates(value))[0] for name, value in fact.to_record().items()})
 
 
 def _escape_surrogates(value: Any) -> Any:
-    """The same, with bytes of names that are not Unicode spelled out."""
+    """Return a value in which bytes of names that are not Unicode are spelled out."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, Mapping):
@@ -412,5 +416,5 @@ def _escape_surrogates(value: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _escape_texts(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The same of many texts, which are those of the call before."""
+    """Return escaped texts; consecutive calls usually have the same."""
     return tuple([_escape_surrogates(text) for text in texts])

@@ -1,4 +1,4 @@
-"""What a reviewer found, and the roll-up of what all of them found for one plan."""
+"""Findings of reviewers, and the council's verdict on one plan that sums them up."""
 
 import enum
 import re
@@ -22,7 +22,7 @@ class Level(enum.IntEnum):
 
     @classmethod
     def from_name(cls, name: object) -> "Level":
-        """The level that a word names, in any case."""
+        """Return the level of this name, in any case."""
         try:
             return cls[str(name).strip().upper()]
         except KeyError:
@@ -33,18 +33,16 @@ BLOCKING_LEVELS = (Level.HIGH, Level.CRITICAL)
 """Levels that stop a commit."""
 
 SARIF_FINGERPRINT = "verdikt/v1"
-"""The fingerprint under which SARIF of ours keeps a finding's id."""
+"""The SARIF fingerprint that holds a finding's id."""
 
+# The file, then the first `:digits` after an optional drive letter, then a note that may contain anything. More than
+# nine digits are part of a name: no file has that many lines.
 _LOCATION = compile_lazily(r"((?:[A-Za-z]:(?=[\\/]))?.*?):([0-9]{1,9})(?::(.*))?\Z", re.DOTALL)
-"""file, then the first `:digits` after an optional drive letter, then a note that may hold anything.
-
-More digits than any file has lines are part of a name.
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where to look: a file, a line of it, a note."""
+    """A place to look at: a file, a line of it, a note."""
 
     file: str
     line: int | None = None
@@ -56,16 +54,17 @@ class Evidence:
 
 
 def parse_evidence(spec: str) -> Evidence:
-    """Evidence from `file`, `file:line` or `file:line:note`; whatever has no line number is a file name as a whole."""
-    found = _LOCATION.match(spec)
-    if found is None or "://" in found[1]:  # the port of an address is no line
+    """Parse `file`, `file:line` or `file:line:note`; a text without a line number is a file name as a whole."""
+    match = _LOCATION.match(spec)
+    # In `https://host:8080` the digits are a port and not a line.
+    if match is None or "://" in match[1]:
         return Evidence(spec)
-    return Evidence(found[1], int(found[2]), found[3] or "")
+    return Evidence(match[1], int(match[2]), match[3] or "")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a reviewer found. `supersedes` names the finding whose level it refines."""
+    """A finding of a reviewer. `supersedes` names the findings whose level it refines."""
 
     id: str
     level: str
@@ -78,12 +77,12 @@ class Finding:
 
     @property
     def severity(self) -> Level:
-        """The level as something that can be compared."""
+        """The level as a value that can be compared."""
         return Level[self.level]
 
 
 def finding_id(level: str, agent: str, title: str) -> str:
-    """The id that a finding has unless its reviewer gives it another."""
+    """Return the default id of a finding."""
     return sha256_hex(f"{level}|{agent}|{title}".encode("utf-8", "surrogatepass"))[:12]
 
 
@@ -97,41 +96,41 @@ def build_finding(
     id: str = "",
     now: float = 0.0,
 ) -> Finding:
-    """A finding from what a reviewer says; evidence without a file is left out."""
+    """Build a finding from a reviewer's report; evidence without a file is left out."""
     if not title.strip():
         raise FindingError("expected a title, found an empty one")
-    word = Level.from_name(level).name
+    level_name = Level.from_name(level).name
     places = [parse_evidence(item) if isinstance(item, str) else item for item in evidence]
-    kept = tuple(
+    evidence_with_file = tuple(
         Evidence(_escape_surrogates(place.file), place.line, _redact_and_escape(place.note))
         for place in places
         if place.file.strip()
     )
-    clean, who = _redact_and_escape(title), _escape_surrogates(agent)
+    clean_title, clean_agent = _redact_and_escape(title), _escape_surrogates(agent)
     return Finding(
-        _escape_surrogates(id) or finding_id(word, who, clean),
-        word,
-        clean,
-        who,
-        kept,
+        _escape_surrogates(id) or finding_id(level_name, clean_agent, clean_title),
+        level_name,
+        clean_title,
+        clean_agent,
+        evidence_with_file,
         _redact_and_escape(rationale),
         now,
     )
 
 
 def _redact_and_escape(text: str) -> str:
-    """The text without secrets: scanners like to quote them."""
+    """Return the text without secrets, which scanners like to quote."""
     return redact_text(_escape_surrogates(text))[0]
 
 
 def _escape_surrogates(text: str) -> str:
-    """The text with bytes that are no UTF-8 written out, so that it can be kept anywhere."""
+    """Return the text with bytes that are not UTF-8 spelled out, so that any store accepts it."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """That a reviewer looked at a plan, and how that ended; `status` is a command's own, None for an agent."""
+    """A reviewer's look at a plan and its result; `status` is the exit status of a command, None for an agent."""
 
     reviewer: str
     status: int | None = None
@@ -139,7 +138,7 @@ class Review:
     failure: str = ""
 
     def to_record(self) -> dict[str, Any]:
-        """The review as plain data."""
+        """Return the review as plain data."""
         return {
             "reviewer": self.reviewer,
             "status": self.status,
@@ -150,7 +149,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class CouncilVerdict:
-    """What was found for one plan. Level and summary always follow from the findings."""
+    """The findings for one plan. Level and summary always follow from the findings."""
 
     plan_hash: str
     findings: tuple[Finding, ...] = ()
@@ -160,12 +159,12 @@ class CouncilVerdict:
 
     @property
     def level(self) -> str:
-        """The worst level found; LOW when nothing was."""
+        """The worst level of the findings; LOW when there is none."""
         return max((finding.severity for finding in self.findings), default=Level.LOW).name
 
     @property
     def summary(self) -> str:
-        """How many findings of which level, the worst first."""
+        """The number of findings of each level, the worst first."""
         if not self.findings:
             return "No findings."
         counts = {level: sum(f.severity is level for f in self.findings) for level in reversed(Level)}
@@ -174,16 +173,16 @@ class CouncilVerdict:
 
     @property
     def blocks(self) -> bool:
-        """Whether it stops a commit where a guardrail stands."""
+        """Whether it stops a commit that a guardrail protects."""
         return Level[self.level] in BLOCKING_LEVELS
 
     def has_reported(self, reviewer: str) -> bool:
-        """Whether a reviewer has said something: that it is done, or a finding."""
+        """Return whether a reviewer has reported a finding or completed its review."""
         done = any(review.reviewer == reviewer and not review.failure for review in self.reviews)
         return done or any(finding.agent == reviewer for finding in self.findings)
 
     def record(self) -> dict[str, Any]:
-        """The verdict as plain data, as it is kept on disk."""
+        """Return the verdict as plain data, as it is stored on disk."""
         return {
             "plan_hash": self.plan_hash,
             "level": self.level,
@@ -196,7 +195,7 @@ class CouncilVerdict:
 
 
 def finding_to_record(finding: Finding) -> dict[str, Any]:
-    """A finding as plain data."""
+    """Return a finding as plain data."""
     return {
         "id": finding.id,
         "level": finding.level,
@@ -210,7 +209,7 @@ def finding_to_record(finding: Finding) -> dict[str, Any]:
 
 
 def finding_from_record(record: Mapping[str, Any]) -> Finding:
-    """A finding read back; what is odd in it is left out, but an unknown level counts as the worst."""
+    """Read a finding back; invalid fields are left out, but an unknown level counts as the worst."""
     level = str(record.get("level", "")).upper()
     lineage = record.get("supersedes")
     return Finding(
@@ -226,26 +225,26 @@ def finding_from_record(record: Mapping[str, Any]) -> Finding:
 
 
 def reviews_from_record(value: Any) -> tuple[Review, ...]:
-    """Reviews read back; what is odd in one makes it a failure."""
-    found = []
+    """Read reviews back; one with invalid fields counts as failed."""
+    reviews = []
     for item in _only_mappings(value):
         status, failure = item.get("status"), item.get("failure")
-        odd = not isinstance(item.get("reviewer"), str) or not isinstance(failure, str)
-        found.append(
+        is_invalid = not isinstance(item.get("reviewer"), str) or not isinstance(failure, str)
+        reviews.append(
             Review(
                 str(item.get("reviewer", "")),
                 status if isinstance(status, int) and not isinstance(status, bool) else None,
                 parse_timestamp(item.get("seconds")),
-                "unreadable" if odd else str(failure),
+                "unreadable" if is_invalid else str(failure),
             )
         )
-    return tuple(found)
+    return tuple(reviews)
 
 
 def _evidence_from_record(record: Mapping[str, Any]) -> Evidence:
     line = record.get("line")
-    whole = isinstance(line, int) and not isinstance(line, bool)
-    return Evidence(str(record.get("file", "")), line if whole else None, str(record.get("note", "")))
+    is_number = isinstance(line, int) and not isinstance(line, bool)
+    return Evidence(str(record.get("file", "")), line if is_number else None, str(record.get("note", "")))
 
 
 def _only_mappings(value: Any) -> list[Mapping[str, Any]]:
@@ -253,7 +252,7 @@ def _only_mappings(value: Any) -> list[Mapping[str, Any]]:
 
 
 def parse_timestamp(value: Any) -> float:
-    """A moment read back; 0 when it is none."""
+    """Read a time back; 0 when it is invalid."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
         return 0.0
     return float(value)

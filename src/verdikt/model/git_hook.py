@@ -1,4 +1,4 @@
-"""verdikt's own hooks in a git repository: which they are, and the line by which one is known."""
+"""verdikt's own git hooks: their names, and the line that marks a hook script as verdikt's."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ HOOK_MARKER = "# verdikt: commits and pushes are checked here; `verdikt git unin
 
 
 def is_verdikt_hook(text: str | None) -> bool:
-    """Whether a hook with this text is one of ours."""
+    """Return whether a hook script with this text is verdikt's."""
     return text is not None and HOOK_MARKER in text

@@ -1,4 +1,4 @@
-"""An operator's permission to get past one guard, for one target, for a while."""
+"""An operator's permission to pass one guard, for one target, for a limited time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import LedgerError
-from verdikt.model.immutable import fields_of
+from verdikt.model.canonical_json import fields_of
 
 if TYPE_CHECKING:
     from verdikt.model.action import Action
@@ -20,9 +20,9 @@ ANY_SESSION = "*"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """Lets through what `guard` would stop, on `target`, in `session` (`*`: any), until `expires` (seconds since the epoch).
+    """Overrules `guard` for `target` in `session` (`*`: any) until `expires` (seconds since the epoch).
 
-    An absolute path as target covers what lies at or below it; any other text covers exactly that command or target.
+    An absolute path as target covers everything at or below it; any other text covers exactly that command or target.
     """
 
     id: str
@@ -44,20 +44,20 @@ class Grant:
 
     @property
     def is_path(self) -> bool:
-        """Whether the target is a place rather than a text."""
+        """Whether the target is a path rather than a text."""
         return self.target.startswith("/")
 
     def is_active(self, now: float, session: str) -> bool:
-        """Whether the grant holds now, in this session."""
+        """Return whether the grant is valid at this time, in this session."""
         return now < self.expires and self.session in (ANY_SESSION, session)
 
     def to_record(self) -> dict[str, Any]:
-        """The grant as plain data."""
+        """Return the grant as plain data."""
         return fields_of(self)
 
 
 def parse_grant(fields: Mapping[str, Any]) -> Grant:
-    """The grant that an entry's body holds."""
+    """Return the grant that an entry's body holds."""
     try:
         return Grant(**fields)
     except TypeError as error:
@@ -67,10 +67,10 @@ def parse_grant(fields: Mapping[str, Any]) -> Grant:
 def find_covering_grant(
     grants: Iterable[Grant], verdict: Verdict, action: Action, now: float, effects: Effects | None = None
 ) -> Grant | None:
-    """The grant that lets this action past this verdict, if one does.
+    """Return the grant that lets this action past this verdict, or None.
 
-    A red line accepts none, and neither does a guard that failed. Given effects, a grant covers an action only when every
-    single one of them is certain and falls on its target, reads included: half of `cp key /granted/place` is elsewhere.
+    A red line accepts no grant, and neither does a guard that failed. If the effects are known, every one of them must
+    be certain and fall on the grant's target, reads included: half of `cp key /granted/place` is elsewhere.
     """
     if verdict.passed or verdict.red_line or verdict.error:
         return None
@@ -85,6 +85,7 @@ def find_covering_grant(
 
 
 def _covers_action(grant: Grant, action: Action, effects: Effects | None) -> bool:
+    # The exact command that the operator saw needs no look at its effects.
     if not grant.is_path and grant.target.strip() in (action.command.strip(), action.path.strip()):
         return True
     if effects is None:
@@ -105,5 +106,6 @@ def _covers_action(grant: Grant, action: Action, effects: Effects | None) -> boo
 def _is_within(path: str, directory: str) -> bool:
     if not path.startswith("/"):
         return False
+    # Normalised, so that `/granted/../etc` is not below `/granted`.
     path, directory = posixpath.normpath(path), posixpath.normpath(directory)
     return path == directory or path.startswith(directory + "/")

@@ -1,4 +1,4 @@
-"""What a host brings to the moments other than `before`, and what it takes back."""
+"""The input and output of the hook events other than `before`, the same for every host."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """What a person (or a notification) said to the agent."""
+    """A message of a person, or of a notification, to the agent."""
 
     text: str
     session_id: str = "default"
@@ -21,7 +21,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """The agent wants to finish. `message` is its final text; `None` means: read it from the transcript."""
+    """The agent's attempt to finish. `message` is its final text; `None` means: read it from the transcript."""
 
     session_id: str = "default"
     message: str | None = None
@@ -36,9 +36,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What prompt, after, stop and commit give back, the same for every host.
+    """The result of prompt, after, stop and commit.
 
-    `allowed` False at stop means: go on working, for this `reason`. `context` is text for the model, whatever is allowed.
+    `allowed` False at stop means: go on working, for this `reason`. `context` is text for the model in either case.
     """
 
     allowed: bool = True

@@ -1,4 +1,4 @@
-"""What a council should look at: which reviewers, which files, and exactly which contents."""
+"""The plan of a review by a council: its reviewers, its files, and their exact contents."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,13 @@ DEFAULT_BUDGET_SECONDS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Reviewers, files and their contents. Its hash names all of them, so it does not outlive a change to any."""
+    """Reviewers, files and their contents. The hash covers all of them, so a change to any makes another plan."""
 
     toolbox: str
     agents: tuple[str, ...]
     files: tuple[str, ...]
     scope_mode: str = "diff"
-    contents: Mapping[str, str] = field(default_factory=dict)  # file → mode and git id, empty for a file that goes
+    contents: Mapping[str, str] = field(default_factory=dict)  # file → mode and git id, empty for a deleted file
     guardrail: bool = False
     budget_tokens: int = DEFAULT_BUDGET_TOKENS
     budget_seconds: int = DEFAULT_BUDGET_SECONDS
@@ -30,16 +30,16 @@ class Plan:
 
     @property
     def plan_hash(self) -> str:
-        """Sixteen hex digits that name the plan, the contents of its files included."""
+        """Sixteen hex digits that identify the plan, the contents of its files included."""
         return plan_hash(self.toolbox, self.agents, self.files, self.scope_mode, self.contents)
 
     @property
     def scope_hash(self) -> str:
-        """What names the plan whatever its files contain: two plans that share it are about the same files."""
+        """The hash without contents: plans that share it are about the same files."""
         return plan_hash(self.toolbox, self.agents, self.files, self.scope_mode)
 
     def to_record(self) -> dict[str, Any]:
-        """The plan as plain data, as it is kept on disk."""
+        """Return the plan as plain data, as it is stored on disk."""
         return {
             "toolbox": self.toolbox,
             "agents": list(self.agents),
@@ -63,21 +63,21 @@ def plan_hash(
     scope_mode: str,
     contents: Mapping[str, str] | None = None,
 ) -> str:
-    """The hash of a plan; without contents it covers the names of the files alone."""
-    named: dict[str, Any] = {
+    """Return the hash of a plan; without contents it covers the names of the files alone."""
+    fields: dict[str, Any] = {
         "agents": list(agents),
         "files": list(files),
         "scope_mode": scope_mode,
         "toolbox": toolbox,
     }
     if contents:
-        # Not canonical bytes: a path may hold bytes that are no Unicode.
-        named["contents"] = sha256_hex(json.dumps(dict(contents), sort_keys=True).encode())
-    return sha256_hex(json.dumps(named, sort_keys=True).encode())[:16]
+        # Not `encode_canonical`: a path may contain bytes that are not Unicode, which canonical JSON refuses.
+        fields["contents"] = sha256_hex(json.dumps(dict(contents), sort_keys=True).encode())
+    return sha256_hex(json.dumps(fields, sort_keys=True).encode())[:16]
 
 
 def plan_from_record(record: Mapping[str, Any]) -> Plan:
-    """A plan read back. Its hash is computed, whatever the record says."""
+    """Read a plan back. Its hash is computed again, whatever the record says."""
     try:
         return Plan(
             toolbox=str(record["toolbox"]),

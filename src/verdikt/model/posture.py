@@ -1,4 +1,4 @@
-"""The state in which an agent operates, and the moves between states."""
+"""The state in which an agent operates, and the transitions between states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from verdikt.model.effect import EffectClass
 
 
 class Posture(enum.StrEnum):
-    """Who is there to answer, and whether anything may change."""
+    """Whether a person can answer, and whether anything may change."""
 
     INTERACTIVE = "interactive"
     AUTONOMOUS = "autonomous"
@@ -27,14 +27,14 @@ POSTURE_TRANSITIONS: dict[Posture, frozenset[Posture]] = {
 
 
 def move(before: Posture, after: Posture) -> Posture:
-    """The posture after a move, if that move is allowed."""
+    """Return the new posture if the transition is allowed, or raise `PostureError`."""
     if after not in POSTURE_TRANSITIONS[before]:
         raise PostureError(f"illegal posture transition: {before} → {after}")
     return after
 
 
 class Disposition(enum.StrEnum):
-    """What a posture does with a declared tool: `escalate` means that a person must say yes first."""
+    """What a posture does with a declared tool: `escalate` means that a person must confirm first."""
 
     ALLOW = "allow"
     DENY = "deny"
@@ -48,28 +48,23 @@ READ_ONLY_POSTURES = frozenset({Posture.DRY_RUN, Posture.LOCKED})
 def dispose(
     posture: Posture, dominant: EffectClass, *, permitted: Collection[Posture] | None = None, confirm: bool = False
 ) -> Disposition:
-    """What happens to a tool with this dominant effect; `permitted` None permits every posture."""
+    """Return what happens to a tool with this dominant effect; `permitted` None permits every posture."""
     if permitted is not None and posture not in permitted:
         return Disposition.DENY
     if posture in READ_ONLY_POSTURES:
         return Disposition.ALLOW if dominant is EffectClass.READ else Disposition.DENY
     if confirm:
+        # In the autonomous posture there is no person to confirm, so a question becomes a refusal.
         return Disposition.DENY if posture is Posture.AUTONOMOUS else Disposition.ESCALATE
     return Disposition.ALLOW
 
 
 HOST_MODE_POSTURES: dict[str, Posture] = {
+    # Claude Code: bypassPermissions, dontAsk, plan; Gemini CLI: yolo; Codex: never.
     "bypassPermissions": Posture.AUTONOMOUS,
     "dontAsk": Posture.AUTONOMOUS,
     "yolo": Posture.AUTONOMOUS,
     "never": Posture.AUTONOMOUS,
     "plan": Posture.DRY_RUN,
 }
-"""A host's permission mode → the posture it amounts to. A mode that is not here says nothing about who is there."""
-
-_STRICTNESS = {posture: rank for rank, posture in enumerate(Posture)}
-
-
-def strictest_posture(*postures: Posture) -> Posture:
-    """The strictest of these: locked, then dry_run, then autonomous, then interactive."""
-    return max(postures, key=_STRICTNESS.__getitem__, default=Posture.INTERACTIVE)
+"""A host's permission mode → its posture. A mode that is not listed does not tell whether a person is present."""

@@ -1,4 +1,4 @@
-"""What a value in a policy file must look like: how it is read, and the same as JSON Schema for editors."""
+"""Types of values in a policy file: how each is read, and its JSON Schema for editors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,10 @@ from verdikt.model.yaml_node import YamlNode
 
 @dataclass(frozen=True, slots=True)
 class SchemaType:
-    """`read` gives a value, or None after recording a fault; `schema` says the same to an editor, `words` to a reader."""
+    """A type of value. `read` returns a value, or None after recording an error on the node.
+
+    `json_schema` describes the same to an editor, `description` to a reader of the docs.
+    """
 
     read: Callable[[YamlNode], Any]
     json_schema: Mapping[str, Any]
@@ -19,7 +22,7 @@ class SchemaType:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One key of a mapping: its shape and what it is for."""
+    """One key of a mapping: its type and its purpose."""
 
     schema_type: SchemaType
     description: str
@@ -30,7 +33,7 @@ _TEXT_SCHEMA = {"type": "string", "minLength": 1}
 
 
 def text_type(description: str = "text") -> SchemaType:
-    """A text that is not empty."""
+    """Return the type of a text that is not empty."""
     return SchemaType(lambda node: node.read_text(), _TEXT_SCHEMA, description)
 
 
@@ -40,17 +43,17 @@ def text_list_type(
     *,
     allow_empty: bool = False,
 ) -> SchemaType:
-    """One text, or a list of them (`empty`: perhaps of none), of which each passes `each`."""
+    """Return the type of a text or a list of texts, each of which passes `check_item`."""
 
     def read_texts(node: YamlNode) -> tuple[str, ...]:
         if allow_empty and node.value == []:
             return ()
-        found = []
+        texts = []
         for item in node.read_one_or_more(what="a text or a list of texts"):
             value = item.read_text()
             if value is not None and (check_item is None or check_item(item) is not None):
-                found.append(value)
-        return tuple(found)
+                texts.append(value)
+        return tuple(texts)
 
     return SchemaType(
         read_texts,
@@ -60,30 +63,30 @@ def text_list_type(
 
 
 def bool_type() -> SchemaType:
-    """True or false."""
+    """Return the type of `true` and `false`."""
     return SchemaType(lambda node: node.read_bool(), {"type": "boolean"}, "true or false")
 
 
-def int_type(least: int | None = None, most: int | None = None) -> SchemaType:
-    """A whole number within bounds."""
+def int_type(minimum: int | None = None, maximum: int | None = None) -> SchemaType:
+    """Return the type of a whole number within bounds."""
     return SchemaType(
-        lambda node: node.read_int(least=least, most=most),
-        {"type": "integer", **_range_schema(least, most)},
+        lambda node: node.read_int(minimum=minimum, maximum=maximum),
+        {"type": "integer", **_range_schema(minimum, maximum)},
         "whole number",
     )
 
 
-def number_type(least: float | None = None, most: float | None = None) -> SchemaType:
-    """A number within bounds."""
+def number_type(minimum: float | None = None, maximum: float | None = None) -> SchemaType:
+    """Return the type of a number within bounds."""
     return SchemaType(
-        lambda node: node.read_number(least=least, most=most),
-        {"type": "number", **_range_schema(least, most)},
+        lambda node: node.read_number(minimum=minimum, maximum=maximum),
+        {"type": "number", **_range_schema(minimum, maximum)},
         "number",
     )
 
 
 def choice_type(names: Sequence[str]) -> SchemaType:
-    """One of these names."""
+    """Return the type of one of these names."""
     names = tuple(map(str, names))
     return SchemaType(
         lambda node: node.read_choice(names), {"enum": list(names)}, " or ".join(f"`{name}`" for name in names)
@@ -91,28 +94,28 @@ def choice_type(names: Sequence[str]) -> SchemaType:
 
 
 def choice_list_type(names: Sequence[str]) -> SchemaType:
-    """One of these names, or a list of them."""
+    """Return the type of one of these names, or a list of them."""
     names = tuple(map(str, names))
-    one = {"enum": list(names)}
-    schema = {"oneOf": [one, {"type": "array", "items": one, "minItems": 1}]}
+    choice = {"enum": list(names)}
+    schema = {"oneOf": [choice, {"type": "array", "items": choice, "minItems": 1}]}
     return SchemaType(
         lambda node: node.read_choices(names), schema, "one or more of " + ", ".join(f"`{name}`" for name in names)
     )
 
 
 def any_type(description: str = "any value") -> SchemaType:
-    """Plain data as it stands."""
+    """Return the type of any plain data."""
     return SchemaType(lambda node: to_plain(node.value), {}, description)
 
 
 def list_type(item_type: SchemaType, description: str = "") -> SchemaType:
-    """A list, of which each item has this shape; at least one."""
+    """Return the type of a list with at least one item, each of this type."""
 
     def read_list(node: YamlNode) -> list[Any]:
-        found = node.read_items()
-        if isinstance(node.value, list) and not found:
+        items = node.read_items()
+        if isinstance(node.value, list) and not items:
             node.add_mismatch("at least one")
-        values = [item_type.read(item) for item in found]
+        values = [item_type.read(item) for item in items]
         return [value for value in values if value is not None]
 
     return SchemaType(
@@ -123,7 +126,7 @@ def list_type(item_type: SchemaType, description: str = "") -> SchemaType:
 
 
 def mapping_type(fields: Mapping[str, Field], description: str = "mapping") -> SchemaType:
-    """A mapping with these keys and no others; what is absent or wrong is left out of the value."""
+    """Return the type of a mapping with these keys and no others; absent or invalid values are left out."""
 
     def read_mapping(node: YamlNode) -> dict[str, Any] | None:
         return read_fields(node, fields) if isinstance(node.value, Mapping) or node.read_mapping() else None
@@ -132,33 +135,33 @@ def mapping_type(fields: Mapping[str, Field], description: str = "mapping") -> S
 
 
 def read_fields(node: YamlNode, fields: Mapping[str, Field]) -> dict[str, Any]:
-    """The values of a mapping by key, without those that are absent or wrong."""
-    given = node.read_mapping(fields)
-    values = {key: value for key, inner in given.items() if (value := fields[key].schema_type.read(inner)) is not None}
+    """Return the values of a mapping by key, without those that are absent or invalid."""
+    nodes = node.read_mapping(fields)
+    values = {key: value for key, inner in nodes.items() if (value := fields[key].schema_type.read(inner)) is not None}
     if isinstance(node.value, Mapping):
-        for key, wanted in fields.items():
-            if wanted.required and key not in node.value:
-                node.add_error(f"expected the key `{key}` ({wanted.description}), found {_describe_keys(node.value)}")
+        for key, field in fields.items():
+            if field.required and key not in node.value:
+                node.add_error(f"expected the key `{key}` ({field.description}), found {_describe_keys(node.value)}")
     return values
 
 
 def mapping_schema(fields: Mapping[str, Field]) -> dict[str, Any]:
-    """JSON Schema of a mapping with these keys and no others."""
+    """Return the JSON Schema of a mapping with these keys and no others."""
     schema: dict[str, Any] = {
         "type": "object",
         "additionalProperties": False,
         "properties": {
-            key: {**wanted.schema_type.json_schema, "description": wanted.description} for key, wanted in fields.items()
+            key: {**field.schema_type.json_schema, "description": field.description} for key, field in fields.items()
         },
     }
-    if required := [key for key, wanted in fields.items() if wanted.required]:
+    if required := [key for key, field in fields.items() if field.required]:
         schema["required"] = required
     return schema
 
 
-def _range_schema(least: float | None, most: float | None) -> dict[str, float]:
-    found = {"minimum": least, "maximum": most}
-    return {key: value for key, value in found.items() if value is not None}
+def _range_schema(minimum: float | None, maximum: float | None) -> dict[str, float]:
+    bounds = {"minimum": minimum, "maximum": maximum}
+    return {key: value for key, value in bounds.items() if value is not None}
 
 
 def _describe_keys(value: Mapping[str, Any]) -> str:
@@ -169,16 +172,16 @@ MergeLayers = Callable[[Sequence[Any]], Any]
 
 
 def keep_highest(values: Sequence[Any]) -> Any:
-    """The value of the highest layer that has one: a lower layer changes nothing."""
+    """Return the value of the highest layer that has one: a lower layer changes nothing."""
     return values[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of the policy file that another room owns.
+    """A section of the policy file that another package defines.
 
     `merge` gets the values of the layers that have the section, the highest first, and must never loosen what a higher
-    one says. `guards` gives the nodes of the policy graph that the merged value stands for.
+    one says. `guards` returns the nodes of the policy graph that follow from the merged value.
     """
 
     schema_type: SchemaType

@@ -1,7 +1,8 @@
-"""What issued secrets look like: one row per issuer, as the issuers publish it."""
+"""The formats of issued secrets: one row per issuer, as the issuers publish it."""
 
 from __future__ import annotations
 
+# A key ends where its lines stop looking like base64, so that no command can hide between BEGIN and END.
 _NEWLINE = r"(?:\r?\n|(?:\\+r)?\\+n)[ \t]{0,8}"
 _LINE = r"(?:[ \t]{0,8}(?:\r?\n|(?:\\+r)?\\+n)[ \t]{0,8}| )"
 _BODY = (
@@ -12,10 +13,10 @@ _PEM = (
     rf"(?:{_NEWLINE}[A-Z][A-Za-z-]{{3,20}}: [^\n\\]{{0,200}}){{0,10}}{_LINE}{{1,3}}{_BODY}"
 )
 _PUTTY = rf"Private-Lines: \d+{_LINE}{_BODY}"
-# A key's lines are taken only as far as they look like one, so that no command can hide between BEGIN and END.
 
 SECRET_FORMATS: tuple[tuple[str, str, str], ...] = (
-    # kind, literals of which every one of them holds one, the pattern. A group marks the secret when it is not the whole.
+    # kind, literals separated by `|` of which every match holds one, pattern. A group marks the secret when it is not
+    # the whole match. The literal is looked for first, at next to no cost; the pattern is compiled only if it occurs.
     # Code hosts and package registries
     ("github-token", "ghp_", r"ghp_\w{36,255}"),
     ("github-token", "gho_", r"gho_\w{36,255}"),
@@ -70,7 +71,7 @@ SECRET_FORMATS: tuple[tuple[str, str, str], ...] = (
     ("planetscale-token", "pscale_", r"pscale_(?:tkn|oauth|pw)_[A-Za-z0-9_.=-]{32,}"),
     ("databricks-token", "dapi", r"(?<![A-Za-z0-9])dapi[a-f0-9]{32}(?:-\d)?"),
     ("ibm-softlayer-key", "api.softlayer.com", r"api\.softlayer\.com/soap/v3(?:\.1)?/([A-Za-z0-9]{64})"),
-    # Models
+    # Model providers
     ("anthropic-key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{20,}"),
     ("openai-key", "sk-", r"(?<![A-Za-z0-9])sk-(?:proj|svcacct|admin|None|or-v1)-[A-Za-z0-9_-]{20,}"),
     ("openai-key", "T3BlbkFJ", r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,200}T3BlbkFJ[A-Za-z0-9_-]{20,}"),
@@ -82,7 +83,7 @@ SECRET_FORMATS: tuple[tuple[str, str, str], ...] = (
     ("replicate-token", "r8_", r"(?<![A-Za-z0-9])r8_[A-Za-z0-9]{37}"),
     ("langsmith-key", "lsv2_", r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}"),
     ("fireworks-key", "fw_", r"(?<![A-Za-z0-9])fw_[A-Za-z0-9]{22,}"),
-    # Talk and mail
+    # Chat and mail
     ("slack-token", "xox", r"(?i:xox[abceoprs](?:\.xox[abp])?-[A-Za-z0-9-]{6,})"),
     ("slack-token", "xapp-", r"xapp-\d-[A-Z0-9]{6,}-\d+-[a-f0-9]{20,}"),
     ("slack-webhook", "hooks.slack.com", r"(?i:hooks\.slack\.com/(?:services|workflows)/)([A-Za-z0-9_/]{10,})"),
@@ -99,7 +100,7 @@ SECRET_FORMATS: tuple[tuple[str, str, str], ...] = (
     ("mailchimp-key", "-us", r"(?<![A-Za-z0-9])[0-9a-z]{32}-us\d{1,2}(?![A-Za-z0-9])"),
     ("sendinblue-key", "xkeysib-", r"xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}"),
     ("twilio-key", "SK", r"(?<![A-Za-z0-9+/])SK[a-z0-9]{32}(?![A-Za-z0-9+/])"),
-    # Money
+    # Payments
     (
         "stripe-key",
         "sk_live_|sk_test_|sk_prod_|rk_live_|rk_test_|rk_prod_",
@@ -136,7 +137,7 @@ SECRET_FORMATS: tuple[tuple[str, str, str], ...] = (
     ("easypost-key", "EZAK|EZTK", r"(?<![A-Za-z0-9])EZ[AT]K[A-Za-z0-9]{54}"),
     ("facebook-token", "EAA", r"(?<![A-Za-z0-9+/])EAA[A-Za-z0-9]{80,}(?![A-Za-z0-9+/])"),
     ("mapbox-token", "sk.eyJ", r"(?<![A-Za-z0-9])sk\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}"),
-    # Forms that many issuers share
+    # Formats that many issuers share
     (
         "jwt",
         "eyJ",
@@ -157,12 +158,14 @@ SECRET_FORMATS: tuple[tuple[str, str, str], ...] = (
     (
         "password",
         "login",
-        r"\b(?:docker|podman|helm|az|oc|skopeo|buildah|crane)\b[^|;&\n]{0,100}?\blogin\b[^|;&\n]{0,200}?\s-p\s{1,4}[\"']?([^\s'\"$`;|&<>(){}]{3,})",
+        r"\b(?:docker|podman|helm|az|oc|skopeo|buildah|crane)\b[^|;&\n]{0,100}?\blogin\b"
+        r"[^|;&\n]{0,200}?\s-p\s{1,4}[\"']?([^\s'\"$`;|&<>(){}]{3,})",
     ),
     (
         "password",
         "curl",
-        r"\bcurl\b[^|;&\n]{0,500}?\s(?:-u|--user|-U|--proxy-user)[\s=]{0,4}[\"']?[^\s:\"'$]{1,200}:([^\s\"'$`;|&<>(){}]{3,300})",
+        r"\bcurl\b[^|;&\n]{0,500}?\s(?:-u|--user|-U|--proxy-user)"
+        r"[\s=]{0,4}[\"']?[^\s:\"'$]{1,200}:([^\s\"'$`;|&<>(){}]{3,300})",
     ),
     (
         "password",
@@ -172,7 +175,9 @@ SECRET_FORMATS: tuple[tuple[str, str, str], ...] = (
     ("password", "ldap", r"\bldap\w{3,10}\b[^|;&\n]{0,300}?\s-w\s{1,4}[\"']?([^\s'\"$`;|&<>(){}]{3,})"),
     ("password", "pass:", r"\s-pass(?:in|out)?\s{1,4}[\"']?pass:([^\s'\"$`;|&<>(){}]{3,})"),
 )
-"""The literal is looked for first, at next to no cost; the pattern is compiled only when the literal is there."""
+
+FORMATS_BY_LITERAL = tuple((literal, row) for row in SECRET_FORMATS for literal in row[1].split("|"))
+"""Each literal with its row."""
 
 PATTERN_LOOKBACK: dict[str, int] = {
     "AZDO": 80,
@@ -186,4 +191,4 @@ PATTERN_LOOKBACK: dict[str, int] = {
     "login": 110,
     "pass:": 20,
 }
-"""How far before its literal a pattern may begin, where it does not begin with it."""
+"""Literal → how many characters before it a match may begin, for patterns that do not begin with their literal."""

@@ -1,4 +1,4 @@
-"""The eight-field receipt: what a manifest and a posture make of a call."""
+"""The eight-field receipt of a declared tool's call: manifest and posture in, disposition out."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from verdikt.model.canonical_json import encode_canonical, sha256_hex
-from verdikt.model.immutable import fields_of, freeze, thaw
+from verdikt.model.canonical_json import encode_canonical, fields_of, freeze, sha256_hex, thaw
 
 if TYPE_CHECKING:
     from verdikt.model.effect import EffectClass
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpineReceipt:
-    """What was called, what it does, and what was decided: no clock, no randomness, the same bytes every time."""
+    """A tool's call, its effects, and the decision: no clock, no randomness, the same bytes every time."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -28,11 +27,12 @@ class SpineReceipt:
     require_confirmation: bool
 
     def __post_init__(self) -> None:
+        # Frozen all the way down: a caller that keeps the arguments it passed must not be able to change the receipt.
         for name, value in fields_of(self).items():
             object.__setattr__(self, name, freeze(value))
 
     def dump(self) -> dict[str, Any]:
-        """The receipt as plain data; changing it changes nothing here."""
+        """Return the receipt as fresh plain data."""
         return {name: thaw(value) for name, value in fields_of(self).items()}
 
     @property
@@ -47,6 +47,6 @@ class SpineReceipt:
 
 
 def render_rationale(tool: str, effects: tuple[EffectClass, ...], dominant: EffectClass) -> str:
-    """Why this effect dominates, in the words that receipts have always used."""
+    """Return why this effect dominates. The text is part of receipts' bytes, so it must never change."""
     names = ", ".join(sorted(effect.value for effect in effects))
     return f"tool {tool!r} declares effects [{names}]; dominant under PRECEDENCE is {dominant.value!r}"

@@ -1,49 +1,30 @@
-"""What the hosts' tools do, by name."""
+"""What the hosts' tools do, by the names that the hosts' descriptions declare."""
 
 from __future__ import annotations
 
+from verdikt.hosts.registry import HOSTS
 from verdikt.model.action import ActionKind
 
-_TOOL_NAMES: dict[ActionKind, str] = {
-    # Claude Code and Cursor, Codex, Gemini CLI, Copilot CLI, OpenCode, in this order; `|` separates names.
-    ActionKind.READ: (
-        "Read|Glob|Grep|LS|NotebookRead|ListMcpResourcesTool|ReadMcpResourceTool|LSP|BashOutput|TaskOutput"
-        "|view_image|list_mcp_resources|list_mcp_resource_templates|read_mcp_resource"
-        "|read_file|read_many_files|glob|grep_search|search_file_content|list_directory"
-        "|view|show_file|read_bash|list_bash|rg"
-        "|read|grep|list|ls|lsp"
-    ),
-    ActionKind.WRITE: (
-        "Write|Edit|MultiEdit|NotebookEdit|StrReplace|Delete|TabWrite|SearchReplace"
-        "|apply_patch"
-        "|write_file|replace|save_memory"
-        "|create|edit|str_replace|str_replace_editor|str_replace_based_edit_tool|insert"
-        "|write|patch|multiedit"
-    ),
-    ActionKind.BASH: (
-        "Bash|Monitor|Shell|PowerShell"
-        "|shell|exec_command|local_shell|write_stdin|unified_exec"
-        "|run_shell_command"
-        "|bash|write_bash|powershell|write_powershell"
-        "|pty_spawn"
-    ),
-    ActionKind.EXECUTE_CODE: "execute_code|exec|python|code_interpreter|js_repl|mcp__ide__executeCode",
-    ActionKind.FETCH: "WebFetch|WebSearch|web_search|web_fetch|google_web_search|webfetch|websearch|fetch",
-    ActionKind.AGENT: (
-        "Agent|Task|Workflow|Skill|SlashCommand|SendMessage|CronCreate|ScheduleWakeup|RemoteTrigger"
-        "|spawn_agent|send_input|resume_agent|invoke_agent|codebase_investigator|activate_skill"
-        "|task|skill|subagent"
-    ),
-    ActionKind.SUBMIT_TASK: "submit_task",
+_KIND_BY_FIELD: dict[str, ActionKind] = {
+    "read": ActionKind.READ,
+    "write": ActionKind.WRITE,
+    "shell": ActionKind.BASH,
+    "code": ActionKind.EXECUTE_CODE,
+    "fetch": ActionKind.FETCH,
+    "agent": ActionKind.AGENT,
+    "task": ActionKind.SUBMIT_TASK,
+}
+"""Field of `ToolNames` → kind."""
+
+_KIND_BY_TOOL: dict[str, ActionKind] = {
+    tool: _KIND_BY_FIELD[field] for host in HOSTS.values() for field, tools in host.tools.items() for tool in tools
 }
 
-_KIND_BY_TOOL: dict[str, ActionKind] = {name: kind for kind, names in _TOOL_NAMES.items() for name in names.split("|")}
-
-_MCP_PREFIXES = ("mcp__", "mcp_", "MCP:")
+_MCP_PREFIXES = tuple(dict.fromkeys(prefix for host in HOSTS.values() for prefix in host.mcp_prefixes))
 
 
 def classify_tool(tool: str) -> ActionKind:
-    """The kind of action that a host's tool of this name performs; `OTHER` for a name nobody declared."""
+    """Return the kind of action that a host's tool of this name performs; `OTHER` for a name that no host declares."""
     kind = _KIND_BY_TOOL.get(tool)
     if kind is not None:
         return kind

@@ -1,7 +1,7 @@
-"""A YAML file as plain data in which everything knows where it was written.
+"""A YAML file as plain data in which every value has its position.
 
-The YAML is that of JSON with comments and indentation: `yes` is a text and not a truth, and there are no aliases, tags,
-merge keys or second documents, because a policy must mean what a reader thinks it means.
+The accepted YAML is JSON with comments and indentation: `yes` is a text and not a boolean, and there are no aliases,
+tags, merge keys or second documents, because a policy must mean what its reader thinks it means.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from verdikt.model.canonical_json import MAX_SAFE_INTEGER
 from verdikt.model.lazy_regex import compile_lazily
 
 DocumentPath = tuple[str | int, ...]
-"""The keys and positions that lead from the top of a document to a value."""
+"""The keys and indexes that lead from the top of a document to a value."""
 
 Mark = tuple[int, int]
 """Line and column, both counted from one."""
 
+# Limits on what a project's own policy file can cost: parsing happens before any of its rules is trusted.
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
 
@@ -30,7 +31,7 @@ _FLOAT = compile_lazily(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE]
 
 @dataclass(slots=True)
 class YamlDocument:
-    """Plain data with the place of each value; `faults` collects whatever is found wrong with it."""
+    """Plain data with the position of each value; `errors` collects the problems found in it."""
 
     file: str
     value: Any = None
@@ -39,7 +40,7 @@ class YamlDocument:
     errors: list[PolicyError] = field(default_factory=list)
 
     def format_location(self, path: DocumentPath, *, key: bool = False) -> str:
-        """`file:line:column` of a value, or of its key; of what stands around it when it has no place of its own."""
+        """Return `file:line:column` of a value or of its key; that of its parent when it has no position."""
         marks = self.key_marks if key else self.value_marks
         while path and path not in marks:
             path, marks = path[:-1], self.value_marks
@@ -49,21 +50,21 @@ class YamlDocument:
         return f"{self.file}:{line}:{column}"
 
     def add_error(self, message: str, path: DocumentPath = (), *, key: bool = False) -> None:
-        """Records that something is wrong there."""
+        """Record a problem with the value, or its key, at this path."""
         self.errors.append(PolicyError(message, where=self.format_location(path, key=key)))
 
     def raise_errors(self) -> None:
-        """Raises everything found wrong as one `PolicyError`, if anything was."""
+        """Raise all recorded problems as one `PolicyError`, if there are any."""
         if self.errors:
             raise PolicyError.from_faults(self.errors)
 
     def dump(self) -> dict[str, Any]:
-        """A document without faults as plain data, the places included and the file's name not."""
+        """Return a document without errors as plain data, positions included and the file's name excluded."""
         return {"value": self.value, "values": _encode_marks(self.value_marks), "keys": _encode_marks(self.key_marks)}
 
     @classmethod
     def load(cls, file: str, data: Any) -> YamlDocument | None:
-        """The document that was dumped; None for anything else."""
+        """Return the document that `dump` wrote; None for anything else."""
         match data:
             case {"value": value, "values": dict() as values, "keys": dict() as keys}:
                 return cls(file, value, _LazyMarks(values), _LazyMarks(keys))
@@ -71,7 +72,7 @@ class YamlDocument:
 
 
 class _LazyMarks(dict[DocumentPath, Mark]):
-    """Places as they were dumped, each made a path only when somebody asks for it, which is seldom."""
+    """Dumped positions. A path is encoded only when it is looked up, which only an error message needs."""
 
     def __init__(self, encoded: Mapping[str, Any]) -> None:
         super().__init__()
@@ -86,7 +87,7 @@ class _LazyMarks(dict[DocumentPath, Mark]):
 
 
 def _encode_path(path: DocumentPath) -> str:
-    # A position and a key that looks like one must not meet.
+    # The index 1 and the key "1" must have different encodings.
     return "\0".join(f"\1{part}" if isinstance(part, int) else part for part in path)
 
 
@@ -95,10 +96,10 @@ def _encode_marks(marks: Mapping[DocumentPath, Mark]) -> dict[str, list[int]]:
 
 
 def parse_document(data: bytes | str, file: str) -> YamlDocument:
-    """A document with one `PolicyError` for whatever is not YAML as described above; never any other exception."""
+    """Parse a document; raise one `PolicyError`, and no other exception, for anything that is not accepted YAML."""
     document = YamlDocument(file)
     text = _decode_text(data, file)
-    import yaml  # costs more than the rest of a decision: only whoever reads a file pays
+    import yaml  # takes 30 ms to import, and a cached policy needs no YAML
 
     try:
         _EventReader(document).read_events(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
@@ -106,9 +107,9 @@ def parse_document(data: bytes | str, file: str) -> YamlDocument:
         mark = error.problem_mark or error.context_mark
         where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
         problem = ", ".join(part for part in (error.context, error.problem) if part)
-        raise PolicyError(f"expected YAML, found a fault in it: {problem}", where=where) from error
+        raise PolicyError(f"invalid YAML: {problem}", where=where) from error
     except yaml.YAMLError as error:
-        raise PolicyError(f"expected YAML, found a fault in it: {' '.join(str(error).split())}", where=file) from error
+        raise PolicyError(f"invalid YAML: {' '.join(str(error).split())}", where=file) from error
     document.raise_errors()
     return document
 
@@ -129,7 +130,7 @@ def _decode_text(data: bytes | str, file: str) -> str:
 
 
 class _EventReader:
-    """Builds a document from YAML events, with a stack of its own so that depth is bounded."""
+    """Builds a document from YAML events, with its own stack so that the depth is bounded."""
 
     def __init__(self, document: YamlDocument) -> None:
         self.document = document
@@ -172,7 +173,7 @@ class _EventReader:
         self.stack.append(_OpenCollection(value, path))
 
     def _add_value(self, value: Any, mark: Mark, *, text: str) -> DocumentPath:
-        """Puts a value where it belongs; the first of each pair in a mapping is its key."""
+        """Add a value to the open collection; in a mapping, keys and values alternate."""
         if not self.stack:
             self.document.value = value
             self.document.value_marks[()] = mark
@@ -184,6 +185,7 @@ class _EventReader:
         elif top.key is None:
             if isinstance(value, dict | list):
                 raise self._make_error(mark, f"expected a name as key, found {text}")
+            # PyYAML emits the merge key as an ordinary scalar event.
             if text == "<<":
                 raise self._make_error(mark, "expected a name as key, found the merge key `<<`: write the values out")
             path = (*top.path, text)
@@ -214,7 +216,7 @@ class _OpenCollection:
 
 
 def _parse_scalar(event: Any) -> Any:
-    """What a plain scalar stands for in YAML 1.2."""
+    """Return the value of a plain scalar in YAML 1.2."""
     text: str = event.value
     if text.lower() in _CONSTANTS and (text in _CONSTANTS or text in (text.capitalize(), text.upper())):
         return _CONSTANTS[text.lower()]
@@ -226,10 +228,11 @@ def _parse_scalar(event: Any) -> Any:
 
 
 def to_plain(value: Any) -> Any:
-    """A copy made of dict, list and scalars only."""
+    """Return a copy made of dict, list and scalars only."""
+    # Exact types first: nearly every value has one, and `isinstance` with abstract types costs ten times as much.
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
-        return value  # nearly every value; asking for abstract types costs ten times as much
+        return value
     if kind is dict or isinstance(value, Mapping):
         return {str(key): to_plain(inner) for key, inner in value.items()}
     if kind is list or isinstance(value, list | tuple):

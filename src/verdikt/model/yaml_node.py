@@ -1,6 +1,6 @@
-"""A place in a document, with questions to ask of it. A wrong answer is recorded as a fault, and reading goes on.
+"""Typed access to the values of a document. A wrong value is recorded as an error, and reading goes on.
 
-This is what a section of the policy file is parsed from: each room that owns a section takes a `Node` and gives a value.
+A section of the policy file is parsed from a `YamlNode` by the package that defines the section.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class YamlNode:
-    """One value of a document. Methods that read it give None, or an empty collection, after recording a fault."""
+    """One value of a document. The `read_` methods return None or an empty collection after recording an error."""
 
     document: YamlDocument
     path: DocumentPath = ()
@@ -23,12 +23,12 @@ class YamlNode:
 
     @classmethod
     def from_document(cls, document: YamlDocument) -> "YamlNode":
-        """The whole document."""
+        """Return the node of the whole document."""
         return cls(document, (), document.value)
 
     @property
     def key(self) -> str:
-        """The key or position under which the value stands."""
+        """The key or index of the value."""
         return str(self.path[-1]) if self.path else ""
 
     @property
@@ -37,15 +37,15 @@ class YamlNode:
         return self.document.format_location(self.path)
 
     def add_error(self, message: str) -> None:
-        """Records that the value is wrong."""
+        """Record that the value is wrong."""
         self.document.add_error(message, self.path)
 
     def add_error_at_key(self, message: str) -> None:
-        """Records that the key is wrong."""
+        """Record that the key is wrong."""
         self.document.add_error(message, self.path, key=True)
 
     def add_mismatch(self, what: str) -> None:
-        """Records that something else was expected here."""
+        """Record that another value was expected here."""
         self.add_error(f"{self._name_prefix()}expected {what}, found {describe_value(self.value)}")
 
     def _name_prefix(self) -> str:
@@ -53,11 +53,11 @@ class YamlNode:
         return f"`{names[-1]}`: " if names else ""
 
     def get_child(self, key: str | int) -> "YamlNode":
-        """The value under a key or position that is known to exist."""
+        """Return the node under a key or index that is known to exist."""
         return YamlNode(self.document, (*self.path, key), self.value[key])
 
     def read_mapping(self, allowed: Iterable[str] | None = None, *, what: str = "a mapping") -> dict[str, "YamlNode"]:
-        """The values by key; with `allowed`, any other key is a fault that names the nearest valid one."""
+        """Return the nodes by key; with `allowed`, any other key is an error that suggests the nearest valid one."""
         if not isinstance(self.value, Mapping):
             self.add_mismatch(what)
             return {}
@@ -71,20 +71,20 @@ class YamlNode:
         return nodes
 
     def add_unknown_name(self, kind: str, name: str, names: Iterable[str], *, at_key: bool = True) -> None:
-        """Records a name that does not exist, with the nearest that does."""
+        """Record a name that does not exist, with the nearest that does."""
         self.document.add_error(
             f"expected a known {kind}, found `{name}`{suggest_name(name, names)}", self.path, key=at_key
         )
 
     def read_items(self, *, what: str = "a list") -> list["YamlNode"]:
-        """The values of a list."""
+        """Return the nodes of a list."""
         if not isinstance(self.value, list):
             self.add_mismatch(what)
             return []
         return [self.get_child(number) for number in range(len(self.value))]
 
     def read_one_or_more(self, *, what: str) -> list["YamlNode"]:
-        """The values of a list, or the value itself when it is no list; an empty list is a fault."""
+        """Return the nodes of a list, or the node itself when it is no list; an empty list is an error."""
         if not isinstance(self.value, list):
             return [self]
         if not self.value:
@@ -92,47 +92,51 @@ class YamlNode:
         return self.read_items()
 
     def read_text(self, *, what: str = "a text") -> str | None:
-        """A text that is not empty."""
+        """Return a text that is not empty."""
         if isinstance(self.value, str) and self.value.strip():
             return self.value
         self.add_mismatch(what)
         return None
 
     def read_texts(self, *, what: str = "a text or a list of texts") -> tuple[str, ...]:
-        """One text, or a list of them."""
-        found = (
+        """Return one text, or the texts of a list."""
+        texts = (
             node.read_text(what="a text") if isinstance(self.value, list) else node.read_text(what=what)
             for node in self.read_one_or_more(what=what)
         )
-        return tuple(text for text in found if text is not None)
+        return tuple(text for text in texts if text is not None)
 
     def read_bool(self) -> bool | None:
-        """True or false."""
+        """Return true or false."""
         if isinstance(self.value, bool):
             return self.value
         self.add_mismatch("`true` or `false`")
         return None
 
-    def read_int(self, *, least: int | None = None, most: int | None = None) -> int | None:
-        """A whole number within bounds."""
-        if isinstance(self.value, int) and not isinstance(self.value, bool) and _is_in_range(self.value, least, most):
+    def read_int(self, *, minimum: int | None = None, maximum: int | None = None) -> int | None:
+        """Return a whole number within bounds."""
+        if (
+            isinstance(self.value, int)
+            and not isinstance(self.value, bool)
+            and _is_in_range(self.value, minimum, maximum)
+        ):
             return self.value
-        self.add_mismatch("a whole number" + _describe_bounds(least, most))
+        self.add_mismatch("a whole number" + _describe_bounds(minimum, maximum))
         return None
 
-    def read_number(self, *, least: float | None = None, most: float | None = None) -> float | None:
-        """A number within bounds."""
+    def read_number(self, *, minimum: float | None = None, maximum: float | None = None) -> float | None:
+        """Return a number within bounds."""
         if (
             isinstance(self.value, int | float)
             and not isinstance(self.value, bool)
-            and _is_in_range(self.value, least, most)
+            and _is_in_range(self.value, minimum, maximum)
         ):
             return self.value
-        self.add_mismatch("a number" + _describe_bounds(least, most))
+        self.add_mismatch("a number" + _describe_bounds(minimum, maximum))
         return None
 
     def read_choice(self, names: Sequence[str]) -> str | None:
-        """One of these names."""
+        """Return one of these names."""
         if isinstance(self.value, str) and self.value in names:
             return self.value
         hint = suggest_name(self.value, names, list_names=False) if isinstance(self.value, str) else ""
@@ -142,12 +146,12 @@ class YamlNode:
         return None
 
     def read_choices(self, names: Sequence[str]) -> tuple[str, ...]:
-        """One of these names, or a list of them."""
-        found = (node.read_choice(names) for node in self.read_one_or_more(what="one or more of " + ", ".join(names)))
-        return tuple(name for name in found if name is not None)
+        """Return one of these names as a tuple, or a list of them."""
+        choices = (node.read_choice(names) for node in self.read_one_or_more(what="one or more of " + ", ".join(names)))
+        return tuple(name for name in choices if name is not None)
 
     def try_build(self, factory: Callable[[], T]) -> T | None:
-        """What `make` gives; an error of ours, or a refusal of its arguments, becomes a fault here."""
+        """Return the factory's result; record an error if it refuses its arguments."""
         try:
             return factory()
         except (VerdiktError, ValueError, TypeError) as error:
@@ -155,7 +159,7 @@ class YamlNode:
             return None
 
     def walk(self) -> Iterator["YamlNode"]:
-        """This value and everything below it."""
+        """Yield this node and every node below it."""
         yield self
         if isinstance(self.value, Mapping):
             for key in self.value:
@@ -166,8 +170,8 @@ class YamlNode:
 
 
 def suggest_name(name: str, names: Iterable[str], *, list_names: bool = True) -> str:
-    """` (did you mean …?)`, or (when `listed`) the list of names when none is near and they are few."""
-    from difflib import get_close_matches  # only a fault needs it
+    """Return ` (did you mean …?)`, or with `list_names` the names if none is close and there are few."""
+    from difflib import get_close_matches  # only an error message needs it
 
     names = list(names)
     close = get_close_matches(name, names, n=1, cutoff=0.6)
@@ -177,7 +181,7 @@ def suggest_name(name: str, names: Iterable[str], *, list_names: bool = True) ->
 
 
 def describe_value(value: Any) -> str:
-    """A value for a message, in the user's words."""
+    """Return a value for a message, as the user wrote it."""
     if value is None:
         return "nothing"
     if isinstance(value, Mapping):
@@ -192,11 +196,11 @@ def describe_value(value: Any) -> str:
     return f"`{text}`" if len(text) <= 60 else f"`{text[:59]}…`"
 
 
-def _is_in_range(value: float, least: float | None, most: float | None) -> bool:
-    return (least is None or value >= least) and (most is None or value <= most)
+def _is_in_range(value: float, minimum: float | None, maximum: float | None) -> bool:
+    return (minimum is None or value >= minimum) and (maximum is None or value <= maximum)
 
 
-def _describe_bounds(least: float | None, most: float | None) -> str:
-    if least is None:
-        return "" if most is None else f" up to {most}"
-    return f" of {least} or more" if most is None else f" from {least} to {most}"
+def _describe_bounds(minimum: float | None, maximum: float | None) -> str:
+    if minimum is None:
+        return "" if maximum is None else f" up to {maximum}"
+    return f" of {minimum} or more" if maximum is None else f" from {minimum} to {maximum}"

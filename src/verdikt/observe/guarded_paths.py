@@ -7,51 +7,13 @@ import stat
 from collections.abc import Mapping
 from functools import lru_cache
 
-_SYSTEM_PATHS = (
-    "/etc/verdikt",
-    "/etc/claude-code",
-    "/etc/codex",
-    "/etc/gemini-cli",
-    "/etc/cursor",
-    "/etc/opencode",
-    *(f"/Library/Application Support/{name}" for name in ("ClaudeCode", "GeminiCli", "Cursor", "opencode")),
-)
+from verdikt.hosts.host import Host
+from verdikt.hosts.registry import HOSTS
 
-_PROJECT_PATHS = (
-    "governance.yaml",
-    "governance.yml",
-    ".verdikt",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".codex/hooks.json",
-    ".codex/config.toml",
-    ".gemini/settings.json",
-    ".github/hooks",
-    ".cursor/hooks.json",
-    ".opencode/plugin",
-    ".opencode/plugins",
-    ".opencode/opencode.json",
-    ".opencode/opencode.jsonc",
-    "opencode.json",
-    "opencode.jsonc",
-)
+_PROJECT_PATHS = ("governance.yaml", "governance.yml", ".verdikt")
+"""verdikt's own files in a project."""
 
-_HOME_PATHS = (
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".claude/toolbox-runs",
-    ".codex/hooks.json",
-    ".codex/config.toml",
-    ".gemini/settings.json",
-    ".gemini/trustedFolders.json",
-    ".copilot/hooks",
-    ".copilot/config.json",
-    ".copilot/settings.json",
-    ".cursor/hooks.json",
-)
-
-
-HOST_PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
+HOST_PROJECT_VARIABLES = tuple(host.project_variable for host in HOSTS.values() if host.project_variable)
 """Variables in which hosts tell their hooks where the session was started."""
 
 _VARIABLES = (
@@ -61,9 +23,9 @@ _VARIABLES = (
     "XDG_RUNTIME_DIR",
     "VERDIKT_HOME",
     "VERDIKT_RUNS_DIR",
-    "CLAUDE_CONFIG_DIR",
-    "CODEX_HOME",
+    *(host.config_variable for host in HOSTS.values() if host.config_variable),
 )
+"""The variables that move guarded files."""
 
 
 def find_host_project(env: Mapping[str, str]) -> str:
@@ -99,7 +61,8 @@ def _collect_paths(
 ) -> tuple[str, ...]:
     """Return the guarded paths, from what was observed of the disk. `cwd` is set when a relative path depends on it."""
     if not cwd and not all(path is None or path.startswith("/") for path in (*filter(None, roots), *variables)):
-        raise _RelativePathError  # what is raised is not remembered
+        raise _RelativePathError
+    # git runs these by itself, and `verdikt git install` writes there.
     hooks = (os.path.abspath(os.path.join(repository, "hooks")) for repository in repositories)
     named = _collect_named_paths(roots[0], tuple([root for root in roots if root]), variables, cwd)
     return tuple(dict.fromkeys((*named, *hooks)))
@@ -117,24 +80,29 @@ def _collect_named_paths(
     paths = [
         env.get("VERDIKT_HOME") or os.path.join(data, "verdikt"),
         os.path.join(config, "verdikt"),
-        *_SYSTEM_PATHS,
+        "/etc/verdikt",
         *(os.path.join(root, name) for root in roots for name in _PROJECT_PATHS),
-        *(os.path.join(home, name) for name in _HOME_PATHS),
-        *(
-            os.path.join(config, "opencode", name)
-            for name in ("plugin", "plugins", "opencode.json", "opencode.jsonc", "config.json")
-        ),
+        # Where councils keep their runs unless the policy says otherwise.
+        os.path.join(home, ".claude", "toolbox-runs"),
+        *(path for host in HOSTS.values() for path in list_host_paths(host, roots, home, env)),
     ]
     if "XDG_RUNTIME_DIR" in env:
         paths.append(os.path.join(env["XDG_RUNTIME_DIR"], "verdikt"))
     if "VERDIKT_RUNS_DIR" in env:
         paths.append(env["VERDIKT_RUNS_DIR"])
-    if "CLAUDE_CONFIG_DIR" in env:
-        paths += [os.path.join(env["CLAUDE_CONFIG_DIR"], name) for name in ("settings.json", "settings.local.json")]
-    if "CODEX_HOME" in env:
-        paths += [os.path.join(env["CODEX_HOME"], name) for name in ("hooks.json", "config.toml")]
     paths += _list_package_paths(project_root)
     return tuple(dict.fromkeys(os.path.abspath(os.path.expanduser(path)) for path in paths))
+
+
+def list_host_paths(host: Host, roots: tuple[str, ...], home: str, env: Mapping[str, str]) -> list[str]:
+    """Return the paths of all guarded files of one host, in every one of these projects."""
+    return [
+        host.resolve_file(file, project=root, home=home, env=moved)
+        for file in host.all_guarded_files
+        for root in roots or ("",)
+        # A variable moves a person's settings, but a session that is started without it still reads the usual ones.
+        for moved in ({**env, host.config_variable: ""}, env)
+    ]
 
 
 def _find_git_directory(project_root: str) -> str:
@@ -152,7 +120,7 @@ def _find_git_directory(project_root: str) -> str:
     try:
         return os.path.join(directory, _read_beginning(os.path.join(directory, "commondir")).strip())
     except OSError:
-        return directory  # of a submodule, whose repository is its own
+        return directory  # a submodule, which has a repository of its own
 
 
 def _read_beginning(path: str) -> str:

@@ -1,4 +1,4 @@
-"""Shell arithmetic over constants."""
+"""Evaluator of shell arithmetic over constants."""
 
 import re
 from collections.abc import Callable
@@ -25,19 +25,20 @@ _INT64_LIMIT = 1 << 63
 
 
 def evaluate_arithmetic(text: str, look_up: Callable[[str], str]) -> int | None:
-    """The value of an expression, or None when it is not constant, assigns something or is not arithmetic."""
+    """Return the value of an expression; None when it is not constant, assigns something or is not arithmetic."""
+    # The evaluator recurses; real expressions are far shorter.
     if len(text) > 400:
         return None
     tokens: list[str] = []
     at = 0
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
+        token = _TOKEN.match(text, at)
+        if token is None:
             if text[at:].strip():
                 return None
             break
-        tokens.append(found[1])
-        at = found.end()
+        tokens.append(token[1])
+        at = token.end()
     if not tokens:
         return 0
     try:
@@ -104,6 +105,7 @@ class _ArithmeticEvaluator:
         if token[:1].isdigit():
             if token[:2] in ("0x", "0X"):
                 return int(token, 16)
+            # A leading zero means octal, as in `$((010))`.
             return int(token, 8) if token[0] == "0" else int(token)
         if not token[:1].isidentifier():
             raise ValueError(token)
@@ -112,6 +114,7 @@ class _ArithmeticEvaluator:
 
 
 def _apply_operator(op: str, left: int, right: int) -> int:
+    # The shell divides as C does, towards zero; Python rounds down.
     if op in ("/", "%") and right:
         quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
         return quotient if op == "/" else left - quotient * right
@@ -138,5 +141,6 @@ def _apply_operator(op: str, left: int, right: int) -> int:
         "%": lambda: left % right,
         "**": lambda: int(left**right),
     }
+    # `9**9**9` would fill the memory; the shell wraps around at 64 bits.
     value = results[op]()
     return (value + _INT64_LIMIT) % (2 * _INT64_LIMIT) - _INT64_LIMIT

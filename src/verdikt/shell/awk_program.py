@@ -1,4 +1,4 @@
-"""The commands and files inside awk programs: `system(…)`, `print | "cmd"`, `"cmd" | getline`, `print > "file"`."""
+"""Find the commands and files in awk programs: `system(…)`, `print | "cmd"`, `"cmd" | getline`, `print > "file"`."""
 
 import re
 
@@ -25,11 +25,11 @@ _MAX_PROGRAM_LENGTH = 100_000
 
 
 def trace_awk(call: CommandCall) -> str | None:
-    """Goes inside an awk program."""
-    given, at = parse_options(call.words, 1, _VALUED_OPTIONS)
+    """Walk the commands inside an awk program."""
+    options, at = parse_options(call.words, 1, _VALUED_OPTIONS)
     programs: list[str] = []
-    known: dict[str, str] = {}
-    for option, value in given:
+    variables: dict[str, str] = {}
+    for option, value in options:
         if value is None:
             continue
         if option in ("-f", "--file"):
@@ -38,48 +38,49 @@ def trace_awk(call: CommandCall) -> str | None:
             programs.append(value.text)
         elif option in ("-v", "--assign"):
             name, _, text = value.text.partition("=")
-            known[name] = text
-    if not any(option in ("-f", "--file", "-e", "--source") for option, _ in given) and at < len(call.words):
+            variables[name] = text
+    if not any(option in ("-f", "--file", "-e", "--source") for option, _ in options) and at < len(call.words):
         programs.append(call.words[at].text)
     for program in programs:
-        _trace_program(call, program[:_MAX_PROGRAM_LENGTH], known)
+        _trace_program(call, program[:_MAX_PROGRAM_LENGTH], variables)
     return None
 
 
 def _trace_program(call: CommandCall, program: str, variables: dict[str, str]) -> None:
+    # Most awk programs only print fields: these need no further look.
     if '"' not in program and "system" not in program:
         return
     blank = _STRING_OR_COMMENT.sub(
-        lambda found: f'"{" " * (len(found[0]) - 2)}"' if found[0][0] == '"' else " " * len(found[0]), program
+        lambda match: f'"{" " * (len(match[0]) - 2)}"' if match[0][0] == '"' else " " * len(match[0]), program
     )
-    for found in _STRING_ASSIGNMENT.finditer(blank):
-        variables.setdefault(found["name"], decode_escapes(program[slice(*found.span("string"))][1:-1]))
+    for match in _STRING_ASSIGNMENT.finditer(blank):
+        variables.setdefault(match["name"], decode_escapes(program[slice(*match.span("string"))][1:-1]))
     for pattern in (_SYSTEM_CALL, _PRINT_PIPE, _GETLINE_PIPE):
-        for found in pattern.finditer(blank):
+        for match in pattern.finditer(blank):
             call.walk_shell_text(
-                _evaluate_concatenation(program[slice(*found.span("expression"))], variables),
+                _evaluate_concatenation(program[slice(*match.span("expression"))], variables),
                 inherit_stdin=False,
                 repeated=True,
             )
-    for found in _PRINT_REDIRECT.finditer(blank):
-        call.record_write(_evaluate_concatenation(program[slice(*found.span("expression"))], variables))
+    for match in _PRINT_REDIRECT.finditer(blank):
+        call.record_write(_evaluate_concatenation(program[slice(*match.span("expression"))], variables))
 
 
 def _evaluate_concatenation(expression: str, variables: dict[str, str]) -> str:
-    """A concatenation, with what is not constant unknown."""
-    done: list[str] = []
+    """Return the value of a concatenation, with UNKNOWN for each part that is not constant."""
+    pieces: list[str] = []
     depth = 0
     for part in _EXPRESSION_PART.finditer(expression):
         if part["string"]:
-            done.append(decode_escapes(part["string"][1:-1]))
+            pieces.append(decode_escapes(part["string"][1:-1]))
         elif part["name"]:
-            done.append(variables.get(part["name"], UNKNOWN))
+            pieces.append(variables.get(part["name"], UNKNOWN))
         elif part["other"]:
-            done.append(UNKNOWN)
+            pieces.append(UNKNOWN)
         elif part["close"]:
             if not depth:
                 break
             depth -= 1
         elif part[0] == "(":
             depth += 1
-    return "".join(done)
+    return "".join(pieces)

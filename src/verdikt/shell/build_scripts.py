@@ -1,16 +1,19 @@
-"""Build files and documents that a command names or is given on its input, and that run commands: CMake, Ninja, Gradle, Ant, TeX."""
+"""Build files and documents that run commands: CMake, Ninja, Gradle, Ant, TeX. A command names them or reads them."""
 
 import re
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
-from verdikt.shell.redirection import read_contents
+from verdikt.shell.redirection import STDIN_NAMES, read_contents
 
-_STDIN_NAMES = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
 _MAX_MATCHES = 50
 _NINJA_COMMAND = compile_lazily(r"(?m)^\s+command\s*=\s*(.+)$")
-_CMAKE_PROCESS = compile_lazily(r"\bexecute_process\s*\(\s*COMMAND\s+([^()]*?)(?:\s+(?:WORKING_DIRECTORY|RESULT_VARIABLE|OUTPUT_\w+|ERROR_\w+|COMMAND)\b[^()]*)?\)", re.DOTALL)  # fmt: skip
+_CMAKE_PROCESS = compile_lazily(
+    r"\bexecute_process\s*\(\s*COMMAND\s+([^()]*?)"
+    r"(?:\s+(?:WORKING_DIRECTORY|RESULT_VARIABLE|OUTPUT_\w+|ERROR_\w+|COMMAND)\b[^()]*)?\)",
+    re.DOTALL,
+)
 _CMAKE_REMOVE = compile_lazily(r"\bfile\s*\(\s*(REMOVE|REMOVE_RECURSE)\s+([^()]*)\)", re.IGNORECASE)
 _ANT_DELETE = compile_lazily(r"""<delete\b[^>]*\b(?:dir|file)\s*=\s*["']([^"']+)["']""")
 _ANT_EXEC = compile_lazily(
@@ -21,36 +24,38 @@ _TEX_LUA = compile_lazily(r"\\directlua\s*\{(.*)\}", re.DOTALL)
 
 
 def _read_option_file(call: CommandCall, *options: str) -> str | None:
-    """The text of the file that one of these options names, where we can see it."""
+    """Return the text of the file that one of these options names; None when it is not known."""
     words = call.words
-    for place in range(1, len(words) - 1):
-        if words[place].text in options:
-            file = words[place + 1]
-            return call.frame.stdin if file.text in _STDIN_NAMES else read_contents(call.walker, file, call.scope)
+    for index in range(1, len(words) - 1):
+        if words[index].text in options:
+            file = words[index + 1]
+            return call.frame.stdin if file.text in STDIN_NAMES else read_contents(call.walker, file, call.scope)
     return None
 
 
 def trace_cmake(call: CommandCall) -> str | None:
-    """`cmake -P script`."""
-    text = _read_option_file(call, "-P")
-    for found in _CMAKE_PROCESS.findall(text or "")[:_MAX_MATCHES]:
-        call.walk_shell_text(found.replace("${", "${"), label="cmake", inherit_stdin=False)
-    for kind, files in _CMAKE_REMOVE.findall(text or "")[:_MAX_MATCHES]:
-        flags = "-rf" if kind.upper().endswith("RECURSE") else "-f"
+    """Walk the commands of a `cmake -P script`, and its deletions as `rm`."""
+    # CMake writes an environment variable as `$ENV{HOME}`, a shell as `${HOME}`.
+    text = (_read_option_file(call, "-P") or "").replace("$ENV{", "${")
+    for command in _CMAKE_PROCESS.findall(text)[:_MAX_MATCHES]:
+        call.walk_shell_text(command, label="cmake", inherit_stdin=False)
+    for action, files in _CMAKE_REMOVE.findall(text)[:_MAX_MATCHES]:
+        flags = "-rf" if action.upper().endswith("RECURSE") else "-f"
         call.walk_shell_text(f"rm {flags} {files}", label="cmake", inherit_stdin=False)
     return None
 
 
 def trace_ninja(call: CommandCall) -> str | None:
-    """`ninja -f file`: the commands of its rules."""
+    """Walk the commands of the rules in a `ninja -f file`."""
     text = _read_option_file(call, "-f")
-    for found in _NINJA_COMMAND.findall(text or "")[:_MAX_MATCHES]:
-        call.walk_shell_text(found.replace("$in", UNKNOWN).replace("$out", UNKNOWN), label="ninja", inherit_stdin=False)
+    for command in _NINJA_COMMAND.findall(text or "")[:_MAX_MATCHES]:
+        command_text = command.replace("$in", UNKNOWN).replace("$out", UNKNOWN)
+        call.walk_shell_text(command_text, label="ninja", inherit_stdin=False)
     return None
 
 
 def trace_gradle(call: CommandCall) -> str | None:
-    """`gradle -I script`: Groovy that runs before anything else."""
+    """Record the Groovy code of a `gradle -I script`, which runs before anything else."""
     text = _read_option_file(call, "-I", "--init-script", "-b", "--build-file")
     if text:
         call.record_code("groovy", text)
@@ -58,29 +63,29 @@ def trace_gradle(call: CommandCall) -> str | None:
 
 
 def trace_ant(call: CommandCall) -> str | None:
-    """`ant -f file`: what its targets delete and run."""
+    """Walk what the targets of an `ant -f file` run, and their deletions as `rm`."""
     text = _read_option_file(call, "-f", "-file", "-buildfile")
-    for place in _ANT_DELETE.findall(text or "")[:_MAX_MATCHES]:
-        call.walk_command([Word("rm"), Word("-rf"), Word(place)], label="ant")
-    for program, line in _ANT_EXEC.findall(text or "")[:_MAX_MATCHES]:
-        call.walk_shell_text(f"{program} {line}", label="ant", inherit_stdin=False)
+    for path in _ANT_DELETE.findall(text or "")[:_MAX_MATCHES]:
+        call.walk_command([Word("rm"), Word("-rf"), Word(path)], label="ant")
+    for program, arguments in _ANT_EXEC.findall(text or "")[:_MAX_MATCHES]:
+        call.walk_shell_text(f"{program} {arguments}", label="ant", inherit_stdin=False)
     return None
 
 
 def trace_tex(call: CommandCall) -> str | None:
-    """TeX that is told to run a command, by a word or in a file."""
-    given = [word.text for word in call.words[1:] if "\\" in word.text]
+    """Walk the commands that a TeX document runs, given as a word or as a file."""
+    sources = [word.text for word in call.words[1:] if "\\" in word.text]
     files = [read_contents(call.walker, word, call.scope) for word in call.words[1:] if word.text.endswith(".tex")]
-    for text in [*given, *(text for text in files if text)]:
-        for first, second in _TEX_SHELL_ESCAPE.findall(text)[:_MAX_MATCHES]:
-            call.walk_shell_text(first or second, label=call.name, inherit_stdin=False)
-        for program in _TEX_LUA.findall(text)[:_MAX_MATCHES]:
+    for source in [*sources, *(text for text in files if text)]:
+        for write18, shell_escape in _TEX_SHELL_ESCAPE.findall(source)[:_MAX_MATCHES]:
+            call.walk_shell_text(write18 or shell_escape, label=call.name, inherit_stdin=False)
+        for program in _TEX_LUA.findall(source)[:_MAX_MATCHES]:
             call.record_code("lua", program)
     return None
 
 
 def trace_typed_keys(call: CommandCall) -> str | None:
-    """What is typed into whatever window has the keyboard: `xdotool type 'ls'`."""
+    """Walk what is typed into the window that has the keyboard, as in `xdotool type 'ls'`."""
     words = [word.text for word in call.words[1:] if not word.text.startswith("-")]
     if call.name != "xdotool" or words[:1] == ["type"]:
         call.walk_shell_text(" ".join(words[call.name == "xdotool" :]), label=call.name, inherit_stdin=False)
@@ -95,3 +100,4 @@ HANDLERS = {
     **dict.fromkeys(("tex", "pdftex", "latex", "pdflatex", "xelatex", "lualatex", "luatex", "xetex"), trace_tex),
     **dict.fromkeys(("ydotool", "wtype"), trace_typed_keys),
 }
+"""Program → how to find the commands in its build file."""

@@ -1,4 +1,4 @@
-"""What the shell's own commands change for the rest of the text: the directory, variables, arguments, aliases."""
+"""Effects of the shell's builtins on the text after them: directory, variables, arguments, aliases."""
 
 import re
 from collections.abc import Callable
@@ -12,14 +12,15 @@ from verdikt.shell.output_prediction import predict_printf
 from verdikt.shell.scope import UNSET, Scope, VariableValue
 
 if TYPE_CHECKING:
+    from verdikt.shell.command_call import Frame
     from verdikt.shell.command_walker import CommandWalker
-    from verdikt.shell.frame import Frame
     from verdikt.shell.statement import RawAssignment
 
 _NAME = compile_lazily(r"[A-Za-z_]\w*")
 _ASSIGNMENT = compile_lazily(r"([A-Za-z_]\w*)(\[[^\]]{0,200}\])?(\+?=)(.*)", re.DOTALL)
 _QUOTES = "\"'"
 _KEYED_ELEMENT = compile_lazily(r"\[([^\]\s]{1,80})\]=(\"[^\"]*\"|'[^']*'|[^\s()]+)")
+# `x=$x$x` in a loop doubles the value each time.
 _MAX_VALUE_LENGTH = 32_768
 _MAX_PATH_LENGTH = 4096
 
@@ -27,10 +28,11 @@ _MAX_PATH_LENGTH = 4096
 def evaluate_assignment(
     walker: "CommandWalker", assignment: "RawAssignment", scope: Scope, *, persist: bool
 ) -> tuple[str, Word]:
-    """An assignment as written; when `keep`, the rest of the text sees it."""
+    """Evaluate an assignment as written; with `persist`, the commands after it see the value."""
     name, subscript, op, raw = assignment
     if "$(" in subscript or "`" in subscript:
-        walker.expand_quoted(subscript, scope)  # for the commands in it
+        # `a[$(cmd)]=1` runs the command in the subscript.
+        walker.expand_quoted(subscript, scope)
     if raw.startswith("(") and raw.endswith(")"):
         values = walker.expand_array(raw, scope)
         if persist:
@@ -89,6 +91,7 @@ def _resolve_directory(walker: "CommandWalker", scope: Scope, path: str) -> str:
     joined = join(base, path) if base else path
     if len(joined) > _MAX_PATH_LENGTH:
         return UNKNOWN
+    # `$x/..` is not the directory before it when `$x` has several parts.
     if UNKNOWN in joined and ".." in joined:
         return joined
     return normpath(joined) if joined else "."
@@ -110,31 +113,33 @@ def _apply_popd(walker: "CommandWalker", words: list[Word], scope: Scope, frame:
 
 def _apply_declare(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:
     exports = words[0].text == "export"
-    nameref = keyed = False
+    is_nameref = is_keyed = False
     for word in words[1:]:
         if re.fullmatch(r"[-+][A-Za-z]+", word.text):
             exports = exports or ("x" in word.text and word.text[0] == "-")
-            nameref = nameref or "n" in word.text
-            keyed = keyed or "A" in word.text
+            is_nameref = is_nameref or "n" in word.text
+            is_keyed = is_keyed or "A" in word.text
             continue
-        found = _ASSIGNMENT.fullmatch(word.text)
-        name = found[1] if found else word.text
+        assignment = _ASSIGNMENT.fullmatch(word.text)
+        name = assignment[1] if assignment else word.text
         if walker.local_variables is not None and words[0].text in ("local", "declare", "typeset"):
             walker.local_variables.setdefault(name, scope.get_variable(name))
             scope.set_variable(name, UNSET)
-        if keyed:
+        if is_keyed:
             scope.set_variable(f"{name}[]", "keyed")
-        if nameref and found:
-            # What it names may be set under either name from now on.
-            scope.set_variable(found[4], UNKNOWN)
-        if found:
+        if is_nameref and assignment:
+            # `declare -n r=x`: from here on an assignment to `r` changes `x`.
+            scope.set_variable(assignment[4], UNKNOWN)
+        if assignment:
             raw_value = word.raw.split("=", 1)[-1]
             if raw_value.startswith("(") and raw_value.endswith(")"):
-                scope.set_variable(found[1], walker.expand_array(raw_value, scope))
-                for key, value in _KEYED_ELEMENT.findall(raw_value) if keyed else ():
-                    scope.set_variable(f"{found[1]}[{key.strip(_QUOTES)}]", walker.expand_word(value, scope).text)
+                scope.set_variable(assignment[1], walker.expand_array(raw_value, scope))
+                for key, value in _KEYED_ELEMENT.findall(raw_value) if is_keyed else ():
+                    scope.set_variable(f"{assignment[1]}[{key.strip(_QUOTES)}]", walker.expand_word(value, scope).text)
             else:
-                _store_variable(scope, found[1], found[2] or "", found[3], UNKNOWN if nameref else found[4])
+                _store_variable(
+                    scope, assignment[1], assignment[2] or "", assignment[3], UNKNOWN if is_nameref else assignment[4]
+                )
         if exports:
             scope.export_variable(name)
 
@@ -142,6 +147,7 @@ def _apply_declare(walker: "CommandWalker", words: list[Word], scope: Scope, fra
 def _apply_unset(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:
     functions = any(word.text == "-f" for word in words[1:])
     for word in words[1:]:
+        # Without `-f`, bash removes a function only when no variable has the name.
         if functions or scope.get_variable(word.text) is None:
             scope.define_function(word.text, None)
         if not functions:
@@ -149,25 +155,25 @@ def _apply_unset(walker: "CommandWalker", words: list[Word], scope: Scope, frame
 
 
 def _apply_read(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:
-    given, at = parse_options(words, 1, "d i n N p t u")
+    options, at = parse_options(words, 1, "d i n N p t u")
     names = [word.text for word in words[at:]] or ["REPLY"]
-    chosen = dict(given)
+    value_by_option = dict(options)
     line = frame.stdin
-    if line is None or UNKNOWN in line or any(option in chosen for option in ("-a", "-n", "-N", "-u")):
+    if line is None or UNKNOWN in line or any(option in value_by_option for option in ("-a", "-n", "-N", "-u")):
         line = None
-    elif (mark := chosen.get("-d")) is None:
+    elif (mark := value_by_option.get("-d")) is None:
         line = line.split("\n", 1)[0]
     elif mark.text:
         line = None
     pieces = None if line is None else _split_line(walker, line, len(names), scope)
-    for place, name in enumerate(names):
-        scope.set_variable(name, UNKNOWN if pieces is None else pieces[place] if place < len(pieces) else "")
-    if "-a" in chosen:
+    for index, name in enumerate(names):
+        scope.set_variable(name, UNKNOWN if pieces is None else pieces[index] if index < len(pieces) else "")
+    if "-a" in value_by_option:
         scope.set_variable(names[0], [UNKNOWN])
 
 
 def _split_line(walker: "CommandWalker", line: str, max_pieces: int, scope: Scope) -> list[str] | None:
-    """A line cut into as many pieces as there are names; None when the separators are unusual."""
+    """Return a line split into as many pieces as there are names; None when the separators are unusual."""
     value = dict(walker.drafts[-1].assignments).get("IFS")
     separators = value.text if value is not None else scope.get_variable("IFS")
     if separators is None or separators == " \t\n":
@@ -186,12 +192,12 @@ def _apply_mapfile(walker: "CommandWalker", words: list[Word], scope: Scope, fra
 
 
 def _apply_set(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:
-    for place, word in enumerate(words[1:], 1):
+    for index, word in enumerate(words[1:], 1):
         if word.text == "--":
-            scope.arguments = [given.text for given in words[place + 1 :]]
+            scope.arguments = [argument.text for argument in words[index + 1 :]]
             return
-        if not word.text.startswith(("-", "+")) and words[place - 1].text[-1:] != "o":
-            scope.arguments = [given.text for given in words[place:]]
+        if not word.text.startswith(("-", "+")) and words[index - 1].text[-1:] != "o":
+            scope.arguments = [argument.text for argument in words[index:]]
             return
 
 
@@ -205,6 +211,7 @@ def _apply_alias(walker: "CommandWalker", words: list[Word], scope: Scope, frame
     for word in words[1:]:
         name, equals, value = word.text.partition("=")
         if equals and word.is_known:
+            # Looking for replacements of every name costs time, so it starts with the first alias.
             walker.has_replacements = True
             scope.set_alias(name, value)
 
@@ -215,14 +222,14 @@ def _apply_unalias(walker: "CommandWalker", words: list[Word], scope: Scope, fra
 
 
 def _apply_hash(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:
-    """`hash -p /bin/rm x`: `x` is then that program."""
+    """Apply `hash -p /bin/rm x`, after which `x` runs that program."""
     if len(words) == 4 and words[1].text == "-p" and words[2].is_known and words[3].is_known:
         walker.has_replacements = True
         scope.set_alias(words[3].text, words[2].text)
 
 
 def _forget_variables(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:
-    """`let`, `getopts`: sets variables to what we do not compute."""
+    """Apply `let` and `getopts`, which set variables to values that are not computed here."""
     for word in words[1:]:
         for name in _NAME.findall(word.text):
             scope.set_variable(name, UNKNOWN)

@@ -1,16 +1,20 @@
-"""What a piece of shell text would run: the values that the rest of verdikt reads."""
+"""Values that describe what a piece of shell text would run; everything outside this package reads these."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
+# U+FFFC is no letter that a command could contain for a purpose of its own, and it survives string operations.
 UNKNOWN = "\ufffc"
-"""Stands in `Word.text` for each part that the text alone does not tell."""
+"""Placeholder in `Word.text` for each part whose value the text alone does not determine."""
 
 
 class Word(NamedTuple):
-    """One word after expansion, as far as constants allow. `raw` is the source; `glob` means it holds live wildcards."""
+    """One word after expansion, as far as constants allow.
+
+    `raw` is the source of the word; `glob` is set when it contains wildcards that the shell would expand.
+    """
 
     text: str
     raw: str = ""
@@ -28,13 +32,16 @@ class Word(NamedTuple):
 
     @property
     def display_text(self) -> str:
-        """The word for messages: resolved when known, as written otherwise."""
+        """The word as messages show it: resolved when known, as written otherwise."""
         return self.text if self.is_known else (self.raw or self.text.replace(UNKNOWN, "…"))
 
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """A redirection: `op` is `<`, `>`, `>>`, `>|`, `&>`, `<>`, `<<<`, `<<`, `>&` …; `fd` as written or the default."""
+    """A redirection.
+
+    `op` is one of `<`, `>`, `>>`, `>|`, `&>`, `<>`, `<<<`, `<<`, `>&` …; `fd` is as written, or the operator's default.
+    """
 
     op: str
     fd: int
@@ -43,10 +50,10 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One simple command that would run, in the order in which it would.
+    """One simple command that would run; a script lists its commands in the order in which they run.
 
-    Commands found inside others (`sudo rm`, `bash -c '…'`, `xargs rm`, `find -exec rm {}`, `$(…)`, functions when called)
-    are commands of their own, with `via` naming what they were found in, outermost first.
+    A command inside another one (`sudo rm`, `bash -c '…'`, `xargs rm`, `find -exec rm {}`, `$(…)`, the body of a
+    function that is called) is a command of its own; its `via` names what it was found in, outermost first.
     """
 
     argv: tuple[Word, ...]
@@ -73,13 +80,57 @@ class Command:
         return self.argv[0].text.rsplit("/", 1)[-1]
 
 
+@dataclass(slots=True)
+class CommandDraft:
+    """A `Command` under construction: the same fields, mutable.
+
+    A command is recorded before the next one in a pipeline is known, so `pipe_to` and `feeds` are filled in later.
+    """
+
+    argv: tuple[Word, ...]
+    assignments: tuple[tuple[str, Word], ...]
+    redirects: tuple[Redirect, ...]
+    cwd: Word | None
+    via: tuple[str, ...]
+    host: str
+    stdin: str | None
+    pipe_from: int | None
+    background: bool
+    conditional: bool
+    repeated: bool
+    span: tuple[int, int]
+    depth: int
+    pipe_to: int | None = None
+    feeds: int | None = None
+
+    def to_command(self) -> Command:
+        """Return the finished, immutable command."""
+        # Field by field: `dataclasses.asdict` copies every word and takes several times as long.
+        return Command(
+            argv=self.argv,
+            assignments=self.assignments,
+            redirects=self.redirects,
+            cwd=self.cwd,
+            via=self.via,
+            host=self.host,
+            stdin=self.stdin,
+            pipe_from=self.pipe_from,
+            pipe_to=self.pipe_to,
+            background=self.background,
+            conditional=self.conditional,
+            repeated=self.repeated,
+            span=self.span,
+            depth=self.depth,
+            feeds=self.feeds,
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
     """Program text for another interpreter (`python -c`, `node -e`, SQL …) that a command would run."""
 
-    language: (
-        str  # python, node, perl, ruby, php, lua, powershell, cmd, osascript …; `sh` for shell text that is not known
-    )
+    # python, node, perl, ruby, php, lua, powershell, cmd, osascript …; `sh` for shell text that is not known
+    language: str
     text: str
     is_known: bool = True  # False: some of it is not constant; for `sh`, nothing of it is, else it would be commands
     via: tuple[str, ...] = ()
@@ -88,7 +139,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """Everything that a piece of shell text would run. `problems` says what could not be understood, in words."""
+    """Everything that a piece of shell text would run; `problems` says in words what could not be understood."""
 
     text: str
     commands: tuple[Command, ...] = ()

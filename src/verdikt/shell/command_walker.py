@@ -1,14 +1,12 @@
-"""Simple commands → drafts, with everything inside them."""
+"""Walker of simple commands: records each as a draft, together with the commands inside it."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import builtin, exec_options, inner_commands, redirection
-from verdikt.shell.command import UNKNOWN, Code, Word
-from verdikt.shell.command_call import CommandCall
-from verdikt.shell.command_draft import CommandDraft
-from verdikt.shell.frame import Frame
+from verdikt.shell.command import UNKNOWN, Code, CommandDraft, Word
+from verdikt.shell.command_call import CommandCall, Frame
 from verdikt.shell.homoglyph import find_lookalike, guess_programs
 from verdikt.shell.lexer import TARGET, WORD, Lexer
 from verdikt.shell.output_prediction import predict_output
@@ -16,6 +14,7 @@ from verdikt.shell.scope import Scope, VariableValue, build_environment
 from verdikt.shell.statement import FunctionDefinition, SimpleCommand, Statement
 from verdikt.shell.word_expansion import Expander, to_plain_word
 
+# A loop inside a loop multiplies commands; beyond this the answer would take seconds and tell nothing new.
 _MAX_COMMANDS = 20_000
 _VARIABLE_NAME = compile_lazily(r"[A-Za-z_]\w*")
 _PROGRAM_NAME = compile_lazily(r"[a-z][a-z0-9_-]*")
@@ -23,6 +22,7 @@ _ARITHMETIC_ASSIGNMENT = compile_lazily(
     r"([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\s{0,9}(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)"
 )
 
+# A cheap test on the whole text: most texts cannot run a file that they write, and then writes need not be traced.
 _COMMAND_SEPARATOR = compile_lazily(r"[;|&\n]")
 _FILE_EXECUTION = compile_lazily(
     r"sh\b|source|python|node|perl|ruby|php|lua|make|npm|yarn|bun|just|eval|chmod|exec|<|[;|&({\s][.~/$`\"']"
@@ -34,7 +34,7 @@ FileReader = Callable[[str], str | None]
 
 
 class CommandWalker(Expander):
-    """Runs simple commands in thought. What it finds is in `drafts`, `codes` and `problems`."""
+    """Walk simple commands; the result is in `drafts`, `codes` and `problems`."""
 
     local_variables: dict[str, VariableValue | None] | None = None  # what a function's own variables hid
     has_replacements = False  # there are aliases or functions
@@ -62,7 +62,7 @@ class CommandWalker(Expander):
 
     @property
     def has_no_file_execution(self) -> bool:
-        """Whether nothing in the text can run what it writes."""
+        """Whether no command in the text can run a file that the text writes."""
         if self._has_no_file_execution is None:
             mark = _COMMAND_SEPARATOR.search(self._outermost_text)
             self._has_no_file_execution = (
@@ -72,11 +72,11 @@ class CommandWalker(Expander):
 
     @abstractmethod
     def walk_text(self, text: str, scope: Scope, frame: Frame) -> str | None:
-        """Walks a text inside the text; its constant output when somebody reads it."""
+        """Walk a text inside the text; return its constant output when `frame.is_captured`."""
 
     @abstractmethod
     def walk_statement(self, statement: Statement, scope: Scope, frame: Frame) -> str | None:
-        """Walks a statement; its constant output when somebody reads it."""
+        """Walk a statement; return its constant output when `frame.is_captured`."""
 
     def _expand_all_words(self, raws: list[str], scope: Scope, frame: Frame) -> list[Word]:
         self._current_frame = frame
@@ -100,13 +100,16 @@ class CommandWalker(Expander):
         words = self._expand_all_words(command.words, scope, frame)
         call = CommandCall(self, words, scope=scope, frame=frame, span=span)
         if command.assignments:
-            keep = not command.words
+            persists = not command.words
             call.assignments = tuple(
-                [builtin.evaluate_assignment(self, one, scope, persist=keep) for one in command.assignments]
+                [
+                    builtin.evaluate_assignment(self, assignment, scope, persist=persists)
+                    for assignment in command.assignments
+                ]
             )
         if command.redirects:
-            call.redirects, stdin, fed = redirection.expand_redirects(self, command.redirects, scope)
-            if fed:
+            call.redirects, stdin, replaces_stdin = redirection.expand_redirects(self, command.redirects, scope)
+            if replaces_stdin:
                 call.frame = frame.with_stdin(stdin, stdin_file=redirection.find_stdin_file(call.redirects))
         if command.test_text:
             self._walk_test(command.test_text, scope)
@@ -114,7 +117,7 @@ class CommandWalker(Expander):
         return self.walk_call(call, command.words)
 
     def _walk_test(self, text: str, scope: Scope) -> None:
-        """`[[ … ]]` and `(( … ))` run nothing but what stands inside their words; the latter may set variables."""
+        """Walk a `[[ … ]]` or `(( … ))`: it runs only what its words substitute, and the latter may set variables."""
         if text.startswith("(("):
             self.expand_quoted(text[2:-2], scope)
             for name in _ARITHMETIC_ASSIGNMENT.findall(text):
@@ -130,24 +133,24 @@ class CommandWalker(Expander):
             *(value for *_, value in command.assignments),
             *(raw for _, _, raw, _ in command.redirects),
         ]
-        found: dict[str, tuple[str, ...]] = {}
+        alternatives: dict[str, tuple[str, ...]] = {}
         for name in _VARIABLE_NAME.findall(" ".join(raw for raw in raws if "$" in raw)):
             value = scope.get_variable(name)
             if isinstance(value, tuple) and value:
-                found[name] = value
-        return list(found.items())[:2]
+                alternatives[name] = value
+        return list(alternatives.items())[:2]
 
     def _walk_alternatives(
         self, command: SimpleCommand, alternatives: list[tuple[str, tuple[str, ...]]], scope: Scope, frame: Frame
     ) -> None:
-        """Walks a command once for each value that its variables may have."""
+        """Walk a command once for each value that its variables may have."""
         layers: list[Scope] = []
-        (name, values), rest = alternatives[0], alternatives[1:]
+        (name, values), remaining_alternatives = alternatives[0], alternatives[1:]
         for value in values:
             layer = Scope(scope)
             layer.set_variable(name, value)
-            if rest:
-                self._walk_alternatives(command, rest, layer, frame)
+            if remaining_alternatives:
+                self._walk_alternatives(command, remaining_alternatives, layer, frame)
             else:
                 self._walk_simple_command(command, layer, frame)
             del layer.variables[name]
@@ -155,7 +158,10 @@ class CommandWalker(Expander):
         scope.merge_branches(layers, is_exhaustive=True)
 
     def walk_call(self, call: CommandCall, source_words: list[str] | None = None) -> str | None:
-        """Notes a command, and goes inside it; `written` are its words as they stand in the text, where it stands in one."""
+        """Record a command and walk what it runs; return its constant output.
+
+        `source_words` are its words as written, for a command that stands in a text: only those can be aliases.
+        """
         words, scope = call.words, call.scope
         if (
             source_words
@@ -176,19 +182,19 @@ class CommandWalker(Expander):
         )
         if not writes:
             return self._trace_call(call) if words else ""
-        # What goes into a file is worth knowing, for when the file is run.
+        # `echo … > x.sh; bash x.sh`: the output is needed when the file is run.
         call.frame = call.frame.copy()
         call.frame.is_captured = True
         output = self._trace_call(call) if words else ""
-        for one in writes:
-            redirection.record_redirect_write(self, one, output, scope)
+        for redirect in writes:
+            redirection.record_redirect_write(self, redirect, output, scope)
         return ""
 
     def _walk_replacement(self, name: str, call: CommandCall, source_words: list[str]) -> bool:
-        """Follows an alias or a function of that name; whether it certainly stands for the command."""
+        """Walk the alias or function of that name; return whether it certainly replaces the command."""
         alias = call.scope.find_alias(name)
         if alias is not None and source_words[0] == name and f"alias {name}" not in call.frame.via:
-            # A shell that is not interactive runs the command itself, so both are looked at.
+            # Only an interactive shell expands aliases; the caller does not know which kind it is, so both are walked.
             self.walk_text(
                 " ".join([alias, *source_words[1:]]),
                 call.scope,
@@ -208,6 +214,7 @@ class CommandWalker(Expander):
             return None
         if call.words[0].glob:
             self._walk_wildcard_name(call)
+        # A letter of another script or an invisible character: the reader sees `rm`, the shell runs another program.
         if not name.isascii() and (likeness := find_lookalike(name)):
             self.add_problem(f"`{name}` only looks like `{likeness}`")
         if (effect := builtin.BUILTINS.get(name)) is not None:
@@ -216,20 +223,20 @@ class CommandWalker(Expander):
         return predict_output(call) if output is None and call.frame.is_captured else output
 
     def _walk_unknown_name(self, call: CommandCall) -> None:
-        """What runs when an unknown part of the name is empty: `$SUDO rm x`, `r${x}m x`, `$VENV/bin/python x`."""
+        """Walk what runs when an unknown part of the name is empty: `$SUDO rm x`, `r${x}m x`, `$VENV/bin/python x`."""
         words = call.words
         known = words[0].text.replace(UNKNOWN, "")
         if not known and len(words) > 1 and words[0].raw[:1] == "$" and _PROGRAM_NAME.fullmatch(words[1].text):
-            rest = words[1:]
+            inner_words = words[1:]
         elif known and not known.endswith("/"):
-            rest = [Word(known, words[0].raw), *words[1:]]
+            inner_words = [Word(known, words[0].raw), *words[1:]]
         else:
             return
         call.frame = call.frame.as_conditional()
-        call.walk_command(rest, label=words[0].raw)
+        call.walk_command(inner_words, label=words[0].raw)
 
     def _walk_wildcard_name(self, call: CommandCall) -> None:
-        """`/b?n/r?`: what a name made of wildcards may turn out to be."""
+        """Walk the programs that a name made of wildcards may match, as in `/b?n/r?`."""
         words = call.words
         call.frame = call.frame.as_conditional()
         for name in guess_programs(words[0].text):
@@ -242,7 +249,7 @@ class CommandWalker(Expander):
             call.words = []
             self._emit_draft(call)
             call.words = words
-        # It runs in the same shell: what it sets stays set, except its arguments and what it declares local.
+        # It runs in the same shell: variables stay set, except its arguments and what it declares local.
         before, scope.arguments = scope.arguments, [word.text for word in words[1:]]
         outside, self.local_variables = self.local_variables, {}
         self.walk_statement(body, scope, call.frame.create_inner_frame(f"{name}()", call.span).without_capture())
@@ -262,17 +269,15 @@ class CommandWalker(Expander):
             host=frame.host,
             stdin=frame.stdin,
             pipe_from=frame.pipe_from,
-            pipe_to=None,
             background=frame.background,
             conditional=frame.conditional,
             repeated=frame.repeated,
             span=call.span,
             depth=frame.depth,
-            feeds=None,
         )
         drafts.append(draft)
         if call.first_inner_index is not None:
             for inner in range(call.first_inner_index, index):
-                # What ran inside its words gave it its words.
+                # The commands inside its words produced its words.
                 if drafts[inner].feeds is None:
                     drafts[inner].feeds = index

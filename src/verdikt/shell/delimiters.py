@@ -1,4 +1,4 @@
-"""Where a quoted or bracketed piece of shell text ends. Linear in the text, whatever the nesting."""
+"""Ends of quoted and bracketed pieces of shell text, found in linear time whatever the nesting."""
 
 import re
 
@@ -13,10 +13,12 @@ _COMMANDS = r"""[^\\'"$`()\#<\nSTOP]*+                           # nothing of in
       | (?P<line>\n)
       | (?P<case>case\b|esac\b)
       | (?P<one>.) )"""
+# Two variants: most texts contain no `case`, and need not be stopped at every `c` and `e` to look for one.
 _IN_COMMANDS = compile_lazily(_COMMANDS.replace("STOP", ""), re.VERBOSE | re.DOTALL)
 _IN_CASES = compile_lazily(_COMMANDS.replace("STOP", "ce"), re.VERBOSE | re.DOTALL)
 _IN_BRACES = compile_lazily(
-    r"""[^\\'"$`}]*+(?:(?P<skip>\\.|\$'(?:[^'\\]|\\.)*+')|(?P<single>'[^']*')|(?P<open>"|\$\(|\$\{|`)|(?P<close>\})|(?P<one>.))""",
+    r"""[^\\'"$`}]*+(?:(?P<skip>\\.|\$'(?:[^'\\]|\\.)*+')|(?P<single>'[^']*')"""
+    r"""|(?P<open>"|\$\(|\$\{|`)|(?P<close>\})|(?P<one>.))""",
     re.DOTALL,
 )
 _IN_DOUBLE = compile_lazily(r"""[^\\"$`]*+(?:(?P<skip>\\.)|(?P<open>\$\(|\$\{|`)|(?P<close>")|(?P<one>.))""", re.DOTALL)
@@ -25,6 +27,7 @@ _IN_ARITHMETIC = compile_lazily(
     r"""[^\\'"$`()]*+(?:(?P<skip>\\.|'[^']*')|(?P<open>"|\$\(|\$\{|`|\()|(?P<close>\))|(?P<one>.))""", re.DOTALL
 )
 _DELIMITER = compile_lazily(r"""[ \t]*(?P<word>(?:[^\s\\'"$`;&|<>()]|\\.|'[^']*'|"[^"]*")++)""", re.DOTALL)
+# A stack instead of recursion, and a limit: 10,000 open brackets must neither raise nor take long.
 _MAX_DEPTH = 64
 _BEFORE_COMMENT = " \t\n;&|()"
 _COMMAND_POSITION = compile_lazily(r"(?:^|[\n;&|(]|\b(?:then|do|else|in))[ \t]*$")
@@ -55,9 +58,9 @@ class _Level:
 
 
 def find_closing(text: str, start: int, opener: str, may_have_case: bool = True) -> int:
-    """The index after what `opener` at `start` opens; -1 when nothing closes it, -2 when it is nested too deeply to say.
+    """Return the index after what `opener` at `start` opens; -1 when nothing closes it, -2 when nested too deeply.
 
-    `cases`: the text may hold `case`.
+    `may_have_case` says that the text may contain `case`, in which a `)` closes nothing.
     """
     levels = [_Level(opener, False)]
     at = start + len(opener)
@@ -65,18 +68,18 @@ def find_closing(text: str, start: int, opener: str, may_have_case: bool = True)
     while at < size:
         level = levels[-1]
         pattern = _IN_CASES if may_have_case and level.pattern is _IN_COMMANDS else level.pattern
-        found = pattern.match(text, at)
-        if found is None:
+        token_match = pattern.match(text, at)
+        if token_match is None:
             return -1
-        kind = found.lastgroup
-        at = found.end()
+        kind = token_match.lastgroup
+        at = token_match.end()
         if kind == "close":
             if not level.open_cases:
                 levels.pop()
                 if not levels:
                     return at
         elif kind == "open":
-            token = found["open"]
+            token = token_match["open"]
             if token in ("$(", "(") and level.opener != "((" and text.startswith("(", at):
                 levels.append(_Level("(", False))
                 token, at = "((", at + 1
@@ -87,23 +90,25 @@ def find_closing(text: str, start: int, opener: str, may_have_case: bool = True)
             levels.append(_Level(token, token == "${" and (level.opener == '"' or level.is_quoted)))
         elif kind == "single":
             if level.is_quoted:
-                at = found.start("single") + 1
+                at = token_match.start("single") + 1
         elif kind not in ("skip", "one", None):
-            at = _skip_command_token(text, level, kind, found.start(kind), at)
+            at = _skip_command_token(text, level, kind, token_match.start(kind), at)
     return -1
 
 
 def _skip_command_token(text: str, level: _Level, kind: str, start: int, at: int) -> int:
-    """Moves past what only means something where commands stand: comments, here-documents, `case`."""
+    """Return the index after a comment, here-document or `case`, which mean something only among commands."""
     if kind == "comment":
         if start and text[start - 1] in _BEFORE_COMMENT:
             newline = text.find("\n", at)
             return newline if newline >= 0 else len(text)
     elif kind == "here":
-        found = _DELIMITER.match(text, at)
-        if found:
-            level.pending_heredocs.append((unquote_delimiter(found["word"]), text[start : start + 3] == "<<-"))
-            return found.end()
+        delimiter_match = _DELIMITER.match(text, at)
+        if delimiter_match:
+            level.pending_heredocs.append(
+                (unquote_delimiter(delimiter_match["word"]), text[start : start + 3] == "<<-")
+            )
+            return delimiter_match.end()
     elif kind == "line":
         for delimiter, strip in level.pending_heredocs:
             at = read_heredoc(text, at, delimiter, strip, is_substitution=True)[1]
@@ -116,9 +121,9 @@ def _skip_command_token(text: str, level: _Level, kind: str, start: int, at: int
 def read_heredoc(
     text: str, start: int, delimiter: str, strip_tabs: bool, is_substitution: bool = False
 ) -> tuple[str, int]:
-    """The here-document that begins at `start` (the line after its operator) and the index after its last line.
+    """Return the here-document that begins at `start`, the line after its operator, and the index after its last line.
 
-    `inner`: inside `$(…)`, where the closing bracket may follow the delimiter on its line.
+    With `is_substitution` it is inside `$(…)`, where the closing bracket may follow the delimiter on its line.
     """
     lines: list[str] = []
     at = start
@@ -142,5 +147,5 @@ _QUOTED_PART = compile_lazily(r"""\\(.)|'([^']*)'|"([^"]*)"|(\$(?=["']))""", re.
 
 
 def unquote_delimiter(word: str) -> str:
-    """A here-document's delimiter without its quotes."""
-    return _QUOTED_PART.sub(lambda found: found[1] or found[2] or found[3] or "", word)
+    """Return a here-document's delimiter without its quotes."""
+    return _QUOTED_PART.sub(lambda quoted: quoted[1] or quoted[2] or quoted[3] or "", word)

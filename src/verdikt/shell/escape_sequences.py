@@ -1,4 +1,4 @@
-"""The backslash escapes of `$'…'`, `echo -e` and `printf`."""
+"""Backslash escapes of `$'…'`, `echo -e` and `printf`."""
 
 import re
 
@@ -25,24 +25,25 @@ _ESCAPE = compile_lazily(
 
 
 def decode_escapes(text: str, *, is_ansi_c: bool = False) -> str:
-    """The text with its escapes resolved; bytes that are not UTF-8 come out as surrogates, as in file names."""
+    """Return the text with its escapes resolved; bytes that are not UTF-8 become surrogates, as in file names."""
+    # Nearly every text ends here.
     if "\\" not in text:
         return text
-    raw = False
+    has_raw_bytes = False
 
-    def decode_match(found: re.Match[str]) -> str:
-        nonlocal raw
-        if found[1] or found[5]:
-            code = int(found[1], 16) if found[1] else int(found[5], 8) & 0xFF
-            raw = raw or code > 127
+    def decode_match(escape: re.Match[str]) -> str:
+        nonlocal has_raw_bytes
+        if escape[1] or escape[5]:
+            code = int(escape[1], 16) if escape[1] else int(escape[5], 8) & 0xFF
+            has_raw_bytes = has_raw_bytes or code > 127
             return chr(code) if code < 128 else chr(0xDC00 + code)
-        if found[2] or found[3]:
-            code = int(found[2] or found[3], 16)
+        if escape[2] or escape[3]:
+            code = int(escape[2] or escape[3], 16)
             return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
-        if found[4]:
+        if escape[4]:
             # In `$'…'`, `\cx` is a control character; for `echo -e` and `printf`, `\c` ends the output.
-            return chr(ord(found[4]) & 0x1F) if is_ansi_c else "\\c" + found[4]
-        return _SINGLE_LETTER_ESCAPES.get(found[6], found[0])
+            return chr(ord(escape[4]) & 0x1F) if is_ansi_c else "\\c" + escape[4]
+        return _SINGLE_LETTER_ESCAPES.get(escape[6], escape[0])
 
-    done = _ESCAPE.sub(decode_match, text)
-    return done.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape") if raw else done
+    decoded = _ESCAPE.sub(decode_match, text)
+    return decoded.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape") if has_raw_bytes else decoded

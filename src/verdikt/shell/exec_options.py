@@ -1,4 +1,4 @@
-"""Programs that are not wrappers and can still be made to run a command: by an option, by a line they read, by an address."""
+"""Programs that an option, a line of input or an address can make run a command, though they are no wrappers."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from verdikt.shell.command_call import CommandCall
 
 @dataclass(frozen=True, slots=True)
 class Escape:
-    """An option whose value is a command; with `prefix`, only a value that begins so; with `language`, a program instead."""
+    """Option whose value is a command; `prefix` limits the values, `language` says that the value is a program."""
 
     options: str
     prefix: str = ""
@@ -25,6 +25,7 @@ _TAR = (
     Escape("-I --use-compress-program --to-command -F --info-script --new-volume-script --rsh-command --rmt-command"),
 )
 
+# Compare GTFOBins: a program that is harmless by itself becomes a shell with one option.
 ESCAPES: dict[str, tuple[Escape, ...]] = {
     "tar": _TAR,
     "gtar": _TAR,
@@ -122,33 +123,34 @@ LINES: dict[str, tuple[str, ...]] = {
     "cpan": ("! ",),
     "irb": ("!",),
 }
-"""How a line begins that such a program hands to a shell, in its arguments or on its input."""
+"""Prefixes of lines that such a program hands to a shell, from its arguments or its input."""
 
 _EDITORS = frozenset(("vim", "vi", "nvim", "view", "vimdiff", "ex"))
 _LINE_OPTIONS = frozenset(
     ("-c", "--cmd", "-ex", "--ex", "-e", "--eval-command", "--execute", "--command", "-cmd", "-o", "--one-line")
 )
 _SOCAT = compile_lazily(r"(?:EXEC|SYSTEM|SHELL):(?:\"([^\"]*)\"|'([^']*)'|([^,]*))", re.IGNORECASE)
-_CALLED = compile_lazily(
+_SHELL_CALL = compile_lazily(
     r"""\b(?:system(?:list)?|shell-command(?:-to-string)?|shell_command|callCommand|os:cmd|shell|popen|execute)\W{1,3}
     (?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?P=quote)""",
     re.VERBOSE | re.DOTALL,
 )
-_SPOKEN: dict[str, re.Pattern[str]] = {
+_SHELL_CALL_PATTERNS: dict[str, re.Pattern[str]] = {
     "osascript": compile_lazily(r'do shell script\s+"(?P<text>(?:[^"\\]|\\.)*)"'),
     **dict.fromkeys(("expect", "tcl"), compile_lazily(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?P<text>[^\n;\]]+)")),
     "scala": compile_lazily(r"""(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*)(?P=quote)\.!{1,2}"""),
     "groovy": compile_lazily(r"""(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*)(?P=quote)\.execute\("""),
-    **dict.fromkeys(("elisp", "vim", "gnuplot", "octave", "erlang", "haskell", "scheme", "bpftrace"), _CALLED),
+    **dict.fromkeys(("elisp", "vim", "gnuplot", "octave", "erlang", "haskell", "scheme", "bpftrace"), _SHELL_CALL),
 }
-"""How such a language says that a shell is to run something."""
-_LONGEST = 100_000
+"""Patterns of the calls with which such a language runs a shell command."""
+_MAX_PROGRAM_LENGTH = 100_000
 _REDIRECTED_COPY = compile_lazily(r"^\|\s*")
 
 COMMAND_VARIABLES = frozenset(
-    ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND")
+    ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR")
 ) | {
-    "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "LESSOPEN", "LESSCLOSE",
+    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS",
+    "SUDO_ASKPASS", "LESSOPEN", "LESSCLOSE",
     "BROWSER", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "PROMPT_COMMAND", "HGEDITOR", "KUBE_EDITOR",
 }  # fmt: skip
 """Variables whose value other programs run."""
@@ -157,12 +159,12 @@ _PROMPTS = frozenset(("PS0", "PS1", "PS2", "PS4"))
 
 
 def trace_exec_options(call: CommandCall) -> None:
-    """Goes inside the options of a program that runs their values."""
+    """Walk the commands that a program's options make it run."""
     words = call.words
     for row in ESCAPES[call.name]:
         names = row.options.split()
         for place in range(1, len(words)):
-            value = _value(words, place, names)
+            value = _get_option_value(words, place, names)
             if value is None or not value.lower().startswith(row.prefix):
                 continue
             text = value[len(row.prefix) :]
@@ -174,16 +176,16 @@ def trace_exec_options(call: CommandCall) -> None:
 
 
 def has_no_exec_option(words: list[Word]) -> bool:
-    """Whether no word looks like an option that makes such a program run something."""
-    begins = _BEGINS[words[0].text]
-    return not any(word.text.startswith(begins) for word in words)
+    """Whether no word looks like an option that makes the program run something."""
+    prefixes = _OPTION_PREFIXES[words[0].text]
+    return not any(word.text.startswith(prefixes) for word in words)
 
 
-_BEGINS = {name: tuple(" ".join(row.options for row in rows).split()) for name, rows in ESCAPES.items()}
+_OPTION_PREFIXES = {name: tuple(" ".join(row.options for row in rows).split()) for name, rows in ESCAPES.items()}
 
 
-def _value(words: list[Word], place: int, names: list[str]) -> str | None:
-    """The value of one of these options at a place: joined by `=`, glued to a letter, or the next word."""
+def _get_option_value(words: list[Word], place: int, names: list[str]) -> str | None:
+    """Return the value of one of these options at an index: joined by `=`, glued to a letter, or the next word."""
     text = words[place].text
     for name in names:
         if text == name:
@@ -197,24 +199,24 @@ def _value(words: list[Word], place: int, names: list[str]) -> str | None:
 
 
 def trace_shell_lines(call: CommandCall) -> None:
-    """Goes inside the lines that an editor, a pager or a client hands to a shell."""
-    given: list[str] = []
+    """Walk the lines that an editor, a pager or a client hands to a shell."""
+    lines: list[str] = []
     words = call.words
-    place = 1
-    while place < len(words):
-        text = words[place].text
-        place += 1
-        if text in _LINE_OPTIONS and place < len(words):
-            given.append(words[place].text)
-            place += 1
+    index = 1
+    while index < len(words):
+        text = words[index].text
+        index += 1
+        if text in _LINE_OPTIONS and index < len(words):
+            lines.append(words[index].text)
+            index += 1
         elif text.startswith(("+", "-c!", "-c:!", "-c\\")):
-            given.append(text.removeprefix("-c").removeprefix("+"))
+            lines.append(text.removeprefix("-c").removeprefix("+"))
         elif call.name == "sqlite3":
-            given.append(text)
+            lines.append(text)
     if call.frame.stdin is not None:
-        given += call.frame.stdin.splitlines()[:200]
+        lines += call.frame.stdin.splitlines()[:200]
     prefixes = LINES[call.name]
-    for line in given:
+    for line in lines:
         stripped = line.strip().removeprefix(":")
         prefix = next((prefix for prefix in prefixes if stripped.startswith(prefix)), None)
         if prefix is None:
@@ -224,64 +226,64 @@ def trace_shell_lines(call: CommandCall) -> None:
 
 
 def trace_mercurial(call: CommandCall) -> str | None:
-    """`hg --config alias.x='!cmd' x`."""
+    """Walk the command of `hg --config alias.x='!cmd' x`."""
     for word in call.words[1:]:
-        found = re.match(
+        setting = re.match(
             r"(?:--config=)?(?:alias\.[\w-]+|hooks\.[\w.-]+|ui\.(?:editor|ssh)|extdiff\.cmd\.[\w-]+)=!?(.+)",
             word.text,
             re.DOTALL,
         )
-        if found:
-            call.walk_shell_text(found[1], label="hg --config", inherit_stdin=False)
+        if setting:
+            call.walk_shell_text(setting[1], label="hg --config", inherit_stdin=False)
     return None
 
 
 def trace_socat(call: CommandCall) -> str | None:
-    """`socat TCP:host EXEC:cmd`."""
+    """Walk the command of `socat TCP:host EXEC:cmd`."""
     for word in call.words[1:]:
-        for found in _SOCAT.finditer(word.text):
-            text = found[1] or found[2] or found[3] or ""
+        for address in _SOCAT.finditer(word.text):
+            text = address[1] or address[2] or address[3] or ""
             if text:
                 call.walk_shell_text(text, inherit_stdin=False)
     return None
 
 
 def trace_queued_input(call: CommandCall) -> str | None:
-    """`at` and `batch` run their input later."""
+    """Walk the input of `at` and `batch`, which run it later."""
     if call.frame.stdin is not None and not any(word.text in ("-l", "-d", "-r", "-c") for word in call.words[1:]):
         call.walk_shell_text(call.frame.stdin, inherit_stdin=False)
     return None
 
 
-_TYPES = frozenset(("send-keys", "send", "stuff"))
-_STARTS = frozenset(
+_TYPING_COMMANDS = frozenset(("send-keys", "send", "stuff"))
+_WINDOW_COMMANDS = frozenset(
     ("new-session", "new", "new-window", "neww", "split-window", "splitw", "run-shell", "respawn-pane", "popup")
 )
 
 
 def trace_multiplexer(call: CommandCall) -> str | None:
-    """`tmux` and `screen`: a command for a new window, or keys typed into one."""
+    """Walk what `tmux` and `screen` start in a new window, or type into one."""
     words = [word.text for word in call.words]
-    place = next((place for place, word in enumerate(words) if word in _TYPES | _STARTS), 0)
-    if words[place] in _TYPES:
-        typed = _positional(words[place + 1 :], "-t -N")
+    place = next((place for place, word in enumerate(words) if word in _TYPING_COMMANDS | _WINDOW_COMMANDS), 0)
+    if words[place] in _TYPING_COMMANDS:
+        typed = _skip_options(words[place + 1 :], "-t -N")
         text = " ".join("\n" if key in ("Enter", "C-m", "KPEnter") else key for key in typed)
     elif place:
-        text = _line(_positional(words[place + 1 :], "-t -s -n -c -e -F -x -y -l -p"))
+        text = _join_command_words(_skip_options(words[place + 1 :], "-t -s -n -c -e -F -x -y -l -p"))
     elif call.name == "screen" and "-X" not in words:
-        text = _line(_positional(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))
+        text = _join_command_words(_skip_options(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))
     else:
         return None
     return call.walk_shell_text(text, inherit_stdin=False) if text else None
 
 
-def _line(words: list[str]) -> str:
-    """One word is text for a shell; several are a command and its words."""
+def _join_command_words(words: list[str]) -> str:
+    """Return words as text for a shell: one word is text already, several are a command and its arguments."""
     return words[0] if len(words) == 1 else " ".join(quote(word) if UNKNOWN not in word else word for word in words)
 
 
-def _positional(words: list[str], valued: str) -> list[str]:
-    """The words after the options."""
+def _skip_options(words: list[str], valued: str) -> list[str]:
+    """Return the words after the options."""
     takes = valued.split()
     place = 0
     while place < len(words) and words[place].startswith("-"):
@@ -290,17 +292,17 @@ def _positional(words: list[str], valued: str) -> list[str]:
 
 
 def trace_shell_calls(call: CommandCall, language: str, text: str) -> None:
-    """Goes inside the commands that a program in a rarer language hands to a shell."""
-    pattern = _SPOKEN.get(language)
-    for found in pattern.finditer(text[:_LONGEST]) if pattern else ():
-        quoted = found["text"]
+    """Walk the commands that a program in a rarer language hands to a shell."""
+    pattern = _SHELL_CALL_PATTERNS.get(language)
+    for shell_call in pattern.finditer(text[:_MAX_PROGRAM_LENGTH]) if pattern else ():
+        quoted = shell_call["text"]
         call.walk_shell_text(
-            quoted.replace('\\"', '"').replace("\\\\", "\\") if '"' in found[0] else quoted, inherit_stdin=False
+            quoted.replace('\\"', '"').replace("\\\\", "\\") if '"' in shell_call[0] else quoted, inherit_stdin=False
         )
 
 
 def trace_exported_variables(call: CommandCall) -> None:
-    """`export GIT_SSH_COMMAND='…'`: the same, for everything that follows."""
+    """Walk the variables of `export GIT_SSH_COMMAND='…'`, which later programs run."""
     for word in call.words[1:]:
         name, _, value = word.text.partition("=")
         if name in COMMAND_VARIABLES and value and value != UNKNOWN:
@@ -308,9 +310,10 @@ def trace_exported_variables(call: CommandCall) -> None:
 
 
 def trace_command_variables(call: CommandCall) -> None:
-    """Goes inside variables that other programs run: `GIT_SSH_COMMAND='…' git fetch`."""
+    """Walk the variables that the command itself runs: `GIT_SSH_COMMAND='…' git fetch`."""
     for name, word in call.assignments:
         if name in COMMAND_VARIABLES and word.text and word.text != UNKNOWN:
             call.walk_shell_text(_REDIRECTED_COPY.sub("", word.text), label=name, inherit_stdin=False)
+        # Bash expands the prompt before it prints it: `PS4='$(rm x)' bash -x script` runs `rm`.
         elif name in _PROMPTS and ("$(" in word.text or "`" in word.text):
             call.walk_shell_text(f': "{word.text}"', label=name, inherit_stdin=False)

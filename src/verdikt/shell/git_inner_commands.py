@@ -1,4 +1,4 @@
-"""The commands that git runs: aliases, pagers, editors, filters, `rebase --exec`, `bisect run`."""
+"""Commands that git runs: aliases, pagers, editors, filters, `rebase --exec`, `bisect run`."""
 
 import re
 
@@ -10,10 +10,12 @@ from verdikt.shell.redirection import read_contents
 from verdikt.shell.scope import Scope
 
 _GLOBAL_OPTIONS = "c C --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source"
+# Settings that git hands to a shell: writing one is a way to run a command later, outside of what an agent typed.
 _COMMAND_SETTING = compile_lazily(
-    r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|pager\.\w+|diff\.external|sequence\.editor"
-    r"|(?:diff|merge)tool\..+\.(?:cmd|path)|filter\..+\.(?:clean|smudge|process)|diff\..+\.(?:textconv|command)|merge\..+\.driver"
-    r"|gpg\.(?:.+\.)?program|remote\..+\.(?:uploadpack|receivepack|vcs)|credential\.(?:.+\.)?helper|sendemail\.\w*cmd|browser\..+\.cmd"
+    r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|pager\.\w+|diff\.external"
+    r"|sequence\.editor|(?:diff|merge)tool\..+\.(?:cmd|path)|filter\..+\.(?:clean|smudge|process)"
+    r"|diff\..+\.(?:textconv|command)|merge\..+\.driver|gpg\.(?:.+\.)?program"
+    r"|remote\..+\.(?:uploadpack|receivepack|vcs)|credential\.(?:.+\.)?helper|sendemail\.\w*cmd|browser\..+\.cmd"
     r"|interactive\.difffilter|uploadpack\.packobjectshook|trailer\..+\.(?:cmd|command)|man\..+\.cmd|instaweb\.\w+",
     re.IGNORECASE,
 )
@@ -47,7 +49,10 @@ _COMMAND_OPTIONS = {
     "fetch-pack": "--exec --upload-pack",
     "push": "--receive-pack --exec",
     "send-email": "--to-cmd --cc-cmd --header-cmd --sendmail-cmd",
-    "filter-branch": "--env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter --tag-name-filter --setup",
+    "filter-branch": (
+        "--env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter --tag-name-filter "
+        "--setup"
+    ),
 }
 """Subcommands with options whose value is a command."""
 
@@ -83,9 +88,9 @@ _INERT_SUBCOMMANDS = frozenset(
     "worktree",
     "reflog",
 }
-"""Subcommands that run nothing that their words name."""
+"""Subcommands that run nothing named by their words."""
 _COMMAND_WORD_PREFIXES = {verb: (*options.split(), "ext::") for verb, options in _COMMAND_OPTIONS.items()}
-"""How the words begin that make a quiet subcommand run something."""
+"""Prefixes of the words that make such a subcommand run something."""
 
 
 def is_inert_subcommand(subcommand: str, words: list[Word]) -> bool:
@@ -97,7 +102,7 @@ def is_inert_subcommand(subcommand: str, words: list[Word]) -> bool:
 
 
 def is_inert_git_command(words: list[Word]) -> bool:
-    """Whether a git command runs nothing that its words name, where git has no aliases."""
+    """Whether a git command runs nothing that its words name, provided that git has no aliases."""
     verb = words[1].text if len(words) > 1 else ""
     if verb in _INERT_SUBCOMMANDS:
         return not (verb == "rev-parse" and len(words) == 3 and words[2].text == "--show-toplevel")
@@ -107,44 +112,46 @@ def is_inert_git_command(words: list[Word]) -> bool:
         return sum(word.text[:1] != "-" or word.text[:1] == "!" for word in words[2:]) < 2
     if verb == "bisect" and len(words) > 2 and words[2].text == "run":
         return False
-    begins = _COMMAND_WORD_PREFIXES.get(verb, ("ext::",))
-    return not any(word.text.startswith(begins) for word in words)
+    prefixes = _COMMAND_WORD_PREFIXES.get(verb, ("ext::",))
+    return not any(word.text.startswith(prefixes) for word in words)
 
 
 def trace_git(call: CommandCall) -> str | None:
-    """Goes inside a git command."""
+    """Walk the commands that a git command runs."""
     if [word.text for word in call.words[1:]] == ["rev-parse", "--show-toplevel"]:
         return _predict_toplevel(call)
     if len(call.words) > 1 and is_inert_subcommand(call.words[1].text, call.words):
         return None
-    given, at = parse_options(call.words, 1, _GLOBAL_OPTIONS)
-    for option, value in given:
+    options, at = parse_options(call.words, 1, _GLOBAL_OPTIONS)
+    for option, value in options:
         if option == "-c" and value is not None:
             key, _, setting = value.text.partition("=")
             if key.lower().startswith("alias."):
+                # `git -c alias.x='!rm y' x`: the alias holds for this very command.
                 call.scope.set_alias(f"git {key[6:]}", setting)
             else:
                 _trace_setting(call, key, setting)
-    rest = call.words[at:]
-    if rest:
+    subcommand_words = call.words[at:]
+    if subcommand_words:
         _trace_subcommand(
             call,
-            rest[0].text,
-            rest,
-            call.create_directory_scope(next((value for option, value in given if option == "-C"), None)),
+            subcommand_words[0].text,
+            subcommand_words,
+            call.create_directory_scope(next((value for option, value in options if option == "-C"), None)),
         )
     return None
 
 
+# `cd $(git rev-parse --show-toplevel)` is common at the start of a script; unknown, it would make all paths unknown.
 def _predict_toplevel(call: CommandCall) -> str | None:
-    """The working tree's own directory, where that is the one we are in."""
-    place = call.scope.cwd if call.scope.cwd is not None else call.walker.start_directory
-    here = place and read_contents(call.walker, Word(".git/HEAD"), call.scope) is not None
-    return f"{place}\n" if here else None
+    """Return the directory of the working tree, when it is the current one."""
+    directory = call.scope.cwd if call.scope.cwd is not None else call.walker.start_directory
+    is_toplevel = directory and read_contents(call.walker, Word(".git/HEAD"), call.scope) is not None
+    return f"{directory}\n" if is_toplevel else None
 
 
 def _trace_subcommand(call: CommandCall, subcommand: str, words: list[Word], scope: Scope) -> None:
-    """Goes inside a subcommand."""
+    """Walk the commands that a git subcommand runs."""
     if (alias := call.scope.find_alias(f"git {subcommand}")) is not None and "git alias" not in call.frame.via:
         _trace_alias(call, alias, words[1:], scope)
     elif subcommand == "config":
@@ -152,20 +159,21 @@ def _trace_subcommand(call: CommandCall, subcommand: str, words: list[Word], sco
     elif subcommand == "bisect" and len(words) > 2 and words[1].text == "run":
         call.walk_command(words[2:], label="git bisect", repeated=True, scope=scope)
     elif subcommand == "submodule" and any(word.text == "foreach" for word in words):
-        place = next(place for place, word in enumerate(words) if word.text == "foreach") + 1
-        text = " ".join(word.text for word in words[place:] if word.text not in ("--recursive", "--quiet"))
+        index = next(index for index, word in enumerate(words) if word.text == "foreach") + 1
+        text = " ".join(word.text for word in words[index:] if word.text not in ("--recursive", "--quiet"))
         call.walk_shell_text(text, label="git submodule", repeated=True, scope=scope)
     elif subcommand == "filter-repo":
         _trace_callbacks(call, words)
     _trace_subcommand_options(call, subcommand, words, scope)
     for word in words[1:]:
+        # The `ext` transport runs its address as a command: `git clone 'ext::sh -c …'`.
         if word.text.startswith("ext::"):
             text = word.text[5:].replace("% ", "\\ ").replace("%S", UNKNOWN)
             call.walk_shell_text(text, label="git ext::", inherit_stdin=False)
 
 
 def _trace_setting(call: CommandCall, key: str, value: str) -> None:
-    """A configuration value that git runs."""
+    """Walk a configuration value that git runs."""
     lowered = key.lower()
     if lowered.startswith("alias."):
         call.scope.set_alias(f"git {key[6:]}", value)
@@ -184,6 +192,7 @@ def _trace_config(call: CommandCall, arguments: list[Word]) -> None:
     if words and words[0].text in ("set", "get", "unset", "list", "edit"):
         words = words[1:] if words[0].text == "set" else []
     if len(words) >= 2:
+        # Nothing runs now, but the next git command will run it: it is judged as a command that may run.
         frame = call.frame
         call.frame = frame.as_conditional()
         _trace_setting(call, words[-2].text, words[-1].text)
@@ -202,23 +211,23 @@ def _trace_alias(call: CommandCall, alias: str, arguments: list[Word], scope: Sc
 
 
 def _trace_callbacks(call: CommandCall, words: list[Word]) -> None:
-    """`git filter-repo --blob-callback 'code'`: Python."""
-    for place, word in enumerate(words):
+    """Record the Python code of `git filter-repo --blob-callback 'code'`."""
+    for index, word in enumerate(words):
         option, equals, value = word.text.partition("=")
         if option.startswith("--") and option.endswith("-callback"):
-            following = words[place + 1].text if place + 1 < len(words) else ""
+            following = words[index + 1].text if index + 1 < len(words) else ""
             call.record_code("python", value if equals else following)
 
 
 def _trace_subcommand_options(call: CommandCall, subcommand: str, words: list[Word], scope: Scope) -> None:
-    """Options of a subcommand whose value is a command."""
+    """Walk the values of the options that are commands."""
     names = _COMMAND_OPTIONS.get(subcommand, "").split()
-    for place in range(1, len(words) if names else 0):
-        text = words[place].text
+    for index in range(1, len(words) if names else 0):
+        text = words[index].text
         for name in names:
             value = None
-            if text == name and place + 1 < len(words):
-                value = words[place + 1].text
+            if text == name and index + 1 < len(words):
+                value = words[index + 1].text
             elif text.startswith(name + "="):
                 value = text[len(name) + 1 :]
             elif name == "-O" and text.startswith("-O") and len(text) > 2:

@@ -1,9 +1,10 @@
-"""Names that are not what they seem: letters of other scripts that look like ASCII, wildcards that match a program."""
+"""Disguised program names: letters of other scripts that look like ASCII, wildcards that match a program."""
 
 import unicodedata
 
 from verdikt.shell.wildcard import is_match
 
+# Letters that NFKD does not map to ASCII, by their looks: Cyrillic, Greek, Armenian, and dashes, slashes and dots.
 _HOMOGLYPHS = str.maketrans(
     "аеорсухіјѕԁһкмтвнգոսցѵԝɡıℓαορνικτυвеτ‐‑‒–—−⁃∕⁄⧸／․。",
     "aeopcyxijsdhkmtbhqnugvwgilaopviktubet-------////..",
@@ -12,7 +13,7 @@ _INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e\u2061\u2062\u
 
 
 def find_lookalike(name: str) -> str:
-    """The ASCII name that a name could be taken for; empty when there is none."""
+    """Return the ASCII name that a name could be mistaken for; empty when there is none."""
     plain = unicodedata.normalize("NFKD", name).translate(_HOMOGLYPHS)
     plain = "".join(
         letter for letter in plain if letter not in _INVISIBLE and not unicodedata.combining(letter)
@@ -72,16 +73,17 @@ _SENSITIVE_PROGRAMS = (
     ),
     *("shutdown", "passwd", "usermod"),
 )
+# A pattern that matches more of them was hardly written to hide one.
 _MAX_GUESSES = 3
 
 
 def guess_programs(pattern: str) -> list[str]:
-    """Programs whose name a pattern was probably written to hide: `/b?n/r?`, `/???/rm`, `r[m]`.
+    """Return the programs that a pattern was probably written to hide: `/b?n/r?`, `/???/rm`, `r[m]`.
 
-    None for a pattern in the project's own directories, or for one that matches names of any length and letters.
+    There are none for a pattern in the project's own directories, or for one that matches all names.
     """
     directory, slash, name = pattern.rpartition("/")
     if (directory and directory[0] not in "/*?[") or not name.strip("*") or (not slash and not name.strip("?")):
         return []
-    found = [program for program in _SENSITIVE_PROGRAMS if is_match(name, program)]
-    return [f"/usr/bin/{program}" if slash else program for program in found[:_MAX_GUESSES]]
+    programs = [program for program in _SENSITIVE_PROGRAMS if is_match(name, program)]
+    return [f"/usr/bin/{program}" if slash else program for program in programs[:_MAX_GUESSES]]

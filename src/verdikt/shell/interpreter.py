@@ -11,21 +11,23 @@ from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.exec_options import trace_shell_calls
 from verdikt.shell.option_parser import parse_options, parse_valued_options
-from verdikt.shell.redirection import find_written_file, read_contents
+from verdikt.shell.redirection import STDIN_NAMES, find_written_file, read_contents
 from verdikt.shell.scope import Scope
 
 _SHELLS = frozenset(
     "sh bash zsh dash ksh mksh ash rbash fish csh tcsh yash bash.exe sh.exe nu xonsh elvish osh ysh".split()
 )
 _SHELL_OPTIONS = "o O --rcfile --init-file c"
+# `python3.12`, `node-20`, `bash.exe` are the interpreter without the suffix.
 _VERSION = compile_lazily(r"-?[\d.]+(?:\.exe)?$|\.exe$")
 _SHEBANG = compile_lazily(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \t]*\S*?([^/\s]+)(?:\s|$)")
-_LONGEST_SCRIPT = 200_000
+# Longer files are generated; reading one must not take a second.
+_MAX_SCRIPT_LENGTH = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """How a language's program is found: options whose value is a program, options that take another value, options that name no program."""
+    """Options of an interpreter: those with a program as value, those with another value, those that name a module."""
 
     language: str
     code: str
@@ -42,7 +44,8 @@ INTERPRETERS: dict[str, Interpreter] = {
     "node": Interpreter(
         "node",
         "e --eval p --print -pe",
-        "r --require --import --loader --experimental-loader C --conditions --env-file --max-old-space-size --stack-trace-limit",
+        "r --require --import --loader --experimental-loader C --conditions --env-file --max-old-space-size "
+        "--stack-trace-limit",
     ),
     "nodejs": Interpreter("node", "e --eval p --print -pe", "r --require --import --loader"),
     "bun": Interpreter("node", "e --eval p --print", "r --preload"),
@@ -87,80 +90,75 @@ INTERPRETERS: dict[str, Interpreter] = {
     "gdb": Interpreter("gdb", "-ex --ex -eval-command --eval-command", "x p", stdin=False),
 }
 
-_BY_SUFFIX = {
+_PROGRAM_BY_SUFFIX = {
     ".sh": "bash", ".bash": "bash", ".zsh": "zsh", ".ksh": "ksh", ".command": "bash",
     ".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "node",
     ".pl": "perl", ".rb": "ruby", ".php": "php", ".lua": "lua", ".ps1": "pwsh",
 }  # fmt: skip
 
 
-def find_handler(name: str, program: str) -> Callable[[CommandCall], str | None] | None:
-    """Whoever goes inside a program with a version in its name, or inside a file that is run by its path."""
-    if name[-1] in "0123456789e":
-        plain = _VERSION.sub("", name)
-        if plain in INTERPRETERS:
-            return _interpret
-        if plain in HANDLERS:
-            return HANDLERS[plain]
-    return _script if "/" in program else None
+def find_versioned_handler(name: str) -> Callable[[CommandCall], str | None] | None:
+    """Return the handler of an interpreter with a version or a suffix in its name, as `python3.12` and `bash.exe`."""
+    plain_name = _VERSION.sub("", name)
+    return _trace_interpreter if plain_name in INTERPRETERS else HANDLERS.get(plain_name)
 
 
 # Shells
 
 
-def _shell(call: CommandCall) -> str | None:
+def _trace_shell(call: CommandCall) -> str | None:
     for name, file in call.assignments:
+        # A shell that is not interactive runs the file that these name before anything else.
         if name in ("BASH_ENV", "ENV"):
-            _file(call, file, [])
-    at, text_given, from_stdin = _shell_options(call)
-    if _only_checks(call.words[1:at]):
+            _trace_file(call, file, [])
+    at, has_text, from_stdin = _parse_shell_options(call)
+    if _is_syntax_check(call.words[1:at]):
         return None
-    rest = call.words[at:]
-    if text_given:
-        if not rest:
+    remaining_words = call.words[at:]
+    if has_text:
+        if not remaining_words:
             return None
         scope = Scope(call.scope)
-        if len(rest) > 1:
-            scope.set_variable("0", rest[1].text)
-        return call.walk_shell_text(rest[0].text, arguments=[word.text for word in rest[2:]], scope=scope)
-    if rest and not from_stdin:
-        return _file(call, rest[0], [word.text for word in rest[1:]])
-    return _from_stdin(call, [word.text for word in rest])
+        if len(remaining_words) > 1:
+            scope.set_variable("0", remaining_words[1].text)
+        return call.walk_shell_text(
+            remaining_words[0].text, arguments=[word.text for word in remaining_words[2:]], scope=scope
+        )
+    if remaining_words and not from_stdin:
+        return _trace_file(call, remaining_words[0], [word.text for word in remaining_words[1:]])
+    return _trace_stdin_program(call, [word.text for word in remaining_words])
 
 
-def _only_checks(given: list[Word]) -> bool:
-    """Whether a shell is told to look at its program's grammar and run nothing of it: `bash -n`."""
-    texts = [word.text for word in given]
+def _is_syntax_check(options: list[Word]) -> bool:
+    """Whether a shell only checks the grammar of its program and runs nothing of it: `bash -n`."""
+    texts = [word.text for word in options]
     off = any(text == "noexec" or (text[:1] == "-" and text[1:2] != "-" and "n" in text) for text in texts)
     return off and not any(text[:1] == "+" or (text[:1] == "-" and "i" in text) for text in texts)
 
 
-def _shell_options(call: CommandCall) -> tuple[int, bool, bool]:
-    """The index after a shell's options, whether a text follows, and whether it reads its input."""
+def _parse_shell_options(call: CommandCall) -> tuple[int, bool, bool]:
+    """Return the index after a shell's options, whether a text follows, and whether it reads its input."""
     words, at = call.words, 1
-    text_given = from_stdin = False
+    has_text = from_stdin = False
     while at < len(words):
         option = words[at].text
         at += 1
         if option in ("-", "--"):
             break
         if option[:1] not in ("-", "+") or len(option) < 2:
-            return at - 1, text_given, from_stdin
+            return at - 1, has_text, from_stdin
         letters = "" if option.startswith("--") else option[1:]
-        text_given = text_given or (option[0] == "-" and "c" in letters) or option == "--command"
+        has_text = has_text or (option[0] == "-" and "c" in letters) or option == "--command"
         from_stdin = from_stdin or (option[0] == "-" and "s" in letters)
         if option in ("--rcfile", "--init-file") and at < len(words):
-            _file(call, words[at], [])
+            _trace_file(call, words[at], [])
         if option in ("--rcfile", "--init-file", "-O", "+O") or letters.endswith("o"):
             at += 1
-    return at, text_given, from_stdin
+    return at, has_text, from_stdin
 
 
-_STDIN = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
-
-
-def _from_stdin(call: CommandCall, arguments: list[str]) -> str | None:
-    text = _input(call)
+def _trace_stdin_program(call: CommandCall, arguments: list[str]) -> str | None:
+    text = _read_program_input(call)
     if text is not None:
         return call.walk_shell_text(text, arguments=arguments, inherit_stdin=False)
     if call.frame.stdin_file is not None and find_written_file(call.walker, call.frame.stdin_file, call.scope)[0]:
@@ -168,18 +166,18 @@ def _from_stdin(call: CommandCall, arguments: list[str]) -> str | None:
     return None
 
 
-def _input(call: CommandCall) -> str | None:
-    """What an interpreter reads as its program: constant input, or a file that we can see."""
+def _read_program_input(call: CommandCall) -> str | None:
+    """Return what an interpreter reads as its program: constant input, or the contents of a known file."""
     frame = call.frame
     if frame.stdin is not None:
         return frame.stdin
     if frame.stdin_file is not None:
         return read_contents(call.walker, frame.stdin_file, call.scope)
-    return None if frame.pipe_from is None else _shown(call, frame.pipe_from)
+    return None if frame.pipe_from is None else _read_cat_source(call, frame.pipe_from)
 
 
-def _shown(call: CommandCall, source: int) -> str | None:
-    """What `cat file` shows to an interpreter: the file is a program then."""
+def _read_cat_source(call: CommandCall, source: int) -> str | None:
+    """Return what `cat file | bash` hands to an interpreter: the file is a program then."""
     words = call.walker.drafts[source].argv
     if len(words) < 2 or words[0].text.rsplit("/", 1)[-1] != "cat":
         return None
@@ -187,46 +185,47 @@ def _shown(call: CommandCall, source: int) -> str | None:
     return None if None in texts else "".join(text for text in texts if text)
 
 
-def _file(call: CommandCall, file: Word, arguments: list[str], *, same: bool = False) -> str | None:
-    """Runs a script: what is in it when we can see that."""
-    text = _input(call) if file.text in _STDIN else read_contents(call.walker, file, call.scope)
+def _trace_file(call: CommandCall, file: Word, arguments: list[str], *, in_same_shell: bool = False) -> str | None:
+    """Walk a script file, when its contents are known; with `in_same_shell`, in the shell of the caller."""
+    text = _read_program_input(call) if file.text in STDIN_NAMES else read_contents(call.walker, file, call.scope)
     if text is None:
         if find_written_file(call.walker, file, call.scope)[0]:
-            # Written by this very text, and we do not know what.
+            # The text itself wrote the file before, with contents that are not known.
             call.record_code("sh", UNKNOWN)
         return None
+    # A script that runs itself.
     if f"{call.name} {file.text}" in call.frame.via:
         return None
-    found = _SHEBANG.match(text)
-    program = (found[1] or found[2]) if found else ""
-    if program and program not in _SHELLS and call.name not in _SHELLS and not same:
-        _other(call, program, text)
+    shebang = _SHEBANG.match(text)
+    program = (shebang[1] or shebang[2]) if shebang else ""
+    if program and program not in _SHELLS and call.name not in _SHELLS and not in_same_shell:
+        _record_other_language(call, program, text)
         return None
-    scope = call.scope if same else Scope(call.scope)
+    scope = call.scope if in_same_shell else Scope(call.scope)
     before = scope.arguments
-    if arguments or not same:
+    if arguments or not in_same_shell:
         scope.arguments = arguments
     output = call.walk_shell_text(
-        text[:_LONGEST_SCRIPT], label=f"{call.name} {file.text}", scope=scope, inherit_stdin=not same
+        text[:_MAX_SCRIPT_LENGTH], label=f"{call.name} {file.text}", scope=scope, inherit_stdin=not in_same_shell
     )
-    if same:
+    if in_same_shell:
         scope.arguments = before
     return output
 
 
-def _other(call: CommandCall, program: str, text: str) -> None:
+def _record_other_language(call: CommandCall, program: str, text: str) -> None:
     name = _VERSION.sub("", program)
     if name in INTERPRETERS:
         call.record_code(INTERPRETERS[name].language, text)
 
 
 def trace_source(call: CommandCall) -> str | None:
-    """`source file`: in the same shell."""
-    return _file(call, call.words[1], [word.text for word in call.words[2:]], same=True)
+    """Walk the file of `source file`, in the same shell."""
+    return _trace_file(call, call.words[1], [word.text for word in call.words[2:]], in_same_shell=True)
 
 
-def _script(call: CommandCall) -> str | None:
-    """A file run by its path: a shell script by its first line or its name, another language by the same."""
+def trace_script_file(call: CommandCall) -> str | None:
+    """Walk a file that is run by its path; its first line or its suffix tells the language."""
     file = call.words[0]
     text = read_contents(call.walker, file, call.scope)
     arguments = [word.text for word in call.words[1:]]
@@ -235,11 +234,11 @@ def _script(call: CommandCall) -> str | None:
         if find_written_file(call.walker, file, call.scope)[0]:
             call.record_code("sh", UNKNOWN)
         return None
-    found = _SHEBANG.match(text)
-    program = _VERSION.sub("", (found[1] or found[2]) if found else _BY_SUFFIX.get(suffix, "sh"))
+    shebang = _SHEBANG.match(text)
+    program = _VERSION.sub("", (shebang[1] or shebang[2]) if shebang else _PROGRAM_BY_SUFFIX.get(suffix, "sh"))
     if program in _SHELLS:
-        return _file(call, file, arguments)
-    _other(call, program, text)
+        return _trace_file(call, file, arguments)
+    _record_other_language(call, program, text)
     return None
 
 
@@ -247,8 +246,8 @@ def _script(call: CommandCall) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def _ways(name: str) -> tuple[Interpreter, str, frozenset[str], frozenset[str]]:
-    """A row, its options that take a value, those whose value is a program, those that name a module."""
+def _get_option_sets(name: str) -> tuple[Interpreter, str, frozenset[str], frozenset[str]]:
+    """Return a row, its options that take a value, those whose value is a program, those that name a module."""
     row = INTERPRETERS[_VERSION.sub("", name)]
     return (
         row,
@@ -258,8 +257,8 @@ def _ways(name: str) -> tuple[Interpreter, str, frozenset[str], frozenset[str]]:
     )
 
 
-def _interpret(call: CommandCall) -> str | None:
-    row, spec, code_options, module_options = _ways(call.name)
+def _trace_interpreter(call: CommandCall) -> str | None:
+    row, spec, code_options, module_options = _get_option_sets(call.name)
     words, at = call.words, 1
     if row.subcommand:
         if len(words) < 2 or words[1].text != row.subcommand:
@@ -268,54 +267,57 @@ def _interpret(call: CommandCall) -> str | None:
             row.language, next((word.text for word in words[2:] if not word.text.startswith("-")), UNKNOWN)
         )
         return None
-    given, at = _until(words, spec, module_options)
-    programs = [value.text for option, value in given if option in code_options and value is not None]
+    options, at = _parse_interpreter_options(words, spec, module_options)
+    programs = [value.text for option, value in options if option in code_options and value is not None]
     if programs:
-        _program(call, row.language, "\n".join(programs))
+        _record_program(call, row.language, "\n".join(programs))
         return None
-    module = next((value.text for option, value in given if option in module_options and value is not None), "")
+    module = next((value.text for option, value in options if option in module_options and value is not None), "")
+    # `python -m timeit 'code'` runs its words as a program.
     if module == "timeit":
         call.record_code(row.language, "\n".join(word.text for word in words[at:] if word.text[:1] != "-"))
     if module:
         return None
-    rest = words[at:]
-    if rest and rest[0].text not in _STDIN:
-        text = read_contents(call.walker, rest[0], call.scope)
+    remaining_words = words[at:]
+    if remaining_words and remaining_words[0].text not in STDIN_NAMES:
+        text = read_contents(call.walker, remaining_words[0], call.scope)
         if text is not None:
             call.record_code(row.language, text)
-        elif find_written_file(call.walker, rest[0], call.scope)[0]:
+        elif find_written_file(call.walker, remaining_words[0], call.scope)[0]:
             call.record_code(row.language, UNKNOWN)
         return None
-    if row.stdin and not any(option in ("-v", "-V", "--version", "-h", "--help") for option, _ in given):
-        text = _input(call)
+    if row.stdin and not any(option in ("-v", "-V", "--version", "-h", "--help") for option, _ in options):
+        text = _read_program_input(call)
         if text is not None:
-            _program(call, row.language, text)
+            _record_program(call, row.language, text)
     return None
 
 
 def has_no_inline_code(words: list[Word]) -> bool:
-    """Whether such a command runs an installed module, or only tells its version."""
+    """Whether an interpreter runs an installed module, or only prints its version."""
     if len(words) < 2:
         return False
-    row, _, _, module_options = _ways(words[0].text)
+    row, _, _, module_options = _get_option_sets(words[0].text)
     first = words[1].text
     if row.subcommand:
         return first != row.subcommand
     return first in module_options or (len(words) == 2 and first == "--version")
 
 
-def _program(call: CommandCall, language: str, text: str) -> None:
+def _record_program(call: CommandCall, language: str, text: str) -> None:
     call.record_code(language, text)
     trace_shell_calls(call, language, text)
 
 
-def _until(words: list[Word], spec: str, last: frozenset[str]) -> tuple[list[tuple[str, Word | None]], int]:
-    """Options up to one after which the words are no longer the interpreter's."""
-    given, at = parse_options(words, 1, spec)
-    for place, (option, _) in enumerate(given):
+def _parse_interpreter_options(
+    words: list[Word], spec: str, last: frozenset[str]
+) -> tuple[list[tuple[str, Word | None]], int]:
+    """Return the options up to one after which the words are no longer the interpreter's."""
+    options, at = parse_options(words, 1, spec)
+    for index, (option, _) in enumerate(options):
         if option in last:
-            return given[: place + 1], at
-    return given, at
+            return options[: index + 1], at
+    return options, at
 
 
 # Windows
@@ -329,60 +331,63 @@ _POWERSHELL_VALUES = frozenset(
 )
 
 
-def _powershell(call: CommandCall) -> str | None:
+def _trace_powershell(call: CommandCall) -> str | None:
     words = call.words
     valued = False
-    for place in range(1, len(words)):
+    for index in range(1, len(words)):
         if valued:
             valued = False
             continue
-        option = words[place].text.lower().lstrip("-/")
-        valued = words[place].text.startswith(("-", "/")) and option in _POWERSHELL_VALUES
-        if not words[place].text.startswith(("-", "/")):
-            call.record_code("powershell", " ".join(word.text for word in words[place:]))
+        option = words[index].text.lower().lstrip("-/")
+        valued = words[index].text.startswith(("-", "/")) and option in _POWERSHELL_VALUES
+        if not words[index].text.startswith(("-", "/")):
+            call.record_code("powershell", " ".join(word.text for word in words[index:]))
             return None
-        rest = " ".join(word.text for word in words[place + 1 :])
+        remaining_words = " ".join(word.text for word in words[index + 1 :])
+        # PowerShell accepts every prefix of an option: `-c`, `-comm`, `-enc`.
         if option and "command".startswith(option):
-            text = _input(call) if rest == "-" else rest
+            text = _read_program_input(call) if remaining_words == "-" else remaining_words
             call.record_code("powershell", text if text is not None else UNKNOWN)
             return None
         if option in ("e", "ec") or (len(option) > 1 and "encodedcommand".startswith(option)):
-            call.record_code("powershell", _utf16(words[place + 1].text) if place + 1 < len(words) else UNKNOWN)
+            call.record_code(
+                "powershell", _decode_utf16_base64(words[index + 1].text) if index + 1 < len(words) else UNKNOWN
+            )
             return None
-        if option in ("f", "file") and place + 1 < len(words):
-            script = read_contents(call.walker, words[place + 1], call.scope)
+        if option in ("f", "file") and index + 1 < len(words):
+            script = read_contents(call.walker, words[index + 1], call.scope)
             if script is not None:
                 call.record_code("powershell", script)
             return None
-    text = _input(call)
+    text = _read_program_input(call)
     if text is not None:
         call.record_code("powershell", text)
     return None
 
 
-def _utf16(text: str) -> str:
+def _decode_utf16_base64(text: str) -> str:
     try:
         return base64.b64decode(text, validate=False).decode("utf-16-le", "replace")
     except (binascii.Error, ValueError):
         return UNKNOWN
 
 
-def _cmd(call: CommandCall) -> str | None:
-    for place, word in enumerate(call.words[1:], 1):
+def _trace_cmd(call: CommandCall) -> str | None:
+    for index, word in enumerate(call.words[1:], 1):
         if word.text.lower()[:2] in ("/c", "/k", "/r"):
-            rest = [word.text[2:], *(following.text for following in call.words[place + 1 :])]
-            call.record_code("cmd", " ".join(part for part in rest if part))
+            remaining_words = [word.text[2:], *(following.text for following in call.words[index + 1 :])]
+            call.record_code("cmd", " ".join(part for part in remaining_words if part))
             return None
     return None
 
 
 HANDLERS: dict[str, Callable[[CommandCall], str | None]] = {
-    **dict.fromkeys(_SHELLS, _shell),
-    **dict.fromkeys(INTERPRETERS, _interpret),
-    "powershell": _powershell,
-    "powershell.exe": _powershell,
-    "pwsh": _powershell,
-    "pwsh.exe": _powershell,
-    "cmd": _cmd,
-    "cmd.exe": _cmd,
+    **dict.fromkeys(_SHELLS, _trace_shell),
+    **dict.fromkeys(INTERPRETERS, _trace_interpreter),
+    "powershell": _trace_powershell,
+    "powershell.exe": _trace_powershell,
+    "pwsh": _trace_powershell,
+    "pwsh.exe": _trace_powershell,
+    "cmd": _trace_cmd,
+    "cmd.exe": _trace_cmd,
 }

@@ -1,4 +1,4 @@
-"""Recipes of a justfile: `just x`, with what it needs."""
+"""Recipes of a justfile, as `just x` runs them with their dependencies."""
 
 import re
 
@@ -16,19 +16,19 @@ _RECIPE_HEADER = compile_lazily(r"@?(\w[\w-]*)((?:\s+[^:]+?)?)\s*:(?!=)\s*(.*)$"
 
 
 def trace_just(call: CommandCall) -> str | None:
-    """Goes inside the recipes of a justfile."""
-    given, at = parse_options(call.words, 1, "f --justfile d --working-directory --set --shell")
+    """Walk the recipes that `just` would run."""
+    options, at = parse_options(call.words, 1, "f --justfile d --working-directory --set --shell")
     if any(
-        option in ("-n", "--dry-run", "-l", "--list", "-s", "--show", "--summary", "--version") for option, _ in given
+        option in ("-n", "--dry-run", "-l", "--list", "-s", "--show", "--summary", "--version") for option, _ in options
     ):
         return None
-    for place, word in enumerate(call.words):
+    for index, word in enumerate(call.words):
         if word.text in ("-c", "--command"):
-            return call.walk_command(call.words[place + 1 :], label="just --command")
-    chosen = {option: value for option, value in given if value is not None}
-    scope = call.create_directory_scope(chosen.get("-d") or chosen.get("--working-directory"))
-    named = chosen.get("-f") or chosen.get("--justfile")
-    for file in [named] if named else [Word("justfile"), Word("Justfile"), Word(".justfile")]:
+            return call.walk_command(call.words[index + 1 :], label="just --command")
+    value_by_option = {option: value for option, value in options if value is not None}
+    scope = call.create_directory_scope(value_by_option.get("-d") or value_by_option.get("--working-directory"))
+    chosen_file = value_by_option.get("-f") or value_by_option.get("--justfile")
+    for file in [chosen_file] if chosen_file else [Word("justfile"), Word("Justfile"), Word(".justfile")]:
         text = read_contents(call.walker, file, scope)
         if text is not None:
             recipes = _Justfile(text)
@@ -40,7 +40,7 @@ def trace_just(call: CommandCall) -> str | None:
 
 
 class _Justfile:
-    """The recipes and variables of a justfile, as far as a line-by-line reading gives them."""
+    """Recipes and variables of a justfile, as far as a line-by-line reading shows them."""
 
     def __init__(self, text: str) -> None:
         self.variables: dict[str, str] = {}
@@ -60,7 +60,7 @@ class _Justfile:
                 self.dependencies[head[1]] = [need for need in head[3].split() if re.match(r"\w", need)]
 
     def trace_recipe(self, call: CommandCall, name: str, arguments: list[str], scope: Scope) -> None:
-        """Runs a recipe after what it needs, each once."""
+        """Walk a recipe after its dependencies, each once."""
         label = f"just {name}"
         if (
             name in self.finished_recipes
@@ -73,6 +73,7 @@ class _Justfile:
         for need in self.dependencies[name]:
             self.trace_recipe(call, need, [], scope)
         lines = self._substitute_parameters(name, arguments)
+        # A recipe with a shebang is one script; otherwise each line has a shell of its own.
         if lines and lines[0].startswith("#!"):
             lines = ["\n".join(lines)]
         for line in lines:
@@ -80,8 +81,10 @@ class _Justfile:
 
     def _substitute_parameters(self, name: str, arguments: list[str]) -> list[str]:
         known = dict(self.variables)
-        for place, parameter in enumerate(self.parameters[name]):
+        for index, parameter in enumerate(self.parameters[name]):
             bare, _, fallback = parameter.lstrip("+*$").partition("=")
-            known[bare] = arguments[place] if place < len(arguments) else fallback.strip("\"'") or UNKNOWN
+            known[bare] = arguments[index] if index < len(arguments) else fallback.strip("\"'") or UNKNOWN
         lines = self.recipe_lines[name][:_MAX_LINES]
-        return [re.sub(r"\{\{\s*(.*?)\s*\}\}", lambda found: known.get(found[1], UNKNOWN), line) for line in lines]
+        return [
+            re.sub(r"\{\{\s*(.*?)\s*\}\}", lambda reference: known.get(reference[1], UNKNOWN), line) for line in lines
+        ]

@@ -1,7 +1,7 @@
-"""Shell text → tokens, as bash would cut it.
+"""Lexer for shell text: cuts it into tokens as bash would.
 
-The cutting is ours and the grammar is tree-sitter's: where a word ends decides what is a command and what is data, so it is
-not left to error recovery. The grammar then sees a skeleton in which every word is the same letter.
+Where a word ends decides what is a command and what is data, so that is not left to a grammar's error recovery. The
+grammar (tree-sitter-bash) only sees a skeleton in which every word is the same letter.
 """
 
 import re
@@ -10,11 +10,11 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import delimiters
 
 WORD, OPERATOR, REDIRECT, TARGET, TEST, ARITHMETIC = range(6)
-"""What a token is: TARGET is the word after a redirection, TEST a whole `[[ … ]]`, ARITHMETIC a whole `(( … ))`."""
+"""Kinds of token: TARGET is the word after a redirection, TEST a whole `[[ … ]]`, ARITHMETIC a whole `(( … ))`."""
 
 
 class Heredoc:
-    """A here-document: filled in when the line of its operator ends."""
+    """A here-document; its body is filled in when the line of its operator ends."""
 
     __slots__ = ("body", "delimiter", "is_quoted", "strip_tabs")
 
@@ -26,8 +26,9 @@ class Heredoc:
 
 
 Token = tuple[int, str, int, int, Heredoc | None]
-"""TokenKind, source, start, end, and the here-document of a `<<`."""
+"""Kind, source, start, end, and the here-document of a `<<`."""
 
+# Possessive quantifiers throughout: without them a long unclosed quote would backtrack for quadratic time.
 _WORD_PART = (
     r"""(?:[^ \t\n"'\\$`;&|<>()]|'[^']*'|"(?:[^"\\$`]|\\.|\$(?![({\[]))*+"|\\.|\$'(?:[^'\\]|\\.)*+'|\$(?![({'\[]))"""
 )
@@ -40,53 +41,54 @@ TOKEN_PATTERN = compile_lazily(
     re.VERBOSE | re.DOTALL,
 )
 GROUP_REDIRECT, GROUP_OPERATOR, GROUP_WORD = 1, 2, 4
-"""The groups of `TOKEN`, which always matches: a word that opens with a bracket or a long quote begins as an empty one."""
+"""Groups of `TOKEN_PATTERN`, which always matches: a word that starts with a bracket or a quote is empty at first."""
 
 _WORD_CONTINUATION = compile_lazily(rf"{_WORD_PART}++", re.DOTALL)
 _BRACKET_PREFIX = compile_lazily(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=$|[^*?=]*+[*?][^=]*+$")
-"""What a bracket may follow within a word: an array's name, or a wildcard that zsh qualifies."""
+"""Text that a bracket may follow within a word: the name of an array, or a wildcard with a zsh qualifier."""
+_DESCRIPTOR = compile_lazily(r"[ \t]*(\d+)(?=[<>])")
 SPECIAL_CHARACTERS = frozenset("\"'$`(<>\\")
 _OPENING_WORDS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "{"))
 _CLOSING_WORDS = frozenset(("fi", "done", "esac", "}"))
 _PREFIX_WORDS = frozenset(("!", "time", "coproc"))
-NON_STARTING_WORDS = _CLOSING_WORDS | {"then", "else", "elif", "do", "in"}
-"""Reserved words with which no command begins."""
+NON_STARTING_WORDS = _CLOSING_WORDS | {"then", "else", "elif", "do"}
+"""Reserved words that cannot begin a command."""
 RESERVED_WORDS = _OPENING_WORDS | _CLOSING_WORDS | _PREFIX_WORDS | {"for", "select", "case", "function"}
 
-# Where the next word stands.
+# Position of the next word: first of a command, within one, after a compound statement.
 _START, _INSIDE, _AFTER = 0, 1, 2
 
-_EQUIVALENT_OPERATORS = {"|&": "|", ";&": ";;", ";;&": ";;"}
-"""Operators that are one to us: what may run is the same."""
+_CASE_TERMINATORS = frozenset((";;", ";&", ";;&"))
+_BINARY_OPERATORS = frozenset(("|", "|&", "&&", "||"))
 
 
 def find_word_end(text: str, start: int, at: int, may_have_case: bool, problems: list[str]) -> int:
-    """The end of a word of which `start`…`at` is known to be part."""
+    """Return the end of the word that begins at `start` and is known to reach `at`."""
     size = len(text)
     while at < size:
-        found = _WORD_CONTINUATION.match(text, at)
-        if found:
-            at = found.end()
+        continuation = _WORD_CONTINUATION.match(text, at)
+        if continuation:
+            at = continuation.end()
             continue
-        here = text[at]
-        if here in " \t\n;&|)" or here not in SPECIAL_CHARACTERS:
+        character = text[at]
+        if character in " \t\n;&|)" or character not in SPECIAL_CHARACTERS:
             break
         opener = text[at : at + 2]
-        if here in '"`':
-            opener = here
-        elif here == "(":
+        if character in '"`':
+            opener = character
+        elif character == "(":
             if not (at > start and (text[at - 1] in "?*+@!" or _BRACKET_PREFIX.match(text, start, at))):
                 break
-            opener = here
+            opener = character
         elif opener == "$[":
             stop = text.find("]", at)
             at = stop + 1 if stop >= 0 else size
             continue
         elif opener not in ("$(", "${", "<(", ">("):
-            if here in "<>":
+            if character in "<>":
                 break
-            if here in "'\\" or opener == "$'":
-                if here != "\\":
+            if character in "'\\" or opener == "$'":
+                if character != "\\":
                     problems.append("a single quote is never closed")
                 return size
             at += 1
@@ -100,14 +102,17 @@ def find_word_end(text: str, start: int, at: int, may_have_case: bool, problems:
 
 
 class Lexer:
-    """One pass over one text. `tokens` are its tokens; `skeleton` is what the grammar reads; `compound` says whether it must."""
+    """One pass over one text: its `tokens`, and the `skeleton` that the grammar reads.
+
+    `has_syntax_error` is set for errors that show without a grammar, such as an operator without a command before it.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens: list[Token] = []
         self.slots: list[str] = []
         self.token_indexes: list[int] = []
-        self.is_compound = False
+        self.has_syntax_error = False
         self.problems: list[str] = []
         self._may_have_case = "esac" in text
         self._state = _START
@@ -115,27 +120,33 @@ class Lexer:
         self._brackets: list[str] = []  # what `)` would close: `(`, the `f(` of a function, or a pattern of `case`
         self._header = ""  # `for`, `select`, `case` or `function` whose first words are being read
         self._header_word_count = 0
-        self._may_hold_arithmetic = (
-            True  # no `((` so far that nothing closes: looking for the end of each would take for ever
-        )
+        self._open_cases = 0  # `case` without its `esac`
+        self._is_in_pattern = False  # between `case x in` or `;;` and the `)` after a pattern
+        self._last_operator: str | None = "\n"  # the operator before the next token; None after anything else
+        # Cleared by the first `((` that nothing closes: looking for the end of each one would take quadratic time.
+        self._may_hold_arithmetic = True
         self._scan_tokens()
 
     @property
     def skeleton(self) -> str:
-        """The text with one letter for each word."""
+        """The text with one letter in place of each word."""
         return " ".join(self.slots)
 
     def _emit_slot(self, slot: str) -> None:
         self.slots.append(slot)
         self.token_indexes.append(len(self.tokens))
 
+    def _add_syntax_problem(self, source: str) -> None:
+        if not self.problems:
+            self.problems.append(f"the shell would not accept this near `{source}`")
+
     def _scan_tokens(self) -> None:
-        text, match = self.text, TOKEN_PATTERN.match
+        text, match_token = self.text, TOKEN_PATTERN.match
         at, size = 0, len(text)
-        redirect: tuple[str, int] | None = None  # an operator that waits for its target, and its place
-        while at < size and (found := match(text, at)) is not None:
-            kind = found.lastindex or GROUP_WORD
-            start, at = found.start(kind), found.end()
+        redirect: tuple[str, int] | None = None  # an operator that waits for its target, and its token index
+        while at < size and (token := match_token(text, at)) is not None:
+            kind = token.lastindex or GROUP_WORD
+            start, at = token.start(kind), token.end()
             if kind == GROUP_WORD:
                 if at < size and text[at] in SPECIAL_CHARACTERS:
                     at = self._find_word_end(start, at)
@@ -144,22 +155,57 @@ class Lexer:
                     redirect = None
                 elif at > start:
                     at = self._add_word(start, at)
+                self._last_operator = None if at > start else self._last_operator
             elif kind == GROUP_OPERATOR:
                 if redirect is not None:
-                    self.problems.append(f"the shell would not accept this near `{redirect[0]}`")
+                    self._add_syntax_problem(redirect[0])
                 redirect = None
-                at = self._add_operator(found[kind], start, at)
+                self._check_operator(token[kind])
+                at = self._add_operator(token[kind], start, at)
             elif kind == GROUP_REDIRECT:
-                redirect = self._add_redirect(found[kind], start, at)
+                if redirect is not None:
+                    self._add_syntax_problem(redirect[0])
+                redirect, at = self._add_redirect(token[kind], start, at)
+                self._last_operator = None
+        if redirect is not None:
+            self._add_syntax_problem(redirect[0])
+        if self._last_operator in _BINARY_OPERATORS:
+            self._report_syntax_error(self._last_operator)
         if self._pending_heredocs:
             self._read_heredocs(size)
 
-    def _add_redirect(self, op: str, start: int, at: int) -> tuple[str, int]:
+    def _report_syntax_error(self, source: str) -> None:
+        self.has_syntax_error = True
+        self._add_syntax_problem(source)
+
+    def _check_operator(self, op: str) -> None:
+        """Report an operator that has no command before it, or nothing to close."""
+        if op == ")":
+            if not self._brackets or self._last_operator in _BINARY_OPERATORS:
+                self._report_syntax_error(op)
+        elif op in _CASE_TERMINATORS:
+            if not self._open_cases:
+                self._report_syntax_error(op)
+        elif op not in ("(", "\n") and self._last_operator is not None:
+            self._report_syntax_error(op)
+        if op in ("(", ")"):
+            self._last_operator = None
+        elif op != "\n" or self._last_operator not in _BINARY_OPERATORS:
+            # A newline after `&&` or `|` continues the command.
+            self._last_operator = op
+
+    def _add_redirect(self, op: str, start: int, at: int) -> tuple[tuple[str, int] | None, int]:
+        """Add an operator; return it with its token index while its target is to come, and the index after it."""
         if self._state == _START:
             self._emit_slot("x")
             self._state = _INSIDE
         self.tokens.append((REDIRECT, op, start, at, None))
-        return op, len(self.tokens) - 1
+        redirect = (op, len(self.tokens) - 1)
+        if op.endswith("&") and (number := _DESCRIPTOR.match(self.text, at)) is not None:
+            # `2>&1>file`: the number is the target of the first operator, not the descriptor of the second.
+            self._add_target(redirect, number.start(1), number.end())
+            return None, number.end()
+        return redirect, at
 
     def _find_word_end(self, start: int, at: int) -> int:
         return find_word_end(self.text, start, at, self._may_have_case, self.problems)
@@ -184,7 +230,6 @@ class Lexer:
     def _add_operator(self, op: str, start: int, at: int) -> int:
         text = self.text
         if op == "(":
-            self.is_compound = True
             if self._state != _INSIDE and self._may_hold_arithmetic and text.startswith("(", at):
                 stop = delimiters.find_closing(text, start, "((", self._may_have_case)
                 if stop > 0 and text.startswith(")", stop):
@@ -194,14 +239,14 @@ class Lexer:
             self._emit_slot(op)
             self._state = _START
         elif op == ")":
-            self.is_compound = True
             self._emit_slot(op)
             closed = self._brackets[-1] if self._brackets else "case"
             if closed != "case":
                 self._brackets.pop()
             self._state = _AFTER if closed == "(" else _START
+            self._is_in_pattern = False
         else:
-            self._emit_slot(_EQUIVALENT_OPERATORS.get(op, op))
+            self._emit_slot(self._get_operator_slot(op))
             self._state = _START
             if self._header in ("for", "select") and self._header_word_count:
                 self._header = ""
@@ -209,6 +254,19 @@ class Lexer:
         if op == "\n" and self._pending_heredocs:
             return self._read_heredocs(at)
         return at
+
+    def _get_operator_slot(self, op: str) -> str:
+        """Return how the grammar sees an operator.
+
+        Pipes and lists are sequences to it, and the parser takes their operators from the tokens: tree-sitter-bash
+        reads `a | b | c && d` as `a | (b | c && d)`, and after such a pipeline it loses the first command of a line.
+        """
+        if op in _CASE_TERMINATORS:
+            self._is_in_pattern = self._open_cases > 0
+            return ";;"
+        if op == "\n" or self._is_in_pattern:
+            return op
+        return ";"
 
     def _add_arithmetic(self, start: int, stop: int) -> int:
         if self._header == "for" and not self._header_word_count:
@@ -247,22 +305,24 @@ class Lexer:
         if raw in _PREFIX_WORDS:
             # `! cmd`, `time cmd` and `coproc cmd` run `cmd`; `time -p cmd` is a program with options.
             following = TOKEN_PATTERN.match(self.text, stop)
-            after = following[GROUP_WORD] if following else None
-            if raw == "time" and after is not None and after.startswith("-"):
+            next_word = following[GROUP_WORD] if following else None
+            if raw == "time" and next_word is not None and next_word.startswith("-"):
                 self._emit_slot("x")
                 self._state = _INSIDE
                 self.tokens.append((WORD, raw, start, stop, None))
                 return stop
             if (
                 raw == "coproc"
-                and after
+                and next_word
                 and following
                 and re.match(r"\w+[ \t]+[({]", self.text[following.start(GROUP_WORD) :][:200])
             ):
                 return following.end()
             return stop
-        self.is_compound = True
+        if raw in NON_STARTING_WORDS and self._last_operator in _BINARY_OPERATORS:
+            self._report_syntax_error(raw)
         if raw in _CLOSING_WORDS and self._state == _AFTER:
+            # `{ (a) }`: the shell wants no `;` after a bracket, the grammar does.
             self._emit_slot(";")
         self._emit_slot(raw)
         if raw in _OPENING_WORDS:
@@ -270,17 +330,20 @@ class Lexer:
         elif raw in _CLOSING_WORDS:
             self._state = _AFTER
             if raw == "esac":
+                self._is_in_pattern = False
+                self._open_cases = max(0, self._open_cases - 1)
                 while self._brackets and self._brackets.pop() != "case":
                     pass
         else:
             self._header, self._header_word_count = raw, 0
             if raw == "case":
                 self._brackets.append(raw)
+                self._open_cases += 1
         self.tokens.append((WORD, raw, start, stop, None))
         return stop
 
     def _read_header_word(self, raw: str) -> None:
-        """Reads the words between `for`, `select`, `case` or `function` and what they govern."""
+        """Read a word between `for`, `select`, `case` or `function` and the body that follows."""
         header, self._header_word_count = self._header, self._header_word_count + 1
         if header == "function":
             self._emit_slot("x")
@@ -291,6 +354,7 @@ class Lexer:
             else:
                 self._emit_slot("in")
                 self._header, self._state = "", _START
+                self._is_in_pattern = True
         elif self._header_word_count == 1:
             # `for x`, `for x in` and `for x in a b` are one thing to the grammar; the words are read from the tokens.
             for slot in ("x", "in", "x"):
@@ -302,7 +366,7 @@ class Lexer:
             self._header, self._state = "", _START
 
     def _find_test_end(self, at: int) -> int:
-        """The index after the `]]` that closes a `[[`; 0 when nothing does."""
+        """Return the index after the `]]` that closes a `[[`; 0 when nothing does."""
         text, size = self.text, len(self.text)
         while at < size:
             if text[at] in " \t\n;&|()<>!":

@@ -1,4 +1,4 @@
-"""Recipes of a makefile: `make x`, with what it needs."""
+"""Recipes of a makefile, as `make x` runs them with their prerequisites."""
 
 import re
 
@@ -6,9 +6,10 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import parse_permuted_options
-from verdikt.shell.redirection import read_contents
+from verdikt.shell.redirection import STDIN_NAMES, read_contents
 from verdikt.shell.scope import Scope
 
+# Generated makefiles have thousands of rules; the first ones tell what a target does.
 _MAX_LINES = 200
 _MAX_RULES = 60
 _RULE = compile_lazily(r"^([^\s:#=][^:=#]*?)[ ]*::?(?!=)[ ]*(.*)$")
@@ -17,16 +18,13 @@ _SHELL_FUNCTION = compile_lazily(r"\$[({]shell\s+([^(){}]*(?:[({][^(){}]*[)}][^(
 _VALUED_OPTIONS = (
     "f --file --makefile C --directory I --include-dir j --jobs l --load-average o --old-file W --what-if --eval"
 )
-
-
-_STDIN_NAMES = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
 _DRY_RUN_OPTIONS = frozenset(
     ("-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "-v", "--version", "-h", "--help")
 )
 
 
 class _Makefile:
-    """The rules and variables of a makefile, as far as a line-by-line reading gives them."""
+    """Rules and variables of a makefile, as far as a line-by-line reading shows them."""
 
     def __init__(self, text: str) -> None:
         self.variables: dict[str, str] = {"SHELL": "/bin/sh", "MAKE": "make", "RM": "rm -f", "CURDIR": "."}
@@ -66,10 +64,11 @@ class _Makefile:
         return targets
 
     def expand_variables(self, text: str, automatic_variables: dict[str, str] | None = None, depth: int = 0) -> str:
-        """Variables put in; functions of make are unknown, except `$(shell …)`, which becomes `$(…)`."""
+        """Return the text with variables expanded; `$(shell …)` becomes `$(…)`, other functions become unknown."""
 
-        def expand_reference(found: re.Match[str]) -> str:
-            name = found[1] or found[2] or found[3]
+        def expand_reference(reference: re.Match[str]) -> str:
+            name = reference[1] or reference[2] or reference[3]
+            # `$$` is a dollar for the shell; NUL keeps it from being expanded once more, and no makefile contains it.
             if name == "$":
                 return "\0"
             if automatic_variables and name in automatic_variables:
@@ -85,18 +84,19 @@ class _Makefile:
 
 
 def trace_make(call: CommandCall) -> str | None:
-    """Goes inside the recipes of the targets that `make` would make."""
+    """Walk the recipes of the targets that `make` would build."""
+    # `make SHELL='rm -rf x;'`: make runs this text for every line of a recipe.
     for word in call.words[1:]:
         if word.text.startswith("SHELL=") and " " in word.text:
             call.walk_shell_text(word.text.removeprefix("SHELL="), inherit_stdin=False)
-    given, words = parse_permuted_options(call.words, 1, _VALUED_OPTIONS)
-    if any(option in _DRY_RUN_OPTIONS for option, _ in given):
+    options, words = parse_permuted_options(call.words, 1, _VALUED_OPTIONS)
+    if any(option in _DRY_RUN_OPTIONS for option, _ in options):
         return None
-    chosen = {option: value for option, value in given if value is not None}
-    scope = call.create_directory_scope(chosen.get("-C") or chosen.get("--directory"))
-    text = _read_makefile(call, chosen, scope)
-    if "--eval" in chosen:
-        text = f"{chosen['--eval'].text}\n{text or ''}"
+    value_by_option = {option: value for option, value in options if value is not None}
+    scope = call.create_directory_scope(value_by_option.get("-C") or value_by_option.get("--directory"))
+    text = _read_makefile(call, value_by_option, scope)
+    if "--eval" in value_by_option:
+        text = f"{value_by_option['--eval'].text}\n{text or ''}"
     if text is None:
         return None
     makefile = _Makefile(text)
@@ -108,23 +108,23 @@ def trace_make(call: CommandCall) -> str | None:
             makefile.variables[name] = value
         else:
             goals.append(word.text)
-    done: set[str] = set()
+    finished_goals: set[str] = set()
     for goal in goals or [makefile.default_target]:
-        _trace_goal(call, makefile, goal, done, scope)
+        _trace_goal(call, makefile, goal, finished_goals, scope)
     return None
 
 
-def _read_makefile(call: CommandCall, chosen: dict[str, Word], scope: Scope) -> str | None:
-    """The makefile that is read, where we can see it."""
-    named = chosen.get("-f") or chosen.get("--file") or chosen.get("--makefile")
-    if named is not None:
-        return call.frame.stdin if named.text in _STDIN_NAMES else read_contents(call.walker, named, scope)
-    found = (read_contents(call.walker, Word(name), scope) for name in ("GNUmakefile", "makefile", "Makefile"))
-    return next((text for text in found if text is not None), None)
+def _read_makefile(call: CommandCall, value_by_option: dict[str, Word], scope: Scope) -> str | None:
+    """Return the makefile that is used; None when its contents are not known."""
+    chosen_file = value_by_option.get("-f") or value_by_option.get("--file") or value_by_option.get("--makefile")
+    if chosen_file is not None:
+        return call.frame.stdin if chosen_file.text in STDIN_NAMES else read_contents(call.walker, chosen_file, scope)
+    texts = (read_contents(call.walker, Word(name), scope) for name in ("GNUmakefile", "makefile", "Makefile"))
+    return next((text for text in texts if text is not None), None)
 
 
 def _trace_shell_functions(call: CommandCall, makefile: _Makefile, text: str, scope: Scope) -> None:
-    """What make asks a shell while it reads: `VERSION := $(shell …)`."""
+    """Walk the commands that make runs while it reads the makefile: `VERSION := $(shell …)`."""
     if "shell" not in text:
         return
     read = "\n".join(line for line in text.splitlines()[:5000] if not line.startswith("\t"))
@@ -144,6 +144,7 @@ def _trace_goal(call: CommandCall, makefile: _Makefile, goal: str, finished_goal
     finished_goals.add(goal)
     needs, recipe = makefile.rules[goal]
     for need in needs:
+        # Prerequisites first, as make does; a goal that is finished is not built again.
         _trace_goal(call, makefile, need, finished_goals, scope)
     special = {"@": goal, "<": needs[0] if needs else "", "^": " ".join(needs), "*": UNKNOWN, "?": " ".join(needs)}
     special |= {"@D": UNKNOWN, "@F": UNKNOWN, "<D": UNKNOWN, "<F": UNKNOWN}

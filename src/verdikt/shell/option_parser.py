@@ -1,4 +1,4 @@
-"""A command's options, told from its other words by which of them take a value."""
+"""Parser of command-line options, given which of them take a value."""
 
 from functools import lru_cache
 
@@ -7,23 +7,24 @@ from verdikt.shell.command import Word
 
 @lru_cache(maxsize=512)
 def parse_valued_options(spec: str) -> frozenset[str]:
-    """The options of a row that take a value, with their dashes; one that only takes it glued ends in `~`."""
+    """Return the options of a row that take a value, with their dashes; `~` marks one that takes it glued only."""
     return frozenset(name if name.startswith("-") else f"-{name}" for name in spec.split())
 
 
 ParsedOptions = list[tuple[str, Word | None]]
-"""Options with their values, as given."""
+"""Options in order, with their values."""
 
 
 def parse_options(words: list[Word], start: int, spec: str) -> tuple[ParsedOptions, int]:
-    """The options from `start` on, and the index of the first word that is none."""
+    """Return the options from `start` on, and the index of the first word after them."""
     takes = parse_valued_options(spec)
-    found: ParsedOptions = []
+    options: ParsedOptions = []
     at, count = start, len(words)
     while at < count:
         text = words[at].text
         if text == "--":
-            return found, at + 1
+            return options, at + 1
+        # A lone `-` is an operand: standard input.
         if len(text) < 2 or text[0] != "-":
             break
         at += 1
@@ -33,24 +34,24 @@ def parse_options(words: list[Word], start: int, spec: str) -> tuple[ParsedOptio
             else _parse_short_options(text, words[at - 1], takes)
         ):
             if value is None and name in takes and at < count:
-                found.append((name, words[at]))
+                options.append((name, words[at]))
                 at += 1
             else:
-                found.append((name, value))
-    return found, at
+                options.append((name, value))
+    return options, at
 
 
 def parse_permuted_options(words: list[Word], start: int, spec: str) -> tuple[ParsedOptions, list[Word]]:
-    """Options wherever they stand, and the other words."""
-    found: ParsedOptions = []
+    """Return the options wherever they are, and the other words."""
+    options: ParsedOptions = []
     others: list[Word] = []
     at = start
     while at < len(words):
-        more, at = parse_options(words, at, spec)
-        found += more
+        more_options, at = parse_options(words, at, spec)
+        options += more_options
         others += words[at : at + 1]
         at += 1
-    return found, others
+    return options, others
 
 
 def _parse_long_option(text: str, word: Word) -> ParsedOptions:
@@ -59,15 +60,15 @@ def _parse_long_option(text: str, word: Word) -> ParsedOptions:
 
 
 def _parse_short_options(text: str, word: Word, valued_options: frozenset[str]) -> ParsedOptions:
-    """`-xvf file` letter by letter: what follows a letter that takes a value is that value."""
+    """Parse `-xvf file` letter by letter: the text after a letter that takes a value is that value."""
     if text in valued_options:
         return [(text, None)]
-    found: ParsedOptions = []
-    for place in range(1, len(text)):
-        name = f"-{text[place]}"
-        rest = text[place + 1 :]
+    options: ParsedOptions = []
+    for index in range(1, len(text)):
+        name = f"-{text[index]}"
+        glued_value = text[index + 1 :]
         if name in valued_options or f"{name}~" in valued_options:
-            found.append((name, Word(rest, word.raw) if rest else None))
+            options.append((name, Word(glued_value, word.raw) if glued_value else None))
             break
-        found.append((name, None))
-    return found
+        options.append((name, None))
+    return options

@@ -1,4 +1,4 @@
-"""What a command would print when its words and its input are constants."""
+"""Prediction of a command's output from constant words and constant input."""
 
 import re
 from collections.abc import Callable
@@ -19,23 +19,27 @@ _MAX_OUTPUT = 1 << 20
 _DIRECTIVE = compile_lazily(
     r"%(?:%|(?P<flags>[-+ #0]*)(?P<width>\*|\d{0,4})(?:\.(?P<precision>\*|\d{0,4}))?(?P<kind>[a-zA-Z]))"
 )
+# Their output is empty, so `$(cd x && pwd)` is still constant.
 _SILENT_PROGRAMS = frozenset(
     ("true", ":", "cd", "pushd", "popd", "export", "local", "declare", "typeset", "readonly", "unset", "set", "shift")
 ) | {"mkdir", "touch", "chmod", "sleep", "test", "[", "alias", "unalias", "shopt"}
 
 
 def predict_output(call: "CommandCall") -> str | None:
-    """The output of a command, perhaps with unknown parts; None when nothing is known of it."""
+    """Return the output of a command, perhaps with unknown parts; None when nothing is known of it."""
     if call.name not in PREDICTABLE_PROGRAMS:
         return None
-    found = _predict_known_program(call)
-    return found if found is None or (len(found) < _MAX_OUTPUT and call.walker.spend_text_budget(len(found))) else None
+    output = _predict_known_program(call)
+    return (
+        output if output is None or (len(output) < _MAX_OUTPUT and call.walker.spend_text_budget(len(output))) else None
+    )
 
 
 def _predict_known_program(call: "CommandCall") -> str | None:
     name, words, stdin = call.name, call.words, call.frame.stdin
     if name in _SILENT_PROGRAMS:
         return ""
+    # `echo *` prints the names of files, which are not part of the text.
     if any(word.glob for word in words[1:]):
         return None
     if name == "cat":
@@ -64,7 +68,7 @@ def _predict_cat(call: "CommandCall") -> str | None:
         return call.frame.stdin
     pieces: list[str] = []
     for file in files:
-        # Only what the text itself wrote: a file that was there before is not looked at.
+        # Only what the text itself wrote: reading other files is left to the programs that would run them.
         known = file.is_known and file.text != "-"
         contents = find_written_file(call.walker, file, call.scope)[1] if known else call.frame.stdin
         if contents is None:
@@ -87,42 +91,45 @@ def _predict_echo(args: list[str]) -> str | None:
 
 
 def predict_printf(args: list[str]) -> str | None:
-    """What `printf` prints; None when its format is one that we do not compute."""
+    """Return the output of `printf`; None for a format that is not computed here."""
     if args[:1] == ["--"]:
         args = args[1:]
     if not args or args[0] == "-v":
         return "" if args else None
-    form, rest = args[0], args[1:]
-    if "\\c" in form:
+    template, values = args[0], args[1:]
+    # `\\c` ends the output at once; no real format uses it.
+    if "\\c" in template:
         return None
-    if UNKNOWN in form:
+    if UNKNOWN in template:
         return UNKNOWN
-    done: list[str] = []
+    pieces: list[str] = []
     size = 0
     while True:
-        taken = len(rest)
-        piece, rest = _apply_format(form, rest)
+        value_count = len(values)
+        piece, values = _apply_format(template, values)
         if piece is None:
             return None
-        done.append(piece)
+        pieces.append(piece)
         size += len(piece)
-        if not rest or len(rest) == taken or size > _MAX_OUTPUT:
-            return "".join(done)
+        if not values or len(values) == value_count or size > _MAX_OUTPUT:
+            return "".join(pieces)
 
 
 def _apply_format(template: str, values: list[str]) -> tuple[str | None, list[str]]:
-    given = values.copy()
+    remaining_values = values.copy()
     failed = False
 
-    def format_match(found: re.Match[str]) -> str:
+    def format_match(directive: re.Match[str]) -> str:
         nonlocal failed
-        if found[0] == "%%":
+        if directive[0] == "%%":
             return "%"
-        width = given.pop(0) if found["width"] == "*" and given else found["width"]
-        precision = given.pop(0) if found["precision"] == "*" and given else found["precision"]
-        kind = found["kind"]
-        value = given.pop(0) if given else ("" if kind in "sbqc" else "0")
-        flags = found["flags"].replace("-", "<") if "-" in found["flags"] else found["flags"]
+        width = remaining_values.pop(0) if directive["width"] == "*" and remaining_values else directive["width"]
+        precision = (
+            remaining_values.pop(0) if directive["precision"] == "*" and remaining_values else directive["precision"]
+        )
+        kind = directive["kind"]
+        value = remaining_values.pop(0) if remaining_values else ("" if kind in "sbqc" else "0")
+        flags = directive["flags"].replace("-", "<") if "-" in directive["flags"] else directive["flags"]
         if UNKNOWN in value:
             return UNKNOWN
         try:
@@ -131,18 +138,18 @@ def _apply_format(template: str, values: list[str]) -> tuple[str | None, list[st
             failed = True
             return ""
 
-    # Escapes first in the constant parts, so that `\x25s` is not taken for a directive: bash reads them in one pass too.
+    # Escapes in the constant parts first, so that `\x25s` does not become a directive: bash reads both in one pass.
     pieces: list[str] = []
     at = 0
-    for found in _DIRECTIVE.finditer(template):
-        pieces += [decode_escapes(template[at : found.start()]), format_match(found)]
-        at = found.end()
+    for directive in _DIRECTIVE.finditer(template):
+        pieces += [decode_escapes(template[at : directive.start()]), format_match(directive)]
+        at = directive.end()
     pieces.append(decode_escapes(template[at:]))
-    return (None if failed else "".join(pieces)), given
+    return (None if failed else "".join(pieces)), remaining_values
 
 
 def _format_directive(kind: str, value: str, flags: str, width: str, precision: str | None) -> str:
-    left = "<" in flags
+    is_left_aligned = "<" in flags
     if kind in "di":
         text = str(int(value, 0) if value[:1] not in "'\"" else ord(value[1]))
     elif kind in "xXou":
@@ -160,17 +167,20 @@ def _format_directive(kind: str, value: str, flags: str, width: str, precision: 
     else:
         raise ValueError(kind)
     size = int(width or 0)
+    # `printf '%999999999s'` would fill the memory.
     if size > 10_000:
         raise ValueError(width)
-    return text.ljust(size) if left else text.rjust(size, "0" if "0" in flags and kind not in "sbqc" else " ")
+    return (
+        text.ljust(size) if is_left_aligned else text.rjust(size, "0" if "0" in flags and kind not in "sbqc" else " ")
+    )
 
 
 def _predict_basename(args: list[str]) -> str | None:
     args = [arg for arg in args if arg != "--"]
     if not args or args[0].startswith("-") or UNKNOWN in basename(args[0]):
         return UNKNOWN + "\n" if args else None
-    found = basename(args[0].rstrip("/") or "/")
-    return (found.removesuffix(args[1]) if len(args) > 1 and found != args[1] else found) + "\n"
+    name = basename(args[0].rstrip("/") or "/")
+    return (name.removesuffix(args[1]) if len(args) > 1 and name != args[1] else name) + "\n"
 
 
 def _predict_dirname(args: list[str]) -> str | None:
@@ -181,7 +191,7 @@ def _predict_dirname(args: list[str]) -> str | None:
 
 
 def _predict_realpath(args: list[str]) -> str | None:
-    """The same path: what links there are nobody knows here, and most paths hold none."""
+    """Return the same path: links are not visible here, and most paths contain none."""
     names = [arg for arg in args if not arg.startswith("-")]
     if len(names) != 1 or not names[0].startswith("/") or UNKNOWN in names[0]:
         return None
@@ -200,24 +210,24 @@ def _predict_which(args: list[str]) -> str | None:
 
 
 def _predict_mktemp(args: list[str]) -> str | None:
-    """A new name in the temporary directory: its beginning is known."""
-    place, template = "/tmp", ""
+    """Return a name in the temporary directory, of which the beginning is known."""
+    directory, template = "/tmp", ""
     index = 0
     while index < len(args):
         arg = args[index]
         if arg in ("-p", "--suffix"):
-            place = args[index + 1] if arg == "-p" and index + 1 < len(args) else place
+            directory = args[index + 1] if arg == "-p" and index + 1 < len(args) else directory
             index += 1
         elif arg.startswith("--tmpdir="):
-            place = arg.split("=", 1)[1]
+            directory = arg.split("=", 1)[1]
         elif not arg.startswith("-"):
             template = arg
         index += 1
     if not template:
-        return f"{place}/tmp.{UNKNOWN}\n"
+        return f"{directory}/tmp.{UNKNOWN}\n"
     stem = re.sub(r"X{3,}", UNKNOWN, template)
-    inside = "-t" in args or "-p" in args or any(arg.startswith("--tmpdir") for arg in args)
-    return (f"{place}/{stem}" if inside else stem) + "\n"
+    is_in_directory = "-t" in args or "-p" in args or any(arg.startswith("--tmpdir") for arg in args)
+    return (f"{directory}/{stem}" if is_in_directory else stem) + "\n"
 
 
 def _predict_seq(args: list[str]) -> str | None:
@@ -233,8 +243,8 @@ def _predict_seq(args: list[str]) -> str | None:
     )
     if not step:
         return None
-    found = range(first, last + (1 if step > 0 else -1), step)
-    return None if len(found) > 1000 else "".join(f"{number}\n" for number in found)
+    series = range(first, last + (1 if step > 0 else -1), step)
+    return None if len(series) > 1000 else "".join(f"{number}\n" for number in series)
 
 
 _PREDICTORS: dict[str, Callable[[list[str]], str | None]] = {
@@ -250,7 +260,7 @@ _PREDICTORS: dict[str, Callable[[list[str]], str | None]] = {
 }
 
 PREDICTABLE_PROGRAMS = _SILENT_PROGRAMS | _PREDICTORS.keys() | text_filters.FILTERS.keys() | {"cat", "pwd"}
-"""Programs whose output may be told without running them."""
+"""Programs whose output may be predicted."""
 
 INPUT_FREE_PROGRAMS = PREDICTABLE_PROGRAMS - text_filters.FILTERS.keys() - {"cat"}
-"""Those whose output may be told when nothing is known of what they read."""
+"""Programs whose output may be predicted even when their input is not known."""

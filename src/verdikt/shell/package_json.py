@@ -1,4 +1,4 @@
-"""Scripts of `package.json`: `npm run x`, `pnpm x`, `yarn test`."""
+"""Scripts of `package.json`, as `npm run x`, `pnpm x` and `yarn test` run them."""
 
 import json
 
@@ -9,6 +9,7 @@ from verdikt.shell.redirection import read_contents
 from verdikt.shell.scope import Scope
 
 _RUN_SUBCOMMANDS = {
+    # npm accepts these misspellings of `run`, and of `install` below.
     "npm": frozenset(("run", "run-script", "rum", "urn")),
     "pnpm": frozenset(("run", "run-script")),
     "yarn": frozenset(("run",)),
@@ -21,32 +22,33 @@ _VALUED_OPTIONS = "--prefix C --dir --cwd --workspace w --filter F --loglevel --
 
 
 def trace_package_script(call: CommandCall) -> str | None:
-    """Goes inside a script of `package.json`; None when the command is none."""
-    given, at = parse_options(call.words, 1, _VALUED_OPTIONS)
+    """Walk the scripts of `package.json` that a command runs."""
+    options, at = parse_options(call.words, 1, _VALUED_OPTIONS)
     words = call.words[at:]
     if not words:
         return None
     verb, arguments = words[0].text, words[1:]
-    base = next((v for o, v in given if o in ("--prefix", "-C", "--dir", "--cwd") and v is not None), None)
+    directory = next((v for o, v in options if o in ("--prefix", "-C", "--dir", "--cwd") and v is not None), None)
     if verb in _RUN_SUBCOMMANDS[call.name]:
         more, start = parse_options(arguments, 0, _VALUED_OPTIONS)
-        base = next((v for o, v in more if o in ("--prefix", "-C", "--dir", "--cwd") and v is not None), base)
+        directory = next((v for o, v in more if o in ("--prefix", "-C", "--dir", "--cwd") and v is not None), directory)
         names, arguments = [word.text for word in arguments[start : start + 1]], arguments[start + 1 :]
     elif verb in _LIFECYCLE_SUBCOMMANDS:
         names = ["test" if verb in ("t", "tst") else verb]
     elif verb in _INSTALL_SUBCOMMANDS:
+        # The project's own install scripts run too, not only those of its dependencies.
         names = ["install", "prepare"]
     elif verb in _PUBLISH_SUBCOMMANDS:
         names = ["prepublishOnly", "prepare", "pack", "publish"]
     else:
         names = [verb] if call.name in ("yarn", "pnpm", "bun") else []
     if names:
-        _trace_scripts(call, names, arguments, base)
+        _trace_scripts(call, names, arguments, directory)
     return None
 
 
-def _trace_scripts(call: CommandCall, names: list[str], arguments: list[Word], base: Word | None) -> None:
-    scope = call.create_directory_scope(base)
+def _trace_scripts(call: CommandCall, names: list[str], arguments: list[Word], directory: Word | None) -> None:
+    scope = call.create_directory_scope(directory)
     text = read_contents(call.walker, Word("package.json"), scope)
     if text is None:
         return

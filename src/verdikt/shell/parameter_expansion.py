@@ -1,4 +1,4 @@
-"""`${…}`: defaults, trimming, replacing, slicing, case, indirection, arrays."""
+"""Expansion of `${…}`: defaults, trimming, replacing, slicing, case, indirection, arrays."""
 
 import re
 from typing import TYPE_CHECKING
@@ -13,16 +13,18 @@ if TYPE_CHECKING:
     from verdikt.shell.word_expansion import Expander
 
 _PARAMETER_FORM = compile_lazily(
-    r"(?P<length>#(?=[A-Za-z_0-9@*]))?(?P<indirect>!)?(?P<name>[A-Za-z_]\w*|\d+|[@*#?$!-])(?:\[(?P<index>[^\]]{0,200})\])?"
+    r"(?P<length>#(?=[A-Za-z_0-9@*]))?(?P<indirect>!)?(?P<name>[A-Za-z_]\w*|\d+|[@*#?$!-])"
+    r"(?:\[(?P<index>[^\]]{0,200})\])?"
     r"(?P<op>:?[-=+?]|##?|%%?|//|/#|/%|/|\^\^?|,,?|~~?|@[A-Za-z]|:)?",
     re.DOTALL,
 )
 _QUOTES = "\"'"
+# For these the default of `${HOME:-/}` is hardly ever used, so their value stays unknown.
 _ALWAYS_SET = frozenset(("PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "HOSTNAME", "LANG", "TERM", "UID", "EUID"))
 
 
 class _ParameterExpansion:
-    """One `${…}` being expanded."""
+    """One `${…}` under expansion."""
 
     __slots__ = ("expander", "quoted", "scope")
 
@@ -41,7 +43,8 @@ class _ParameterExpansion:
 
     def resolve_indirect(self, value: VariableValue, index: str | None, inside: str) -> VariableValue:
         if inside.endswith(("*", "@")) and index is None:
-            return UNKNOWN  # names with a prefix
+            # `${!prefix*}` lists the names of variables.
+            return UNKNOWN
         if index in ("@", "*"):
             return [str(number) for number in range(len(value))] if isinstance(value, list) else UNKNOWN
         if isinstance(value, str) and re.fullmatch(r"[A-Za-z_]\w*", value):
@@ -70,7 +73,10 @@ class _ParameterExpansion:
         return self.transform_text(op, operand, _to_text(value))
 
     def apply_default(self, op: str, operand: str, value: VariableValue, name: str) -> VariableValue:
-        """`${x:-y}` and its kin. What nobody is known to have set is taken to be unset when the text has a default for it."""
+        """Apply `${x:-y}` or one of its variants; a variable that is not known to be set counts as unset here.
+
+        The author of a default expects the variable to be unset, so the default is the likelier value.
+        """
         text = value if isinstance(value, str) else ("" if not value else None)
         missing = value == UNSET or (op[0] == ":" and text == "")
         if text == UNKNOWN and self.scope.get_variable(name) is None and name not in _ALWAYS_SET and op[-1] in "-=":
@@ -116,7 +122,7 @@ class _ParameterExpansion:
         return text[offset:stop]
 
     def transform_text(self, op: str, operand: str, text: str) -> str:
-        """Trims, replaces, slices or changes the case of one value."""
+        """Trim, replace, slice or change the case of one value."""
         if UNKNOWN in text:
             return UNKNOWN
         if op == ":":
@@ -141,29 +147,29 @@ class _ParameterExpansion:
 
 
 def expand_parameter(inside: str, scope: Scope, expander: "Expander", *, quoted: bool) -> tuple[VariableValue, bool]:
-    """The value of `${inside}`, and whether each element is a word of its own."""
-    found = _PARAMETER_FORM.match(inside)
-    if found is None:
+    """Return the value of `${inside}`, and whether each element is a word of its own."""
+    form = _PARAMETER_FORM.match(inside)
+    if form is None:
         return UNKNOWN, False
-    name, index, op = found["name"], found["index"], found["op"] or ""
-    if not op and found.end() != len(inside):
+    name, index, op = form["name"], form["index"], form["op"] or ""
+    if not op and form.end() != len(inside):
         return UNKNOWN, False
-    one = _ParameterExpansion(scope, expander, quoted)
-    every = name in ("@", "*") or index in ("@", "*")
-    value = one.look_up(name)
-    if found["indirect"]:
-        value = one.resolve_indirect(value, index, inside)
-        every = every and not isinstance(value, str)
+    expansion = _ParameterExpansion(scope, expander, quoted)
+    is_every_element = name in ("@", "*") or index in ("@", "*")
+    value = expansion.look_up(name)
+    if form["indirect"]:
+        value = expansion.resolve_indirect(value, index, inside)
+        is_every_element = is_every_element and not isinstance(value, str)
     elif index is not None:
         key = scope.get_variable(f"{name}[{index.strip(_QUOTES)}]") if scope.get_variable(f"{name}[]") else None
-        value = key if key is not None else one.get_element(value, index)
-    if found["length"]:
-        return _measure_length(value, every), False
+        value = key if key is not None else expansion.get_element(value, index)
+    if form["length"]:
+        return _measure_length(value, is_every_element), False
     if op:
-        value = one.apply_operator(op, inside[found.end() :], value, name)
+        value = expansion.apply_operator(op, inside[form.end() :], value, name)
     if quoted and isinstance(value, list) and (name == "*" or index == "*"):
         return expander.join_values(value, scope), False
-    return value, every
+    return value, is_every_element
 
 
 def _to_text(value: VariableValue) -> str:
@@ -180,6 +186,6 @@ def _measure_length(value: VariableValue, counts_elements: bool) -> str:
 
 
 def _split_replacement(operand: str) -> tuple[str, str]:
-    """`old/new` at the first slash that is not quoted."""
-    found = re.match(r"""((?:[^/\\'"]|\\.|'[^']*'|"[^"]*")*)/?(.*)""", operand, re.DOTALL)
-    return (found[1], found[2]) if found else (operand, "")
+    """Split `old/new` at the first slash that is not quoted."""
+    parts = re.match(r"""((?:[^/\\'"]|\\.|'[^']*'|"[^"]*")*)/?(.*)""", operand, re.DOTALL)
+    return (parts[1], parts[2]) if parts else (operand, "")

@@ -1,9 +1,8 @@
-"""Tokens → statements: the grammar is tree-sitter-bash, read over the skeleton that the lexer leaves."""
+"""Parser: tokens → statements. The grammar is tree-sitter-bash, applied to the lexer's skeleton of the text."""
 
 from functools import cache
 from typing import TYPE_CHECKING
 
-from verdikt.shell import line_parser
 from verdikt.shell.lexer import NON_STARTING_WORDS, OPERATOR, REDIRECT, RESERVED_WORDS, TARGET, WORD, Lexer
 from verdikt.shell.statement import (
     ASSIGNMENT,
@@ -23,36 +22,40 @@ from verdikt.shell.statement import (
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser
 
+# The builder recurses once for each level; Python's default limit of 1,000 frames leaves room for callers.
 _MAX_DEPTH = 60
+_PIPE_OPERATORS = frozenset(("|", "|&"))
+_CONTINUED_OPERATORS = _PIPE_OPERATORS | {"&&", "||"}
+_JOINS = {"&": "&", "&&": "&&", "||": "||", "": ""}
 _HEADER_WORDS = frozenset(("for", "select", "case", "function"))
 
 
 @cache
-def _load_language() -> "Language":
-    from tree_sitter import Language
+def _load_grammar() -> "tuple[type[Parser], Language]":
+    # Imported when the first text needs it: 13 ms, which a process that only reads plain lines does not pay.
+    from tree_sitter import Language, Parser
     from tree_sitter_bash import language
 
-    return Language(language())
-
-
-def _create_parser() -> "Parser":
-    from tree_sitter import Parser
-
-    return Parser(_load_language())  # one for each text: threads must not share it, and it costs next to nothing
+    return Parser, Language(language())
 
 
 def parse_statements(text: str) -> tuple[Statement, list[str]]:
-    """What a text says, and what is wrong with it in words. A text that the grammar refuses still gives every command in it."""
-    if (read := line_parser.parse_simple_text(text)) is not None:
-        return read
+    """Return the statement of a text, and what is wrong with the text in words.
+
+    A text with syntax errors still gives every command in it: the host's shell may be more lenient than bash.
+    """
     lexer = Lexer(text)
     problems = lexer.problems
-    tree = _create_parser().parse(lexer.skeleton.encode())
-    root = tree.root_node
+    if lexer.has_syntax_error:
+        # Not left to the grammar: its error recovery takes quadratic time and memory on a long broken pipeline.
+        return _parse_broken_text(lexer), problems
+    # A parser for each text: threads must not share one, and it costs 25 µs.
+    parser_class, language = _load_grammar()
+    root = parser_class(language).parse(lexer.skeleton.encode()).root_node
     if root.has_error:
         if not problems:
             problems.append(_describe_error(lexer, root))
-        return _FallbackParser(lexer).parse_commands(), problems
+        return _parse_broken_text(lexer), problems
     return _StatementBuilder(lexer, problems).build_list(root.children, 0), problems
 
 
@@ -69,7 +72,7 @@ def _describe_error(lexer: Lexer, root: "Node") -> str:
 
 
 def _read_simple_command(lexer: Lexer, first: int) -> tuple[SimpleCommand, int]:
-    """The simple command that begins at a token, and the index of the token after it."""
+    """Return the simple command that begins at a token, and the index of the token after it."""
     tokens = lexer.tokens
     words: list[str] = []
     index, count = first, len(tokens)
@@ -78,8 +81,9 @@ def _read_simple_command(lexer: Lexer, first: int) -> tuple[SimpleCommand, int]:
     while index < count:
         kind, raw, _, stop, _ = tokens[index]
         if kind == WORD:
-            if not words and "=" in raw and (found := ASSIGNMENT.match(raw)):
-                simple.assignments.append((found[1], found[2] or "", found[3], raw[found.end() :]))
+            if not words and "=" in raw and (assignment := ASSIGNMENT.match(raw)):
+                name, subscript, operator = assignment.groups()
+                simple.assignments.append((name, subscript or "", operator, raw[assignment.end() :]))
             else:
                 words.append(raw)
         elif kind == OPERATOR:
@@ -95,51 +99,58 @@ def _read_simple_command(lexer: Lexer, first: int) -> tuple[SimpleCommand, int]:
 
 
 def _read_redirect(lexer: Lexer, index: int, redirects: list[RawRedirect]) -> int:
-    """Reads the redirection at a token; says how many further tokens it took."""
+    """Read the redirection at a token; return how many further tokens it took."""
     _, raw, _, _, heredoc = lexer.tokens[index]
     following = lexer.tokens[index + 1] if index + 1 < len(lexer.tokens) else None
     if following is None or following[0] != TARGET:
-        redirects.append(parse_redirection(raw, "", heredoc))
         return 0
     redirects.append(parse_redirection(raw, following[1], heredoc))
     return 1
 
 
-class _FallbackParser:
-    """Whatever commands a refused text holds, one after another."""
-
-    def __init__(self, lexer: Lexer) -> None:
-        self.lexer = lexer
-
-    def parse_commands(self) -> Statement:
-        tokens = self.lexer.tokens
-        items: list[Statement] = []
-        joins: list[str] = []
-        stages: list[Statement] = []
-        index, count = 0, len(tokens)
-        while index < count:
-            kind, raw, *_ = tokens[index]
-            if kind == WORD and raw in RESERVED_WORDS:
+def _parse_broken_text(lexer: Lexer) -> Statement:
+    """Return the commands of a text with syntax errors, one after another, with the pipes and lists between them."""
+    tokens = lexer.tokens
+    items: list[Statement] = []
+    operators: list[str] = []
+    index, count = 0, len(tokens)
+    while index < count:
+        kind, raw, *_ = tokens[index]
+        if kind == WORD and raw in RESERVED_WORDS:
+            index += 1
+            while raw in _HEADER_WORDS and index < count and tokens[index][0] == WORD:
                 index += 1
-                while raw in _HEADER_WORDS and index < count and tokens[index][0] == WORD:
-                    index += 1
-            elif kind != OPERATOR:
-                simple, index = _read_simple_command(self.lexer, index)
-                stages.append(simple)
-            else:
-                index += 1
-                if raw not in ("|", "|&") and stages:
-                    items.append(stages[0] if len(stages) == 1 else CommandPipeline(stages))
-                    joins.append(raw if raw in ("&", "&&", "||") else ";")
-                    stages = []
-        if stages:
-            items.append(stages[0] if len(stages) == 1 else CommandPipeline(stages))
-            joins.append("")
-        return join_statements(items, joins)
+        elif kind != OPERATOR:
+            simple, index = _read_simple_command(lexer, index)
+            items.append(simple)
+            operators.append("")
+        else:
+            index += 1
+            # The last of several operators counts, but a newline after `|` or `&&` continues the command.
+            if operators and not (raw == "\n" and operators[-1] in _CONTINUED_OPERATORS):
+                operators[-1] = raw
+    return _join_pipelines(items, operators)
+
+
+def _join_pipelines(items: list[Statement], operators: list[str]) -> Statement:
+    """Return a list of pipelines; `operators[i]` is the token after `items[i]`, which may end the list."""
+    pipelines: list[Statement] = []
+    joins: list[str] = []
+    stages: list[Statement] = []
+    for item, operator in zip(items, operators, strict=True):
+        stages.append(item)
+        if operator not in _PIPE_OPERATORS:
+            pipelines.append(stages[0] if len(stages) == 1 else CommandPipeline(stages))
+            joins.append(_JOINS.get(operator, ";"))
+            stages = []
+    if stages:
+        pipelines.append(stages[0] if len(stages) == 1 else CommandPipeline(stages))
+        joins.append("")
+    return join_statements(pipelines, joins)
 
 
 class _StatementBuilder:
-    """Statements from the grammar's tree, with the words taken from the tokens."""
+    """Builder of statements from the grammar's tree, with the words taken from the tokens."""
 
     def __init__(self, lexer: Lexer, problems: list[str]) -> None:
         self.lexer = lexer
@@ -153,35 +164,35 @@ class _StatementBuilder:
             self.tokens_by_end[at - 1] = place
 
     def build_list(self, nodes: "list[Node]", depth: int) -> Statement:
+        """Return the statements of these nodes, with the pipes and lists that join them."""
         items: list[Statement] = []
-        joins: list[str] = []
+        operators: list[str] = []
         for node in nodes:
             if node.is_named:
-                self._append_list_items(node, items, joins, depth)
-            elif items and (kind := node.type) in (";", "\n", "&"):
-                joins[-1] = "&" if kind == "&" else ";"
-        return join_statements(items, joins)
+                items.append(self.build_statement(node, depth))
+                operators.append(self._find_operator_after(node))
+        return _join_pipelines(items, operators)
 
-    def _append_list_items(self, node: "Node", items: list[Statement], operators: list[str], depth: int) -> None:
-        # `a && b && c` leans left in the tree, one level for each join: unrolled, since a line may hold thousands.
-        tail: list[tuple[Node, str]] = []
-        while node.type == "list":
-            left, join, right = node.children
-            tail.append((right, join.type))
-            node = left
-        items.append(self.build_statement(node, depth))
-        operators.append("")
-        for right, join_type in reversed(tail):
-            operators[-1] = join_type
-            items.append(self.build_statement(right, depth))
-            operators.append("")
+    def _find_operator_after(self, node: "Node") -> str:
+        """Return the operator that follows a statement; empty when a closing word does."""
+        tokens = self.lexer.tokens
+        if node.type == "command":
+            index = _read_simple_command(self.lexer, self._get_token_index(node))[1]
+        else:
+            index = self.tokens_by_end[node.end_byte] + 1
+            while index < len(tokens) and tokens[index][0] in (REDIRECT, TARGET):
+                index += 1
+        return tokens[index][1] if index < len(tokens) and tokens[index][0] == OPERATOR else ""
 
     def build_statement(self, node: "Node", depth: int) -> Statement:
+        """Return the statement of one node; an empty list where it is nested too deeply."""
         kind = node.type
         if kind == "command":
-            simple = _read_simple_command(self.lexer, self._get_token_index(node))[0]
-            if simple.words and simple.words[0] in NON_STARTING_WORDS and not simple.assignments:
-                # The grammar takes it for a name.
+            first = self._get_token_index(node)
+            simple = _read_simple_command(self.lexer, first)[0]
+            begins_with_word = not simple.assignments and self.lexer.tokens[first][0] != REDIRECT
+            if begins_with_word and simple.words and simple.words[0] in NON_STARTING_WORDS:
+                # The grammar takes a stray `fi` or `done` for the name of a program.
                 self.problems.append(f"the shell would not accept this near `{simple.words[0]}`")
             elif node.child_count > 1 and (last := node.children[-1]).type == "subshell":
                 # The grammar allows it, bash does not; fish and PowerShell would run it.
@@ -191,12 +202,6 @@ class _StatementBuilder:
         if depth > _MAX_DEPTH:
             self.problems.append("it is nested too deeply to follow")
             return StatementList([], [])
-        if kind == "list":
-            return self.build_list([node], depth + 1)
-        if kind == "pipeline":
-            return CommandPipeline(
-                [self.build_statement(child, depth + 1) for child in node.children if child.is_named]
-            )
         if kind == "function_definition":
             return self._build_function(node, depth)
         built = self._build_compound(node, kind, depth + 1)
@@ -226,7 +231,7 @@ class _StatementBuilder:
         return self.lexer.tokens[self._get_token_index(node)][2]
 
     def _read_trailing_redirects(self, node: "Node") -> list[RawRedirect]:
-        """The redirections after a compound statement."""
+        """Return the redirections after a compound statement."""
         redirects: list[RawRedirect] = []
         tokens = self.lexer.tokens
         index = self.tokens_by_end[node.end_byte] + 1

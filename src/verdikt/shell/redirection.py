@@ -10,41 +10,46 @@ if TYPE_CHECKING:
     from verdikt.shell.scope import Scope
     from verdikt.shell.statement import RawRedirect
 
+STDIN_NAMES = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
+"""File names that stand for standard input where a program takes a script."""
 _WRITE_OPERATORS = frozenset((">", ">>", ">|", "&>", "&>>"))
+# `cat f f >> f` in a loop doubles the file each time.
 _MAX_APPENDED_LENGTH = 1 << 18
 
 
 def expand_redirects(
     walker: "CommandWalker", raw_redirects: "list[RawRedirect]", scope: "Scope"
 ) -> tuple[tuple[Redirect, ...], str | None, bool]:
-    """The redirections, the constant text on standard input, and whether they replace standard input."""
-    found: list[Redirect] = []
+    """Return the redirections, the constant text on standard input, and whether they replace standard input."""
+    redirects: list[Redirect] = []
     stdin: str | None = None
-    fed = False
+    replaces_stdin = False
     for op, fd, raw, heredoc in raw_redirects:
         if heredoc is not None:
             body = heredoc.body if heredoc.is_quoted else walker.expand_quoted(heredoc.body, scope)
-            found.append(Redirect("<<", fd, Word(body, raw)))
+            redirects.append(Redirect("<<", fd, Word(body, raw)))
             if fd == 0:
-                stdin, fed = body, True
+                stdin, replaces_stdin = body, True
             continue
         target = walker.expand_word(raw, scope)
-        found.append(Redirect(op, fd, target))
+        redirects.append(Redirect(op, fd, target))
         if fd == 0 and op == "<<<":
-            stdin, fed = target.text + "\n", True
+            stdin, replaces_stdin = target.text + "\n", True
         elif fd == 0 and op in ("<", "<>"):
-            # A file that was there before is read by those who run what is in it, not for everyone.
-            stdin, fed = find_written_file(walker, target, scope)[1], True
-    return tuple(found), stdin, fed
+            # A file that existed before is read only when an interpreter runs it: each read asks the world.
+            stdin, replaces_stdin = find_written_file(walker, target, scope)[1], True
+    return tuple(redirects), stdin, replaces_stdin
 
 
 def find_stdin_file(redirects: tuple[Redirect, ...]) -> Word | None:
-    """The file that standard input comes from."""
-    return next((one.target for one in reversed(redirects) if one.fd == 0 and one.op in ("<", "<>")), None)
+    """Return the file that standard input comes from."""
+    return next(
+        (redirect.target for redirect in reversed(redirects) if redirect.fd == 0 and redirect.op in ("<", "<>")), None
+    )
 
 
 def select_stdout_redirects(redirects: tuple[Redirect, ...]) -> list[Redirect]:
-    """The redirections that put standard output into a file."""
+    """Return the redirections that put standard output into a file."""
     return [
         redirect
         for redirect in redirects
@@ -53,40 +58,41 @@ def select_stdout_redirects(redirects: tuple[Redirect, ...]) -> list[Redirect]:
 
 
 def resolve_path(walker: "CommandWalker", path: str, scope: "Scope") -> str:
-    """A path as seen from where the text stands, without `.` and `..`."""
+    """Return a path resolved against the current directory, without `.` and `..`."""
+    # The common case without `normpath`, which takes several times as long.
     cwd = scope.cwd
     if not cwd and path and path[0] != "/":
-        found = f"{walker.start_directory}/{path}"
-        if found[0] == "/" and found[-1] != "/" and "/." not in found and "//" not in found:
-            return found  # nothing to take out
+        joined = f"{walker.start_directory}/{path}"
+        if joined[0] == "/" and joined[-1] != "/" and "/." not in joined and "//" not in joined:
+            return joined
     return normpath(join(walker.start_directory or "/", cwd or "", path))
 
 
 def record_redirect_write(walker: "CommandWalker", redirect: Redirect, contents: str | None, scope: "Scope") -> None:
-    """Remembers what the text wrote, because it may run it next."""
+    """Record what the text wrote to a file, because it may run the file next."""
     target = redirect.target
     if not target.is_known or target.glob:
         return
     if redirect.op.endswith(">>") and contents is not None:
-        before = find_written_file(walker, target, scope)[1] or ""
-        contents = before + contents if len(before) < _MAX_APPENDED_LENGTH else None
+        previous = find_written_file(walker, target, scope)[1] or ""
+        contents = previous + contents if len(previous) < _MAX_APPENDED_LENGTH else None
     scope.record_file(resolve_path(walker, target.text, scope), contents)
 
 
 def find_written_file(walker: "CommandWalker", path: Word, scope: "Scope") -> tuple[bool, str | None]:
-    """Whether the text wrote a file before, and what it put there when that is known."""
+    """Return whether the text wrote a file before, and its contents when they are known."""
     if not path.is_known or path.glob or not path.text:
         return False, None
     return scope.find_file(resolve_path(walker, path.text, scope))
 
 
 def read_contents(walker: "CommandWalker", path: Word, scope: "Scope") -> str | None:
-    """What is in a file: as the text wrote it, else as the caller knows it."""
+    """Return the contents of a file: as the text wrote them, else as the caller reads them."""
     if not path.is_known or path.glob or not path.text:
         return None
     at = resolve_path(walker, path.text, scope)
-    found, text = scope.find_file(at)
-    if found or walker.read_file is None or path.text.startswith("/dev/"):
+    was_written, text = scope.find_file(at)
+    if was_written or walker.read_file is None or path.text.startswith("/dev/"):
         return text
     if not path.text.startswith("/") and scope.cwd and UNKNOWN in scope.cwd:
         return None

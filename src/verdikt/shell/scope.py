@@ -1,4 +1,4 @@
-"""What the text read so far has set: variables, functions, aliases, the directory, files it wrote."""
+"""State that the text has set so far: variables, functions, aliases, the directory, files it wrote."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -11,21 +11,22 @@ if TYPE_CHECKING:
 
 
 class WildcardValue(str):
-    """A variable's value that stands for whatever files a wildcard matches, even between quotes."""
+    """Variable value that stands for the files a wildcard matches, even between quotes."""
 
     __slots__ = ()
 
 
 VariableValue = str | list[str] | tuple[str, ...]
-"""A string, an array, or alternatives of which one holds; no alternatives: unset."""
+"""A string, an array, or alternatives of which one holds; no alternatives means unset."""
 
 UNSET: tuple[str, ...] = ()
+# A command is walked once for each combination of values; with more of them the value counts as unknown.
 _MAX_ALTERNATIVES = 6
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Scope:
-    """A layer over its parent: a subshell is a layer that is thrown away, a branch is one that is merged back."""
+    """Layer over its parent: the layer of a subshell is thrown away, that of a branch is merged back."""
 
     __slots__ = (
         "_aliases",
@@ -42,7 +43,7 @@ class Scope:
     def __init__(self, parent: "Scope | None" = None, *, cwd: str | None = None) -> None:
         self.parent = parent
         self.variables: dict[str, VariableValue] = {}
-        # Made when first needed: most layers set nothing.
+        # Created when first needed: every subshell and branch is a layer, and most of them set nothing.
         self._functions: dict[str, tuple[Statement, bool] | None] | None = None
         self._aliases: dict[str, str | None] | None = None
         self._exported_names: set[str] | None = None
@@ -59,7 +60,7 @@ class Scope:
 
     @property
     def cwd(self) -> str | None:
-        """Where commands run: None where the action runs, else a path, perhaps with unknown parts."""
+        """The directory of the next command: None where the action runs, else a path, perhaps with unknown parts."""
         return self._directory_stack[-1]
 
     @cwd.setter
@@ -76,7 +77,7 @@ class Scope:
         self._directory_stack = paths
 
     def get_variable(self, name: str) -> VariableValue | None:
-        """A variable's value; None when the text never set it."""
+        """Return a variable's value; None when the text never set it."""
         layer: Scope | None = self
         while layer is not None:
             if name in layer.variables:
@@ -85,30 +86,30 @@ class Scope:
         return None
 
     def set_variable(self, name: str, value: VariableValue) -> None:
-        """Sets a variable here."""
+        """Set a variable in this layer."""
         self.variables[name] = value
 
     def restore_variable(self, name: str, value: VariableValue | None) -> None:
-        """Gives a variable back the value that it had, or none."""
+        """Restore the value that a variable had; None removes it."""
         if value is None:
             self.variables.pop(name, None)
         else:
             self.variables[name] = value
 
     def export_variable(self, name: str) -> None:
-        """Hands a variable to child processes."""
+        """Export a variable to child processes."""
         if self._exported_names is None:
             self._exported_names = set()
         self._exported_names.add(name)
 
     def define_function(self, name: str, body: "Statement | None", *, is_certain: bool = True) -> None:
-        """Defines a function, or with None forgets it."""
+        """Define a function; None removes it."""
         if self._functions is None:
             self._functions = {}
         self._functions[name] = None if body is None else (body, is_certain)
 
     def find_function(self, name: str) -> "tuple[Statement, bool] | None":
-        """A function's body and whether it is certainly defined."""
+        """Return a function's body, and whether it is certainly defined."""
         layer: Scope | None = self
         while layer is not None:
             if layer._functions is not None and name in layer._functions:
@@ -117,13 +118,13 @@ class Scope:
         return None
 
     def set_alias(self, name: str, text: str | None) -> None:
-        """Sets an alias, or with None removes it."""
+        """Set an alias; None removes it."""
         if self._aliases is None:
             self._aliases = {}
         self._aliases[name] = text
 
     def find_alias(self, name: str) -> str | None:
-        """What an alias stands for."""
+        """Return the text that an alias stands for."""
         layer: Scope | None = self
         while layer is not None:
             if layer._aliases is not None and name in layer._aliases:
@@ -132,15 +133,15 @@ class Scope:
         return None
 
     def record_file(self, path: str, contents: str | None) -> None:
-        """Remembers what the text wrote to a file; None when that is not known."""
+        """Record what the text wrote to a file; None when that is not known."""
         self._written_files[path] = contents
 
     def find_file(self, path: str) -> tuple[bool, str | None]:
-        """Whether the text wrote a file, and what is in it when that is known."""
+        """Return whether the text wrote a file, and its contents when they are known."""
         return path in self._written_files, self._written_files.get(path)
 
     def merge_branches(self, branches: "list[Scope]", *, is_exhaustive: bool = False) -> None:
-        """Takes in what branches did, of which one ran, or none unless `always`: what differs becomes alternatives."""
+        """Merge branches of which one ran, or none unless `is_exhaustive`; values that differ become alternatives."""
         for name in {name: None for branch in branches for name in branch.variables}:
             before = self.get_variable(name)
             options: list[VariableValue] = [] if is_exhaustive or before is None else [before]
@@ -153,7 +154,7 @@ class Scope:
             self._absorb_branch(branch)
 
     def _absorb_branch(self, branch: "Scope") -> None:
-        """Takes in everything of a branch except its variables."""
+        """Merge everything of a branch except its variables."""
         self.has_alternatives = self.has_alternatives or branch.has_alternatives
         for name in branch._exported_names or ():
             self.export_variable(name)
@@ -161,6 +162,7 @@ class Scope:
             self.set_alias(name, text)
         for name, function in (branch._functions or {}).items():
             self.define_function(name, function and function[0], is_certain=False)
+        # `if a; then cd b; fi`: the directory of the branch is taken, since a `cd` is written to take effect.
         if branch._directory_stack is not self._directory_stack:
             self._directory_stack = branch._directory_stack
 
@@ -169,17 +171,17 @@ def _merge_alternatives(values: list[VariableValue]) -> VariableValue:
     first = values[0]
     if all(option == first for option in values):
         return first
-    found: dict[str, None] = {}
+    alternatives: dict[str, None] = {}
     for option in values:
         if isinstance(option, list):
             return UNKNOWN
         for text in (option,) if isinstance(option, str) else option or ("",):
-            found[text] = None
-    return tuple(found) if len(found) <= _MAX_ALTERNATIVES else UNKNOWN
+            alternatives[text] = None
+    return tuple(alternatives) if len(alternatives) <= _MAX_ALTERNATIVES else UNKNOWN
 
 
 def build_environment(env: Mapping[str, str] | None, home: str, cwd: str) -> Mapping[str, str]:
-    """The variables that every command starts with, as far as the caller knows them."""
+    """Return the variables that every command starts with, as far as the caller knows them."""
     return {**_build_default_environment(home, cwd), **env} if env else _build_default_environment(home, cwd)
 
 

@@ -1,7 +1,7 @@
-"""The commands and files inside sed scripts: `e cmd`, `s/…/…/e`, `w file`."""
+"""Commands and files inside sed scripts: `e cmd`, `s/…/…/e`, `w file`."""
 
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.shell.command import UNKNOWN
+from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import parse_options
 from verdikt.shell.redirection import read_contents
@@ -9,14 +9,27 @@ from verdikt.shell.redirection import read_contents
 _VALUED_OPTIONS = "e f l --expression --file --line-length"
 _ADDRESS = compile_lazily(r"[ \t;]*(?:(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*|[+~]\d+)[ \t]*,?[ \t]*)*!*[ \t]*")
 _MATCH_REFERENCE = compile_lazily(r"(?<!\\)&|\\\d")
+# Scripts that the fast path may pass over: they contain no `e`, no `w` and no flag but `g`.
+_PRINT_SCRIPT = compile_lazily(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*")
+_EDIT_SCRIPT = compile_lazily(r"\d+(?:,\d+)?d|s/[^/\\\n]*/[^/\\\n]*/g?")
 _MAX_SCRIPT_LENGTH = 50_000
 
 
+def is_inert_sed_command(words: list[Word]) -> bool:
+    """Whether a sed command has a script that only prints, deletes or replaces lines."""
+    if len(words) < 3 or words[-1].text[:1] == "-":
+        return False
+    option, script = words[1].text, words[2].text
+    return (option == "-n" and _PRINT_SCRIPT.fullmatch(script) is not None) or (
+        option == "-i" and _EDIT_SCRIPT.fullmatch(script) is not None
+    )
+
+
 def trace_sed(call: CommandCall) -> str | None:
-    """Goes inside a sed script."""
-    given, at = parse_options(call.words, 1, _VALUED_OPTIONS)
-    scripts = [value.text for option, value in given if option in ("-e", "--expression") and value is not None]
-    for option, value in given:
+    """Walk the commands inside a sed script."""
+    options, at = parse_options(call.words, 1, _VALUED_OPTIONS)
+    scripts = [value.text for option, value in options if option in ("-e", "--expression") and value is not None]
+    for option, value in options:
         if option in ("-f", "--file") and value is not None:
             scripts.append(read_contents(call.walker, value, call.scope) or "")
     if not scripts and at < len(call.words):
@@ -49,7 +62,7 @@ def _trace_script(call: CommandCall, script: str) -> None:
 
 
 def _find_line_end(script: str, at: int) -> int:
-    """The end of the line, past escaped newlines."""
+    """Return the end of the line, past escaped newlines."""
     stop = at
     while True:
         stop = script.find("\n", stop)
@@ -61,12 +74,12 @@ def _find_line_end(script: str, at: int) -> int:
 
 
 def _fill_replacement(text: str, mark: str) -> str:
-    """The replacement of a substitution, with what it takes from the line as something unknown."""
+    """Return the replacement of a substitution, with UNKNOWN for what it takes from the line."""
     return _MATCH_REFERENCE.sub(UNKNOWN, text.replace(f"\\{mark}", mark)) or UNKNOWN
 
 
 def _trace_substitution(call: CommandCall, script: str, at: int, letter: str) -> int:
-    """Reads `s/a/b/flags`, and goes inside its flags."""
+    """Read `s/a/b/flags`, and walk what its flags run; return the index after it."""
     if at >= len(script):
         return at
     mark, ends = script[at], [at]
@@ -81,7 +94,7 @@ def _trace_substitution(call: CommandCall, script: str, at: int, letter: str) ->
         flag = script[at]
         at += 1
         if flag == "e":
-            # What is put in is run with what stood around it, which nobody sees here.
+            # sed runs the whole line after the substitution, and the rest of that line is not known here.
             call.walk_shell_text(
                 _fill_replacement(script[ends[1] + 1 : ends[2]], mark) if len(ends) > 2 else UNKNOWN,
                 inherit_stdin=False,

@@ -1,4 +1,4 @@
-"""What a text says, before anything in it is expanded."""
+"""Syntax tree of a shell text, before anything in it is expanded."""
 
 import re
 
@@ -14,7 +14,7 @@ RawAssignment = tuple[str, str, str, str]
 
 
 class SimpleCommand:
-    """A command as written: assignments, words, redirections. `test` holds the text of a `[[ … ]]` or `(( … ))`."""
+    """Simple command as written; `test_text` is the source of a `[[ … ]]` or `(( … ))`."""
 
     __slots__ = ("assignments", "end", "redirects", "start", "test_text", "words")
 
@@ -28,7 +28,7 @@ class SimpleCommand:
 
 
 class StatementList:
-    """Statements one after another; `joins[i]` stands after `items[i]`: `;`, `&`, `&&`, `||` or nothing."""
+    """Statements in sequence; `operators[i]` follows `items[i]`: `;`, `&`, `&&`, `||` or nothing."""
 
     __slots__ = ("items", "operators")
 
@@ -38,7 +38,7 @@ class StatementList:
 
 
 class CommandPipeline:
-    """Statements that feed each other."""
+    """Statements of which each reads the output of the one before."""
 
     __slots__ = ("stages",)
 
@@ -47,7 +47,7 @@ class CommandPipeline:
 
 
 class CommandGroup:
-    """`{ … }`, or `( … )` when `subshell`; also any compound statement with redirections."""
+    """`{ … }`, or `( … )` when `is_subshell`; also any compound statement with redirections."""
 
     __slots__ = ("body", "is_subshell", "redirects", "start")
 
@@ -59,7 +59,7 @@ class CommandGroup:
 
 
 class Branch:
-    """`if` and `case`: what is always looked at, and the bodies of which one may run."""
+    """`if` and `case`: tests that always run, and bodies of which one may run."""
 
     __slots__ = ("bodies", "patterns", "subject", "tests")
 
@@ -71,7 +71,7 @@ class Branch:
 
 
 class Loop:
-    """`for`, `select`, `while`, `until`; `values` are the words of a `for`, None when it takes none from the text."""
+    """`for`, `select`, `while`, `until`; `values` are the words after `in`, None when there is no `in`."""
 
     __slots__ = ("body", "condition", "name", "source", "values")
 
@@ -84,7 +84,7 @@ class Loop:
 
 
 class FunctionDefinition:
-    """A function definition."""
+    """Function definition."""
 
     __slots__ = ("body", "name")
 
@@ -97,13 +97,14 @@ Statement = SimpleCommand | StatementList | CommandPipeline | CommandGroup | Bra
 
 
 def join_statements(items: list[Statement], operators: list[str]) -> Statement:
-    """Statements one after another; one alone is itself."""
+    """Return a list of statements; a single one is returned as it is."""
     return items[0] if len(items) == 1 and operators[0] in ("", ";") else StatementList(items, operators)
 
 
 def parse_redirection(raw: str, target: str, heredoc: Heredoc | None) -> RawRedirect:
-    """A redirection from its operator as written, with or without a descriptor before it."""
-    found = _REDIRECT_OPERATOR.match(raw)
-    prefix, op = (found[1], found[2]) if found else (None, raw)
+    """Return a redirection from its operator as written, with or without a descriptor before it."""
+    parts = _REDIRECT_OPERATOR.match(raw)
+    prefix, op = (parts[1], parts[2]) if parts else (None, raw)
+    # `{name}>file` lets the shell choose a descriptor; a longer number is no descriptor.
     fd = int(prefix) if prefix and prefix.isdigit() and len(prefix) < 6 else (0 if op.startswith("<") else 1)
     return op, fd, target, heredoc

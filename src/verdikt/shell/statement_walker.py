@@ -1,16 +1,16 @@
-"""Statements → the commands they would run, in order."""
+"""Walker of statements: finds the commands they would run, in order."""
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import redirection
 from verdikt.shell.command import UNKNOWN
-from verdikt.shell.command_call import CommandCall
+from verdikt.shell.command_call import CommandCall, Frame
 from verdikt.shell.command_walker import CommandWalker
-from verdikt.shell.frame import Frame
 from verdikt.shell.parser import parse_statements
 from verdikt.shell.scope import Scope, WildcardValue
 from verdikt.shell.statement import Branch, CommandGroup, CommandPipeline, Loop, SimpleCommand, Statement, StatementList
 from verdikt.shell.word_expansion import MAX_NESTING
 
+# Limits of one analysis: a short text can ask for billions of steps, and an answer is due in milliseconds.
 _MAX_DEPTH = 24
 _MAX_VALUES = 32
 _MAX_STEPS = 100_000
@@ -18,13 +18,14 @@ _MAX_ITERATIONS = 400
 _MAX_INNER_LENGTH = 1 << 20
 _MAX_READINGS = 5
 _LOOP_ASSIGNMENT = compile_lazily(
-    r"\b([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\+?=|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]{0,200})|\(\(([^)]{0,200})\)\)"
+    r"\b([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\+?="
+    r"|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]{0,200})|\(\(([^)]{0,200})\)\)"
 )
 _VARIABLE_NAME = compile_lazily(r"[A-Za-z_]\w*")
 
 
 class StatementWalker(CommandWalker):
-    """One analysis: goes through the statements, and through the texts inside them."""
+    """One analysis: walks the statements, and the texts inside them."""
 
     _pipe_count = 0
     _inner_text_length = 0  # letters of all the texts inside the text
@@ -35,10 +36,11 @@ class StatementWalker(CommandWalker):
     # Texts
 
     def walk_text(self, text: str, scope: Scope, frame: Frame) -> str | None:
-        """Walks a text inside the text; its constant output when somebody reads it."""
+        """Walk a text inside the text; return its constant output when `frame.is_captured`."""
         if frame.depth > _MAX_DEPTH:
             self.add_problem("it is nested too deeply to follow")
             return None
+        # `eval "$x$x"` in a loop parses ever more text; the sum over all inner texts is what takes time.
         self._inner_text_length += len(text)
         if self._inner_text_length > self._max_inner_length:
             self.add_problem("there is too much text inside it to follow")
@@ -52,7 +54,7 @@ class StatementWalker(CommandWalker):
         return self.walk_statement(statement, scope, frame)
 
     def walk_script(self, text: str, statement: Statement, scope: Scope) -> None:
-        """Walks the whole text, then the functions that nothing called: whoever reads on may call them."""
+        """Walk the whole text, then the functions that it defines and never calls."""
         self._max_inner_length = max(_MAX_INNER_LENGTH, _MAX_READINGS * len(text))
         self._outermost_text = text
         self.walk_statement(statement, scope, self._current_frame)
@@ -67,18 +69,19 @@ class StatementWalker(CommandWalker):
         self._walk_exit_traps()
 
     def _walk_exit_traps(self) -> None:
-        """Runs what traps kept for the end, with the variables as they are by then."""
+        """Walk the exit traps, with the variables as they are at the end."""
         while self.exit_traps:
             call, text = self.exit_traps.pop(0)
             call.frame = call.frame.as_conditional()
             call.walk_shell_text(text, inherit_stdin=False)
 
     def substitute_command(self, text: str, scope: Scope, opener: str) -> str:
-        """What `$(…)` would print; `<(…)` and `>(…)` are the name of a pipe."""
+        """Return the output of `$(…)`; for `<(…)` and `>(…)`, the name of a pipe."""
         outer = self._current_frame
         frame = outer.create_inner_frame("$()" if opener == "`" else opener + ")", outer.span or (0, 0))
         frame.is_captured, frame.stdin, frame.pipe_from, frame.background = opener != ">(", None, None, False
         if text.startswith("<") and not text.startswith(("<<", "<(")):
+            # `$(< file)` is bash's short form of `$(cat file)`.
             text = "cat " + text
         output = self.walk_text(text, Scope(scope), frame)
         self._current_frame = outer
@@ -92,7 +95,7 @@ class StatementWalker(CommandWalker):
     # Statements
 
     def walk_statement(self, statement: Statement, scope: Scope, frame: Frame) -> str | None:
-        """Walks a statement; its constant output when `frame.capture`, None when unknown."""
+        """Walk a statement; return its constant output when `frame.is_captured`, None when unknown."""
         self._step_count += 1
         if self._step_count > _MAX_STEPS or self.nesting_level > MAX_NESTING:
             self.add_problem(
@@ -118,6 +121,7 @@ class StatementWalker(CommandWalker):
         else:
             self.has_replacements = True
             scope.define_function(statement.name, statement.body, is_certain=not frame.conditional)
+            # A function that is never called is walked at the end: a file that is sourced may be called from outside.
             self._uncalled_functions[id(statement.body)] = (statement, scope, frame)
             output = ""
         self.nesting_level -= 1
@@ -131,23 +135,23 @@ class StatementWalker(CommandWalker):
             last = index
             while joins[last] in ("&&", "||") and last + 1 < count:
                 last += 1
-            here, inner = frame, scope
+            item_frame, item_scope = frame, scope
             if joins[last] == "&":
-                here, inner = frame.copy(), Scope(scope)
-                here.background = True
-            outputs.append(self.walk_statement(items[index], inner, here))
+                item_frame, item_scope = frame.copy(), Scope(scope)
+                item_frame.background = True
+            outputs.append(self.walk_statement(items[index], item_scope, item_frame))
             if last > index:
-                branch = Scope(inner)
-                here = here.as_conditional()
-                for place in range(index + 1, last + 1):
+                branch = Scope(item_scope)
+                item_frame = item_frame.as_conditional()
+                for later in range(index + 1, last + 1):
                     before = branch.directory_stack
-                    output = self.walk_statement(items[place], branch, here)
-                    if joins[place - 1] == "||":
-                        # What follows is read as if the command before had worked.
+                    output = self.walk_statement(items[later], branch, item_frame)
+                    if joins[later - 1] == "||":
+                        # `cd a || exit`: the commands after the list run where the `cd` succeeded.
                         branch.directory_stack = before
                     else:
                         outputs.append(output)
-                inner.merge_branches([branch])
+                item_scope.merge_branches([branch])
             index = last + 1
         if not frame.is_captured or None in outputs:
             return None
@@ -156,24 +160,25 @@ class StatementWalker(CommandWalker):
     def _walk_pipeline(self, pipeline: CommandPipeline, scope: Scope, frame: Frame) -> str | None:
         stdin, pipe_from = frame.stdin, frame.pipe_from
         drafts = self.drafts
-        before: range | None = None
+        previous_indexes: range | None = None
         output: str | None = None
         final = len(pipeline.stages) - 1
-        for place, stage in enumerate(pipeline.stages):
+        for position, stage in enumerate(pipeline.stages):
             first = len(drafts)
             inner = frame.with_stdin(stdin, pipe_from)
-            if place < final:
+            if position < final:
                 inner.is_captured = True
+            # Each stage of a pipeline runs in a subshell: what it sets is lost.
             output = self.walk_statement(stage, Scope(scope), inner)
-            here = range(first, len(drafts))
+            stage_indexes = range(first, len(drafts))
             main = None if first == len(drafts) else first
             if main is not None and drafts[first].feeds is not None:
-                main = next((index for index in here if drafts[index].feeds is None), None)
-            if before is not None and main is not None:
-                for index in before:
+                main = next((index for index in stage_indexes if drafts[index].feeds is None), None)
+            if previous_indexes is not None and main is not None:
+                for index in previous_indexes:
                     if drafts[index].feeds is None and drafts[index].pipe_to is None:
                         drafts[index].pipe_to = main
-            stdin, pipe_from, before = output, main, here
+            stdin, pipe_from, previous_indexes = output, main, stage_indexes
         return output
 
     def _walk_group(self, group: CommandGroup, scope: Scope, frame: Frame) -> str | None:
@@ -183,18 +188,20 @@ class StatementWalker(CommandWalker):
         call = CommandCall(self, [], scope=scope, frame=frame, span=frame.span or (group.start, group.start))
         call.first_inner_index = first = len(self.drafts)
         self._current_frame = frame
-        call.redirects, stdin, fed = redirection.expand_redirects(self, group.redirects, scope)
+        call.redirects, stdin, replaces_stdin = redirection.expand_redirects(self, group.redirects, scope)
         self._emit_draft(call)
-        if fed:
-            made = (place for place in range(call.index - 1, first - 1, -1) if self.drafts[place].feeds == call.index)
-            frame = frame.with_stdin(stdin, next(made, None), redirection.find_stdin_file(call.redirects))
+        if replaces_stdin:
+            feeding_indexes = (
+                index for index in range(call.index - 1, first - 1, -1) if self.drafts[index].feeds == call.index
+            )
+            frame = frame.with_stdin(stdin, next(feeding_indexes, None), redirection.find_stdin_file(call.redirects))
         writes = redirection.select_stdout_redirects(call.redirects)
         if writes:
             frame = frame.copy()
             frame.is_captured = True
         output = self.walk_statement(group.body, inner, frame)
-        for one in writes:
-            redirection.record_redirect_write(self, one, output, scope)
+        for redirect in writes:
+            redirection.record_redirect_write(self, redirect, output, scope)
         return "" if writes else output
 
     def _walk_branch(self, branch: Branch, scope: Scope, frame: Frame) -> None:
@@ -228,7 +235,7 @@ class StatementWalker(CommandWalker):
             self._walk_iteration(loop, scope, inner.with_stdin(line))
 
     def _find_loop_values(self, loop: Loop, scope: Scope, frame: Frame) -> list[str]:
-        """What the variable of a `for` goes through: each value once."""
+        """Return the values of a `for` variable, each once."""
         values = [UNKNOWN]
         if loop.values is not None:
             words = self._expand_all_words(loop.values, scope, frame)
@@ -249,7 +256,7 @@ class StatementWalker(CommandWalker):
 
     @staticmethod
     def _read_loop_lines(loop: Loop, frame: Frame) -> list[str] | None:
-        """The lines that a `while read` would go through, when they are known and few."""
+        """Return the lines that a `while read` would read, when they are known and few."""
         condition = loop.condition
         if frame.stdin is None or not isinstance(condition, SimpleCommand) or condition.words[:1] != ["read"]:
             return None
@@ -258,8 +265,8 @@ class StatementWalker(CommandWalker):
 
     @staticmethod
     def _forget_loop_variables(source: str, scope: Scope) -> None:
-        """A variable that a loop's body sets has another value each time round."""
-        for found in _LOOP_ASSIGNMENT.finditer(source):
-            for name in _VARIABLE_NAME.findall(found[1] or found[2] or found[3] or ""):
+        """Mark variables that the body of a loop sets as unknown: they differ in each iteration."""
+        for assignment in _LOOP_ASSIGNMENT.finditer(source):
+            for name in _VARIABLE_NAME.findall(assignment[1] or assignment[2] or assignment[3] or ""):
                 if scope.get_variable(name) is not None:
                     scope.set_variable(name, UNKNOWN)

@@ -11,7 +11,9 @@ SUBCOMMANDS: dict[str, str] = {
     "docker-compose": "f --file p --project-name --profile --env-file --project-directory --ansi H --host c --context",
     "docker container": "",
     "podman container": "",
-    "kubectl": "n --namespace --context --cluster --kubeconfig --user s --server --token --as --as-group --request-timeout v",
+    "kubectl": (
+        "n --namespace --context --cluster --kubeconfig --user s --server --token --as --as-group --request-timeout v"
+    ),
     "oc": "n --namespace --context --cluster --kubeconfig --user s --server --token --as",
     "lxc": "--project",
     "incus": "--project",
@@ -117,13 +119,20 @@ SUBCOMMANDS: dict[str, str] = {
 """Programs whose rows are keyed by a subcommand, and their own options that take a value before it."""
 
 _DOCKER_RUN = (
-    "a --attach --add-host --annotation --blkio-weight --cap-add --cap-drop --cgroup-parent --cgroupns --cidfile --cpu-period "
-    "--cpu-quota c --cpu-shares --cpus --cpuset-cpus --cpuset-mems --device --device-cgroup-rule --dns --dns-option --dns-search "
-    "--domainname --entrypoint e --env --env-file --expose --gpus --group-add --health-cmd --health-interval --health-retries "
-    "--health-start-period --health-timeout h --hostname --ip --ip6 --ipc --isolation l --label --label-file --link --log-driver "
-    "--log-opt --mac-address m --memory --memory-reservation --memory-swap --mount --name --net --network --network-alias "
-    "--oom-score-adj --pid --pids-limit --platform p --publish --pull --restart --runtime --security-opt --shm-size --stop-signal "
-    "--stop-timeout --storage-opt --sysctl --tmpfs --ulimit u --user --userns --uts v --volume --volume-driver --volumes-from w --workdir"
+    "a --attach --add-host --annotation --blkio-weight --cap-add --cap-drop --cgroup-parent --cgroupns --cidfile "
+    "--cpu-period "
+    "--cpu-quota c --cpu-shares --cpus --cpuset-cpus --cpuset-mems --device --device-cgroup-rule --dns "
+    "--dns-option --dns-search "
+    "--domainname --entrypoint e --env --env-file --expose --gpus --group-add --health-cmd --health-interval "
+    "--health-retries "
+    "--health-start-period --health-timeout h --hostname --ip --ip6 --ipc --isolation l --label --label-file "
+    "--link --log-driver "
+    "--log-opt --mac-address m --memory --memory-reservation --memory-swap --mount --name --net --network "
+    "--network-alias "
+    "--oom-score-adj --pid --pids-limit --platform p --publish --pull --restart --runtime --security-opt "
+    "--shm-size --stop-signal "
+    "--stop-timeout --storage-opt --sysctl --tmpfs --ulimit u --user --userns --uts v --volume --volume-driver "
+    "--volumes-from w --workdir"
 )
 _DOCKER_EXEC = "e --env --env-file u --user w --workdir --detach-keys"
 _COMPOSE_EXEC = "e --env --index u --user w --workdir"
@@ -132,7 +141,10 @@ _KUBECTL = (
     "n --namespace --context --cluster --kubeconfig --user s --server --token --as --as-group --request-timeout v"
 )
 _KUBECTL_EXEC = f"{_KUBECTL} c --container f --filename --pod-running-timeout"
-_UV_RUN = "p --python w --with --with-editable --with-requirements --extra --group --no-group --only-group --package --env-file --index-url i --directory --project"
+_UV_RUN = (
+    "p --python w --with --with-editable --with-requirements --extra --group --no-group --only-group --package "
+    "--env-file --index-url i --directory --project"
+)
 
 RUNNERS: dict[str, Wrapper] = {
     # Other surroundings

@@ -1,4 +1,4 @@
-"""Filters that turn constant input into constant output: what hides a command from whoever only looks for its name."""
+"""Filters that turn constant input into constant output: decoders and text tools that can hide a command's name."""
 
 import base64
 import binascii
@@ -11,6 +11,7 @@ from lzma import LZMADecompressor, LZMAError
 
 from verdikt.shell.escape_sequences import decode_escapes
 
+# A few kilobytes can decompress to gigabytes.
 _MAX_OUTPUT = 1 << 20
 
 
@@ -18,6 +19,7 @@ def _encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+# Surrogates keep bytes that are not UTF-8, so that `base64 -d | gunzip` gets what it would get.
 def _decode_bytes(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
@@ -38,6 +40,7 @@ def _filter_base64(args: list[str], text: str) -> str | None:
 
 def _decode_base64(text: str) -> str | None:
     letters = re.sub(r"[^A-Za-z0-9+/]", "", text)
+    # base64 decodes as much as it can of a text that is cut off, and a shell would run that much.
     letters = letters[: len(letters) - 1] if len(letters) % 4 == 1 else letters
     try:
         return _decode_bytes(base64.b64decode(letters + "=" * (-len(letters) % 4)))
@@ -80,7 +83,7 @@ def _filter_tac(args: list[str], text: str) -> str:
 
 
 def _expand_tr_set(tr_set: str) -> str:
-    """The letters of a `tr` set."""
+    """Return the characters of a `tr` set."""
     tr_set = decode_escapes(tr_set)
     for name, letters in (
         ("upper", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
@@ -89,7 +92,7 @@ def _expand_tr_set(tr_set: str) -> str:
         ("space", " \t\n\r\v\f"),
     ):
         tr_set = tr_set.replace(f"[:{name}:]", letters)
-    done: list[str] = []
+    characters: list[str] = []
     at = 0
     while at < len(tr_set):
         if (
@@ -98,12 +101,12 @@ def _expand_tr_set(tr_set: str) -> str:
             and tr_set[at] <= tr_set[at + 2]
             and ord(tr_set[at + 2]) - ord(tr_set[at]) < 256
         ):
-            done += [chr(code) for code in range(ord(tr_set[at]), ord(tr_set[at + 2]) + 1)]
+            characters += [chr(code) for code in range(ord(tr_set[at]), ord(tr_set[at + 2]) + 1)]
             at += 3
         else:
-            done.append(tr_set[at])
+            characters.append(tr_set[at])
             at += 1
-    return "".join(done)
+    return "".join(characters)
 
 
 def _filter_tr(args: list[str], text: str) -> str | None:
@@ -126,12 +129,12 @@ def _filter_tr(args: list[str], text: str) -> str | None:
 
 
 def _filter_gunzip(args: list[str], text: str) -> str | None:
-    machine = zlib.decompressobj(47)
+    decompressor = zlib.decompressobj(47)
     try:
-        found = machine.decompress(_encode_text(text), _MAX_OUTPUT)
+        data = decompressor.decompress(_encode_text(text), _MAX_OUTPUT)
     except zlib.error:
         return None
-    return None if machine.unconsumed_tail else _decode_bytes(found)
+    return None if decompressor.unconsumed_tail else _decode_bytes(data)
 
 
 def _filter_gzip(args: list[str], text: str) -> str | None:
@@ -174,8 +177,8 @@ def _parse_line_count(args: list[str]) -> int | None:
     joined = " ".join(args)
     if not joined:
         return 10
-    found = re.fullmatch(r"(?:-n ?|--lines=|-)(\d{1,6})", joined)
-    return int(found[1]) if found else None
+    count = re.fullmatch(r"(?:-n ?|--lines=|-)(\d{1,6})", joined)
+    return int(count[1]) if count else None
 
 
 def _filter_sort(args: list[str], text: str) -> str | None:
@@ -183,54 +186,54 @@ def _filter_sort(args: list[str], text: str) -> str | None:
 
 
 def _filter_cut(args: list[str], text: str) -> str | None:
-    found = re.fullmatch(r"-c ?(\d{1,4})(-?)(\d{0,4})", " ".join(args))
-    if found:
-        first = int(found[1])
-        last = (int(found[3]) if found[3] else None) if found[2] else first
+    match = re.fullmatch(r"-c ?(\d{1,4})(-?)(\d{0,4})", " ".join(args))
+    if match:
+        first = int(match[1])
+        last = (int(match[3]) if match[3] else None) if match[2] else first
         return "".join(line[first - 1 : last] + "\n" for line in text.splitlines())
-    found = re.fullmatch(r"-d ?(.) -f ?(\d{1,3})", " ".join(args)) or re.fullmatch(
+    match = re.fullmatch(r"-d ?(.) -f ?(\d{1,3})", " ".join(args)) or re.fullmatch(
         r"-f ?(\d{1,3}) -d ?(.)", " ".join(args)
     )
-    if not found:
+    if not match:
         return None
     mark, field = (
-        (found[1], int(found[2])) if found[2].isdigit() and args[0].startswith("-d") else (found[2], int(found[1]))
+        (match[1], int(match[2])) if match[2].isdigit() and args[0].startswith("-d") else (match[2], int(match[1]))
     )
     rows = [line.split(mark) for line in text.splitlines()]
     return "".join((row[field - 1] if field <= len(row) else "" if len(row) > 1 else row[0]) + "\n" for row in rows)
 
 
 def _filter_sed(args: list[str], text: str) -> str | None:
-    """`s/a/b/` with constant patterns, and lines by their numbers; everything else is not computed."""
+    """Apply `s/a/b/` with constant patterns, or print lines by number; None for every other script."""
     if args[:1] == ["-n"] and len(args) == 2 and (lines := re.fullmatch(r"(\d{1,4})(?:,(\d{1,4}))?p", args[1])):
         return "".join(text.splitlines(keepends=True)[int(lines[1]) - 1 : int(lines[2] or lines[1])])
     scripts = args[1::2] if args[0::2] == ["-e"] * (len(args) // 2) and len(args) > 1 else args
     if len(scripts) != 1 and scripts is args:
         return None
-    for script in (part for one in scripts for part in one.split(";")):
-        found = re.fullmatch(r"\s*s(.)((?:(?!\1)[^\\])*)\1((?:(?!\1)[^\\&])*)\1(g?)\s*", script, re.DOTALL)
-        if not found or re.search(r"[][.*^$+?(){}|]", found[2]) or not found[2]:
+    for script in (part for argument in scripts for part in argument.split(";")):
+        substitution = re.fullmatch(r"\s*s(.)((?:(?!\1)[^\\])*)\1((?:(?!\1)[^\\&])*)\1(g?)\s*", script, re.DOTALL)
+        if not substitution or re.search(r"[][.*^$+?(){}|]", substitution[2]) or not substitution[2]:
             return None
-        count = -1 if found[4] else 1
-        text = "".join(line.replace(found[2], found[3], count) for line in text.splitlines(keepends=True))
+        count = -1 if substitution[4] else 1
+        text = "".join(line.replace(substitution[2], substitution[3], count) for line in text.splitlines(keepends=True))
     return text
 
 
 def _filter_awk(args: list[str], text: str) -> str | None:
-    """All lines, or one field of each."""
+    """Return all lines, or one field of each."""
     if len(args) != 1:
         return None
     if re.fullmatch(r"\s*(?:1|\{\s*print\s*(?:\$0)?\s*;?\s*\})\s*", args[0]):
         return text
-    found = re.fullmatch(r"\s*\{\s*print\s*\$(\d{1,2})\s*;?\s*\}\s*", args[0])
-    if not found:
+    field = re.fullmatch(r"\s*\{\s*print\s*\$(\d{1,2})\s*;?\s*\}\s*", args[0])
+    if not field:
         return None
     rows = [line.split() for line in text.splitlines()]
-    return "".join((row[int(found[1]) - 1] if int(found[1]) <= len(row) else "") + "\n" for row in rows)
+    return "".join((row[int(field[1]) - 1] if int(field[1]) <= len(row) else "") + "\n" for row in rows)
 
 
 def _filter_grep(args: list[str], text: str) -> str | None:
-    """The lines that hold a plain word, or those that do not."""
+    """Return the lines that contain a plain word, or with `-v` the others."""
     flags = [arg for arg in args if arg.startswith("-")]
     words = [arg for arg in args if not arg.startswith("-")]
     if len(words) != 1 or not set(flags) <= {"-v", "-F", "-i", "-E"} or re.search(r"[][.*^$+?(){}|\\]", words[0]):
@@ -241,7 +244,7 @@ def _filter_grep(args: list[str], text: str) -> str | None:
 
 
 def _filter_jq(args: list[str], text: str) -> str | None:
-    """`jq -r .a.b`: one value of a document."""
+    """Return one value of a document, as `jq -r .a.b` does."""
     raw = "-r" in args or "--raw-output" in args
     paths = [arg for arg in args if arg not in ("-r", "--raw-output")]
     if len(paths) != 1 or not re.fullmatch(r"(?:\.[A-Za-z_]\w*)+|\.", paths[0]):

@@ -1,4 +1,4 @@
-"""Shell patterns against constant text, in time bounded by the product of their lengths."""
+"""Shell patterns matched against constant text, in time bounded by the product of their lengths."""
 
 import re
 from functools import lru_cache
@@ -11,13 +11,13 @@ _MAX_TEXT_LENGTH = 4096
 
 @lru_cache(maxsize=256)
 def _compile_pieces(pattern: str) -> tuple[str | re.Pattern[str], ...]:
-    """Each piece matches one letter, except `*`."""
-    found: list[str | re.Pattern[str]] = []
+    """Return the pieces of a pattern; each matches one character, except `*`."""
+    pieces: list[str | re.Pattern[str]] = []
     for piece in _PIECE.findall(pattern):
         if piece[0] == "*":
-            found.append("*")
+            pieces.append("*")
         elif piece == "?":
-            found.append(re.compile(".", re.DOTALL))
+            pieces.append(re.compile(".", re.DOTALL))
         elif piece[0] == "[" and len(piece) > 2:
             inside = piece[1:-1]
             negated = inside[0] in "!^"
@@ -25,12 +25,12 @@ def _compile_pieces(pattern: str) -> tuple[str | re.Pattern[str], ...]:
             named = re.sub(r"\[:(\w+):\]?", lambda name: _CHARACTER_CLASSES.get(name[1], ""), inside + "]")[:-1]
             body = named.replace("\\", r"\\").replace("[", r"\[").replace("]", r"\]").replace("^", r"\^")
             try:
-                found.append(re.compile(f"[{'^' if negated else ''}{body}]", re.DOTALL))
+                pieces.append(re.compile(f"[{'^' if negated else ''}{body}]", re.DOTALL))
             except re.error:
-                found.append(re.compile(re.escape(piece[0])))
+                pieces.append(re.compile(re.escape(piece[0])))
         else:
-            found.append(re.compile(re.escape(piece[-1])))
-    return tuple(found)
+            pieces.append(re.compile(re.escape(piece[-1])))
+    return tuple(pieces)
 
 
 _CHARACTER_CLASSES = {
@@ -52,7 +52,8 @@ def is_match(pattern: str, text: str) -> bool:
 
 
 def _find_match_ends(pattern: str, text: str) -> set[int]:
-    """Every index at which the pattern can have matched the text from its beginning."""
+    """Return every index at which the pattern can end, when it starts at the beginning of the text."""
+    # All positions at once, as an automaton does: `re` would backtrack for minutes on `*a*a*a*a*b`.
     reached = {0}
     size = len(text)
     for piece in _compile_pieces(pattern):
@@ -66,7 +67,7 @@ def _find_match_ends(pattern: str, text: str) -> set[int]:
 
 
 def strip_prefix(pattern: str, text: str, *, longest: bool) -> str | None:
-    """`${x#pattern}` and `${x##pattern}`; None when the text is too long to try."""
+    """Return `${x#pattern}` or `${x##pattern}`; None when the text is too long to try."""
     if len(text) > _MAX_TEXT_LENGTH:
         return None
     ends = _find_match_ends(pattern, text)
@@ -74,7 +75,8 @@ def strip_prefix(pattern: str, text: str, *, longest: bool) -> str | None:
 
 
 def strip_suffix(pattern: str, text: str, *, longest: bool) -> str | None:
-    """`${x%pattern}` and `${x%%pattern}`; None when the text is too long to try."""
+    """Return `${x%pattern}` or `${x%%pattern}`; None when the text is too long to try."""
+    # Each suffix is matched by itself, so a long text would take quadratic time.
     if len(text) > 512 and "*" in pattern:
         return None
     starts = range(len(text) + 1) if longest else range(len(text), -1, -1)
@@ -82,28 +84,28 @@ def strip_suffix(pattern: str, text: str, *, longest: bool) -> str | None:
 
 
 def replace_matches(pattern: str, text: str, replacement: str, *, everywhere: bool, anchor: str) -> str | None:
-    """`${x/pattern/new}` and its kin; None when the text is too long to try."""
+    """Return `${x/pattern/new}` or one of its variants; None when the text is too long to try."""
     if len(text) > 512:
         return (
             None
             if any(mark in pattern for mark in "*?[\\")
             else text.replace(pattern, replacement, -1 if everywhere else 1)
         )
-    done: list[str] = []
+    replaced: list[str] = []
     at = 0
     while at <= len(text):
         ends = {end for end in _find_match_ends(pattern, text[at:]) if end}
         if anchor == "%":
             ends = {end for end in ends if at + end == len(text)}
         if ends:
-            done.append(replacement)
+            replaced.append(replacement)
             at += max(ends)
             if not everywhere:
                 break
         else:
             if anchor == "#" or at == len(text):
                 break
-            done.append(text[at])
+            replaced.append(text[at])
             at += 1
-    size = sum(map(len, done))
-    return "".join(done) + text[at:] if size < _MAX_TEXT_LENGTH * 16 else None
+    size = sum(map(len, replaced))
+    return "".join(replaced) + text[at:] if size < _MAX_TEXT_LENGTH * 16 else None

@@ -1,4 +1,4 @@
-"""A word as written → the words it stands for, as far as constants allow."""
+"""Expansion of words: from a word as written to the words it stands for, as far as constants allow."""
 
 import re
 from abc import ABC, abstractmethod
@@ -37,6 +37,7 @@ _DOUBLE_QUOTED_PART = compile_lazily(
     re.VERBOSE | re.DOTALL,
 )
 _TILDE = compile_lazily(r"~([A-Za-z_][\w-]*|[+-])?(?=/|$)")
+# Limits: values are copied each time they are expanded, so a short text can ask for gigabytes.
 _MAX_FIELDS = 512
 _FREE_VALUE_LENGTH = 64
 _MAX_CACHED_LENGTH = 256
@@ -45,7 +46,7 @@ _MAX_EXPANDED_SIZE = 1 << 23
 
 
 def to_plain_word(raw: str) -> Word | None:
-    """The word itself when nothing in it can expand; the same few words come again and again, and those are short."""
+    """Return the word itself when nothing in it can expand, else None."""
     return _cached_plain_word(raw) if len(raw) <= _MAX_CACHED_LENGTH else _match_plain_word(raw)
 
 
@@ -57,11 +58,12 @@ def _match_plain_word(raw: str) -> Word | None:
     return None
 
 
+# The same few words come again and again; long ones are not worth the memory.
 _cached_plain_word = lru_cache(maxsize=4096)(_match_plain_word)
 
 
 class _FieldBuilder:
-    """The words being made of one written word."""
+    """Fields under construction from one written word."""
 
     __slots__ = ("current_parts", "finished_fields", "glob", "has_content", "ifs", "split")
 
@@ -83,7 +85,7 @@ class _FieldBuilder:
         self.current_parts, self.has_content, self.glob = [], False, False
 
     def add_unquoted(self, text: str) -> None:
-        """An unquoted expansion: split into fields, wildcards live."""
+        """Add an unquoted expansion: split into fields, with live wildcards."""
         if not text:
             return
         if not self.split or not any(mark in text for mark in self.ifs):
@@ -99,7 +101,7 @@ class _FieldBuilder:
                 self.glob = self.glob or _has_wildcard(piece)
 
     def add_values(self, values: list[str], quoted: bool) -> None:
-        """`$@` and `${a[@]}`: a field for each."""
+        """Add the values of `$@` or `${a[@]}`, one field for each."""
         for index, value in enumerate(values[:_MAX_FIELDS]):
             if index:
                 self.end_field()
@@ -110,7 +112,7 @@ class _FieldBuilder:
 
 
 class Expander(ABC):
-    """Expands words in a scope. Whoever goes through the text is one, because words hold commands."""
+    """Expander of words in a scope; the walkers inherit from it, because words contain commands."""
 
     nesting_level = 0  # how many brackets, quotes and statements are being gone through
     _expanded_size = 0
@@ -119,20 +121,20 @@ class Expander(ABC):
     problems: dict[str, None]
 
     def add_problem(self, message: str) -> None:
-        """Notes what could not be understood."""
+        """Record what could not be understood."""
         self.problems[message] = None
 
     def spend_text_budget(self, size: int) -> bool:
-        """Whether so much more constant text may be made: a few lines can ask for gigabytes."""
+        """Whether so much more constant text may be built: a few lines can ask for gigabytes."""
         self._expanded_size += size
         return self._expanded_size < _MAX_EXPANDED_SIZE
 
     @abstractmethod
     def substitute_command(self, text: str, scope: Scope, opener: str) -> str:
-        """What the command in `$(…)`, `<(…)` or `>(…)` would print, perhaps with unknown parts."""
+        """Return the output of the command in `$(…)`, `<(…)` or `>(…)`, perhaps with unknown parts."""
 
     def expand_words(self, raw: str, scope: Scope) -> list[Word]:
-        """The words that one written word stands for: none when it vanishes, several when it splits."""
+        """Return the words that one written word stands for: none when it vanishes, several when it splits."""
         if (word := to_plain_word(raw)) is not None:
             return [word]
         if raw[0] == '"' and (simple := _QUOTED_VARIABLE.fullmatch(raw)) is not None:
@@ -142,16 +144,16 @@ class Expander(ABC):
         raws = (
             brace_expansion.expand_braces(raw) if "{" in raw and "}" in raw and ("," in raw or ".." in raw) else (raw,)
         )
-        found: list[Word] = []
-        for one in raws:
+        words: list[Word] = []
+        for alternative in raws:
             fields = _FieldBuilder(True, self._get_ifs(scope))
-            self._expand_parts(one, scope, fields)
+            self._expand_parts(alternative, scope, fields)
             fields.end_field()
-            found += [Word(text, raw, glob) for text, glob in fields.finished_fields]
-        return found
+            words += [Word(text, raw, glob) for text, glob in fields.finished_fields]
+        return words
 
     def expand_word(self, raw: str, scope: Scope) -> Word:
-        """One word, never split: the value of an assignment, the target of a redirection."""
+        """Expand a word that is never split: the value of an assignment, the target of a redirection."""
         if _PLAIN_WORD.fullmatch(raw):
             return Word(raw, raw)
         fields = _FieldBuilder(False, "")
@@ -159,7 +161,7 @@ class Expander(ABC):
         return Word("".join(fields.current_parts), raw, fields.glob)
 
     def expand_quoted(self, body: str, scope: Scope) -> str:
-        """The contents of double quotes, of a here-document without quotes."""
+        """Expand the contents of double quotes, or of a here-document without quotes."""
         if not ("$" in body or "`" in body or "\\" in body):
             return body
         fields = _FieldBuilder(False, "")
@@ -167,7 +169,7 @@ class Expander(ABC):
         return "".join(fields.current_parts)
 
     def expand_array(self, raw: str, scope: Scope) -> list[str]:
-        """The values of `(a b c)`; an element with a subscript of its own makes it unknown."""
+        """Return the values of `(a b c)`; one unknown value when it contains more than words."""
         values: list[str] = []
         for kind, source, *_ in Lexer(raw[1:-1].replace("\n", " ")).tokens:
             if kind != WORD:
@@ -179,7 +181,7 @@ class Expander(ABC):
         return values
 
     def look_up(self, name: str, scope: Scope) -> VariableValue:
-        """A variable: UNKNOWN when neither the text nor the caller says."""
+        """Return a variable's value; UNKNOWN when neither the text nor the caller sets it."""
         value = scope.get_variable(name)
         if value is not None:
             return value
@@ -202,7 +204,7 @@ class Expander(ABC):
         return scope.arguments[number - 1] if number <= len(scope.arguments) else UNSET
 
     def join_values(self, values: list[str], scope: Scope) -> str:
-        """`"$*"`: the values with the first separator between them."""
+        """Return the values joined by the first separator, as `"$*"` does."""
         return self._get_ifs(scope)[:1].join(values)
 
     def _get_ifs(self, scope: Scope) -> str:
@@ -215,62 +217,62 @@ class Expander(ABC):
             fields.add_text(self._expand_tilde(tilde[1] or "", scope))
             at = tilde.end()
         while at < size:
-            found = _WORD_PART.match(raw, at)
-            if found is None:
+            part = _WORD_PART.match(raw, at)
+            if part is None:
                 break
-            kind, begin, at = found.lastgroup, at, found.end()
+            kind, begin, at = part.lastgroup, at, part.end()
             if kind == "plain":
-                text = found["plain"]
+                text = part["plain"]
                 fields.add_text(self._expand_path_tildes(text, scope) if is_assignment and ":~" in text else text)
             elif kind == "single":
-                fields.add_text(found["single"])
+                fields.add_text(part["single"])
             elif kind == "escape":
-                if found["escape"] != "\n":
-                    fields.add_text(found["escape"])
+                if part["escape"] != "\n":
+                    fields.add_text(part["escape"])
             elif kind == "wild":
-                fields.add_text(found["wild"])
-                fields.glob = fields.glob or found["wild"] != "[" or raw.rfind("]") > at
+                fields.add_text(part["wild"])
+                fields.glob = fields.glob or part["wild"] != "[" or raw.rfind("]") > at
             elif kind == "ansi":
-                fields.add_text(decode_escapes(found["ansi"], is_ansi_c=True))
+                fields.add_text(decode_escapes(part["ansi"], is_ansi_c=True))
             elif kind == "name":
                 self._add_value(
-                    self.look_up(found["name"], scope), fields, quoted=False, as_separate_words=found["name"] in "@*"
+                    self.look_up(part["name"], scope), fields, quoted=False, as_separate_words=part["name"] in "@*"
                 )
             elif kind == "open":
-                at = self._expand_enclosed(raw, begin, found["open"], scope, fields, quoted=False)
-            elif not (found["rest"] == "$" and raw[at : at + 1] == '"'):
-                fields.add_text(found["rest"])
+                at = self._expand_enclosed(raw, begin, part["open"], scope, fields, quoted=False)
+            elif not (part["rest"] == "$" and raw[at : at + 1] == '"'):
+                fields.add_text(part["rest"])
 
     def _expand_double_quotes(self, body: str, scope: Scope, fields: _FieldBuilder) -> None:
         fields.has_content = True
         at, size = 0, len(body)
         while at < size:
-            found = _DOUBLE_QUOTED_PART.match(body, at)
-            if found is None:
+            part = _DOUBLE_QUOTED_PART.match(body, at)
+            if part is None:
                 break
-            kind, begin, at = found.lastgroup, at, found.end()
+            kind, begin, at = part.lastgroup, at, part.end()
             if kind == "plain":
-                fields.add_text(found["plain"])
+                fields.add_text(part["plain"])
             elif kind == "escape":
-                if found["escape"] != "\n":
-                    fields.add_text(found["escape"])
+                if part["escape"] != "\n":
+                    fields.add_text(part["escape"])
             elif kind == "name":
-                value = self.look_up(found["name"], scope)
-                if found["name"] == "*" and isinstance(value, list):
+                value = self.look_up(part["name"], scope)
+                if part["name"] == "*" and isinstance(value, list):
                     value = self.join_values(value, scope)
-                self._add_value(value, fields, quoted=True, as_separate_words=found["name"] == "@")
+                self._add_value(value, fields, quoted=True, as_separate_words=part["name"] == "@")
             elif kind == "open":
-                at = self._expand_enclosed(body, begin, found["open"], scope, fields, quoted=True)
+                at = self._expand_enclosed(body, begin, part["open"], scope, fields, quoted=True)
             else:
-                fields.add_text(found["rest"])
+                fields.add_text(part["rest"])
 
     def _expand_enclosed(
         self, raw: str, begin: int, opener: str, scope: Scope, fields: _FieldBuilder, *, quoted: bool
     ) -> int:
-        """Expands what a bracket or a quote holds; the index after it."""
+        """Expand what a bracket or a quote contains; return the index after it."""
         stop = delimiters.find_closing(raw, begin, opener)
         if stop < 0:
-            # The lexer has said that it is never closed: what follows is anyone's guess, but what it holds may run.
+            # The lexer has reported that it is never closed; the commands in it are walked all the same.
             inside, stop = raw[begin + len(opener) :], len(raw)
         else:
             inside = raw[begin + len(opener) : stop - 1]
@@ -323,6 +325,7 @@ class Expander(ABC):
         elif user == "-":
             value = self.look_up("OLDPWD", scope)
         elif user:
+            # The password database is not part of the text; this is where homes are on nearly every system.
             return "/root" if user == "root" else f"/home/{user}"
         else:
             value = self.look_up("HOME", scope)
@@ -333,7 +336,7 @@ class Expander(ABC):
 
 
 def _has_wildcard(text: str) -> bool:
-    """Whether a text holds a live wildcard."""
+    """Whether a text contains a live wildcard."""
     if "*" in text or "?" in text:
         return True
     opened = text.find("[")

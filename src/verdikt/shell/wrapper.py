@@ -1,11 +1,11 @@
-"""Programs that run another command: how to find it among their words. One row each."""
+"""Programs that run another command: one row each, with where to find it among their words."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """Where the inner command stands: after the options, `skip` further words and, for some, assignments."""
+    """Position of the inner command: after the options, `skip` further words and, for some, assignments."""
 
     valued: str = ""  # options that take a value: `-u --user`; a lone letter stands for `-x`
     skip: int = 0  # words before the command: `timeout 5 cmd`
@@ -24,8 +24,14 @@ class Wrapper:
 
 
 _SSH = "B b c D E e F I i J L l m O o p Q R S W w"
-_SUDO = "C --close-from D --chdir g --group h --host p --prompt R --chroot r --role t --type T --command-timeout U --other-user u --user a c"
-_STRACE = "a --columns b --detach-on e --trace E --env I --interruptible o --output O p --attach P --trace-path s --string-limit S u --user X"
+_SUDO = (
+    "C --close-from D --chdir g --group h --host p --prompt R --chroot r --role t --type T --command-timeout U "
+    "--other-user u --user a c"
+)
+_STRACE = (
+    "a --columns b --detach-on e --trace E --env I --interruptible o --output O p --attach P --trace-path s "
+    "--string-limit S u --user X"
+)
 
 WRAPPERS: dict[str, Wrapper] = {
     # Other rights
@@ -37,7 +43,8 @@ WRAPPERS: dict[str, Wrapper] = {
     "setuidgid": Wrapper(skip=1),
     "chpst": Wrapper("u U b e / n l L P m d o p f c"),
     "setpriv": Wrapper(
-        "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig --selinux-label --apparmor-profile"
+        "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig "
+        "--selinux-label --apparmor-profile"
     ),
     "su": Wrapper(
         "c --command s --shell g --group G --supp-group T w --whitelist-environment",
@@ -64,14 +71,16 @@ WRAPPERS: dict[str, Wrapper] = {
     ),
     "chroot": Wrapper("--userspec --groups", skip=1),
     "unshare": Wrapper(
-        "R --root w --wd S --setuid G --setgid --propagation --setgroups --kill-child --map-user --map-group --map-users --map-groups --monotonic --boottime",
+        "R --root w --wd S --setuid G --setgid --propagation --setgroups --kill-child --map-user --map-group "
+        "--map-users --map-groups --monotonic --boottime",
         directory="-w --wd",
     ),
     "nsenter": Wrapper("t --target S --setuid G --setgid W"),
     "bwrap": Wrapper("", after="--"),
     "firejail": Wrapper(""),
     "systemd-run": Wrapper(
-        "p --property u --unit E --setenv --description --slice --uid --gid --nice --on-active --on-calendar --on-boot --timer-property H --host M --machine --working-directory --service-type",
+        "p --property u --unit E --setenv --description --slice --uid --gid --nice --on-active --on-calendar "
+        "--on-boot --timer-property H --host M --machine --working-directory --service-type",
         directory="--working-directory",
     ),
     "systemd-inhibit": Wrapper("--what --who --why --mode"),
@@ -142,7 +151,8 @@ WRAPPERS: dict[str, Wrapper] = {
     "stdbuf": Wrapper("i --input o --output e --error"),
     "unbuffer": Wrapper(""),
     "rlwrap": Wrapper(
-        "f --file H --history-filename b --break-chars s --histsize C --command-name P --pre-given S --substitute-prompt"
+        "f --file H --history-filename b --break-chars s --histsize C --command-name P --pre-given S "
+        "--substitute-prompt"
     ),
     "caffeinate": Wrapper("t w"),
     "catchsegv": Wrapper(""),
@@ -199,7 +209,8 @@ WRAPPERS: dict[str, Wrapper] = {
     # Repetition
     "watch": Wrapper("n --interval q --equexit", joined=True, repeated=True),
     "hyperfine": Wrapper(
-        "w --warmup m --min-runs M --max-runs r --runs s --setup p --prepare c --cleanup P --parameter-scan L --parameter-list S --shell i --export-json n --command-name",
+        "w --warmup m --min-runs M --max-runs r --runs s --setup p --prepare c --cleanup P --parameter-scan L "
+        "--parameter-list S --shell i --export-json n --command-name",
         joined=True,
         repeated=True,
         text="-s --setup -p --prepare -c --cleanup",

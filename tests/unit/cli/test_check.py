@@ -36,7 +36,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         (["ls"], 0, "pass"),
         (["--tool", "Bash", "rm -rf /usr/share/other"], 1, "block"),
         (["--tool", "Weird"], 2, "ask"),
-        (["--tool", "Weird", "--posture", "autonomous"], 1, "nobody is there to answer"),
+        (["--tool", "Weird", "--posture", "autonomous"], 1, "none is there to answer"),
         (["--tool", "Write", "a.txt", "--posture", "locked"], 1, "the session is locked"),
         (
             ["--tool", "Write", '{"file_path": "a", "content": "b"}', "--posture", "dry_run"],

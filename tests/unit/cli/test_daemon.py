@@ -8,7 +8,7 @@ import pytest
 from tests.contract.warm import eventually
 from tests.unit.cli.conftest import Verdikt
 from verdikt.daemon.client import find_daemon_pid
-from verdikt.hosts.wiring.settings_layout import SETTINGS_LAYOUTS
+from verdikt.hosts.registry import HOSTS, load_wiring
 from verdikt.hosts.wiring.settings_schema import find_schema_error
 
 
@@ -75,17 +75,17 @@ def test_hooks_that_ask_by_http_are_printed_and_tried(project: Path, verdikt: Ve
 
     assert unheard.returncode == 1
     assert "nobody listens on a port: run `verdikt daemon start --http 8787`" in unheard.stderr
-    assert set(settings["hooks"]) == set(SETTINGS_LAYOUTS["claude"].events)
+    assert set(settings["hooks"]) == set(HOSTS["claude"].wired_events)
     assert before["url"] == f"http://127.0.0.1:{port}/hook/claude/PreToolUse"
     assert before["headers"]["X-Verdikt-CLAUDE_PROJECT_DIR"] == str(project)
     assert "onFailure" not in settings["hooks"]["PostToolUse"][0]["hooks"][0]
-    assert find_schema_error("claude", settings) == ""
+    assert find_schema_error(load_wiring("claude").schema, HOSTS["claude"].events, settings) == ""
     assert f"VERDIKT_TOKEN=$(cat '{run}/http.token')" in printed.stderr
     assert tried.returncode == 0, tried.stdout
     assert json.loads(tried.stdout)["hosts"][0]["missing"] == []
     assert "expected the token of the warm process" in stranger.stdout
     assert loose.returncode == 1
-    assert "the http hook for PreToolUse lets the tool run when nobody listens" in loose.stdout
+    assert "the http hook for PreToolUse lets the tool run when nothing listens" in loose.stdout
     assert "a command and an http hook are both called (Stop)" in loose.stdout
     assert (stranger.returncode, closed.returncode) == (1, 1)
     assert "gave no answer, which the client takes for consent" in closed.stdout

@@ -22,7 +22,7 @@ def test_piped_it_is_plain_and_fits_a_screen(tmp_path: Path) -> None:
     for word, times in {"pass": 2, "block": 3, "ask": 1, "→": 5, "told": 1}.items():
         assert sum(line.split()[0] == word for line in lines if line.strip()) == times, done.stdout
     assert "`src/auth/handler.py` is a red line" in done.stdout
-    assert "refused this turn claims what its log does not prove" in done.stdout
+    assert "refused You said “The login is fixed”; nothing you ran in this turn shows it." in done.stdout
     assert "prove it: pytest -q" in done.stdout
     assert "verified" in lines[-2]
     assert lines[-1].endswith("6 decisions made again from the log: the same bytes")

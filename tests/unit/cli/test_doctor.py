@@ -222,12 +222,12 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_others(project: Path, verd
     broken = verdikt("doctor", "--calls", "1")
 
     assert known.returncode == 0, known.stdout
-    assert f"! not looked at: {project}/.cursor/hooks.json: expected JSON without comments" in known.stdout
+    assert f"! not inspected: {project}/.cursor/hooks.json: expected JSON without comments" in known.stdout
     assert broken.returncode == 1
     assert "✓ claude" in broken.stdout
     assert f"✗ gemini (project: {file})" in broken.stdout
-    assert f"open     {file}: expected JSON without comments" in broken.stdout
-    assert "not in order: gemini (project)" in broken.stdout
+    assert f"not protected  {file}: expected JSON without comments" in broken.stdout
+    assert "failing: gemini (project)" in broken.stdout
 
 
 @pytest.mark.parametrize(("host", "both"), [("claude", False), ("gemini", False), ("codex", True), ("copilot", True)])
@@ -310,4 +310,4 @@ def test_what_is_not_in_order_is_summed_up(project: Path, verdikt: Verdikt) -> N
 
     assert done.returncode == 1
     # Without a warm process the native client needs this script; where there is none, the settings name it.
-    assert done.stdout.endswith("not in order: claude (project), the wrapper, git\n")
+    assert done.stdout.endswith("failing: claude (project), the wrapper, git\n")

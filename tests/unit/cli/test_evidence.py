@@ -71,7 +71,7 @@ def test_validate_ends_with_0_2_or_3(played: Scene) -> None:
     assert played.entries(EntryKind.VALIDATOR_PASS)[-1].sig
     assert ask(played, "tests_pass") == (
         2,
-        "FAIL tests_pass: `pytest -q` ran so that its status is lost (a pipe, `||`, `;`); run it alone\n",
+        "FAIL tests_pass: the pipe hides the exit status of `pytest -q`; run it alone\n",
     )
     status, output = ask(played, "file_diff_present", path="src/other.py")
     assert (status, "does not match any contract.target_fields entry" in output) == (3, True)

@@ -11,21 +11,17 @@ from typing import Any
 import pytest
 
 from tests.unit.cli.conftest import Verdikt
-from verdikt import hosts
 from verdikt.daemon.client import find_daemon_pid
 from verdikt.errors import WiringError
 from verdikt.hosts.codex import hook_approval
+from verdikt.hosts.registry import HOSTS, load_wiring
 from verdikt.hosts.wiring import json_settings, wrapper
-from verdikt.hosts.wiring.installation import (
-    Installation,
-    apply_plan,
-    apply_unwiring,
-    detect_hosts,
-    plan_unwiring,
-    plan_wiring,
-)
+from verdikt.hosts.wiring.installation import Installation
+from verdikt.hosts.wiring.plan import apply_plan, apply_unwiring, detect_hosts, plan_unwiring, plan_wiring
 from verdikt.hosts.wiring.registration import HOOK_MODULE, Registration
-from verdikt.hosts.wiring.settings_layout import SETTINGS_LAYOUTS
+
+JSON_HOSTS = ("claude", "codex", "gemini", "copilot", "cursor")
+"""The hosts whose hooks are entries in a JSON file."""
 
 
 def snapshot(*roots: Path) -> dict[str, tuple[int, bytes]]:
@@ -65,11 +61,11 @@ def test_every_host_is_wired_and_comes_back_byte_for_byte(project: Path, verdikt
     done = verdikt("init", "--host", "all", "--yes")
     assert done.returncode == 0, done.stderr
     wired = snapshot(project)
-    for host, place in SETTINGS_LAYOUTS.items():
+    for host, place in ((name, HOSTS[name]) for name in JSON_HOSTS):
         found = dict(
-            json_settings.find_hook_commands(json.loads((project / place.paths_by_scope["project"]).read_text()))
+            json_settings.find_hook_commands(json.loads((project / place.settings_files["project"]).read_text()))
         )
-        assert set(found) == set(place.events), host
+        assert set(found) == set(place.wired_events), host
     merged = json.loads((project / ".claude/settings.json").read_text())
     assert merged["permissions"] == FOREIGN["permissions"]
     assert merged["hooks"]["PreToolUse"][0] == FOREIGN["hooks"]["PreToolUse"][0]  # type: ignore[index]
@@ -246,7 +242,7 @@ def test_an_upgrade_replaces_our_entries_and_keeps_the_first_original(project: P
     commands = [command for _, command in json_settings.find_hook_commands(json.loads(path.read_text()))]
 
     assert again.returncode == 0, again.stderr
-    assert len(commands) == len(SETTINGS_LAYOUTS["claude"].events)
+    assert len(commands) == len(HOSTS["claude"].wired_events)
     assert not any(" 15 closed " in command for command in commands)
     verdikt("uninstall", "--yes")
     assert snapshot(project) == before
@@ -331,7 +327,7 @@ def test_codex_is_trusted_only_when_somebody_says_so(project: Path, verdikt: Ver
     verdikt("init", "--host", "codex", "--yes", "--trust-codex")
     hooks = project / ".codex/hooks.json"
     hashes = hook_approval.compute_hashes(json.loads(hooks.read_text()), str(hooks))
-    assert len(hashes) == len(SETTINGS_LAYOUTS["codex"].events)
+    assert len(hashes) == len(HOSTS["codex"].wired_events)
     assert hook_approval.is_approved(config.read_bytes(), hashes, "config.toml")
     assert tomllib.loads(config.read_text())["projects"][str(project)] == {"trust_level": "trusted"}
 
@@ -399,7 +395,7 @@ def test_the_warm_process_ends_with_the_last_hook_that_would_ask_it(project: Pat
     assert find_daemon_pid(run) == pid
 
     planned = verdikt("uninstall", "--dry-run", "--project", str(other))
-    assert f"end process {pid}  (the warm process, which nobody asks any more)" in planned.stdout
+    assert f"end process {pid}  (the warm process, which no hook asks any more)" in planned.stdout
     assert find_daemon_pid(run) == pid
     done = verdikt("uninstall", "--json", "--project", str(other))
     assert json.loads(done.stdout)["ends"] == pid
@@ -504,10 +500,10 @@ def test_an_entry_as_each_host_writes_it() -> None:
     registration = Registration(wrapper_path="/x/verdikt-hook", python=("/x/python", "-I"))
 
     def entry(host: str, event: str) -> Any:
-        closed = hosts.load_adapter(host).EVENTS[event].fails_closed
+        closed = HOSTS[host].events[event].fails_closed
         command = registration.build_command_line(host, event, fail_closed=closed)
         return json.loads(
-            json.dumps(SETTINGS_LAYOUTS[host].build_entries(registration)[event]).replace(json.dumps(command), '"C"')
+            json.dumps(load_wiring(host).build_entries(registration)[event]).replace(json.dumps(command), '"C"')
         )
 
     hook = {"type": "command", "command": "C", "timeout": 30}
@@ -519,7 +515,7 @@ def test_an_entry_as_each_host_writes_it() -> None:
     assert entry("copilot", "preToolUse") == {"type": "command", "bash": "C", "timeoutSec": 30}
     assert entry("cursor", "preToolUse") == {"command": "C", "timeout": 30, "failClosed": True}
     assert entry("cursor", "stop") == {"command": "C", "timeout": 30}
-    assert [SETTINGS_LAYOUTS[host].extra_settings for host in ("claude", "copilot", "cursor")] == [
+    assert [HOSTS[host].extra_settings for host in ("claude", "copilot", "cursor")] == [
         {},
         {"version": 1},
         {"version": 1},
@@ -552,10 +548,7 @@ def test_the_environment_moves_settings(project: Path) -> None:
     """As each client reads it."""
     env = {"HOME": "/h", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/k", "XDG_CONFIG_HOME": "/x"}
     here = Installation(project=str(project), data_directory="/d", env=env)
-    files = [
-        here.get_settings_file(SETTINGS_LAYOUTS[host], "user")
-        for host in ("claude", "codex", "gemini", "copilot", "cursor")
-    ]
+    files = [here.get_settings_file(HOSTS[host], "user") for host in ("claude", "codex", "gemini", "copilot", "cursor")]
     policy = [change.path for change in plan_wiring(here, ["opencode"], profile="standard", scope="user", trust=False)]
 
     assert files == [
@@ -604,6 +597,6 @@ def test_odd_files_are_wired_and_come_back(project: Path, verdikt: Verdikt, text
     wired = json.loads(file.read_bytes())
 
     assert done.returncode == 0, done.stderr
-    assert set(dict(json_settings.find_hook_commands(wired))) == set(SETTINGS_LAYOUTS["claude"].events)
+    assert set(dict(json_settings.find_hook_commands(wired))) == set(HOSTS["claude"].wired_events)
     verdikt("uninstall", "--yes")
     assert file.read_bytes() == text

@@ -27,10 +27,10 @@ CASES = """\
   verdict: ask
   guard: no_push
   reason: publishes
-- name: nobody is there to answer
+- name: no person is there to answer
   run: git push
   verdict: block
-  reason: nobody is there
+  reason: none is there to answer
 - name: the environment is not written
   tool: Write
   input: {file_path: .env}

@@ -12,7 +12,7 @@ import verdikt
 from verdikt.daemon import protocol
 from verdikt.daemon.protocol import MalformedMessage
 from verdikt.hosts import payload as adapters_payload
-from verdikt.observe.guarded_paths import HOST_PROJECT_VARIABLES
+from verdikt.hosts.registry import HOSTS
 
 TEXT = st.binary(max_size=60).map(lambda raw: raw.replace(b"\0", b"").decode("utf-8", "surrogateescape"))
 ENV = st.dictionaries(st.sampled_from(protocol.SENT_VARIABLES), TEXT)
@@ -112,10 +112,14 @@ DECIDING_MODULES = [
 ]
 OTHER_MODULES = {
     "hosts/wiring": "read when hooks are installed",
-    "hosts/claude/http_hooks.py": "http hooks are wired by hand",
+    **{
+        f"hosts/{name}/{module}": "of the host's description only `decision_variables`, of its code only the adapter"
+        for name in HOSTS
+        for module in ("__init__.py", "wiring.py", "live.py", "http_hooks.py")
+    },
     "hosts/live": "the clients of `verdikt doctor`",
     "ledger/rotation.py": "only the command line rotates",
-    "observe/git_index.py": "only git hooks look prefix_length an index",
+    "observe/git_index.py": "only git hooks look at an index",
     "observe/agent_environment.py": "used by the command line, except for the names in HOST_PROJECT_VARIABLES",
 }
 """Modules with variables that no decision depends on, and why."""
@@ -128,7 +132,7 @@ VARIABLE = re.compile(
 def test_every_variable_that_a_decision_reads_is_sent() -> None:
     """Every variable that the deciding modules read is sent, so that hook and warm process decide the same."""
     root = Path(verdikt.__file__).parent
-    read = set(HOST_PROJECT_VARIABLES)
+    read = {name for host in HOSTS.values() for name in host.decision_variables}
     for place in DECIDING_MODULES:
         path = root / place
         for file in [path] if path.is_file() else sorted(path.rglob("*.py")):

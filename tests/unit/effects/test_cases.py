@@ -1,4 +1,4 @@
-"""What commands do, as data: every `tests/cases/effects_*.yaml` and `programs_*.yaml`, decided by the standard profile.
+"""Behaviour as data: every case in `tests/cases/effects_*.yaml` and `programs_*.yaml`, decided by a profile.
 
 A case has a `name`, a `run` (or a `tool` with its `input`) and a `verdict`; where it matters also the `guard` that decides,
 an `effect` that must be among the effects, a `profile`, a `cwd`. Paths mean what `WORLD` says of them.
@@ -26,7 +26,7 @@ CASES = Path(__file__).parents[2] / "cases"
 ROOT = "/home/dev/project"
 
 WORLD: dict[str, tuple[str, str]] = {
-    # path → what it is, what git knows of it
+    # path → what it is, its state in git
     "": ("dir", "modified"),
     "src": ("dir", "tracked"),
     "src/app.py": ("file", "tracked"),
@@ -48,23 +48,23 @@ WORLD: dict[str, tuple[str, str]] = {
 
 
 @cache
-def cases() -> list[tuple[str, dict[str, Any]]]:
-    """Every case with the name of its file."""
-    found = []
+def load_cases() -> list[tuple[str, dict[str, Any]]]:
+    """Return every case with the name of its file."""
+    cases = []
     for file in sorted([*CASES.glob("effects_*.yaml"), *CASES.glob("programs_*.yaml")]):
         for case in yaml.safe_load(file.read_text()):
-            found.append((file.stem.removeprefix("effects_").removeprefix("programs_"), case))
-    return found
+            cases.append((file.stem.removeprefix("effects_").removeprefix("programs_"), case))
+    return cases
 
 
 @cache
-def policy(profile: str) -> Policy:
-    """A shipped profile by itself."""
+def load_policy(profile: str) -> Policy:
+    """Return a policy of one shipped profile alone."""
     return parse_policy(f"profile: {profile}")
 
 
-def world(case: dict[str, Any]) -> FakeWorld:
-    """The project that the cases speak of."""
+def make_world(case: dict[str, Any]) -> FakeWorld:
+    """Return the world of the project that the cases speak of."""
     paths = {}
     for name, (kind, git) in WORLD.items():
         path = f"{ROOT}/{name}".rstrip("/")
@@ -97,33 +97,33 @@ def world(case: dict[str, Any]) -> FakeWorld:
 
 
 def decide(case: dict[str, Any]) -> tuple[Effects, Verdict]:
-    """What the case's action does, and what its profile says of it."""
+    """Return the effects of the case's action, and the verdict of its profile."""
     tool = case.get("tool", "Bash")
     payload = case["input"] if "input" in case else {"command": case["run"]}
     action = Action(kind=classify_tool(tool), tool=tool, payload=payload, cwd=case.get("cwd", ROOT))
-    facts = Facts(world(case))
+    facts = Facts(make_world(case))
     effects = classify(action, facts, manifest=case.get("manifest"))
     context = GovernanceContext(action=action, effects=effects, facts=facts)
-    return effects, policy(case.get("profile", "standard")).root.evaluate(action, context)
+    return effects, load_policy(case.get("profile", "standard")).root.evaluate(action, context)
 
 
-@pytest.mark.parametrize(("family", "case"), [pytest.param(f, c, id=f"{f}: {c['name']}") for f, c in cases()])
+@pytest.mark.parametrize(("family", "case"), [pytest.param(f, c, id=f"{f}: {c['name']}") for f, c in load_cases()])
 def test_case(family: str, case: dict[str, Any]) -> None:
-    """The verdict, and where the case says so, the guard and the effect."""
+    """A case has the verdict it states, and the guard and the effect where it states them."""
     effects, verdict = decide(case)
 
-    shown = [(e.what, e.certainty.value, [(t.text, t.zone.value, t.state) for t in e.targets]) for e in effects]
-    assert verdict.kind.word == case["verdict"], (verdict.guard, verdict.reason, shown)
+    details = [(e.what, e.certainty.value, [(t.text, t.zone.value, t.state) for t in e.targets]) for e in effects]
+    assert verdict.kind.word == case["verdict"], (verdict.guard, verdict.reason, details)
     if "guard" in case:
-        assert verdict.guard == case["guard"], shown
+        assert verdict.guard == case["guard"], details
     if "effect" in case:
-        assert effects.named(case["effect"]), shown
+        assert effects.named(case["effect"]), details
 
 
-def test_cases_have_a_point_of_their_own() -> None:
-    """No two cases of a family ask the same question, and no two have the same name."""
-    names = [(family, case["name"]) for family, case in cases()]
-    questions = [
+def test_no_case_is_repeated() -> None:
+    """No two cases of a family run the same action, and no two have the same name."""
+    names = [(family, case["name"]) for family, case in load_cases()]
+    actions = [
         (
             c.get("run"),
             str(c.get("input")),
@@ -133,8 +133,8 @@ def test_cases_have_a_point_of_their_own() -> None:
             c.get("profile"),
             c.get("branch"),
         )
-        for _, c in cases()
+        for _, c in load_cases()
     ]
 
     assert sorted({name for name in names if names.count(name) > 1}) == []
-    assert sorted({str(q) for q in questions if questions.count(q) > 1}) == []
+    assert sorted({str(action) for action in actions if actions.count(action) > 1}) == []

@@ -1,4 +1,4 @@
-"""The manifest in a policy file: read with places, merged without loosening."""
+"""The manifest section of a policy file: read with locations, merged without loosening."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from verdikt.policy import build_policy
 
 
 def parse_policy(text: str) -> Policy:
-    """The policy in a text, over a profile with one rule."""
+    """Return the policy of a text, on top of a profile with one rule."""
     rule = b"rules: [{name: r, tool: nothing, verdict: warn, reason: none}]"
     return build_policy(
         [PolicyFile("file", "governance.yaml", text.encode())],
@@ -22,8 +22,8 @@ def parse_policy(text: str) -> Policy:
     )
 
 
-def test_tools_are_declared_by_name() -> None:
-    """The same fields as in a manifest of its own, without the name said twice."""
+def test_section_declares_tools_by_name() -> None:
+    """A tool has the same fields as in a manifest file; its key is its name."""
     policy = parse_policy(
         "manifest:\n"
         "  deploy: {effects: [network, execute], permitted_postures: [interactive], require_confirmation: true}\n"
@@ -38,7 +38,7 @@ def test_tools_are_declared_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("manifest:\n  t: {effects: [fly]}", "governance.yaml:2:17: "),
         ("manifest:\n  t: {permitted_postures: [locked]}", "expected the key `effects`"),
@@ -47,15 +47,15 @@ def test_tools_are_declared_by_name() -> None:
         ("manifest: [t]", "expected a mapping"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(text: str, says: str) -> None:
-    """File, line and column, what was expected and what was found."""
+def test_invalid_section_is_refused_with_its_location(text: str, message: str) -> None:
+    """The error names file, line and column, what was expected and what was found."""
     with pytest.raises(PolicyError) as refusal:
         parse_policy(text)
-    assert says in str(refusal.value)
+    assert message in str(refusal.value)
 
 
-def test_a_lower_layer_can_only_add_effects_and_constraints() -> None:
-    """Whatever either layer says of a tool holds; what only one declares is kept."""
+def test_lower_layer_can_only_add_effects_and_constraints() -> None:
+    """A merged tool has the effects and constraints of both layers; a tool of one layer is kept."""
     upper = parse_manifest(
         {"tools": {"t": {"name": "t", "effects": ["network"], "permitted_postures": ["interactive", "locked"]}}}
     )
@@ -73,11 +73,11 @@ def test_a_lower_layer_can_only_add_effects_and_constraints() -> None:
         }
     )
 
-    both = merge_manifests([upper, lower])
+    merged = merge_manifests([upper, lower])
 
-    assert both.get("t").effects == (EffectClass.NETWORK, EffectClass.READ)
-    assert both.get("t").permitted_postures == (Posture.INTERACTIVE,)
-    assert both.get("t").require_confirmation
-    assert both.get("u") == lower.get("u")
+    assert merged.get("t").effects == (EffectClass.NETWORK, EffectClass.READ)
+    assert merged.get("t").permitted_postures == (Posture.INTERACTIVE,)
+    assert merged.get("t").require_confirmation
+    assert merged.get("u") == lower.get("u")
     apart = parse_manifest({"tools": {"t": {"name": "t", "effects": ["read"], "permitted_postures": ["dry_run"]}}})
     assert merge_manifests([upper, apart]).get("t").permitted_postures == (Posture.INTERACTIVE, Posture.LOCKED)

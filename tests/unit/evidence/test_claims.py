@@ -1,4 +1,4 @@
-"""Which sentences claim something: behaviour as data, measured."""
+"""Which sentences claim something, measured on labelled messages."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +15,8 @@ from verdikt.evidence.prose import split_sentences
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "claims.yaml").read_text())
 
 
-def labelled() -> Iterator[tuple[str, set[str]]]:
-    """Each message with the types of claim that it makes."""
+def load_messages() -> Iterator[tuple[str, set[str]]]:
+    """Return each message with the types of its claims."""
     for label in ("done", "blocked", "delegation", "none"):
         for text in CASES[label]:
             yield str(text), set() if label == "none" else {label}
@@ -24,19 +24,19 @@ def labelled() -> Iterator[tuple[str, set[str]]]:
         yield case["say"], set(case["claims"])
 
 
-def test_claims_are_found_and_look_alikes_are_not(capsys: pytest.CaptureFixture[str]) -> None:
-    """Precision of at least 0.97 and recall of at least 0.95 on messages of which about half claim nothing."""
-    right = wrong = missed = 0
+def test_claims_have_high_precision_and_recall(capsys: pytest.CaptureFixture[str]) -> None:
+    """Precision is at least 0.97 and recall at least 0.95 on messages of which about half claim nothing."""
+    right = mistakes = missed = 0
     faults = []
-    cases = list(labelled())
-    for text, wanted in cases:
-        found = {claim.type.value for claim in find_claims(text)}
-        right += len(found & wanted)
-        wrong += len(found - wanted)
-        missed += len(wanted - found)
-        if found != wanted:
-            faults.append(f"expected {sorted(wanted)}, found {sorted(found)}: {text!r}")
-    precision, recall = right / (right + wrong), right / (right + missed)
+    cases = list(load_messages())
+    for text, expected in cases:
+        actual = {claim.type.value for claim in find_claims(text)}
+        right += len(actual & expected)
+        mistakes += len(actual - expected)
+        missed += len(expected - actual)
+        if actual != expected:
+            faults.append(f"expected {sorted(expected)}, found {sorted(actual)}: {text!r}")
+    precision, recall = right / (right + mistakes), right / (right + missed)
     with capsys.disabled():
         print(f"\nclaims: {len(cases)} messages, precision {precision:.3f}, recall {recall:.3f}")
 
@@ -45,31 +45,31 @@ def test_claims_are_found_and_look_alikes_are_not(capsys: pytest.CaptureFixture[
     assert recall >= 0.95, "\n".join(faults)
 
 
-def test_a_claim_says_where_its_words_stand() -> None:
-    """The span is one of the message as it came, code and markup included."""
+def test_claim_span_points_into_the_message() -> None:
+    """The span refers to the message as it came, code and markup included."""
     text = "See `x`.\n\n**All 3 tests** pass, and I'm blocked on *access*."
 
-    found = find_claims(text)
+    claims = find_claims(text)
 
-    assert [(claim.type.value, text[claim.start : claim.end]) for claim in found] == [
+    assert [(claim.type.value, text[claim.start : claim.end]) for claim in claims] == [
         ("done", "3 tests** pass"),
         ("blocked", "I'm blocked"),
     ]
 
 
-def test_a_sentence_of_many_parts_is_read_in_few() -> None:
-    """What each clause costs is paid a bounded number of times, and its end is read all the same."""
+def test_sentence_of_many_clauses_is_read_in_bounded_parts() -> None:
+    """The number of clauses is bounded, and the end of the sentence is read."""
     (sentence,) = split_sentences("a: b; " * 150 + "I fixed it")
 
-    found = list(split_clauses(sentence))
+    claims = list(split_clauses(sentence))
 
-    assert len(found) == CLAUSES + 1
-    assert found[-1].text.endswith("I fixed it")
+    assert len(claims) == CLAUSES + 1
+    assert claims[-1].text.endswith("I fixed it")
 
 
 @given(st.text(max_size=400))
-def test_no_text_makes_it_raise(text: str) -> None:
-    """Bad input is normal input."""
+def test_no_text_raises(text: str) -> None:
+    """Any text is accepted."""
     for claim in find_claims(text):
         assert text[claim.start : claim.end] == claim.words
 
@@ -89,5 +89,5 @@ def test_no_text_makes_it_raise(text: str) -> None:
     ],
 )
 def test_long_and_odd_messages_take_bounded_time(text: str) -> None:
-    """A message made to be slow is read like any other."""
+    """A message built to be slow is read like any other."""
     find_claims(text)

@@ -1,4 +1,4 @@
-"""The gate on turns as they are played, where a small slip in it would let something through or hold something up."""
+"""The gate on played turns, where a small slip would let something through or refuse too much."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,11 +13,12 @@ from verdikt.model.action import ActionKind
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
+    """A scene with the gate enforced."""
     return Scene(tmp_path)
 
 
-def test_nothing_goes_round_for_ever(scene: Scene) -> None:
-    """Whatever is learned each time, a turn is refused twelve times at most."""
+def test_turn_is_refused_at_most_twelve_times(scene: Scene) -> None:
+    """New evidence each time does not extend a turn for ever."""
     scene.ask("Fix src/app.py")
     scene.edit("src/app.py")
     answers = []
@@ -29,8 +30,8 @@ def test_nothing_goes_round_for_ever(scene: Scene) -> None:
     assert scene.last["result"] == "ended_unproven"
 
 
-def test_a_dry_run_is_no_news(scene: Scene) -> None:
-    """Listing the tests teaches nothing, so the count of refusals goes on."""
+def test_dry_run_does_not_reset_refusals(scene: Scene) -> None:
+    """Listing the tests shows nothing new."""
     scene.ask("Fix src/app.py")
     scene.edit("src/app.py")
     scene.say("Fixed.")
@@ -40,8 +41,8 @@ def test_a_dry_run_is_no_news(scene: Scene) -> None:
     assert scene.last["refusals"] == 2
 
 
-def test_what_a_tool_elsewhere_answered_is_news(scene: Scene) -> None:
-    """A call over MCP may teach something."""
+def test_mcp_answer_resets_refusals(scene: Scene) -> None:
+    """A call over MCP may show something new."""
     scene.ask("Fix src/app.py")
     scene.edit("src/app.py")
     scene.say("Fixed.")
@@ -51,16 +52,16 @@ def test_what_a_tool_elsewhere_answered_is_news(scene: Scene) -> None:
     assert scene.last["refusals"] == 1
 
 
-def test_edits_nobody_asked_for_are_claimed_too(scene: Scene) -> None:
-    """Whoever changes code and says that it works is held to it, whatever the prompt was."""
+def test_claims_about_unrequested_edits_need_proof(scene: Scene) -> None:
+    """Code was changed and is said to work, whatever the prompt was."""
     scene.ask("What does src/app.py do?")
     scene.edit("src/app.py")
 
     assert not scene.say("Fixed.").allowed
 
 
-def test_a_part_of_the_tests_is_not_about_another_named_test(scene: Scene) -> None:
-    """Only whoever runs all tests has run the file that the request names."""
+def test_partial_test_run_does_not_cover_another_named_file(scene: Scene) -> None:
+    """Only a full run covers the file that the request names."""
     scene.ask("Fix src/app.py so that tests/test_app.py passes")
     scene.edit("src/app.py")
     scene.run("pytest tests/test_other.py", GREEN)
@@ -68,7 +69,7 @@ def test_a_part_of_the_tests_is_not_about_another_named_test(scene: Scene) -> No
     assert "nothing was done about `tests/test_app.py`" in scene.say("The bug is fixed.").reason
 
 
-def test_a_push_proves_that_it_was_committed(scene: Scene) -> None:
+def test_push_proves_a_commit(scene: Scene) -> None:
     """What is not committed cannot be pushed."""
     scene.ask("Commit src/app.py and push it")
     scene.edit("src/app.py")
@@ -77,8 +78,8 @@ def test_a_push_proves_that_it_was_committed(scene: Scene) -> None:
     assert scene.say("Committed.").allowed
 
 
-def test_copying_is_not_deploying(scene: Scene) -> None:
-    """Moving files about on the machine reaches nobody."""
+def test_copying_files_does_not_prove_a_deployment(scene: Scene) -> None:
+    """Moving files on the machine publishes nothing."""
     scene.ask("Deploy the service with src/app.py")
     scene.edit("src/app.py")
     scene.run("cp src/app.py dist/app.py")
@@ -86,8 +87,8 @@ def test_copying_is_not_deploying(scene: Scene) -> None:
     assert not scene.say("Deployed.").allowed
 
 
-def test_a_linter_asked_by_name_says_nothing_about_tests(scene: Scene) -> None:
-    """What somebody had checked counts for what it is about."""
+def test_validated_linter_does_not_prove_tests(scene: Scene) -> None:
+    """An explicit validation counts only for what it is about."""
     scene.ask("Fix src/app.py and run the linter")
     scene.edit("src/app.py")
     scene.run("ruff check .", "All checks passed!")
@@ -97,7 +98,7 @@ def test_a_linter_asked_by_name_says_nothing_about_tests(scene: Scene) -> None:
     assert scene.say("The linter is clean.").allowed
 
 
-def test_for_a_document_no_command_is_proposed(scene: Scene) -> None:
+def test_refusal_about_a_document_suggests_no_command(scene: Scene) -> None:
     """Tests would not show that it was written."""
     scene.ask("Update docs/guide.md")
     refused = scene.say("I updated the guide.")
@@ -106,8 +107,8 @@ def test_for_a_document_no_command_is_proposed(scene: Scene) -> None:
     assert "prove it" not in refused.reason
 
 
-def test_the_reason_is_the_one_that_tells_most(scene: Scene) -> None:
-    """That a check failed says more than that another never ran."""
+def test_refusal_gives_the_most_specific_reason(scene: Scene) -> None:
+    """A failed check says more than one that never ran."""
     scene.ask("Fix src/app.py")
     scene.edit("src/app.py")
     scene.run("make build", "error", 2)
@@ -115,8 +116,8 @@ def test_the_reason_is_the_one_that_tells_most(scene: Scene) -> None:
     assert "`make build` failed" in scene.say("Fixed.").reason
 
 
-def test_the_command_that_was_asked_for_is_proposed(scene: Scene) -> None:
-    """The request's own words first."""
+def test_refusal_suggests_the_requested_command(scene: Scene) -> None:
+    """The request's own command comes first."""
     scene.ask("Fix src/app.py, then run `make test`")
     scene.edit("src/app.py")
 
@@ -150,8 +151,8 @@ def test_the_command_that_was_asked_for_is_proposed(scene: Scene) -> None:
         "a part of them",
     ],
 )
-def test_a_status_of_zero_is_not_enough(scene: Scene, command: str, output: str) -> None:
-    """Wrappers and plug-ins end with 0 whatever happened."""
+def test_exit_status_zero_without_test_count_is_no_proof(scene: Scene, command: str, output: str) -> None:
+    """Wrappers and plug-ins may end with 0 whatever happened."""
     scene.ask("Fix src/app.py")
     scene.edit("src/app.py")
     scene.run(command, output, 0)
@@ -159,8 +160,8 @@ def test_a_status_of_zero_is_not_enough(scene: Scene, command: str, output: str)
     assert not scene.say("All tests pass.").allowed
 
 
-def test_a_command_that_only_looks_proves_nothing(scene: Scene) -> None:
-    """Though its words are those of the request."""
+def test_looking_command_proves_nothing(scene: Scene) -> None:
+    """Even when its words are those of the request."""
     scene.ask("Fix src/app.py; `make verify` must pass")
     scene.edit("src/app.py")
     scene.run("echo make verify")
@@ -171,8 +172,8 @@ def test_a_command_that_only_looks_proves_nothing(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(("status", "proven"), [(200, True), (204, True), (301, False), (304, False), (500, False)])
-def test_only_2xx_is_an_answer(scene: Scene, status: int, proven: bool) -> None:
-    """A redirect says that the page is elsewhere."""
+def test_redirect_is_no_proof_of_a_page(scene: Scene, status: int, proven: bool) -> None:
+    """Only a 2xx status counts."""
     scene.ask("Verify that https://example.com/health answers")
     scene.run("curl -i https://example.com/health", f"HTTP/1.1 {status} X", 0)
 
@@ -182,7 +183,7 @@ def test_only_2xx_is_an_answer(scene: Scene, status: int, proven: bool) -> None:
     )
 
 
-def test_a_failed_write_is_no_edit(scene: Scene) -> None:
+def test_failed_write_is_no_edit(scene: Scene) -> None:
     """The file is as it was."""
     scene.ask("Fix src/app.py")
     path = str(scene.project / "src/app.py")
@@ -191,8 +192,8 @@ def test_a_failed_write_is_no_edit(scene: Scene) -> None:
     assert not scene.gov.evidence_gate.validate_claim("s1", "done", "file_diff_present", {"path": "src/app.py"}).holds
 
 
-def test_one_test_of_a_file_is_not_the_file(scene: Scene) -> None:
-    """`-k` and `::` pick some."""
+def test_single_test_does_not_cover_its_file(scene: Scene) -> None:
+    """`-k` and `::` select some tests only."""
     scene.ask("Fix tests/test_app.py")
     scene.edit("tests/test_app.py")
     scene.run("pytest tests/test_app.py::test_one", GREEN)
@@ -213,10 +214,8 @@ def test_one_test_of_a_file_is_not_the_file(scene: Scene) -> None:
     ],
     ids=["as before", "worse", "fewer tests", "nothing passes"],
 )
-def test_a_failure_that_was_there_before_excuses_no_more_than_itself(
-    scene: Scene, before: str, after: str, allowed: bool
-) -> None:
-    """The work is not to blame for what was broken, and may not hide behind it."""
+def test_preexisting_failure_excuses_only_itself(scene: Scene, before: str, after: str, allowed: bool) -> None:
+    """The work did not break what was broken, and may not hide behind it."""
     scene.ask("Fix the typo in src/app.py")
     scene.run("pytest -q", before, 1)
     scene.edit("src/app.py")
@@ -225,8 +224,8 @@ def test_a_failure_that_was_there_before_excuses_no_more_than_itself(
     assert scene.say("The typo is fixed.").allowed is allowed
 
 
-def test_what_was_red_before_has_to_be_run_again_after_the_edit(scene: Scene) -> None:
-    """A run from before says nothing about what was changed since."""
+def test_preexisting_failure_must_be_run_again_after_the_edit(scene: Scene) -> None:
+    """A run before the edit says nothing about the edit."""
     scene.ask("Fix the typo in src/app.py")
     scene.run("pytest -q", RED, 1)
     scene.edit("src/app.py")
@@ -237,15 +236,15 @@ def test_what_was_red_before_has_to_be_run_again_after_the_edit(scene: Scene) ->
 
 
 @pytest.mark.parametrize("prompt", ["Did you fix the tests?", "How do I run the tests?", "hello", "thanks!"])
-def test_a_question_asks_for_no_work(scene: Scene, prompt: str) -> None:
-    """So what is said in answer is held against nothing."""
+def test_question_makes_no_contract(scene: Scene, prompt: str) -> None:
+    """An answer to a question needs no proof."""
     scene.ask(prompt)
 
     assert scene.say("All tests pass.").allowed
 
 
-def test_a_long_prompt_that_begins_with_go_on_is_one_of_its_own(scene: Scene) -> None:
-    """Only a short word carries the last request on."""
+def test_long_prompt_is_no_continuation(scene: Scene) -> None:
+    """Only a short prompt continues the last request."""
     scene.ask("Fix src/app.py")
     scene.edit("src/app.py")
     scene.run("pytest -q", GREEN)
@@ -255,8 +254,8 @@ def test_a_long_prompt_that_begins_with_go_on_is_one_of_its_own(scene: Scene) ->
     assert scene.say("Fixed.").allowed
 
 
-def test_a_hole_is_only_noted_unless_coverage_is_enforced(scene: Scene) -> None:
-    """By default what nobody decided on is recorded, and the proof stands."""
+def test_undecided_call_is_only_noted_by_default(scene: Scene) -> None:
+    """Without enforced coverage it is recorded, and the proof stands."""
     scene.ask("Fix src/app.py")
     scene.edit("src/app.py")
     scene.run("pytest -q", GREEN)
@@ -268,7 +267,7 @@ def test_a_hole_is_only_noted_unless_coverage_is_enforced(scene: Scene) -> None:
     assert (scene.last["result"], scene.last["holes"]) == ("proven", ["Bash t9"])
 
 
-def test_a_file_with_a_short_name_is_not_run_by_its_namesake(scene: Scene) -> None:
+def test_run_of_a_namesake_does_not_exercise_an_edit(scene: Scene) -> None:
     """`io.js` is another file than `io.py`."""
     scene.ask("Fix src/io.py")
     scene.edit("src/io.py")
@@ -277,8 +276,8 @@ def test_a_file_with_a_short_name_is_not_run_by_its_namesake(scene: Scene) -> No
     assert not scene.say("Fixed.").allowed
 
 
-def test_the_projects_own_check_is_proposed(scene: Scene) -> None:
-    """What the project names itself comes before what is usual for the language."""
+def test_refusal_suggests_the_projects_own_check(scene: Scene) -> None:
+    """It comes before what is usual for the language."""
     (scene.project / ".git").mkdir()
     (scene.project / "Makefile").write_text("check:\n\tpytest\n")
     scene.ask("Fix src/app.py")
@@ -287,8 +286,8 @@ def test_the_projects_own_check_is_proposed(scene: Scene) -> None:
     assert "prove it: make check" in scene.say("All tests pass.").reason
 
 
-def test_a_dry_run_of_the_command_that_was_asked_for_proves_nothing(scene: Scene) -> None:
-    """Whoever only lists what would run has not run it."""
+def test_dry_run_of_the_requested_command_proves_nothing(scene: Scene) -> None:
+    """Listing what would run is not running it."""
     scene.ask("Run `pytest` after fixing src/app.py")
     scene.edit("src/app.py")
     scene.run("pytest --collect-only", "42 tests collected")
@@ -296,8 +295,8 @@ def test_a_dry_run_of_the_command_that_was_asked_for_proves_nothing(scene: Scene
     assert not scene.gov.evidence_gate.validate_claim("s1", "done", "command_zero_exit", {"command": "pytest"}).holds
 
 
-def test_a_command_in_running_text_ends_where_english_goes_on() -> None:
-    """And what is asked for later adds to what verifies it."""
+def test_command_hint_ends_before_english_words() -> None:
+    """A later request adds to what verifies the work."""
     first, more = read_contract("Run npm test and then stop"), read_contract("Also build it and fix the lint errors")
 
     assert first is not None
@@ -306,8 +305,8 @@ def test_a_command_in_running_text_ends_where_english_goes_on() -> None:
     assert extend_contract(first, more).verification == ("tests_pass", "build_passes", "lint_clean")
 
 
-def test_what_a_test_run_leaves_behind_makes_nothing_stale(scene: Scene) -> None:
-    """Reports that the run was seen to write are its own."""
+def test_files_written_by_a_test_run_make_nothing_stale(scene: Scene) -> None:
+    """Reports that the run wrote are its own."""
     scene.ask("Fix src/app.py")
     scene.edit("src/app.py")
     scene.run("pytest -q --junitxml=out/report.xml > out/log.txt", GREEN)
@@ -316,8 +315,8 @@ def test_what_a_test_run_leaves_behind_makes_nothing_stale(scene: Scene) -> None
     assert scene.say("All tests pass.").allowed
 
 
-def test_a_command_that_was_asked_for_goes_stale_too(scene: Scene) -> None:
-    """It has to have succeeded since the last edit."""
+def test_requested_command_goes_stale_after_an_edit(scene: Scene) -> None:
+    """It must have succeeded since the last edit."""
     scene.ask("Fix src/app.py; `make verify` must pass")
     scene.edit("src/app.py")
     scene.run("make verify")
@@ -328,8 +327,8 @@ def test_a_command_that_was_asked_for_goes_stale_too(scene: Scene) -> None:
     assert "ran before" in scene.gov.evidence_gate.validate_claim("s1", "done", "command_zero_exit", wanted).reason
 
 
-def test_files_that_are_not_for_whoever_asks_are_as_good_as_none(scene: Scene) -> None:
-    """The gate decides by the log alone, and nothing crashes."""
+def test_gate_without_access_to_files_decides_by_the_log(scene: Scene) -> None:
+    """Nothing crashes without permission to read the project."""
 
     @contextmanager
     def not_for_you(path: str) -> Iterator[None]:
@@ -356,8 +355,8 @@ def test_files_that_are_not_for_whoever_asks_are_as_good_as_none(scene: Scene) -
         "I edited src/app.py. The tests were not run.",
     ],
 )
-def test_whoever_says_plainly_what_is_not_verified_may_stop(scene: Scene, message: str) -> None:
-    """As the refusal tells them to: that a file was changed is proven by the edit."""
+def test_disclaimer_with_an_edit_is_accepted(scene: Scene, message: str) -> None:
+    """The refusal tells the agent to say so, and the edit proves that a file was changed."""
     scene.ask("Set x in src/app.py")
     scene.edit("src/app.py")
 
@@ -378,22 +377,22 @@ def test_whoever_says_plainly_what_is_not_verified_may_stop(scene: Scene, messag
         "I ran into no problems. I have not run into any. I changed src/app.py.",
     ],
 )
-def test_to_admit_something_proves_nothing_else(scene: Scene, message: str) -> None:
-    """A success, a check, a commit: each needs its own proof, and only words about checking are an admission."""
+def test_disclaimer_proves_no_other_claim(scene: Scene, message: str) -> None:
+    """A success, a check or a commit needs its own proof, and only words about checking are a disclaimer."""
     scene.ask("Set x in src/app.py")
     scene.edit("src/app.py")
 
     assert not scene.say(message).allowed
 
 
-def test_an_admission_without_an_edit_proves_nothing(scene: Scene) -> None:
-    """Nothing was changed at all; and what users require of every claim is required of this one."""
+def test_disclaimer_without_an_edit_proves_nothing(scene: Scene) -> None:
+    """Nothing was changed at all."""
     scene.ask("Set x in src/app.py")
     assert not scene.say("I changed src/app.py. I have not run the tests.").allowed
 
 
-def test_an_admission_does_not_stand_in_for_what_users_require(tmp_path: Path) -> None:
-    """A validator of their own holds for every claim."""
+def test_disclaimer_does_not_replace_a_custom_validator(tmp_path: Path) -> None:
+    """A user's validator is required of every claim."""
     scene = Scene(tmp_path, more="  validators:\n    - {name: a, command: make acceptance, about: it is accepted}\n")
     scene.ask("Set x in src/app.py")
     scene.edit("src/app.py")

@@ -1,4 +1,4 @@
-"""What a logged call proves when the host says nothing of how a command ended."""
+"""Logged calls of hosts that do not report an exit status."""
 
 import pytest
 
@@ -9,8 +9,8 @@ from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import Entry, EntryKind
 
 
-def logged(command: str, output: str, host: str, status: int | None = None) -> LoggedCall:
-    """A command as it comes back from the log."""
+def log_command(command: str, output: str, host: str, status: int | None = None) -> LoggedCall:
+    """Return a command as it is read from the log."""
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, host=host)
     outcome = Outcome(success=not status, output=output, exit_code=status)
     body = {
@@ -25,18 +25,18 @@ def logged(command: str, output: str, host: str, status: int | None = None) -> L
     return read_call(Entry(seq=1, ts=1, session="s", kind=EntryKind.TOOL_CALL, body=body))
 
 
-def built(call: LoggedCall) -> tuple[int, ...] | str:
-    """Whether that call proves a build."""
+def proves_build(call: LoggedCall) -> tuple[int, ...] | str:
+    """Return whether that call proves a build."""
     return VALIDATORS["build_passes"].predicate(TurnEvidence((call,)), {})
 
 
 @pytest.mark.parametrize("host", ["codex", "cursor"])
-def test_a_status_that_is_never_told_is_unknown(host: str) -> None:
-    """Neither a success nor a failure; the refusal says how to make it known."""
-    call = logged("make build", "linking\n", host)
+def test_unreported_status_is_unknown(host: str) -> None:
+    """It is neither success nor failure, and the refusal says how to make it known."""
+    call = log_command("make build", "linking\n", host)
 
     assert (call.ok, call.failed, call.status_unknown) == (False, False, True)
-    assert built(call) == "this client does not tell how `make build` ended; run `make build && echo succeeded`"
+    assert proves_build(call) == "this client does not tell how `make build` ended; run `make build && echo succeeded`"
 
 
 @pytest.mark.parametrize(
@@ -51,24 +51,24 @@ def test_a_status_that_is_never_told_is_unknown(host: str) -> None:
         ("make build && echo $?", "0\n", False),
     ],
 )
-def test_a_last_word_that_is_only_said_after_success_makes_it_known(command: str, output: str, known: bool) -> None:
+def test_final_success_echo_proves_success(command: str, output: str, known: bool) -> None:
     """Only when nothing but success leads to it."""
-    call = logged(command, output, "codex")
+    call = log_command(command, output, "codex")
 
-    assert (built(call) == (1,)) is known
+    assert (proves_build(call) == (1,)) is known
 
 
-def test_tests_are_proven_by_their_count() -> None:
-    """A green count that the runner printed is proof where the status is not told; a red one, or none, is not."""
+def test_test_count_proves_tests_without_a_status() -> None:
+    """A printed count without failures is proof; one with failures, or none, is not."""
     proof = VALIDATORS["tests_pass"].predicate
 
-    assert proof(TurnEvidence((logged("pytest -q", "3 passed in 0.1s", "codex"),)), {}) == (1,)
-    assert isinstance(proof(TurnEvidence((logged("pytest -q", "1 failed in 0.1s", "codex"),)), {}), str)
-    assert isinstance(proof(TurnEvidence((logged("pytest -q", "Killed", "codex"),)), {}), str)
+    assert proof(TurnEvidence((log_command("pytest -q", "3 passed in 0.1s", "codex"),)), {}) == (1,)
+    assert isinstance(proof(TurnEvidence((log_command("pytest -q", "1 failed in 0.1s", "codex"),)), {}), str)
+    assert isinstance(proof(TurnEvidence((log_command("pytest -q", "Killed", "codex"),)), {}), str)
 
 
 @pytest.mark.parametrize("host", ["claude", "gemini"])
-def test_where_it_is_told_none_means_not_finished(host: str) -> None:
+def test_missing_status_of_a_reporting_host_is_unfinished(host: str) -> None:
     """A command in the background has proven nothing."""
-    assert not logged("make build", "", host).ok
-    assert logged("make build", "", host, status=0).ok
+    assert not log_command("make build", "", host).ok
+    assert log_command("make build", "", host, status=0).ok

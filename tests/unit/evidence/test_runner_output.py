@@ -1,4 +1,4 @@
-"""What test runners print, as counts."""
+"""Test counts from the output of test runners."""
 
 from pathlib import Path
 from typing import Any
@@ -41,8 +41,8 @@ CASES += [{"name": output, "output": output, "counts": list(wanted)} for output,
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
-def test_counts_are_read_total_included(case: dict[str, Any]) -> None:
-    """Every runner that people use, whatever its version and mood."""
+def test_counts_of_every_runner_are_parsed(case: dict[str, Any]) -> None:
+    """Every common runner is read, in its versions and modes."""
     counts = parse_test_counts(case["output"])
 
     if case["counts"] is None:
@@ -54,6 +54,6 @@ def test_counts_are_read_total_included(case: dict[str, Any]) -> None:
 
 
 @given(st.text(max_size=300))
-def test_any_output_is_read(text: str) -> None:
-    """What is no report gives no counts, and nothing raises."""
+def test_any_output_is_accepted(text: str) -> None:
+    """Text that is not a report gives no counts, and nothing raises."""
     parse_test_counts(text)

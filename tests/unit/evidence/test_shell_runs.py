@@ -1,4 +1,4 @@
-"""For which parts of a command its exit status speaks."""
+"""For which parts of a command its exit status is proof."""
 
 import pytest
 from hypothesis import given
@@ -69,25 +69,25 @@ PROVES_NOT = [
 ]
 
 
-def proves(command: str) -> bool:
-    """Whether a status of 0 would prove that tests ran."""
+def proves_tests(command: str) -> bool:
+    """Return whether a status of 0 would prove that tests ran."""
     return any(run.kind == "test" and run.status_propagates and not run.dry_run for run in read_runs(command))
 
 
 @pytest.mark.parametrize("command", PROVES)
-def test_the_status_of_a_real_run_speaks_for_it(command: str) -> None:
+def test_status_of_an_ordinary_run_is_proof(command: str) -> None:
     """Ordinary ways to run tests count."""
-    assert proves(command)
+    assert proves_tests(command)
 
 
 @pytest.mark.parametrize("command", PROVES_NOT)
-def test_no_gaming(command: str) -> None:
-    """A status that would be 0 anyway proves nothing."""
-    assert not proves(command)
+def test_status_that_is_always_zero_is_no_proof(command: str) -> None:
+    """A command line that ends with 0 anyway proves nothing."""
+    assert not proves_tests(command)
 
 
-def test_edits_by_shell_are_seen() -> None:
-    """Redirections and editors in place change files; a status sent to /dev/null does not."""
+def test_shell_edits_are_found() -> None:
+    """Redirections and in-place editors change files; output to /dev/null does not."""
     assert find_edited_paths("echo x > a.py; sed -i s/a/b/ b.py; ls > /dev/null 2>&1; git checkout main") == (
         "a.py",
         "b.py",
@@ -96,8 +96,8 @@ def test_edits_by_shell_are_seen() -> None:
 
 
 @given(st.text(max_size=80))
-def test_any_text_is_read(text: str) -> None:
-    """Bad input is normal input."""
+def test_any_text_is_accepted(text: str) -> None:
+    """No text raises."""
     read_runs(text)
     find_edited_paths(text)
 
@@ -114,8 +114,8 @@ def test_any_text_is_read(text: str) -> None:
         ("tsc -p .", "build", True),
     ],
 )
-def test_what_ran_and_whether_its_status_is_told(command: str, kind: str, speaks: bool) -> None:
-    """What may be skipped without a trace says nothing, and the same name may do different things."""
-    found = [run for run in read_runs(command) if run.argv[0] not in ("set", "cd", "echo")]
+def test_runs_and_their_status_propagation(command: str, kind: str, speaks: bool) -> None:
+    """A part that may be skipped without a trace proves nothing, and one name may do different things."""
+    runs = [run for run in read_runs(command) if run.argv[0] not in ("set", "cd", "echo")]
 
-    assert [(run.kind, run.status_propagates) for run in found] == [(kind, speaks)]
+    assert [(run.kind, run.status_propagates) for run in runs] == [(kind, speaks)]

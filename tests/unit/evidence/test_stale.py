@@ -1,4 +1,4 @@
-"""Evidence is about the sources as they were: whoever changes them afterwards, and by whatever means, makes it stale."""
+"""Evidence is about the sources as they were: any later change makes it stale."""
 
 import subprocess
 from collections.abc import Callable
@@ -14,31 +14,31 @@ from verdikt.observe.source_tree import read_source_tree
 APP = "src/app.py"
 
 
-def git(scene: Scene, *words: str) -> None:
-    """A real git in the scene's project, by nobody in particular."""
+def run_git(scene: Scene, *arguments: str) -> None:
+    """Run a real git in the scene's project, without a user's settings."""
     own = ("-c", "user.name=n", "-c", "user.email=n@example.com", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *own, *words], cwd=scene.project, check=True, capture_output=True)
+    subprocess.run(["git", *own, *arguments], cwd=scene.project, check=True, capture_output=True)
 
 
 @pytest.fixture(params=["git", "plain"])
 def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
-    """Work that was tested, in a repository and in a plain directory."""
+    """A turn whose work was tested, in a repository and in a plain directory."""
     scene = Scene(tmp_path)
-    write(scene, APP, "x = 0\n")
-    write(scene, "src/other.py", "y = 0\n")
-    write(scene, ".gitignore", "ignored/\n*.gen\n")
+    write_directly(scene, APP, "x = 0\n")
+    write_directly(scene, "src/other.py", "y = 0\n")
+    write_directly(scene, ".gitignore", "ignored/\n*.gen\n")
     if request.param == "git":
-        git(scene, "init", "-q", ".")
-        git(scene, "add", ".")
-        git(scene, "commit", "-q", "-m", "first")
+        run_git(scene, "init", "-q", ".")
+        run_git(scene, "add", ".")
+        run_git(scene, "commit", "-q", "-m", "first")
     scene.ask(f"Fix {APP}")
     scene.edit(APP)
     scene.run("pytest -q", GREEN)
     return scene
 
 
-def write(scene: Scene, name: str, text: str) -> None:
-    """Behind the agent's tools' back."""
+def write_directly(scene: Scene, name: str, text: str) -> None:
+    """Write a file without the agent's tools."""
     path = scene.project / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -57,14 +57,14 @@ CHANGED = [
     ("./scripts/generate.sh", "src/new_module.py"),
     ("npm run codegen", "src/api.ts"),
     ("make proto", "src/schema.proto"),
-    ("some-program-nobody-knows", APP),
+    ("some-unknown-program", APP),
 ]
 
 
 @pytest.mark.parametrize(("command", "path"), CHANGED)
-def test_whatever_changes_a_source_makes_the_tests_stale(scene: Scene, command: str, path: str) -> None:
-    """Even a program that nothing is known of: the sources themselves are looked at."""
-    write(scene, path, "x = 3  # by a program\n")
+def test_any_change_of_a_source_makes_tests_stale(scene: Scene, command: str, path: str) -> None:
+    """The sources are fingerprinted, so the program that changes them need not be known."""
+    write_directly(scene, path, "x = 3  # by a program\n")
     scene.run(command)
 
     answer = scene.say("All tests pass.")
@@ -73,41 +73,41 @@ def test_whatever_changes_a_source_makes_the_tests_stale(scene: Scene, command: 
 
 
 @pytest.mark.parametrize("command", [command for command, _ in CHANGED])
-def test_what_changed_nothing_takes_nothing_away(scene: Scene, command: str) -> None:
-    """A formatter that was content, a generator that wrote what was there."""
+def test_program_that_changes_nothing_makes_nothing_stale(scene: Scene, command: str) -> None:
+    """A formatter without findings, a generator that writes the same text."""
     scene.run(command)
 
     assert scene.say("All tests pass.").allowed
 
 
 @pytest.mark.parametrize("path", ["README.md", "notes.txt", "report.json", ".cache/x.py", "node_modules/a/index.js"])
-def test_what_no_test_is_about_makes_nothing_stale(scene: Scene, path: str) -> None:
-    """Documents, results, caches and what others wrote."""
-    write(scene, path, "anything\n")
+def test_documents_and_caches_make_nothing_stale(scene: Scene, path: str) -> None:
+    """Documents, results, caches and files of others do not count."""
+    write_directly(scene, path, "anything\n")
     scene.run("python tools/report.py")
 
     assert scene.say("All tests pass.").allowed
 
 
-def test_a_build_that_ran_before_is_stale_too(scene: Scene) -> None:
-    """Not only tests."""
+def test_build_before_a_change_is_stale(scene: Scene) -> None:
+    """Not only tests go stale."""
     scene.run("npm run build")
-    write(scene, APP, "x = 9\n")
+    write_directly(scene, APP, "x = 9\n")
     scene.run("python tools/rewrite.py")
 
     assert "`npm run build` ran before `src/app.py` was changed" in scene.say("The build succeeds.").reason
 
 
-def test_a_new_run_heals_it(scene: Scene) -> None:
-    """As it should."""
-    write(scene, APP, "x = 9\n")
+def test_new_run_is_fresh(scene: Scene) -> None:
+    """A run after the change is proof again."""
+    write_directly(scene, APP, "x = 9\n")
     scene.run("python tools/rewrite.py")
     scene.run("pytest -q", GREEN)
 
     assert scene.say("All tests pass.").allowed
 
 
-def test_an_edit_that_was_taken_back_leaves_the_proof_standing(scene: Scene) -> None:
+def test_reverted_edit_makes_nothing_stale(scene: Scene) -> None:
     """What was tested is what is there."""
     scene.edit(APP, "x = 5\n")
     scene.edit(APP, "x = 1\n")
@@ -115,46 +115,46 @@ def test_an_edit_that_was_taken_back_leaves_the_proof_standing(scene: Scene) -> 
     assert scene.say("All tests pass.").allowed
 
 
-def test_a_check_by_name_goes_stale_like_any(scene: Scene) -> None:
+def test_explicit_validation_goes_stale(scene: Scene) -> None:
     """A signed pass is about the sources as they were."""
     assert scene.gov.evidence_gate.validate_claim("s1", "done", "tests_pass", {}).holds
-    write(scene, APP, "x = 9\n")
+    write_directly(scene, APP, "x = 9\n")
     scene.run("python tools/rewrite.py")
 
     assert not scene.say("The bug is fixed.").allowed
 
 
 @pytest.mark.parametrize("scene", ["git"], indirect=True)
-def test_a_commit_changes_no_source(scene: Scene) -> None:
-    """Tested, staged, committed, stashed and taken out again: still what was tested."""
-    for words in (("add", "."), ("commit", "-q", "-m", "second")):
-        git(scene, *words)
+def test_commit_makes_nothing_stale(scene: Scene) -> None:
+    """Tested, staged, committed, stashed and restored, the sources are still those that were tested."""
+    for arguments in (("add", "."), ("commit", "-q", "-m", "second")):
+        run_git(scene, *arguments)
     scene.run("git add . && git commit -m second")
 
     assert scene.say("All tests pass, and I committed it.").allowed
 
 
 @pytest.mark.parametrize("scene", ["git"], indirect=True)
-def test_a_commit_hook_that_reformats_is_seen(scene: Scene) -> None:
+def test_reformatting_commit_hook_makes_tests_stale(scene: Scene) -> None:
     """The commit is not what was tested."""
-    write(scene, APP, "x=1\n")
-    for words in (("add", "."), ("commit", "-q", "-m", "second")):
-        git(scene, *words)
+    write_directly(scene, APP, "x=1\n")
+    for arguments in (("add", "."), ("commit", "-q", "-m", "second")):
+        run_git(scene, *arguments)
     scene.run("git add . && git commit -m second")
 
     assert "`pytest -q` ran before the sources were changed" in scene.say("All tests pass.").reason
 
 
 @pytest.mark.parametrize("scene", ["git"], indirect=True)
-def test_an_ignored_file_that_the_agent_edits_counts(scene: Scene) -> None:
-    """Git does not look at it, and the log does."""
+def test_edit_of_an_ignored_file_makes_tests_stale(scene: Scene) -> None:
+    """Git does not look at it, but the log has the edit."""
     scene.edit("ignored/settings.py", "a = 1\n")
 
     assert "ran before the last edit" in scene.say("All tests pass.").reason
 
 
-def test_only_checks_are_worth_a_look_at_the_sources(scene: Scene) -> None:
-    """Nothing else that an agent does costs it."""
+def test_only_checks_fingerprint_the_sources(scene: Scene) -> None:
+    """No other call pays for it."""
     for command, looked in (("ls", False), ("python x.py", False), ("pytest -q", True), ("make lint", True)):
         assert ("tree" in scene.run(command).body["evidence"]) is looked
 
@@ -175,18 +175,18 @@ def test_only_checks_are_worth_a_look_at_the_sources(scene: Scene) -> None:
         ("protoc --python_out=. a.proto", True),
     ],
 )
-def test_formatters_and_generators_edit_what_they_do_not_name(command: str, edits: bool) -> None:
-    """Where the sources cannot be looked at, this is what is known."""
+def test_formatters_and_generators_edit_unnamed_files(command: str, edits: bool) -> None:
+    """Without a fingerprint, this is what is known about them."""
     assert (find_edited_paths(command) == ("*",)) is edits
 
 
-def test_without_a_look_the_log_decides(tmp_path: Path) -> None:
-    """A directory that is not there: what calls were decided to write counts, whichever program would do it."""
+def test_log_decides_without_a_fingerprint(tmp_path: Path) -> None:
+    """Where the directory is missing, the writes that were decided count, whichever program makes them."""
     scene = Scene(tmp_path)
     scene.ask("Fix the parser")
-    gone = str(tmp_path / "project" / "gone")
-    scene.run("pytest -q", GREEN, cwd=gone)
-    scene.run("python -c \"open('app.py', 'w').write('x')\"", cwd=gone)
+    missing_directory = str(tmp_path / "project" / "gone")
+    scene.run("pytest -q", GREEN, cwd=missing_directory)
+    scene.run("python -c \"open('app.py', 'w').write('x')\"", cwd=missing_directory)
 
     assert "`pytest -q` ran before the last edit" in scene.say("All tests pass.").reason
 
@@ -201,8 +201,8 @@ ODD: list[Callable[[Path], object]] = [
 
 
 @pytest.mark.parametrize("make", ODD)
-def test_odd_files_are_survived(tmp_path: Path, make: Callable[[Path], object]) -> None:
-    """Pipes, loops, large files, names that are no text, a broken repository."""
+def test_odd_files_are_fingerprinted(tmp_path: Path, make: Callable[[Path], object]) -> None:
+    """Pipes, loops, large files, names that are not text and a broken repository are handled."""
     make(tmp_path)
 
     first, second = read_source_tree(str(tmp_path)), read_source_tree(str(tmp_path))
@@ -211,13 +211,13 @@ def test_odd_files_are_survived(tmp_path: Path, make: Callable[[Path], object]) 
 
 
 @pytest.mark.parametrize("where", ["", "relative", "/nowhere/at/all", "/"])
-def test_where_there_is_no_project_there_is_no_fingerprint(where: str) -> None:
-    """And no walk through the whole machine."""
+def test_no_project_gives_no_fingerprint(where: str) -> None:
+    """The whole machine is never walked."""
     assert read_source_tree(where) is None
 
 
-def test_a_call_without_a_place_is_logged_all_the_same(tmp_path: Path) -> None:
-    """Some hosts tell no directory."""
+def test_call_without_directory_is_logged(tmp_path: Path) -> None:
+    """Some hosts report no directory."""
     scene = Scene(tmp_path)
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "pytest"}, session_id="s1")
 
@@ -226,12 +226,13 @@ def test_a_call_without_a_place_is_logged_all_the_same(tmp_path: Path) -> None:
     assert "tree" not in scene.entries()[-1].body["evidence"]
 
 
-def test_a_file_that_git_was_told_not_to_look_at_is_looked_at(scene: Scene) -> None:
+def test_file_marked_unchanged_in_git_is_read(scene: Scene) -> None:
+    """`assume-unchanged` does not hide a change."""
     if not (scene.project / ".git").exists():
         return
-    git(scene, "update-index", "--assume-unchanged", "src/other.py")
+    run_git(scene, "update-index", "--assume-unchanged", "src/other.py")
     before = read_source_tree(str(scene.project), {})
-    write(scene, "src/other.py", "y = 1\n")
+    write_directly(scene, "src/other.py", "y = 1\n")
     after = read_source_tree(str(scene.project), {})
     assert before is not None
     assert after is not None

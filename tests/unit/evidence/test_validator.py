@@ -19,8 +19,8 @@ def scene(tmp_path: Path) -> Scene:
     return scene
 
 
-def ask(scene: Scene, name: str, claim: str = "done", **arguments: str) -> Proof:
-    """The validator's answer on the present turn."""
+def run_validation(scene: Scene, name: str, claim: str = "done", **arguments: str) -> Proof:
+    """Return the validator's answer on the present turn."""
     state = scene.store.read_projection("evidence", scene.session)
     return validate(name, claim, arguments, scene.gov.evidence_gate.load_turn(scene.session, state))
 
@@ -80,44 +80,44 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "runs"), PASSES)
-def test_it_holds(scene: Scene, name: str, arguments: dict[str, str], runs: list[tuple[str, str, int]]) -> None:
+def test_validator_holds(scene: Scene, name: str, arguments: dict[str, str], runs: list[tuple[str, str, int]]) -> None:
     """Fresh, real, and about what was asked."""
     for run in runs:
         scene.run(*run)
 
-    assert ask(scene, name, **arguments).status == "pass"
+    assert run_validation(scene, name, **arguments).status == "pass"
 
 
 @pytest.mark.parametrize(("name", "arguments", "runs", "reason"), FAILS)
-def test_it_fails(
+def test_validator_fails_with_a_reason(
     scene: Scene, name: str, arguments: dict[str, str], runs: list[tuple[str, str, int]], reason: str
 ) -> None:
-    """And says what is missing."""
+    """The reason says what is missing."""
     for run in runs:
         scene.run(*run)
 
-    proof = ask(scene, name, **arguments)
+    proof = run_validation(scene, name, **arguments)
 
     assert proof.status == "fail"
     assert reason in proof.reason
 
 
 @pytest.mark.parametrize(("name", "arguments", "reason"), REFUSED)
-def test_it_refuses(scene: Scene, name: str, arguments: dict[str, str], reason: str) -> None:
-    """What proves nothing about this contract is not even looked for."""
-    proof = ask(scene, name, **arguments)
+def test_validator_refuses_unrelated_arguments(scene: Scene, name: str, arguments: dict[str, str], reason: str) -> None:
+    """Arguments that say nothing about the contract are refused."""
+    proof = run_validation(scene, name, **arguments)
 
     assert proof.status == "refused"
     assert reason in proof.reason
 
 
 @pytest.mark.parametrize("name", ["tests_pass", "build_passes", "lint_clean", "commit_exists"])
-def test_it_goes_stale(scene: Scene, name: str) -> None:
-    """An edit after it takes the proof away."""
+def test_validator_goes_stale_after_an_edit(scene: Scene, name: str) -> None:
+    """An edit after the proof takes it away."""
     scene.run("pytest -q", GREEN)
     scene.run("make build && ruff check . && git commit -m x")
-    before = ask(scene, name)
+    before = run_validation(scene, name)
     scene.edit("src/app.py", "x = 2\n")
 
     assert before.holds
-    assert "ran before `src/app.py` was changed" in ask(scene, name).reason
+    assert "ran before `src/app.py` was changed" in run_validation(scene, name).reason

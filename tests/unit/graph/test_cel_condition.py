@@ -1,4 +1,4 @@
-"""CEL conditions: what they may say, and what is found out before they are used."""
+"""CEL conditions: their variables, and the mistakes found when a policy is loaded."""
 
 from typing import Any
 
@@ -18,11 +18,11 @@ EFFECTS = Effects(
 )
 
 
-def context(action: Action = ACTION) -> GovernanceContext:
-    found = GovernanceContext(action=action, effects=EFFECTS, risk_score=0.6)
-    found.session.action_count = 4
-    found.session.history = [{"kind": "read", "guard": "x"}]
-    return found
+def make_context(action: Action = ACTION) -> GovernanceContext:
+    ctx = GovernanceContext(action=action, effects=EFFECTS, risk_score=0.6)
+    ctx.session.action_count = 4
+    ctx.session.history = [{"kind": "read", "guard": "x"}]
+    return ctx
 
 
 @pytest.mark.parametrize(
@@ -45,17 +45,15 @@ def context(action: Action = ACTION) -> GovernanceContext:
         ("action . tool == 'Bash'", True),
     ],
 )
-def test_a_condition_sees_action_effects_posture_session_and_risk(text: str, holds: bool) -> None:
-    """Every variable of the table is used here."""
-    assert CelCondition(text)(ACTION, context()) is holds
+def test_condition_reads_each_variable(text: str, holds: bool) -> None:
+    """Every variable of the table is used in a row."""
+    assert CelCondition(text)(ACTION, make_context()) is holds
 
 
-def test_every_variable_is_tested_above() -> None:
-    """A new variable needs a row."""
+def test_condition_rows_cover_every_variable() -> None:
+    """A new variable needs a row above."""
     texts = " ".join(
-        mark.args[1][i][0]
-        for mark in test_a_condition_sees_action_effects_posture_session_and_risk.pytestmark
-        for i in range(len(mark.args[1]))
+        mark.args[1][i][0] for mark in test_condition_reads_each_variable.pytestmark for i in range(len(mark.args[1]))
     )  # type: ignore[attr-defined]
 
     assert [name for name in VARIABLES if name not in texts] == []
@@ -81,7 +79,7 @@ def test_every_variable_is_tested_above() -> None:
         ("(" * 1_900 + "true" + ")" * 1_900, "expected a CEL condition"),
     ],
 )
-def test_a_wrong_condition_is_refused_at_load(text: str, message: str) -> None:
+def test_condition_with_a_mistake_is_refused_at_load(text: str, message: str) -> None:
     """Syntax, names and types are checked before the first action."""
     with pytest.raises(PolicyError, match=message):
         CelCondition(text)
@@ -96,25 +94,25 @@ def test_a_wrong_condition_is_refused_at_load(text: str, message: str) -> None:
         ("has(action.payload.x)", {"x": object()}),
     ],
 )
-def test_a_condition_that_cannot_be_evaluated_raises(text: str, payload: Any) -> None:
-    """Whoever asked turns it into a block."""
+def test_condition_that_cannot_be_evaluated_raises(text: str, payload: Any) -> None:
+    """The caller turns the exception into a block."""
     action = Action(kind=ActionKind.OTHER, payload=payload)
 
     with pytest.raises(ValueError):
-        CelCondition(text)(action, context(action))
+        CelCondition(text)(action, make_context(action))
 
 
-def test_any_payload_can_be_looked_at() -> None:
-    """Lone surrogates, huge numbers and wrong shapes are data; what is too deep raises."""
+def test_condition_accepts_any_payload() -> None:
+    """Lone surrogates, huge numbers and wrong shapes are data; too deep nesting raises."""
     condition = CelCondition("has(action.payload.x)")
     for payload in ({"x": "\udc80"}, {"x": 2**80}, {"x": None, 5: [1.5, True]}):
         action = Action(kind=ActionKind.OTHER, payload=payload)  # type: ignore[arg-type]
-        assert condition(action, context(action)) is True
+        assert condition(action, make_context(action)) is True
     action = Action(kind=ActionKind.OTHER, payload=[1])  # type: ignore[arg-type]
-    assert condition(action, context(action)) is False
+    assert condition(action, make_context(action)) is False
     deep: Any = 1
     for _ in range(1_000):
         deep = {"x": deep}
     action = Action(kind=ActionKind.OTHER, payload=deep)
     with pytest.raises(ValueError, match="at most 32 levels"):
-        condition(action, context(action))
+        condition(action, make_context(action))

@@ -1,11 +1,11 @@
-"""Truth tables of the six combinators, and what cannot be built."""
+"""Truth tables of the six combinators, and the graphs that cannot be built."""
 
 import itertools
 from functools import partial
 
 import pytest
 
-from tests.graphs import ACTION, Says, fails
+from tests.graphs import ACTION, ScriptedGuard, raise_error
 from verdikt.engine import PolicyEngine
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import All, Any, Child, Escalate, Not, Threshold, When
@@ -19,24 +19,24 @@ from verdikt.model.verdict import Verdict
 WORDS = ["pass", "warn", "ask", "block"]
 
 
-def evaluate(root: Child) -> EvaluationResult:
-    """The real engine on a harmless action."""
+def evaluate_graph(root: Child) -> EvaluationResult:
+    """Evaluate a harmless action with the real engine."""
     return PolicyEngine(root).evaluate(ACTION)
 
 
-def word(root: Child) -> str:
-    """The kind of the verdict, as a word."""
-    return evaluate(root).verdict.kind.word
+def get_kind_word(root: Child) -> str:
+    """Return the kind of the verdict as a word."""
+    return evaluate_graph(root).verdict.kind.word
 
 
-@pytest.mark.parametrize(("one", "other"), list(itertools.product(WORDS, WORDS)))
-def test_all_is_the_strictest_and_any_the_most_lenient(one: str, other: str) -> None:
-    """All sixteen pairs."""
-    strictest = max(one, other, key=WORDS.index)
-    lenient = min(one, other, key=WORDS.index)
+@pytest.mark.parametrize(("first", "second"), list(itertools.product(WORDS, WORDS)))
+def test_all_is_the_strictest_and_any_the_most_lenient(first: str, second: str) -> None:
+    """All sixteen pairs of verdicts."""
+    strictest = max(first, second, key=WORDS.index)
+    lenient = min(first, second, key=WORDS.index)
 
-    assert word(All(Says(one), Says(other))) == strictest
-    assert word(Any(Says(one), Says(other))) == lenient
+    assert get_kind_word(All(ScriptedGuard(first), ScriptedGuard(second))) == strictest
+    assert get_kind_word(Any(ScriptedGuard(first), ScriptedGuard(second))) == lenient
 
 
 @pytest.mark.parametrize(
@@ -52,15 +52,15 @@ def test_all_is_the_strictest_and_any_the_most_lenient(one: str, other: str) -> 
     ],
 )
 def test_not_swaps_pass_and_block_only(child: str, expected: str) -> None:
-    """An error stays a block, whoever failed."""
-    assert word(Not(Says(child))) == expected
+    """A block that stands for an error stays a block."""
+    assert get_kind_word(Not(ScriptedGuard(child))) == expected
 
 
-def test_not_not_of_an_error_is_still_a_block() -> None:
-    """The mark of an error survives every `Not`, also beside an ordinary block."""
-    assert word(Not(Not(Says("raise")))) == "block"
-    assert word(Not(All(Says("block"), Says("raise")))) == "block"
-    assert word(Not(Any(Says("block"), Says("raise")))) == "block"
+def test_not_twice_of_an_error_is_a_block() -> None:
+    """The error mark survives every `Not`, also beside an ordinary block."""
+    assert get_kind_word(Not(Not(ScriptedGuard("raise")))) == "block"
+    assert get_kind_word(Not(All(ScriptedGuard("block"), ScriptedGuard("raise")))) == "block"
+    assert get_kind_word(Not(Any(ScriptedGuard("block"), ScriptedGuard("raise")))) == "block"
 
 
 @pytest.mark.parametrize(
@@ -78,12 +78,12 @@ def test_not_not_of_an_error_is_still_a_block() -> None:
     ],
 )
 def test_threshold_is_the_nth_most_lenient(n: int, children: str, expected: str) -> None:
-    """Warn counts as passed; a failed observer has no vote."""
-    assert word(Threshold(n, *map(Says, children.split()))) == expected
+    """A warn counts as passed; a failed observer has no vote."""
+    assert get_kind_word(Threshold(n, *map(ScriptedGuard, children.split()))) == expected
 
 
 @pytest.mark.parametrize(
-    ("primary", "fallback", "expected", "asked"),
+    ("primary", "fallback", "expected", "call_count"),
     [
         ("pass", "block", "pass", 0),
         ("warn", "block", "warn", 0),
@@ -97,111 +97,133 @@ def test_threshold_is_the_nth_most_lenient(n: int, children: str, expected: str)
         ("block", "raise", "block", 1),
     ],
 )
-def test_escalate_asks_the_fallback_only_about_a_block(primary: str, fallback: str, expected: str, asked: int) -> None:
-    """And never about a red line."""
-    second = Says(fallback)
+def test_escalate_uses_the_fallback_only_for_a_block(
+    primary: str, fallback: str, expected: str, call_count: int
+) -> None:
+    """A red line is never passed to the fallback."""
+    second = ScriptedGuard(fallback)
 
-    assert word(Escalate(Says(primary), second)) == expected
-    assert second.asked == asked
+    assert get_kind_word(Escalate(ScriptedGuard(primary), second)) == expected
+    assert second.call_count == call_count
 
 
 @pytest.mark.parametrize("primary", ["raise", "block"])
-def test_not_makes_no_pass_of_a_fallback_that_was_asked_because_of_an_error(primary: str) -> None:
-    """Without the error it might never have been asked."""
-    assert word(Not(Escalate(Says(primary), Says("block")))) == ("block" if primary == "raise" else "pass")
+def test_not_of_a_fallback_after_an_error_is_a_block(primary: str) -> None:
+    """Without the error, the fallback might not have been evaluated."""
+    assert get_kind_word(Not(Escalate(ScriptedGuard(primary), ScriptedGuard("block")))) == (
+        "block" if primary == "raise" else "pass"
+    )
 
 
-@pytest.mark.parametrize("primary", [All(Says("block"), Says("red")), Any(Says("block"), Says("red"))])
-def test_a_red_line_beside_an_ordinary_block_is_still_a_red_line(primary: Child) -> None:
-    """Whatever stands before it."""
-    assert word(Escalate(primary, Says("pass"))) == "block"
+@pytest.mark.parametrize(
+    "primary", [All(ScriptedGuard("block"), ScriptedGuard("red")), Any(ScriptedGuard("block"), ScriptedGuard("red"))]
+)
+def test_red_line_beside_an_ordinary_block_stays_a_red_line(primary: Child) -> None:
+    """The order of the blocks does not matter."""
+    assert get_kind_word(Escalate(primary, ScriptedGuard("pass"))) == "block"
 
 
-def test_escalate_sees_the_red_line_behind_a_short_circuit() -> None:
-    """An ordinary block must not be a way to hide a red line from `Escalate`."""
-    red = Says("red")
-    primary = All(Says("block"), red, short_circuit=True)
+def test_escalate_finds_a_red_line_behind_a_short_circuit() -> None:
+    """An ordinary block must not hide a red line from `Escalate`."""
+    red = ScriptedGuard("red")
+    primary = All(ScriptedGuard("block"), red, short_circuit=True)
 
-    assert word(Escalate(primary, Says("pass"))) == "block"
-    assert red.asked == 1
-    assert word(All(Escalate(Says("pass"), Says("pass")), primary, short_circuit=True)) == "block"
-    assert red.asked == 1
+    assert get_kind_word(Escalate(primary, ScriptedGuard("pass"))) == "block"
+    assert red.call_count == 1
+    assert (
+        get_kind_word(All(Escalate(ScriptedGuard("pass"), ScriptedGuard("pass")), primary, short_circuit=True))
+        == "block"
+    )
+    assert red.call_count == 1
 
 
 @pytest.mark.parametrize(
     ("holds", "otherwise", "expected"),
     [(True, "block", "warn"), (False, "block", "block"), (False, None, "pass")],
 )
-def test_when_takes_one_branch(holds: bool, otherwise: str | None, expected: str) -> None:
-    """Without `otherwise` it does not apply."""
-    assert word(When(lambda a, ctx: holds, Says("warn"), otherwise and Says(otherwise))) == expected
+def test_when_evaluates_one_branch(holds: bool, otherwise: str | None, expected: str) -> None:
+    """Without `otherwise`, a condition that does not hold is a pass."""
+    assert (
+        get_kind_word(When(lambda a, ctx: holds, ScriptedGuard("warn"), otherwise and ScriptedGuard(otherwise)))
+        == expected
+    )
 
 
 def test_when_blocks_if_its_condition_raises() -> None:
-    """With the exception's text, in neither branch, and `Not` does not make it a pass."""
-    then = Says("pass")
-    result = evaluate(When(fails, then, then))
+    """The block has the exception's text, no branch is evaluated, and `Not` does not make it a pass."""
+    then = ScriptedGuard("pass")
+    result = evaluate_graph(When(raise_error, then, then))
 
     assert result.reason == "the condition of `when` failed: KeyError: 'no such thing'"
-    assert then.asked == 0
-    assert word(Not(When(fails, then))) == "block"
+    assert then.call_count == 0
+    assert get_kind_word(Not(When(raise_error, then))) == "block"
 
 
-def test_a_condition_may_take_the_action_alone() -> None:
-    """Like a guard's `check`."""
-    assert word(When(lambda a: a.kind == "bash", Says("ask"))) == "ask"
+def test_when_condition_may_take_the_action_alone() -> None:
+    """A condition takes one or two arguments, like a guard's `check`."""
+    assert get_kind_word(When(lambda a: a.kind == "bash", ScriptedGuard("ask"))) == "ask"
 
 
-def test_every_child_of_all_runs_unless_short_circuited() -> None:
-    """And the reason is the first of the strictest, with every fix kept."""
-    last = Says("pass", "last")
-    children = (Says("warn"), Says("ask"), Says("block", "b1"), Says("block", "b2"), last)
-    result = evaluate(All(*children))
+def test_all_evaluates_every_child_unless_short_circuited() -> None:
+    """The reason is that of the first strictest child, and every fix is listed."""
+    last = ScriptedGuard("pass", "last")
+    children = (
+        ScriptedGuard("warn"),
+        ScriptedGuard("ask"),
+        ScriptedGuard("block", "b1"),
+        ScriptedGuard("block", "b2"),
+        last,
+    )
+    result = evaluate_graph(All(*children))
 
     assert result.reason == "b1 says so"
     assert result.fixes == ("ask b1 nicely", "ask b2 nicely", "ask ask nicely", "ask warn nicely")
     assert result.warnings == ("warn says so",)
-    assert last.asked == 1
-    assert evaluate(All(*children, short_circuit=True)).reason == "b1 says so"
-    assert last.asked == 1
+    assert last.call_count == 1
+    assert evaluate_graph(All(*children, short_circuit=True)).reason == "b1 says so"
+    assert last.call_count == 1
 
 
-def test_a_short_circuit_stops_at_a_block_and_at_nothing_less() -> None:
-    """A later block must still be found behind an ask."""
-    assert word(All(Says("ask"), Says("block"), short_circuit=True)) == "block"
+def test_short_circuit_stops_at_a_block_only() -> None:
+    """A block behind an ask is still found."""
+    assert get_kind_word(All(ScriptedGuard("ask"), ScriptedGuard("block"), short_circuit=True)) == "block"
 
 
-def test_any_that_nobody_passes_gives_all_reasons() -> None:
-    """Each way in was tried."""
-    result = evaluate(Any(Says("block", "a"), Says("block", "b")))
+def test_any_without_a_pass_gives_all_reasons() -> None:
+    """The reasons of all children are joined."""
+    result = evaluate_graph(Any(ScriptedGuard("block", "a"), ScriptedGuard("block", "b")))
 
     assert result.reason == "a says so; b says so"
     assert result.fixes == ("ask a nicely", "ask b nicely")
 
 
 def test_fixes_of_overruled_guards_are_left_out() -> None:
-    """What `Any` and `Escalate` got past needs no fixing."""
-    result = evaluate(
-        All(Any(Says("block", "a"), Says("pass")), Escalate(Says("block", "b"), Says("warn", "c")), Says("ask"))
+    """A block that `Any` or `Escalate` overruled needs no fix."""
+    result = evaluate_graph(
+        All(
+            Any(ScriptedGuard("block", "a"), ScriptedGuard("pass")),
+            Escalate(ScriptedGuard("block", "b"), ScriptedGuard("warn", "c")),
+            ScriptedGuard("ask"),
+        )
     )
 
     assert result.fixes == ("ask ask nicely", "ask c nicely")
 
 
 @pytest.mark.parametrize("combinator", [All, Any])
-def test_an_empty_combinator_cannot_be_built(combinator: type[All | Any]) -> None:
+def test_combinator_without_children_cannot_be_built(combinator: type[All | Any]) -> None:
     """It would pass everything, or nothing."""
     with pytest.raises(PolicyError, match=f"^`{combinator.__name__.lower()}` needs at least one child$"):
         combinator()
 
 
 @pytest.mark.parametrize("n", [0, -1, 3, True, 1.0])
-def test_a_threshold_out_of_range_cannot_be_built(n: int) -> None:
-    """Nor one of nothing."""
+def test_threshold_out_of_range_cannot_be_built(n: int) -> None:
+    """`n` is from 1 to the number of children."""
     with pytest.raises(
         PolicyError, match=f"^`threshold` needs n from 1 to 2, the number of its children, found `{n}`$"
     ):
-        Threshold(n, Says("pass"), Says("pass"))
+        Threshold(n, ScriptedGuard("pass"), ScriptedGuard("pass"))
     with pytest.raises(PolicyError, match=r"^`threshold` needs at least one child$"):
         Threshold(1)
 
@@ -209,19 +231,19 @@ def test_a_threshold_out_of_range_cannot_be_built(n: int) -> None:
 @pytest.mark.parametrize(
     ("child", "message"),
     [
-        (Says, "expected a guard, found the class `Says`: write `Says\\(\\)`"),
+        (ScriptedGuard, "expected a guard, found the class `ScriptedGuard`: write `ScriptedGuard\\(\\)`"),
         (None, "expected a guard or a combinator, found `NoneType`, which has no `check`"),
         (lambda action: None, "expected a guard or a combinator, found `function`, which has no `check`"),
     ],
 )
-def test_what_is_no_guard_is_refused_when_built(child: Child, message: str) -> None:
-    """Not when the first action comes."""
+def test_combinator_refuses_a_child_that_is_no_guard(child: Child, message: str) -> None:
+    """The mistake is found when the graph is built, not at the first action."""
     with pytest.raises(PolicyError, match=f"^{message}$"):
         All(child)
 
 
-def test_a_guard_without_a_name_is_refused() -> None:
-    """Nobody could tell who blocked."""
+def test_combinator_refuses_a_guard_without_a_name() -> None:
+    """The log could not say which guard blocked."""
 
     class Nameless:
         def check(self, action: Action) -> Verdict:
@@ -231,14 +253,14 @@ def test_a_guard_without_a_name_is_refused() -> None:
         All(Nameless())  # type: ignore[arg-type]
 
 
-def test_combinators_are_frozen() -> None:
+def test_combinator_cannot_be_changed() -> None:
     """A graph is a value."""
     with pytest.raises(AttributeError):
-        All(Says("pass")).children = ()  # type: ignore[misc]
+        All(ScriptedGuard("pass")).children = ()  # type: ignore[misc]
 
 
-class Shapes:
-    """The shapes that a `check` can have; each returns how many arguments it got."""
+class CheckSignatures:
+    """Signatures that a `check` can have; each returns how many arguments it got."""
 
     name = "shapes"
 
@@ -267,28 +289,28 @@ class Shapes:
 @pytest.mark.parametrize(
     ("check", "arguments"),
     [
-        (Shapes().one, "1"),
-        (Shapes().two, "2"),
-        (Shapes().keyword, "1"),
-        (Shapes().default, "2"),
-        (Shapes().many, "2"),
-        (Shapes().three, "2"),
-        (Shapes(), "1"),
-        (partial(Shapes.one, Shapes()), "1"),
-        (partial(Shapes.two, Shapes()), "2"),
+        (CheckSignatures().one, "1"),
+        (CheckSignatures().two, "2"),
+        (CheckSignatures().keyword, "1"),
+        (CheckSignatures().default, "2"),
+        (CheckSignatures().many, "2"),
+        (CheckSignatures().three, "2"),
+        (CheckSignatures(), "1"),
+        (partial(CheckSignatures.one, CheckSignatures()), "1"),
+        (partial(CheckSignatures.two, CheckSignatures()), "2"),
         (lambda action, ctx: Verdict.warn(guard="l", reason="2"), "2"),
     ],
 )
-def test_the_number_of_arguments_is_told_from_the_signature(check: object, arguments: str) -> None:
-    """Bound methods, callables, partials, defaults, `*args`, keywords."""
-    guard = Says("pass")
+def test_takes_context_reads_the_signature(check: object, arguments: str) -> None:
+    """Bound methods, callables, partials, defaults, `*args` and keywords are recognised."""
+    guard = ScriptedGuard("pass")
     guard.check = check  # type: ignore[method-assign, assignment]
 
-    assert evaluate(guard).verdict.reason == arguments
+    assert evaluate_graph(guard).verdict.reason == arguments
 
 
-def test_a_type_error_inside_a_guard_is_not_mistaken_for_its_signature() -> None:
-    """It is called once, and blocks."""
+def test_guard_that_raises_type_error_is_called_once() -> None:
+    """A `TypeError` inside a guard is not taken for a wrong number of arguments."""
     calls = []
 
     class Buggy:
@@ -298,15 +320,15 @@ def test_a_type_error_inside_a_guard_is_not_mistaken_for_its_signature() -> None
             calls.append(action)
             raise TypeError("check() takes 2 positional arguments but 3 were given")
 
-    result = evaluate(Buggy())
+    result = evaluate_graph(Buggy())
 
     assert result.reason == "guard `buggy` failed: TypeError: check() takes 2 positional arguments but 3 were given"
     assert result.fix
     assert len(calls) == 1
 
 
-class Unprintable(Exception):
-    """An exception that cannot even print itself."""
+class UnprintableError(Exception):
+    """An exception whose `__str__` fails."""
 
     def __str__(self) -> str:
         raise RuntimeError
@@ -319,11 +341,11 @@ class Unprintable(Exception):
         (ValueError("x" * 10_000), "ValueError: " + "x" * 300 + "…"),
         (SystemExit(0), "SystemExit: 0"),
         (RecursionError(), "RecursionError"),
-        (Unprintable(), "Unprintable"),
+        (UnprintableError(), "UnprintableError"),
     ],
 )
-def test_a_guard_that_raises_blocks(error: BaseException, text: str) -> None:
-    """With the exception's text; one that exits must not take the process with it."""
+def test_guard_that_raises_blocks(error: BaseException, text: str) -> None:
+    """The block has the exception's text; `SystemExit` does not end the process."""
 
     class Failing:
         name = "failing"
@@ -331,37 +353,41 @@ def test_a_guard_that_raises_blocks(error: BaseException, text: str) -> None:
         def check(self, action: Action) -> Verdict:
             raise error
 
-    assert evaluate(Failing()).verdict == evaluate(All(Failing())).verdict
-    assert evaluate(Failing()).reason == f"guard `failing` failed: {text}"
-    assert not evaluate(Failing()).passed
+    assert evaluate_graph(Failing()).verdict == evaluate_graph(All(Failing())).verdict
+    assert evaluate_graph(Failing()).reason == f"guard `failing` failed: {text}"
+    assert not evaluate_graph(Failing()).passed
 
 
 @pytest.mark.parametrize("answer", [None, True, "pass", 0])
-def test_a_guard_that_does_not_answer_with_a_verdict_blocks(answer: object) -> None:
+def test_guard_that_returns_no_verdict_blocks(answer: object) -> None:
     """`True` is no verdict."""
-    guard = Says("pass")
+    guard = ScriptedGuard("pass")
     guard.check = lambda action: answer  # type: ignore[method-assign, assignment, return-value]
 
-    result = evaluate(guard)
+    result = evaluate_graph(guard)
 
     assert result.reason == f"guard `pass` failed: expected a Verdict, found `{type(answer).__name__}`"
 
 
-def test_an_observer_that_raises_is_recorded_and_ignored() -> None:
-    """It changes no verdict under `All`, and shows in the warnings."""
-    result = evaluate(All(Says("observe"), Says("pass")))
+def test_observer_that_raises_is_recorded_and_ignored() -> None:
+    """It changes no verdict under `All`, and appears in the warnings."""
+    result = evaluate_graph(All(ScriptedGuard("observe"), ScriptedGuard("pass")))
 
     assert result.passed
     assert result.verdict.guard == "pass"
     assert result.warnings == ("guard `observe` failed: ValueError: out of order",)
-    assert word(Says("observe")) == "pass"
-    assert word(Any(All(Says("observe")), Says("block"))) == "block"
+    assert get_kind_word(ScriptedGuard("observe")) == "pass"
+    assert get_kind_word(Any(All(ScriptedGuard("observe")), ScriptedGuard("block"))) == "block"
 
 
-def test_the_trace_shows_each_node_above_its_children() -> None:
-    """Named, indented, with what each said."""
-    result = evaluate(
-        All(Not(Says("block", "list")), When(lambda a: True, Any(Says("ask"), Says("warn"))), name="strict")
+def test_trace_lists_each_node_above_its_children() -> None:
+    """Each entry has the node's name, depth and verdict."""
+    result = evaluate_graph(
+        All(
+            Not(ScriptedGuard("block", "list")),
+            When(lambda a: True, Any(ScriptedGuard("ask"), ScriptedGuard("warn"))),
+            name="strict",
+        )
     )
 
     assert [(e.depth, e.node, e.verdict.kind.word) for e in result.trace] == [
@@ -376,7 +402,7 @@ def test_the_trace_shows_each_node_above_its_children() -> None:
     assert [v.guard for v in result.context.verdicts] == ["list", "ask", "warn"]
 
 
-def test_a_leaf_knows_its_layer() -> None:
+def test_to_node_gives_each_guard_its_layer() -> None:
     """INTENT unless the guard says otherwise."""
-    assert to_node(Says("pass")).layer is GovernanceLayer.INTENT  # type: ignore[attr-defined]
-    assert to_node(Says("observe")).layer is GovernanceLayer.OBSERVE  # type: ignore[attr-defined]
+    assert to_node(ScriptedGuard("pass")).layer is GovernanceLayer.INTENT  # type: ignore[attr-defined]
+    assert to_node(ScriptedGuard("observe")).layer is GovernanceLayer.OBSERVE  # type: ignore[attr-defined]

@@ -1,8 +1,8 @@
-"""The policy file: what it builds, and every fault with its place."""
+"""The policy file: the graph it builds, and every error with its position."""
 
 import pytest
 
-from tests.policies import SHORT_SECTIONS, policy
+from tests.policies import SHORT_SECTIONS, make_policy
 from verdikt.engine import PolicyEngine
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import All, Escalate, Not, Threshold, When
@@ -42,9 +42,9 @@ all:
 """
 
 
-def test_nesting_builds_the_graph() -> None:
+def test_policy_file_builds_the_nested_graph() -> None:
     """Every combinator, guards by name, rules and custom guards."""
-    root = policy(file=GRAPH).root
+    root = make_policy(file=GRAPH).root
 
     assert isinstance(root, All)
     kinds = [type(child).__name__ for child in root.children]
@@ -73,19 +73,19 @@ def test_nesting_builds_the_graph() -> None:
     assert PolicyEngine(root).evaluate(BASH).passed
 
 
-def test_short_sections_build_a_graph_by_themselves() -> None:
-    """Each is a guard with these settings."""
-    found = policy(file=SHORT_SECTIONS)
+def test_short_sections_build_guards() -> None:
+    """Each short section is a guard with these settings."""
+    policy = make_policy(file=SHORT_SECTIONS)
 
-    assert [node.name for node in found.nodes] == ["bash_safety", "file_boundary", "rules"]
-    assert found.nodes[1].guard.dirs == ["src", "tests", "docs"]  # type: ignore[attr-defined]
-    assert [(layer.name, layer.profile) for layer in found.layers] == [("file", "standard")]
-    assert PolicyEngine(found.root).evaluate(BASH).verdict.guard == "bash_safety"
+    assert [node.name for node in policy.nodes] == ["bash_safety", "file_boundary", "rules"]
+    assert policy.nodes[1].guard.dirs == ["src", "tests", "docs"]  # type: ignore[attr-defined]
+    assert [(layer.name, layer.profile) for layer in policy.layers] == [("file", "standard")]
+    assert PolicyEngine(policy.root).evaluate(BASH).verdict.guard == "bash_safety"
 
 
-def test_several_top_level_nodes_must_all_pass() -> None:
-    """In the order in which they are written."""
-    found = policy(
+def test_top_level_nodes_must_all_pass() -> None:
+    """They are evaluated in the order in which they are written."""
+    policy = make_policy(
         file="""
 profile: none
 guards: [saying, {saying: {name: second}}]
@@ -94,15 +94,15 @@ rules: [{name: r, kind: bash, verdict: warn, reason: "{tool}"}]
 """
     )
 
-    assert [node.name for node in found.nodes] == ["saying", "second", "any", "rules"]
-    assert PolicyEngine(found.root).evaluate(BASH).verdict.kind is VerdictKind.WARN
+    assert [node.name for node in policy.nodes] == ["saying", "second", "any", "rules"]
+    assert PolicyEngine(policy.root).evaluate(BASH).verdict.kind is VerdictKind.WARN
 
 
-def test_conditions_of_rules_are_compiled() -> None:
-    """And one that fails at evaluation blocks."""
-    found = policy(file="rules: [{name: r, if: action.payload.missing == 1, verdict: warn, reason: hm}]")
+def test_rule_condition_is_compiled() -> None:
+    """A condition that fails at evaluation blocks."""
+    policy = make_policy(file="rules: [{name: r, if: action.payload.missing == 1, verdict: warn, reason: hm}]")
 
-    verdict = PolicyEngine(found.root).evaluate(BASH).verdict
+    verdict = PolicyEngine(policy.root).evaluate(BASH).verdict
 
     assert (verdict.kind, verdict.guard, verdict.error) == (VerdictKind.BLOCK, "r", True)
 
@@ -166,19 +166,21 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "message"), FAULTS)
-def test_every_fault_names_its_place_and_what_was_expected(text: str, message: str) -> None:
+def test_policy_file_error_has_position_and_expectation(text: str, message: str) -> None:
     """File, line, column, expected, found, and the nearest valid name."""
     with pytest.raises(PolicyError) as caught:
-        policy(p=text)
+        make_policy(p=text)
 
     assert len(caught.value.faults) == 1
     assert str(caught.value).startswith("p.yaml:" + message if message[0].isdigit() else "p.yaml: " + message)
 
 
-def test_all_faults_of_all_files_are_reported_at_once() -> None:
-    """One message each."""
+def test_errors_of_all_files_are_reported_at_once() -> None:
+    """Each error has a message of its own."""
     with pytest.raises(PolicyError) as caught:
-        policy(user="rulez: 1\nposture: x", project="a: [", other="rules: [{name: r, verdict: pass, kind: x, tool: 5}]")
+        make_policy(
+            user="rulez: 1\nposture: x", project="a: [", other="rules: [{name: r, verdict: pass, kind: x, tool: 5}]"
+        )
 
     assert [str(fault).split(": ", 1)[0] for fault in caught.value.faults] == [
         "user.yaml:1:1",
@@ -189,13 +191,13 @@ def test_all_faults_of_all_files_are_reported_at_once() -> None:
     ]
 
 
-def test_a_guard_whose_constructor_fails_in_any_way_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A guard of a user's own is code that is not ours."""
+def test_custom_guard_whose_constructor_fails_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The constructor is the user's own code and may fail in any way."""
 
-    def broken(self: object, **_: object) -> None:
+    def raise_error(self: object, **_: object) -> None:
         raise RuntimeError("no disk")
 
-    monkeypatch.setattr("tests.policies.Saying.__init__", broken)
+    monkeypatch.setattr("tests.policies.Saying.__init__", raise_error)
 
     with pytest.raises(PolicyError, match="p.yaml:1:10: expected settings that the guard takes, found: no disk"):
-        policy(p="guards: [saying]")
+        make_policy(p="guards: [saying]")

@@ -1,4 +1,4 @@
-"""A guard's settings are told from its constructor: what each type may be written as, and what is read then."""
+"""A guard's settings follow from its constructor: how each type is written, and what the guard gets."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from verdikt.model.yaml_document import parse_document
 from verdikt.model.yaml_node import YamlNode
 
 
-def guard(
+def make_guard(
     needed: int,
     *,
     names: Sequence[str] = (),
@@ -25,7 +25,7 @@ def guard(
     anything: object = None,
     ask: Callable[[str], bool] = bool,
 ) -> object:
-    """A constructor with a setting of every type."""
+    """Take a setting of every type."""
 
 
 @pytest.mark.parametrize(
@@ -44,14 +44,14 @@ def guard(
         ("anything", "{a: [1, x]}", {"a": [1, "x"]}),
     ],
 )
-def test_what_is_written_is_what_the_guard_is_given(name: str, written: str, read: Any) -> None:
-    """In the type that its constructor names; an editor is told the same."""
+def test_setting_is_read_in_the_type_of_the_constructor(name: str, written: str, read: Any) -> None:
+    """The JSON Schema accepts the same value."""
     document = parse_document(written, "p.yaml")
-    shape = (infer_settings(guard) or {})[name].schema_type
+    shape = (infer_settings(make_guard) or {})[name].schema_type
 
-    found = shape.read(YamlNode.from_document(document))
+    value = shape.read(YamlNode.from_document(document))
 
-    assert (found, type(found)) == (read, type(read))
+    assert (value, type(value)) == (read, type(read))
     assert document.errors == []
     jsonschema.validate(document.value, dict(shape.json_schema))
 
@@ -66,10 +66,10 @@ def test_what_is_written_is_what_the_guard_is_given(name: str, written: str, rea
         ("names", "{a: 1}", "expected a text, found a mapping"),
     ],
 )
-def test_what_does_not_fit_is_a_fault(name: str, written: str, message: str) -> None:
-    """With what was expected; an editor marks it too."""
+def test_setting_of_another_type_is_an_error(name: str, written: str, message: str) -> None:
+    """The error says what was expected; the JSON Schema refuses the same value."""
     document = parse_document(written, "p.yaml")
-    shape = (infer_settings(guard) or {})[name].schema_type
+    shape = (infer_settings(make_guard) or {})[name].schema_type
 
     shape.read(YamlNode.from_document(document))
 
@@ -78,29 +78,29 @@ def test_what_does_not_fit_is_a_fault(name: str, written: str, message: str) -> 
         jsonschema.validate(document.value, dict(shape.json_schema))
 
 
-def test_which_settings_there_are() -> None:
-    """Those without a default are needed, an annotation says what one is for, and code cannot be written in a file."""
-    found = infer_settings(guard) or {}
+def test_infer_settings_reads_names_defaults_and_annotations() -> None:
+    """A setting without a default is required, an annotation describes it, and functions are left out."""
+    settings = infer_settings(make_guard) or {}
 
-    assert [name for name, setting in found.items() if setting.required] == ["needed"]
-    assert found["limits"].description == "field → the largest number"
-    assert "ask" not in found
+    assert [name for name, setting in settings.items() if setting.required] == ["needed"]
+    assert settings["limits"].description == "field → the largest number"
+    assert "ask" not in settings
 
 
-def test_a_value_is_made_from_its_fields() -> None:
-    """As if they were arguments."""
+def test_infer_settings_of_a_dataclass_reads_its_fields() -> None:
+    """The fields of a dataclass are its settings."""
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Policy:
         tool: str
         times: int = 1
 
-    found = infer_settings(Policy) or {}
+    settings = infer_settings(Policy) or {}
 
-    assert {name: setting.required for name, setting in found.items()} == {"tool": True, "times": False}
+    assert {name: setting.required for name, setting in settings.items()} == {"tool": True, "times": False}
 
 
-def test_of_whoever_takes_anything_nothing_is_told() -> None:
-    """Then its constructor checks alone."""
+def test_infer_settings_of_var_keywords_returns_none() -> None:
+    """A constructor that takes any keyword checks its settings itself."""
     assert infer_settings(lambda **settings: None) is None
     assert infer_settings(dict) is None

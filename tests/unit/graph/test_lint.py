@@ -1,8 +1,8 @@
-"""Lint: every rule has an action it fires on, none is decided by another, none contradicts another."""
+"""Lint: every rule has an action on which it fires, and none is shadowed or contradicted by another."""
 
 import pytest
 
-from tests.policies import policy
+from tests.policies import make_policy
 from verdikt.graph.lint import LintReport, lint_policy
 from verdikt.model.effect import EffectClass
 from verdikt.policy import parse_policy
@@ -18,16 +18,17 @@ ASKS = ", verdict: ask, reason: hm, fix: think}"
 PASSES = ", verdict: pass}"
 
 
-def found(*rules: str, more: str = "profile: none") -> LintReport:
+def lint_text(*rules: str, more: str = "profile: none") -> LintReport:
     lines = "\n".join(f"  - {rule}" for rule in rules)
-    return lint_policy(policy(file=f"{more}\nrules:\n{lines}\n"), NAMES)
+    return lint_policy(make_policy(file=f"{more}\nrules:\n{lines}\n"), NAMES)
 
 
 FIRING = [
     "kind: read",
     "tool: mcp__*",
     "host: claude, agent: x, posture: locked",
-    "effect: fs.delete, class: destructive, zone: [home, system], state: untracked, recoverable: false, certainty: possible",
+    "effect: fs.delete, class: destructive, zone: [home, system], state: untracked, recoverable: false,"
+    " certainty: possible",
     "effect: fs.delete, unless: {zone: temp}",
     "class: read",
     "target: ['~/.ssh/**', '*.pem', 'src/auth/*', '/etc/**', '**/.env']",
@@ -49,9 +50,9 @@ FIRING = [
 
 
 @pytest.mark.parametrize("conditions", FIRING)
-def test_a_rule_that_can_fire_has_a_witness(conditions: str) -> None:
-    """Made from its own conditions, and confirmed by the rule itself."""
-    report = found("{name: r, " + conditions + SAYS)
+def test_rule_that_can_fire_has_a_witness(conditions: str) -> None:
+    """The witness is built from the rule's conditions, and the rule itself confirms it."""
+    report = lint_text("{name: r, " + conditions + SAYS)
 
     assert report.flaws == ()
     assert [name for name, _, _ in report.witnesses] == ["r"]
@@ -81,9 +82,9 @@ def test_a_rule_that_can_fire_has_a_witness(conditions: str) -> None:
         (["{name: a, kind: bash" + SAYS, "{name: b, command: ls, kind: bash" + PASSES], "contradiction", "rule `b` says pass where `a` (file.yaml:3:5) says block, which wins: use `unless` there"),
     ],
 )  # fmt: skip
-def test_a_flaw_is_named_with_its_place(rules: list[str], kind: str, message: str) -> None:
-    """What is wrong, and with which rule it collides."""
-    flaws = found(*rules).flaws
+def test_flaw_has_its_position_and_the_other_rule(rules: list[str], kind: str, message: str) -> None:
+    """The message says what is wrong and which other rule is involved."""
+    flaws = lint_text(*rules).flaws
 
     assert [flaw.kind for flaw in flaws] == [kind]
     assert message in flaws[0].message
@@ -105,33 +106,33 @@ def test_a_flaw_is_named_with_its_place(rules: list[str], kind: str, message: st
         ["{name: a, pattern: rm, field: content" + SAYS, "{name: b, pattern: rm" + SAYS],
     ],
 )
-def test_rules_that_only_overlap_are_left_alone(rules: list[str]) -> None:
-    """Each still decides something."""
-    assert found(*rules).flaws == ()
+def test_rules_that_only_overlap_have_no_flaw(rules: list[str]) -> None:
+    """Each of them still decides some actions."""
+    assert lint_text(*rules).flaws == ()
 
 
-def test_layers_are_looked_at_one_by_one() -> None:
-    """A project may repeat what the user's policy says: it must stand by itself elsewhere."""
+def test_layers_are_linted_separately() -> None:
+    """A project may repeat the user's policy, because it must also work elsewhere."""
     rule = "rules: [{name: r, kind: bash" + SAYS + "]"
 
-    assert lint_policy(policy(user=f"profile: none\n{rule}", project=f"profile: none\n{rule}"), NAMES).flaws == ()
+    assert lint_policy(make_policy(user=f"profile: none\n{rule}", project=f"profile: none\n{rule}"), NAMES).flaws == ()
 
 
-def test_a_rule_that_the_profile_already_covers_is_shadowed() -> None:
-    """But a layer may say the same in its own words, or say it more strictly: its own rules come first."""
+def test_rule_that_the_profile_covers_is_shadowed() -> None:
+    """A layer may still repeat a rule or tighten it: its own rules come first."""
     weaker = "{name: mine, effect: fs.delete.tree, verdict: warn, reason: hm}"
     same = "{name: mine, effect: fs.delete.tree" + ASKS
     stricter = "{name: mine, effect: fs.delete" + SAYS
 
-    assert [flaw.rule for flaw in found(weaker, more="profile: standard").flaws] == ["mine"]
-    assert found(same, more="profile: standard").flaws == ()
-    assert found(stricter, more="profile: standard").flaws == ()
+    assert [flaw.rule for flaw in lint_text(weaker, more="profile: standard").flaws] == ["mine"]
+    assert lint_text(same, more="profile: standard").flaws == ()
+    assert lint_text(stricter, more="profile: standard").flaws == ()
 
 
-def test_an_approval_that_approves_nothing_is_idle() -> None:
+def test_approval_that_approves_nothing_is_idle() -> None:
     """In a project's file, or against a rule."""
-    alone = policy(project="approve: [{class: read}]")
-    against = policy(file="approve: [{effect: fs.delete.tree}]\nprofile: standard")
+    alone = make_policy(project="approve: [{class: read}]")
+    against = make_policy(file="approve: [{effect: fs.delete.tree}]\nprofile: standard")
 
     assert [flaw.kind for flaw in lint_policy(alone, NAMES).flaws] == ["idle"]
     assert [(flaw.kind, flaw.message) for flaw in lint_policy(against, NAMES).flaws] == [
@@ -139,8 +140,8 @@ def test_an_approval_that_approves_nothing_is_idle() -> None:
     ]
 
 
-def test_patterns_of_a_guard_are_looked_at_too() -> None:
-    """The short section of seed 001 is clean; one that matches nothing, or that stands behind another, is not."""
+def test_guard_patterns_are_linted() -> None:
+    """The patterns of the documented example are clean; one that matches nothing or that another covers is not."""
     clean = "bash_safety: {blocked_patterns: ['rm\\s+-rf\\s+/', 'DROP\\s+TABLE']}"
     flawed = "bash_safety: {blocked_patterns: ['a^b', curl, 'curl -O', '^xyz'], allowed: ['x.*']}"
 
@@ -151,12 +152,12 @@ def test_patterns_of_a_guard_are_looked_at_too() -> None:
     ]
 
 
-def test_the_condition_of_a_when_must_be_able_to_hold() -> None:
-    """One that never does hides what stands behind it."""
+def test_when_condition_that_never_holds_is_a_flaw() -> None:
+    """Such a condition hides the guards in its branch."""
     holds = "profile: none\nwhen: {if: action.task_type == 'deploy' && risk < 0.5, then: saying}"
     never = "profile: none\nwhen: {if: risk > 1.5, then: saying}"
 
-    assert lint_policy(policy(file=holds)).flaws == ()
-    assert [(flaw.where, flaw.message) for flaw in lint_policy(policy(file=never)).flaws] == [
+    assert lint_policy(make_policy(file=holds)).flaws == ()
+    assert [(flaw.where, flaw.message) for flaw in lint_policy(make_policy(file=never)).flaws] == [
         ("file.yaml:2:12", "no action was found for which `risk > 1.5` holds")
     ]

@@ -1,9 +1,9 @@
-"""Layers: a lower one can tighten what a higher one says, and cannot loosen it."""
+"""Layers: a lower one can tighten a higher one, and cannot loosen it."""
 
 import pytest
 
 from tests.fakes import FakeWorld
-from tests.policies import policy
+from tests.policies import make_policy
 from verdikt.engine import PolicyEngine
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.policy import Policy
@@ -20,31 +20,31 @@ OUTSIDE = Target("y", path="/etc/y", zone=Zone.SYSTEM)
 UNKNOWN = Effect(cls=EffectClass.EXECUTE, what="unknown.tool")
 
 
-def verdict(found: Policy, *effects: Effect) -> Verdict:
-    return PolicyEngine(found.root).evaluate(BASH, effects=Effects(effects), facts=Facts(FakeWorld())).verdict
+def evaluate_policy(policy: Policy, *effects: Effect) -> Verdict:
+    return PolicyEngine(policy.root).evaluate(BASH, effects=Effects(effects), facts=Facts(FakeWorld())).verdict
 
 
-def test_without_a_profile_the_standard_one_is_in_force() -> None:
-    """Nobody is unprotected by forgetting a line."""
-    found = policy(file="rules: [{name: r, kind: read, verdict: warn, reason: hm}]")
+def test_policy_without_a_profile_uses_the_standard_one() -> None:
+    """A forgotten line leaves no one unprotected."""
+    policy = make_policy(file="rules: [{name: r, kind: read, verdict: warn, reason: hm}]")
 
-    assert verdict(found, DELETE).guard == "no_delete"
-    assert [(layer.name, layer.profile) for layer in found.layers] == [("file", "standard")]
-    assert verdict(policy()).kind is VerdictKind.PASS
+    assert evaluate_policy(policy, DELETE).guard == "no_delete"
+    assert [(layer.name, layer.profile) for layer in policy.layers] == [("file", "standard")]
+    assert evaluate_policy(make_policy()).kind is VerdictKind.PASS
 
 
-def test_the_highest_layer_decides_about_the_default_profile() -> None:
-    """A project cannot take away what a silent user's policy has."""
+def test_default_profile_is_that_of_the_highest_layer() -> None:
+    """A project cannot remove the profile of a user's policy that names none."""
     rule = "rules: [{name: r, kind: read, verdict: warn, reason: hm}]"
 
-    assert verdict(policy(user=rule, project="profile: none"), DELETE).guard == "no_delete"
-    assert verdict(policy(user=rule + "\nprofile: relaxed", project=rule), DELETE).passed
-    assert verdict(policy(project="profile: relaxed"), DELETE).passed
+    assert evaluate_policy(make_policy(user=rule, project="profile: none"), DELETE).guard == "no_delete"
+    assert evaluate_policy(make_policy(user=rule + "\nprofile: relaxed", project=rule), DELETE).passed
+    assert evaluate_policy(make_policy(project="profile: relaxed"), DELETE).passed
 
 
-def test_a_layer_can_leave_out_rules_of_its_own_profile() -> None:
-    """That is choosing a profile, not loosening a layer."""
-    assert verdict(policy(file="profile: standard\ndisable: [no_delete]"), DELETE).passed
+def test_disable_removes_rules_of_the_own_profile() -> None:
+    """Leaving rules out is a choice of profile and loosens no other layer."""
+    assert evaluate_policy(make_policy(file="profile: standard\ndisable: [no_delete]"), DELETE).passed
 
 
 @pytest.mark.parametrize(
@@ -60,40 +60,43 @@ def test_a_layer_can_leave_out_rules_of_its_own_profile() -> None:
         "evidence: {mode: 'off'}",
     ],
 )
-def test_no_lower_layer_can_loosen_a_higher_one(lower: str) -> None:
-    """Whatever the project says, what the user's layer asks, it still asks."""
-    found = policy(
+def test_lower_layer_cannot_loosen_a_higher_one(lower: str) -> None:
+    """What the user's layer asks about, it asks about under every project's policy."""
+    policy = make_policy(
         user="profile: standard\nunknown_tools: ask\nposture: autonomous\nevidence: {mode: shadow}", project=lower
     )
 
-    assert (verdict(found, DELETE).kind, verdict(found, DELETE).guard) == (VerdictKind.ASK, "no_delete")
-    assert verdict(found, UNKNOWN).kind is VerdictKind.ASK
-    assert found.posture is Posture.AUTONOMOUS
-    assert found.section("evidence") == {"mode": "shadow"}
+    assert (evaluate_policy(policy, DELETE).kind, evaluate_policy(policy, DELETE).guard) == (
+        VerdictKind.ASK,
+        "no_delete",
+    )
+    assert evaluate_policy(policy, UNKNOWN).kind is VerdictKind.ASK
+    assert policy.posture is Posture.AUTONOMOUS
+    assert policy.section("evidence") == {"mode": "shadow"}
 
 
-def test_a_lower_layer_can_tighten() -> None:
+def test_lower_layer_can_tighten() -> None:
     """Rules, profile, unknown tools, posture, sections."""
-    found = policy(
+    policy = make_policy(
         user="profile: relaxed\nposture: interactive\nevidence: {mode: shadow}",
         project="profile: strict\nposture: locked\nunknown_tools: block\nevidence: {mode: enforce}",
     )
 
-    assert verdict(found).guard == "no_bash"
-    assert found.posture is Posture.LOCKED
-    assert found.unknown_tools is VerdictKind.BLOCK
-    assert found.section("evidence") == {"mode": "enforce"}
-    assert found.section("councils") is None
+    assert evaluate_policy(policy).guard == "no_bash"
+    assert policy.posture is Posture.LOCKED
+    assert policy.unknown_tools is VerdictKind.BLOCK
+    assert policy.section("evidence") == {"mode": "enforce"}
+    assert policy.section("councils") is None
 
 
-def test_an_unknown_tool_is_asked_about_unless_the_policy_says_otherwise() -> None:
+def test_unknown_tool_is_an_ask_by_default() -> None:
     """Also where no profile says so."""
     quiet = "profile: none\nguards: [saying]\n"
 
-    assert verdict(policy(file=quiet), UNKNOWN).guard == "unknown_tool"
-    assert verdict(policy(file=quiet), UNKNOWN).kind is VerdictKind.ASK
-    assert verdict(policy(file=quiet + "unknown_tools: pass"), UNKNOWN).passed
-    assert verdict(policy(file=quiet + "unknown_tools: block"), UNKNOWN).kind is VerdictKind.BLOCK
+    assert evaluate_policy(make_policy(file=quiet), UNKNOWN).guard == "unknown_tool"
+    assert evaluate_policy(make_policy(file=quiet), UNKNOWN).kind is VerdictKind.ASK
+    assert evaluate_policy(make_policy(file=quiet + "unknown_tools: pass"), UNKNOWN).passed
+    assert evaluate_policy(make_policy(file=quiet + "unknown_tools: block"), UNKNOWN).kind is VerdictKind.BLOCK
 
 
 READS = "approve: [{class: read, zone: project}]"
@@ -114,12 +117,12 @@ READS = "approve: [{class: read, zone: project}]"
         ({"project": READS}, False),
     ],
 )
-def test_nothing_is_approved_that_a_higher_layer_does_not_approve(layers: dict[str, str], approved: bool) -> None:
-    """And a project's own file cannot answer in the user's place."""
+def test_approval_needs_every_higher_layer(layers: dict[str, str], approved: bool) -> None:
+    """A project's own file cannot answer in place of the user."""
     effect = Effect(cls=EffectClass.READ, what="fs.read", targets=(INSIDE,))
     ctx = GovernanceContext(action=BASH, effects=Effects((effect,)), facts=Facts(FakeWorld()))
 
-    assert policy(**layers).approves_action(BASH, ctx) is approved
+    assert make_policy(**layers).approves_action(BASH, ctx) is approved
 
 
 @pytest.mark.parametrize(
@@ -133,39 +136,49 @@ def test_nothing_is_approved_that_a_higher_layer_does_not_approve(layers: dict[s
         ([], False),
     ],
 )
-def test_an_action_is_approved_only_as_a_whole(effects: list[Effect], approved: bool) -> None:
-    """Every effect, every target, and only what is certain."""
+def test_approval_needs_every_effect_and_target(effects: list[Effect], approved: bool) -> None:
+    """Every effect and every target must be covered, and certain."""
     ctx = GovernanceContext(action=BASH, effects=Effects(tuple(effects)), facts=Facts(FakeWorld()))
 
-    assert policy(user=READS).approves_action(BASH, ctx) is approved
+    assert make_policy(user=READS).approves_action(BASH, ctx) is approved
 
 
-def test_the_digest_is_that_of_what_the_policy_says() -> None:
-    """Comments, order of keys and places do not matter; rules, their order, layers and profiles do."""
-    one = "posture: locked\nrules:\n  - {name: a, kind: bash, verdict: warn, reason: x}\n  - {name: b, kind: read, verdict: warn, reason: x}\n"
-    same = "# a comment\nrules:\n- verdict: warn\n  name: a\n  kind: bash\n  reason: 'x'\n- {name: b, kind: read, verdict: warn, reason: x}\nposture: locked\n"
-    other = "posture: locked\nrules:\n  - {name: b, kind: read, verdict: warn, reason: x}\n  - {name: a, kind: bash, verdict: warn, reason: x}\n"
+def test_digest_depends_on_the_content_only() -> None:
+    """Comments, order of keys and positions do not matter; rules, their order, layers and profiles do."""
+    rule_a = "  - {name: a, kind: bash, verdict: warn, reason: x}\n"
+    rule_b = "  - {name: b, kind: read, verdict: warn, reason: x}\n"
+    rule_a_in_other_words = "  - verdict: warn\n    name: a\n    kind: bash\n    reason: 'x'\n"
+    text = f"posture: locked\nrules:\n{rule_a}{rule_b}"
+    same = f"# a comment\nrules:\n{rule_a_in_other_words}{rule_b}posture: locked\n"
+    other = f"posture: locked\nrules:\n{rule_b}{rule_a}"
 
-    digest = policy(file=one).digest
+    digest = make_policy(file=text).digest
 
     assert len(digest) == 64
-    assert policy(file=same).digest == digest
+    assert make_policy(file=same).digest == digest
     assert (
-        len({digest, policy(file=other).digest, policy(user=one).digest, policy(file=one + "profile: strict").digest})
+        len(
+            {
+                digest,
+                make_policy(file=other).digest,
+                make_policy(user=text).digest,
+                make_policy(file=text + "profile: strict").digest,
+            }
+        )
         == 4
     )
 
 
-def test_neighbouring_rules_share_one_index() -> None:
-    """Profile, rules of every layer and the rule on unknown tools."""
+def test_adjacent_rule_sets_are_joined() -> None:
+    """Profile, rules of every layer and the rule on unknown tools share one index."""
     rules = "rules: [{name: a, kind: bash, verdict: warn, reason: x}]"
 
-    assert [node.name for node in policy(managed=rules, user=rules, project=rules).nodes] == ["rules"]
+    assert [node.name for node in make_policy(managed=rules, user=rules, project=rules).nodes] == ["rules"]
 
 
-def test_where_each_setting_comes_from_is_known() -> None:
+def test_locate_key_finds_the_origin_of_a_setting() -> None:
     """A setting may come from the layer itself or from its profile."""
-    layer = policy(file="posture: locked\nprofile: standard").layers[0]
+    layer = make_policy(file="posture: locked\nprofile: standard").layers[0]
 
     assert layer.locate_key("posture") == "file.yaml:1:1"
     assert layer.locate_key("unknown_tools") == "profiles/standard.yaml:2:1"

@@ -1,4 +1,4 @@
-"""A policy that was read before decides as it did then, and what was kept of it is used only when it is what was written."""
+"""A cached policy decides like the policy it was compiled from, and is used only if the cache is intact."""
 
 import marshal
 import os
@@ -33,7 +33,8 @@ rules:
 - {name: asked, pattern: 'pl[eo]ase', verdict: ask, reason: "{by}", fix: do not}
 - {name: field, pattern: 'x+y', field: [note], verdict: warn, reason: "{target}"}
 - {name: counted, command: make, if: "session.action_count > 2", verdict: block, reason: no, fix: do not}
-- {name: excused, effect: fs.write, target: ["src/**", "*.md"], unless: {target: ["src/gen/**"]}, verdict: warn, reason: "{path}"}
+- {name: excused, effect: fs.write, target: ["src/**", "*.md"], unless: {target: ["src/gen/**"]},
+   verdict: warn, reason: "{path}"}
 - {name: tools, tool: ["mcp__a__*", Deploy], verdict: ask, reason: no, fix: do not}
 - {name: agents, agent: [helper], kind: [bash], verdict: block, reason: no, fix: do not}
 """
@@ -62,52 +63,52 @@ ACTIONS = [
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """A project with a policy, and verdikt's data beside it."""
+def project(tmp_path: Path) -> Path:
+    """A project with a policy, and verdikt's data directory beside it."""
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "governance.yaml").write_text(POLICY)
     (tmp_path / "data").mkdir(mode=0o700)
     return tmp_path
 
 
-def load(place: Path) -> Policy:
-    """The policy in force in the project."""
-    env = {"HOME": str(place / "home"), "VERDIKT_HOME": str(place / "data")}
-    return load_cached_policy(str(place / "project"), env, managed=str(place / "none"))
+def load_policy(project: Path) -> Policy:
+    """Load the policy in force in the project."""
+    env = {"HOME": str(project / "home"), "VERDIKT_HOME": str(project / "data")}
+    return load_cached_policy(str(project / "project"), env, managed=str(project / "none"))
 
 
-def kept(place: Path) -> Path:
-    """The one file in which it is kept."""
-    (file,) = (place / "data" / "compiled").glob("*")
+def find_cache_file(project: Path) -> Path:
+    """Return the one cache file."""
+    (file,) = (project / "data" / "compiled").glob("*")
     return file
 
 
-def unread() -> Policy:
-    """For what must be answered without reading the files."""
+def refuse_reading() -> Policy:
+    """Fail: used where an answer must not need the policy's files."""
     pytest.fail("the files were read")
 
 
 @pytest.mark.parametrize(
     "text", [POLICY, "profile: standard", "profile: strict", "profile: relaxed", "posture: locked"]
 )
-def test_it_decides_the_same_bytes(text: str) -> None:
-    """Whatever the action is, the receipt is that of the policy as it was read."""
+def test_cached_policy_gives_the_same_receipts(text: str) -> None:
+    """The receipt of every action is that of the policy as it was read."""
     whole = parse_policy(text)
     again = load_compiled_policy(compile_policy(whole), lambda: whole)
     assert isinstance(again, CompiledPolicy)
 
     for action in ACTIONS:
-        said = []
+        results = []
         for policy in (whole, again):
             session = SessionState(action_count=2)
             decision = decide(action, Facts(FakeWorld()), session, whole.posture, policy)
-            said.append((decision.receipt.bytes, decision.verdict, decision.warnings, decision.approved, session))
-        assert said[0] == said[1], action
+            results.append((decision.receipt.bytes, decision.verdict, decision.warnings, decision.approved, session))
+        assert results[0] == results[1], action
 
 
-def test_an_ordinary_decision_needs_no_file_and_few_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of eighty rules only those that can fire are made."""
-    policy = load_compiled_policy(compile_policy(parse_policy("profile: standard")), unread)
+def test_decision_with_a_cached_policy_reads_no_file_and_few_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the rules that can fire are built."""
+    policy = load_compiled_policy(compile_policy(parse_policy("profile: standard")), refuse_reading)
     assert policy is not None
     action = ACTIONS[0]
     facts = Facts(FakeWorld())
@@ -118,9 +119,9 @@ def test_an_ordinary_decision_needs_no_file_and_few_rules(monkeypatch: pytest.Mo
     assert len(policy.root.rules._cache) < 10 < len(policy.root.rules)  # type: ignore[attr-defined]
 
 
-def test_everything_else_is_read_when_it_is_asked_for(place: Path) -> None:
-    """Layers, sections and places are those of the files."""
-    first, again = load(place), load(place)
+def test_cached_policy_reads_layers_and_sections_on_demand(project: Path) -> None:
+    """Layers, sections and positions are those of the files."""
+    first, again = load_policy(project), load_policy(project)
 
     assert not isinstance(first, CompiledPolicy)
     assert isinstance(again, CompiledPolicy)
@@ -130,41 +131,41 @@ def test_everything_else_is_read_when_it_is_asked_for(place: Path) -> None:
     assert list(again.root.rules) == list(first.root.rules)  # type: ignore[attr-defined]
 
 
-def test_whatever_it_is_made_from_makes_another(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A changed file, a changed profile, another version: none is answered from what was kept of the one before."""
-    load(place)
-    assert isinstance(load(place), CompiledPolicy)
+def test_cache_is_not_used_after_a_change(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A changed file, a changed profile or another version is never answered from the old cache."""
+    load_policy(project)
+    assert isinstance(load_policy(project), CompiledPolicy)
     monkeypatch.setattr(policy_cache, "__version__", "0.0.1")
-    assert not isinstance(load(place), CompiledPolicy)
+    assert not isinstance(load_policy(project), CompiledPolicy)
     monkeypatch.undo()
     monkeypatch.setattr(policy_cache, "_SOURCE_FILES", policy_cache._SOURCE_FILES[1:])
-    assert not isinstance(load(place), CompiledPolicy)
+    assert not isinstance(load_policy(project), CompiledPolicy)
     monkeypatch.undo()
-    (place / "project" / "governance.yaml").write_text(POLICY.replace("name: asked", "name: begged"))
-    changed = load(place)
+    (project / "project" / "governance.yaml").write_text(POLICY.replace("name: asked", "name: begged"))
+    changed = load_policy(project)
     assert "begged" in {rule.name for rule in changed.rules}
     assert not isinstance(changed, CompiledPolicy)
-    (place / "project" / "governance.yaml").write_text("rules: 5")
+    (project / "project" / "governance.yaml").write_text("rules: 5")
     with pytest.raises(PolicyError):
-        load(place)
+        load_policy(project)
 
 
-def forge(file: Path, data: bytes) -> None:
-    """Other bytes in its place, with the seal they would have."""
+def write_forged_cache(file: Path, data: bytes) -> None:
+    """Replace the cached content, with a valid checksum."""
     file.write_bytes(sha256_hex(file.name.encode() + b"\n" + data).encode() + b"\n" + data)
 
 
-def _swap_for_a_link(file: Path) -> None:
+def _replace_by_link(file: Path) -> None:
     file.rename(file.parent.parent / "elsewhere")
     file.symlink_to(file.parent.parent / "elsewhere")
 
 
-def _swap_for_a_pipe(file: Path) -> None:
+def _replace_by_pipe(file: Path) -> None:
     file.unlink()
     os.mkfifo(file, 0o600)
 
 
-def _of_another(file: Path) -> None:
+def _replace_by_other_policy(file: Path) -> None:
     _, _, data = file.read_bytes().partition(b"\n")
     file.write_bytes(sha256_hex(b"0" * 64 + b"\n" + data).encode() + b"\n" + data)
 
@@ -174,18 +175,18 @@ POISON: dict[str, Callable[[Path], object]] = {
     "cut": lambda file: file.write_bytes(file.read_bytes()[:-100]),
     "one bit": lambda file: file.write_bytes(file.read_bytes()[:-1] + b"\x00"),
     "no seal": lambda file: file.write_bytes(file.read_bytes().partition(b"\n")[2]),
-    "kept for something else": _of_another,
+    "kept for something else": _replace_by_other_policy,
     "readable by others": lambda file: file.chmod(0o644),
     "writable by others": lambda file: file.chmod(0o620),
     "directory of others": lambda file: file.parent.chmod(0o777),
-    "link": _swap_for_a_link,
-    "pipe": _swap_for_a_pipe,
+    "link": _replace_by_link,
+    "pipe": _replace_by_pipe,
     "directory": lambda file: (file.unlink(), file.mkdir()),
-    "sealed nonsense": lambda file: forge(file, b"\xff\x00nonsense"),
-    "sealed number": lambda file: forge(file, marshal.dumps(1)),
-    "sealed code": lambda file: forge(file, marshal.dumps(compile("raise SystemExit(3)", "x", "exec"))),
-    "sealed without rules": lambda file: forge(file, marshal.dumps({"digest": "x", "sections": ()})),
-    "sealed with other rules": lambda file: forge(
+    "sealed nonsense": lambda file: write_forged_cache(file, b"\xff\x00nonsense"),
+    "sealed number": lambda file: write_forged_cache(file, marshal.dumps(1)),
+    "sealed code": lambda file: write_forged_cache(file, marshal.dumps(compile("raise SystemExit(3)", "x", "exec"))),
+    "sealed without rules": lambda file: write_forged_cache(file, marshal.dumps({"digest": "x", "sections": ()})),
+    "sealed with other rules": lambda file: write_forged_cache(
         file,
         marshal.dumps({"digest": "x", "sections": (), "posture": "none", "approves": False, "rules": ("r", (), ())}),
     ),
@@ -193,26 +194,26 @@ POISON: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("poison", POISON)
-def test_what_is_not_as_it_was_written_counts_as_absent(place: Path, poison: str) -> None:
-    """The files are read as if nothing had been kept; nothing that stands there is ever run."""
-    digest = load(place).digest
-    POISON[poison](kept(place))
+def test_cache_file_that_was_changed_counts_as_absent(project: Path, poison: str) -> None:
+    """The policy's files are read instead, and nothing in the cache file is ever executed."""
+    digest = load_policy(project).digest
+    POISON[poison](find_cache_file(project))
 
-    policy = load(place)
+    policy = load_policy(project)
     assert not isinstance(policy, CompiledPolicy)
     assert policy.digest == digest
 
 
-def test_what_belongs_to_somebody_else_is_not_used(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever owns the file could have written anything."""
-    load(place)
+def test_cache_file_of_another_user_is_not_used(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The owner of the file could have written anything."""
+    load_policy(project)
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
 
-    assert not isinstance(load(place), CompiledPolicy)
+    assert not isinstance(load_policy(project), CompiledPolicy)
 
 
-def test_a_rule_that_cannot_be_made_blocks(place: Path) -> None:
-    """An index that leads astray lets nothing through: what fails on the way is a block."""
+def test_cached_rule_that_cannot_be_built_blocks(project: Path) -> None:
+    """A damaged index lets nothing through: a failure is a block."""
     data = marshal.loads(compile_policy(parse_policy(POLICY)) or b"")
     name, rules, index = data["rules"]
     broken = tuple(marshal.dumps({"name": "x"}) for _ in rules)
@@ -223,9 +224,9 @@ def test_a_rule_that_cannot_be_made_blocks(place: Path) -> None:
     assert not decision.passed
 
 
-def test_a_policy_with_guards_is_read_each_time(place: Path) -> None:
-    """A guard is code, and no code is kept."""
-    (place / "project" / "governance.yaml").write_text("guards: [bash_safety]")
+def test_policy_with_guards_is_not_cached(project: Path) -> None:
+    """A guard is code, and no code is cached."""
+    (project / "project" / "governance.yaml").write_text("guards: [bash_safety]")
 
-    assert [type(load(place)) for _ in range(2)] == [Policy, Policy]
-    assert not (place / "data" / "compiled").exists()
+    assert [type(load_policy(project)) for _ in range(2)] == [Policy, Policy]
+    assert not (project / "data" / "compiled").exists()

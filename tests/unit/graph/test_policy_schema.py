@@ -1,9 +1,9 @@
-"""The JSON Schema says to an editor what the reader says at load."""
+"""The JSON Schema accepts and refuses what the reader accepts and refuses."""
 
 import jsonschema
 import pytest
 
-from tests.policies import REGISTRY, policy
+from tests.policies import REGISTRY, make_policy
 from tests.unit.graph.test_graph_reader import FAULTS, GRAPH
 from verdikt.errors import PolicyError
 from verdikt.graph.policy_schema import build_policy_schema
@@ -49,25 +49,41 @@ rules:
 """,
 ]
 
-MEANING = ("re2 pattern", "CEL", "placeholder", "known effect", "each rule name once", "that is true or false", "1:48: expected a known key", "guard at", "guard class", "needs n from", "that the guard takes", "of the profile", "be disabled", "whose rules it leaves out", "at least one rule, guard")  # fmt: skip
-"""What a schema cannot say: it knows shapes, not meanings."""
+MEANING = (
+    "re2 pattern",
+    "CEL",
+    "placeholder",
+    "known effect",
+    "each rule name once",
+    "that is true or false",
+    "1:48: expected a known key",
+    "guard at",
+    "guard class",
+    "needs n from",
+    "that the guard takes",
+    "of the profile",
+    "be disabled",
+    "whose rules it leaves out",
+    "at least one rule, guard",
+)
+"""Parts of errors that a schema cannot report, because it describes shapes and not meanings."""
 
 
 @pytest.mark.parametrize("text", GOOD)
-def test_a_good_policy_is_valid(text: str) -> None:
-    """For the reader and for the schema."""
-    policy(file=text)
+def test_valid_policy_is_valid_for_reader_and_schema(text: str) -> None:
+    """The reader and the schema accept it."""
+    make_policy(file=text)
     SCHEMA.validate(parse_document(text, "p.yaml").value)
 
 
 @pytest.mark.parametrize(("text", "message"), [(t, m) for t, m in FAULTS if not any(word in m for word in MEANING)])
-def test_a_bad_policy_is_invalid(text: str, message: str) -> None:
-    """Whatever the reader refuses for its shape, the schema refuses too."""
+def test_invalid_policy_is_invalid_for_reader_and_schema(text: str, message: str) -> None:
+    """The schema refuses every shape that the reader refuses."""
     with pytest.raises(PolicyError):
-        policy(file=text)
+        make_policy(file=text)
     assert not SCHEMA.is_valid(parse_document(text, "p.yaml").value)
 
 
-def test_the_schema_is_one() -> None:
-    """Valid by the rules for schemas."""
+def test_policy_schema_is_a_valid_schema() -> None:
+    """It is valid under its metaschema."""
     jsonschema.Draft202012Validator.check_schema(build_policy_schema(REGISTRY))

@@ -1,4 +1,4 @@
-"""Texts made from patterns, so that a rule can be shown to fire."""
+"""Sample texts of patterns, with which lint shows that a rule can fire."""
 
 import pytest
 from hypothesis import given
@@ -30,8 +30,8 @@ from verdikt.graph.regex_sample import find_required_texts, is_unanchored, sampl
         "",
     ],
 )
-def test_a_sample_is_found_for_any_pattern_that_can_match(pattern: str) -> None:
-    """And re2 itself confirms it."""
+def test_sample_pattern_finds_a_text_for_a_pattern_that_can_match(pattern: str) -> None:
+    """re2 itself confirms the sample."""
     samples = list(sample_pattern(pattern))
 
     assert samples
@@ -39,13 +39,13 @@ def test_a_sample_is_found_for_any_pattern_that_can_match(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["a^b", "$x", r"a\bb", r"[^\s\S]"])
-def test_no_sample_is_found_for_a_pattern_that_cannot_match(pattern: str) -> None:
+def test_sample_pattern_finds_nothing_for_a_pattern_that_cannot_match(pattern: str) -> None:
     """Nothing precedes the beginning, nothing follows the end."""
     assert list(sample_pattern(pattern)) == []
 
 
 @given(st.from_regex(r"[a-c?*+|().\[\]^$\\ds{},0-9-]{0,12}", fullmatch=True))
-def test_any_pattern_gives_samples_that_fit_or_none(pattern: str) -> None:
+def test_sample_pattern_any_pattern_gives_matching_samples_or_none(pattern: str) -> None:
     """No pattern makes it raise."""
     try:
         compile_pattern(pattern)
@@ -57,13 +57,13 @@ def test_any_pattern_gives_samples_that_fit_or_none(pattern: str) -> None:
 
 
 @given(st.from_regex(r"[ab*?/\\]{0,12}", fullmatch=True))
-def test_a_glob_fits_its_sample(glob: str) -> None:
+def test_sample_glob_fits_its_glob(glob: str) -> None:
     """Stars, question marks and escapes."""
     assert match_glob(glob, sample_glob(glob))
 
 
-def test_what_a_pattern_requires() -> None:
-    """Only what no match can do without."""
+def test_find_required_texts_lists_parts_of_every_match() -> None:
+    """A text that some match lacks is not listed."""
     assert find_required_texts(r"rm\s+-rf") == ["rm", "-rf"]
     assert find_required_texts(r"(a|b)c?") == []
     assert find_required_texts(r"(?i)rm") == []

@@ -1,11 +1,11 @@
-"""Rules: what they match, what they say, what cannot be built."""
+"""Rules: when they fire, what they say, and which cannot be built."""
 
 from typing import Any
 
 import pytest
 
 from tests.fakes import FakeWorld
-from tests.graphs import Says
+from tests.graphs import ScriptedGuard
 from verdikt.engine import PolicyEngine
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import Escalate
@@ -29,15 +29,17 @@ SOURCE = Target("src/a.py", path="/home/dev/project/src/a.py", zone=Zone.PROJECT
 HOST = Target("api.example.com", kind="host")
 
 
-def delete(*targets: Target, **more: Any) -> Effect:
+def delete_effect(*targets: Target, **more: Any) -> Effect:
     return Effect(cls=EffectClass.DESTRUCTIVE, what="fs.delete.tree", targets=targets, by="rm -r", **more)
 
 
-def rule(**conditions: Any) -> Rule:
+def make_rule(**conditions: Any) -> Rule:
     return Rule.from_data({"name": "r", "verdict": "block", "reason": "no", "fix": "stop", **conditions})
 
 
-def verdict(rule: Rule, action: Action = BASH, *effects: Effect, posture: Posture = Posture.INTERACTIVE) -> Verdict:
+def evaluate_rule(
+    rule: Rule, action: Action = BASH, *effects: Effect, posture: Posture = Posture.INTERACTIVE
+) -> Verdict:
     context = GovernanceContext(action=action, effects=Effects(effects), facts=Facts(FakeWorld()), posture=posture)
     return RuleSet(rule).evaluate(action, context)
 
@@ -67,95 +69,95 @@ def verdict(rule: Rule, action: Action = BASH, *effects: Effect, posture: Postur
         ({"equals": {"edits.new": "x"}}, WRITE, (), True),
         ({"equals": {"file_path": "/a/c"}}, WRITE, (), False),
         ({"equals": {"file_path": "/a/b", "nothing": 1}}, WRITE, (), False),
-        ({"effect": ["fs.delete"]}, BASH, (delete(SSH),), True),
-        ({"effect": ["fs.del"]}, BASH, (delete(SSH),), False),
+        ({"effect": ["fs.delete"]}, BASH, (delete_effect(SSH),), True),
+        ({"effect": ["fs.del"]}, BASH, (delete_effect(SSH),), False),
         ({"effect": ["fs.delete"]}, BASH, (), False),
-        ({"class": ["destructive"]}, BASH, (delete(),), True),
-        ({"class": ["read"]}, BASH, (delete(),), False),
-        ({"certainty": "possible"}, BASH, (delete(),), False),
-        ({"certainty": "possible"}, BASH, (delete(certainty=Certainty.POSSIBLE),), True),
-        ({"recoverable": False}, BASH, (delete(),), False),
-        ({"recoverable": False}, BASH, (delete(recoverable=False),), True),
-        ({"zone": ["secret"]}, BASH, (delete(TEMP, SSH),), True),
-        ({"zone": ["secret"], "state": ["tracked"]}, BASH, (delete(SSH, SOURCE),), False),
-        ({"zone": ["home"]}, BASH, (delete(),), False),
-        ({"target_kind": ["host"]}, BASH, (delete(SSH),), False),
-        ({"effect": "fs.delete", "recoverable": False}, BASH, (delete(recoverable=True), Effect(cls=EffectClass.WRITE, what="fs.write", recoverable=False)), False),
-        ({"target": ["~/.ssh/**"]}, BASH, (delete(SSH),), True),
-        ({"target": ["/home/dev/.ssh/*"]}, BASH, (delete(SSH),), True),
-        ({"target": ["src/**"]}, BASH, (delete(SOURCE),), True),
-        ({"target": ["./src/a.py"]}, BASH, (delete(SOURCE),), True),
-        ({"target": ["*.py"]}, BASH, (delete(SOURCE),), True),
-        ({"target": ["**/src/*.py"]}, BASH, (delete(SOURCE),), True),
-        ({"target": ["lib/**"]}, BASH, (delete(SOURCE),), False),
-        ({"target": ["*.example.com"]}, BASH, (delete(HOST),), True),
+        ({"class": ["destructive"]}, BASH, (delete_effect(),), True),
+        ({"class": ["read"]}, BASH, (delete_effect(),), False),
+        ({"certainty": "possible"}, BASH, (delete_effect(),), False),
+        ({"certainty": "possible"}, BASH, (delete_effect(certainty=Certainty.POSSIBLE),), True),
+        ({"recoverable": False}, BASH, (delete_effect(),), False),
+        ({"recoverable": False}, BASH, (delete_effect(recoverable=False),), True),
+        ({"zone": ["secret"]}, BASH, (delete_effect(TEMP, SSH),), True),
+        ({"zone": ["secret"], "state": ["tracked"]}, BASH, (delete_effect(SSH, SOURCE),), False),
+        ({"zone": ["home"]}, BASH, (delete_effect(),), False),
+        ({"target_kind": ["host"]}, BASH, (delete_effect(SSH),), False),
+        ({"effect": "fs.delete", "recoverable": False}, BASH, (delete_effect(recoverable=True), Effect(cls=EffectClass.WRITE, what="fs.write", recoverable=False)), False),
+        ({"target": ["~/.ssh/**"]}, BASH, (delete_effect(SSH),), True),
+        ({"target": ["/home/dev/.ssh/*"]}, BASH, (delete_effect(SSH),), True),
+        ({"target": ["src/**"]}, BASH, (delete_effect(SOURCE),), True),
+        ({"target": ["./src/a.py"]}, BASH, (delete_effect(SOURCE),), True),
+        ({"target": ["*.py"]}, BASH, (delete_effect(SOURCE),), True),
+        ({"target": ["**/src/*.py"]}, BASH, (delete_effect(SOURCE),), True),
+        ({"target": ["lib/**"]}, BASH, (delete_effect(SOURCE),), False),
+        ({"target": ["*.example.com"]}, BASH, (delete_effect(HOST),), True),
     ],
 )  # fmt: skip
-def test_a_rule_fires_when_all_its_conditions_hold(
+def test_rule_fires_when_all_conditions_hold(
     conditions: dict[str, Any], action: Action, effects: tuple[Effect, ...], fires: bool
 ) -> None:
     """Each condition by itself, and two that must hold for the same effect or target."""
-    assert (verdict(rule(**conditions), action, *effects).kind is VerdictKind.BLOCK) is fires
+    assert (evaluate_rule(make_rule(**conditions), action, *effects).kind is VerdictKind.BLOCK) is fires
 
 
 @pytest.mark.parametrize(
     ("conditions", "effects", "fires"),
     [
-        ({"effect": "fs.delete", "unless": {"zone": ["temp"]}}, (delete(TEMP),), False),
-        ({"effect": "fs.delete", "unless": {"zone": ["temp"]}}, (delete(TEMP, SSH),), True),
-        ({"effect": "fs.delete", "unless": {"zone": ["temp"]}}, (delete(),), True),
-        ({"effect": "fs.delete", "unless": {"zone": ["temp"]}}, (delete(TEMP), delete(SSH)), True),
-        ({"zone": ["secret"], "unless": {"posture": ["interactive"]}}, (delete(SSH),), False),
-        ({"zone": ["secret"], "unless": {"posture": ["locked"]}}, (delete(SSH),), True),
+        ({"effect": "fs.delete", "unless": {"zone": ["temp"]}}, (delete_effect(TEMP),), False),
+        ({"effect": "fs.delete", "unless": {"zone": ["temp"]}}, (delete_effect(TEMP, SSH),), True),
+        ({"effect": "fs.delete", "unless": {"zone": ["temp"]}}, (delete_effect(),), True),
+        ({"effect": "fs.delete", "unless": {"zone": ["temp"]}}, (delete_effect(TEMP), delete_effect(SSH)), True),
+        ({"zone": ["secret"], "unless": {"posture": ["interactive"]}}, (delete_effect(SSH),), False),
+        ({"zone": ["secret"], "unless": {"posture": ["locked"]}}, (delete_effect(SSH),), True),
         ({"kind": "bash", "unless": {"command": "git push"}}, (), False),
         ({"kind": "bash", "unless": {"command": "git pull"}}, (), True),
         ({"kind": "bash", "unless": {"class": ["read"]}}, (Effect(cls=EffectClass.READ, what="fs.read"),), False),
-        ({"kind": "bash", "unless": {"class": ["read"]}}, (Effect(cls=EffectClass.READ, what="fs.read"), delete()), True),
+        ({"kind": "bash", "unless": {"class": ["read"]}}, (Effect(cls=EffectClass.READ, what="fs.read"), delete_effect()), True),
         ({"kind": "bash", "unless": {"class": ["read"]}}, (), True),
-        ({"kind": "bash", "unless": {"class": ["destructive"], "command": "git pull"}}, (delete(),), True),
+        ({"kind": "bash", "unless": {"class": ["destructive"], "command": "git pull"}}, (delete_effect(),), True),
     ],
 )  # fmt: skip
-def test_unless_excuses_one_effect_and_target_at_a_time(
+def test_unless_exempts_one_effect_and_target_at_a_time(
     conditions: dict[str, Any], effects: tuple[Effect, ...], fires: bool
 ) -> None:
-    """A harmless target beside a harmful one excuses nothing."""
-    assert (verdict(rule(**conditions), BASH, *effects).kind is VerdictKind.BLOCK) is fires
+    """A harmless target does not exempt a harmful one beside it."""
+    assert (evaluate_rule(make_rule(**conditions), BASH, *effects).kind is VerdictKind.BLOCK) is fires
 
 
-def test_true_is_not_one() -> None:
-    """Equality is that of JSON."""
+def test_equals_distinguishes_true_from_one() -> None:
+    """Values are compared as in JSON."""
     action = Action(kind=ActionKind.MCP, payload={"force": True, "count": 1})
 
-    assert verdict(rule(equals={"force": True}), action).kind is VerdictKind.BLOCK
-    assert verdict(rule(equals={"force": 1}), action).passed
-    assert verdict(rule(equals={"count": True}), action).passed
-    assert verdict(rule(equals={"count": 1.0}), action).kind is VerdictKind.BLOCK
+    assert evaluate_rule(make_rule(equals={"force": True}), action).kind is VerdictKind.BLOCK
+    assert evaluate_rule(make_rule(equals={"force": 1}), action).passed
+    assert evaluate_rule(make_rule(equals={"count": True}), action).passed
+    assert evaluate_rule(make_rule(equals={"count": 1.0}), action).kind is VerdictKind.BLOCK
 
 
 def test_placeholders_are_filled_from_the_match() -> None:
     """The message names the target that matched, not the first one."""
-    filled = rule(
+    filled = make_rule(
         zone=["secret"], reason="{what} by {by}: {target} = {path} in {zone} {{{tool}}}{note}", fix="leave {target}"
     )
 
-    found = verdict(filled, BASH, delete(TEMP, SSH))
+    verdict = evaluate_rule(filled, BASH, delete_effect(TEMP, SSH))
 
-    assert found.reason == "fs.delete.tree by rm -r: ~/.ssh/id = /home/dev/.ssh/id in secret {Bash}"
-    assert found.fix == "leave ~/.ssh/id"
-
-
-def test_placeholders_without_effects_speak_of_the_action() -> None:
-    """A rule on the command alone can still say which."""
-    found = verdict(rule(kind="bash", reason="{target} {what}", fix="{by}"), BASH)
-
-    assert (found.reason, found.fix) == ("git push origin main bash", "git push origin main")
+    assert verdict.reason == "fs.delete.tree by rm -r: ~/.ssh/id = /home/dev/.ssh/id in secret {Bash}"
+    assert verdict.fix == "leave ~/.ssh/id"
 
 
-def test_a_long_target_is_shortened() -> None:
+def test_placeholders_without_effects_describe_the_action() -> None:
+    """A rule on the command alone can still name the command."""
+    verdict = evaluate_rule(make_rule(kind="bash", reason="{target} {what}", fix="{by}"), BASH)
+
+    assert (verdict.reason, verdict.fix) == ("git push origin main bash", "git push origin main")
+
+
+def test_placeholder_with_a_long_target_is_shortened() -> None:
     """A message stays one line."""
     action = Action(kind=ActionKind.BASH, payload={"command": "echo\n" + "x" * 9_000})
 
-    reason = verdict(rule(kind="bash", reason="{target}"), action).reason
+    reason = evaluate_rule(make_rule(kind="bash", reason="{target}"), action).reason
 
     assert len(reason) == 120
     assert "\n" not in reason
@@ -180,19 +182,19 @@ def test_a_long_target_is_shortened() -> None:
         ({"name": "r", "verdict": "warn", "kind": "bash", "reason": "no", "red_line": True}, "expected `verdict: block`, found warn"),
     ],
 )  # fmt: skip
-def test_a_wrong_rule_cannot_be_built(data: dict[str, Any], message: str) -> None:
-    """Each fault says what was expected."""
+def test_rule_with_a_mistake_cannot_be_built(data: dict[str, Any], message: str) -> None:
+    """The error says what was expected."""
     with pytest.raises(PolicyError, match=message):
         Rule.from_data(data)
 
 
-def test_a_rule_set_without_rules_cannot_be_built() -> None:
+def test_rule_set_without_rules_cannot_be_built() -> None:
     """It would pass everything."""
     with pytest.raises(PolicyError, match="needs at least one rule"):
         RuleSet()
 
 
-def test_the_strictest_rule_decides_and_the_first_of_equals() -> None:
+def test_rule_set_strictest_rule_decides_and_the_first_of_equals() -> None:
     """As under `All`."""
     rules = RuleSet(
         Rule.from_data({"name": "warns", "kind": "bash", "verdict": "warn", "reason": "hm"}),
@@ -204,9 +206,9 @@ def test_the_strictest_rule_decides_and_the_first_of_equals() -> None:
     )
     context = GovernanceContext(action=BASH)
 
-    found = rules.evaluate(BASH, context)
+    verdict = rules.evaluate(BASH, context)
 
-    assert (found.guard, found.red_line) == ("first", True)
+    assert (verdict.guard, verdict.red_line) == ("first", True)
     assert [verdict.guard for verdict in context.verdicts] == ["warns", "first", "second"]
     assert [(entry.node, entry.depth) for entry in context.trace] == [
         ("rules", 0),
@@ -235,45 +237,50 @@ def test_the_strictest_rule_decides_and_the_first_of_equals() -> None:
     ],
     ids=str,
 )
-def test_a_rule_that_cannot_be_looked_up_hides_none_after_it(conditions: dict[str, Any]) -> None:
-    """Wherever the next is filed."""
-    rules = RuleSet(rule(name="tried", certainty="possible"), rule(name="found", **conditions))
-    effects = Effects((delete(TEMP),))
+def test_rule_set_index_failure_hides_no_rule(conditions: dict[str, Any]) -> None:
+    """Every rule is evaluated when the index fails."""
+    rules = RuleSet(make_rule(name="tried", certainty="possible"), make_rule(name="found", **conditions))
+    effects = Effects((delete_effect(TEMP),))
     context = GovernanceContext(action=BASH, effects=effects, facts=Facts(FakeWorld()), posture=Posture.INTERACTIVE)
 
     assert rules.evaluate(BASH, context).guard == "found"
 
 
-def test_a_condition_that_raises_blocks() -> None:
+def test_rule_condition_that_raises_blocks() -> None:
     """A crash never becomes permission."""
 
-    def broken(action: Action, ctx: GovernanceContext) -> bool:
+    def raise_error(action: Action, ctx: GovernanceContext) -> bool:
         raise KeyError("missing")
 
-    found = verdict(Rule.from_data({"name": "r", "if": broken, "verdict": "warn", "reason": "hm"}))
+    verdict = evaluate_rule(Rule.from_data({"name": "r", "if": raise_error, "verdict": "warn", "reason": "hm"}))
 
-    assert (found.kind, found.error) == (VerdictKind.BLOCK, True)
-    assert "KeyError" in found.reason
+    assert (verdict.kind, verdict.error) == (VerdictKind.BLOCK, True)
+    assert "KeyError" in verdict.reason
 
 
 @pytest.mark.parametrize(
     "payload", [None, [], "text", 5, {"command": 5}, {"command": "\udc80\x00" * 10}, {"command": ["a"]}]
 )
-def test_a_payload_of_any_shape_gets_a_verdict(payload: Any) -> None:
+def test_rule_set_accepts_a_payload_of_any_shape(payload: Any) -> None:
     """Wrong shapes match nothing and raise nothing."""
     action = Action(kind=ActionKind.BASH, payload=payload)
-    rules = RuleSet(rule(pattern="x"), rule(equals={"a.b": 1}), rule(command="x"), rule(pattern="y", field="a.b"))
+    rules = RuleSet(
+        make_rule(pattern="x"),
+        make_rule(equals={"a.b": 1}),
+        make_rule(command="x"),
+        make_rule(pattern="y", field="a.b"),
+    )
 
     assert rules.evaluate(action, GovernanceContext(action=action)).kind is VerdictKind.PASS
 
 
-def test_a_red_line_behind_another_block_stays_a_red_line() -> None:
-    """A rule set is `All` over its rules: `Escalate` cannot get past any of them."""
+def test_rule_set_red_line_behind_another_block_stays_a_red_line() -> None:
+    """A rule set is `All` over its rules: `Escalate` cannot get past any red line."""
     block = {"tool": "Bash", "verdict": "block", "reason": "no", "fix": "do not"}
     rules = RuleSet(
         Rule.from_data({**block, "name": "one"}), Rule.from_data({**block, "name": "two", "red_line": True})
     )
-    result = PolicyEngine(Escalate(rules, Says("pass"))).evaluate(Action(kind=ActionKind.BASH, tool="Bash"))
+    result = PolicyEngine(Escalate(rules, ScriptedGuard("pass"))).evaluate(Action(kind=ActionKind.BASH, tool="Bash"))
 
     assert (result.verdict.guard, result.verdict.red_line) == ("one", True)
     assert [(entry.depth, entry.node) for entry in result.trace] == [

@@ -1,4 +1,4 @@
-"""The seven guards: the cases in tests/cases/guards.yaml, their settings, and what data cannot say."""
+"""The built-in guards: the cases in tests/cases/guards.yaml, their settings, and what cases cannot express."""
 
 import inspect
 import typing
@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.fakes import FakeWorld
-from tests.graphs import ACTION, Says
+from tests.graphs import ACTION, ScriptedGuard
 from verdikt.engine import PolicyEngine
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import All
@@ -39,22 +39,22 @@ LINKS = {
 OWN = "/home/dev/project/governance.yaml"
 
 
-def world(**more: Any) -> Facts:
-    """A project with links in it."""
+def make_world(**more: Any) -> Facts:
+    """Return a project with symbolic links in it."""
     paths = {path: PathFact(real=real, kind="file", symlink=True) for path, real in LINKS.items()}
     return Facts(FakeWorld(paths=paths, guarded=(OWN,), **more))
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case['guard']}: {case['name']}" for case in CASES])
-def test_case(case: dict[str, Any]) -> None:
-    """As the data says."""
+def test_guard_case_gives_its_verdict(case: dict[str, Any]) -> None:
+    """Each case of the file."""
     do = case["do"]
     fields = {key: value for key, value in do.items() if key in FIELDS}
     payload = {key: value for key, value in do.items() if key not in FIELDS}
     action = Action(**{**fields, "kind": ActionKind(do["kind"]), "payload": payload})
-    facts = world() if case.get("world") else None
+    facts = make_world() if case.get("world") else None
     if root := case.get("root"):
-        facts = world(project_root=root)
+        facts = make_world(project_root=root)
     guard = guard_class(case["guard"])(**case.get("with", {}))
 
     verdict = PolicyEngine(guard, classify=None, observe=None).evaluate(action, facts=facts).verdict
@@ -69,8 +69,8 @@ def test_case(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", GUARDS)
-def test_every_guard_can_be_described(name: str) -> None:
-    """Config and docs read a guard's settings from its constructor: keyword, default, type and meaning for each."""
+def test_guard_settings_have_type_default_and_meaning(name: str) -> None:
+    """The policy file and the docs read a guard's settings from its constructor."""
     cls = guard_class(name)
     hints = typing.get_type_hints(cls.__init__, include_extras=True)
     parameters = list(inspect.signature(cls).parameters.values())
@@ -86,8 +86,8 @@ def test_every_guard_can_be_described(name: str) -> None:
         assert isinstance(get_args(hints[parameter.name])[1], str)
 
 
-def test_the_layers_of_the_guards() -> None:
-    """As promised."""
+def test_guard_has_its_documented_layer() -> None:
+    """The layers are part of the public interface."""
     assert [guard_class(name).governance_layer.name for name in GUARDS] == [
         "BOUNDARY",
         "BOUNDARY",
@@ -114,19 +114,19 @@ def test_the_layers_of_the_guards() -> None:
         ),
     ],
 )
-def test_settings_that_cannot_be_are_refused(make: Any, message: str) -> None:
-    """When the guard is made, not when the first action comes."""
+def test_guard_with_impossible_settings_is_refused(make: Any, message: str) -> None:
+    """The mistake is found when the guard is built, not at the first action."""
     with pytest.raises(PolicyError, match=message):
         make()
 
 
-def bash(command: str) -> Action:
-    """A shell command."""
+def bash_action(command: str) -> Action:
+    """Return a shell command as an action."""
     return Action(kind=ActionKind.BASH, payload={"command": command})
 
 
-def effect(what: str, *targets: Target, cls: EffectClass = EffectClass.DESTRUCTIVE, **more: Any) -> Effect:
-    """One that cannot be undone."""
+def permanent_effect(what: str, *targets: Target, cls: EffectClass = EffectClass.DESTRUCTIVE, **more: Any) -> Effect:
+    """Return an effect that can't be undone."""
     return Effect(cls=cls, what=what, targets=targets, recoverable=more.pop("recoverable", False), **more)
 
 
@@ -140,106 +140,136 @@ UNKNOWN = Target("$DIR")
 @pytest.mark.parametrize(
     ("command", "effects", "verdict", "reason"),
     [
-        ("rm -rf /", [effect("fs.delete.tree", ROOT)], "block", r"Command matches blocked pattern: rm\s+-rf\s+/"),
+        (
+            "rm -rf /",
+            [permanent_effect("fs.delete.tree", ROOT)],
+            "block",
+            r"Command matches blocked pattern: rm\s+-rf\s+/",
+        ),
         (
             "rm -r -f '/'",
-            [effect("fs.delete.tree", ROOT, by="rm -r -f /")],
+            [permanent_effect("fs.delete.tree", ROOT, by="rm -r -f /")],
             "block",
-            "deletes what nothing can bring back",
+            "deletes files, which can't be undone",
         ),
         (
             "find / -delete",
-            [effect("fs.delete", ROOT, by="find / -delete")],
+            [permanent_effect("fs.delete", ROOT, by="find / -delete")],
             "block",
-            "`find / -delete` deletes what",
+            "`find / -delete` deletes files",
         ),
         ("echo 'rm -rf /'", [], "pass", ""),
-        ("echo 'rm -rf /' > a", [effect("fs.write", INSIDE, cls=EffectClass.WRITE, recoverable=True)], "pass", ""),
-        ("rm -rf /tmp/x", [effect("fs.delete.tree", TEMP)], "pass", ""),
-        ("rm -rf build", [effect("fs.delete.tree", INSIDE)], "pass", ""),
-        ("rm -rf .", [effect("fs.delete.tree", PROJECT)], "block", "`rm -rf .` deletes"),
-        ("rm -rf /home/dev/old", [effect("fs.delete.tree", ROOT, recoverable=True)], "pass", ""),
-        ('rm -rf "$DIR"', [effect("fs.delete.tree", UNKNOWN, certainty=Certainty.POSSIBLE)], "ask", "may do what"),
-        ("psql -c 'drop table a'", [effect("db.drop", Target("a", "database"))], "block", "drops a table"),
-        ("vendor-tool 'DROP TABLE a'", [effect("unknown.program", by="vendor-tool DROP TABLE a")], "block", "pattern"),
-        ("vendor-tool x; echo DROP TABLE a", [effect("unknown.program", by="vendor-tool x")], "pass", ""),
-        ("grep -r 'DROP TABLE' .", [effect("fs.read", INSIDE, cls=EffectClass.READ, recoverable=True)], "pass", ""),
+        (
+            "echo 'rm -rf /' > a",
+            [permanent_effect("fs.write", INSIDE, cls=EffectClass.WRITE, recoverable=True)],
+            "pass",
+            "",
+        ),
+        ("rm -rf /tmp/x", [permanent_effect("fs.delete.tree", TEMP)], "pass", ""),
+        ("rm -rf build", [permanent_effect("fs.delete.tree", INSIDE)], "pass", ""),
+        ("rm -rf .", [permanent_effect("fs.delete.tree", PROJECT)], "block", "`rm -rf .` deletes"),
+        ("rm -rf /home/dev/old", [permanent_effect("fs.delete.tree", ROOT, recoverable=True)], "pass", ""),
+        (
+            'rm -rf "$DIR"',
+            [permanent_effect("fs.delete.tree", UNKNOWN, certainty=Certainty.POSSIBLE)],
+            "ask",
+            "may do what",
+        ),
+        ("psql -c 'drop table a'", [permanent_effect("db.drop", Target("a", "database"))], "block", "drops a table"),
+        (
+            "vendor-tool 'DROP TABLE a'",
+            [permanent_effect("unknown.program", by="vendor-tool DROP TABLE a")],
+            "block",
+            "pattern",
+        ),
+        ("vendor-tool x; echo DROP TABLE a", [permanent_effect("unknown.program", by="vendor-tool x")], "pass", ""),
+        (
+            "grep -r 'DROP TABLE' .",
+            [permanent_effect("fs.read", INSIDE, cls=EffectClass.READ, recoverable=True)],
+            "pass",
+            "",
+        ),
     ],
 )
-def test_known_effects_decide_about_the_built_in_dangers(
+def test_bash_safety_known_effects_replace_the_built_in_patterns(
     command: str, effects: list[Effect], verdict: str, reason: str
 ) -> None:
-    """What a command does counts, not how it is written."""
-    result = PolicyEngine(BashSafetyGuard()).evaluate(bash(command), effects=Effects(tuple(effects)), facts=world())
+    """The effects of a command count, not its text."""
+    result = PolicyEngine(BashSafetyGuard()).evaluate(
+        bash_action(command), effects=Effects(tuple(effects)), facts=make_world()
+    )
 
     assert result.verdict.kind.word == verdict, result.reason
     assert reason in result.reason
 
 
-def test_a_pattern_of_ones_own_counts_whatever_the_effects() -> None:
-    """It is the policy's own word."""
+def test_bash_safety_own_pattern_applies_whatever_the_effects() -> None:
+    """A pattern from the policy is always searched in the text."""
     guard = BashSafetyGuard(blocked_patterns=["deploy"], blocked_prefixes=["make"])
-    read = Effects((effect("fs.read", INSIDE, cls=EffectClass.READ, recoverable=True),))
+    read = Effects((permanent_effect("fs.read", INSIDE, cls=EffectClass.READ, recoverable=True),))
 
-    assert not PolicyEngine(guard).evaluate(bash("./deploy"), effects=read).passed
-    assert not PolicyEngine(guard).evaluate(bash("make x"), effects=read).passed
-    assert not PolicyEngine(guard).evaluate(bash("echo deploy"), effects=Effects()).passed
+    assert not PolicyEngine(guard).evaluate(bash_action("./deploy"), effects=read).passed
+    assert not PolicyEngine(guard).evaluate(bash_action("make x"), effects=read).passed
+    assert not PolicyEngine(guard).evaluate(bash_action("echo deploy"), effects=Effects()).passed
 
 
-def test_a_shell_command_is_kept_inside_by_its_effects() -> None:
+def test_file_boundary_applies_to_the_effects_of_a_command() -> None:
     """`cat > file` does not get past the boundary."""
     guard = FileBoundaryGuard(allowed_dirs=["src"], red_line_files=["src/auth/handler.py"])
     outside = Target("/srv/x", path="/srv/x", zone=Zone.OUTSIDE)
     red = Target("h", path="/home/dev/project/src/auth/handler.py", zone=Zone.PROJECT)
 
     def check(*effects: Effect) -> str:
-        result = PolicyEngine(guard).evaluate(bash("x"), effects=Effects(effects), facts=world())
+        result = PolicyEngine(guard).evaluate(bash_action("x"), effects=Effects(effects), facts=make_world())
         return f"{result.verdict.kind.word} {result.reason}"
 
-    assert check(effect("fs.write", outside, cls=EffectClass.WRITE)).startswith("block `/srv/x` is outside")
-    assert check(effect("fs.delete", red)) == "block `h` is a red line"
-    assert check(effect("fs.read", red, cls=EffectClass.READ)) == "pass "
-    assert check(effect("net.fetch", Target("x.example", "host"), cls=EffectClass.NETWORK)) == "pass "
-    assert check(effect("fs.read", outside, cls=EffectClass.READ)).startswith("block")
-    assert check(effect("fs.list", outside, cls=EffectClass.READ)) == "pass "
-    assert check(effect("code.run", outside, cls=EffectClass.EXECUTE)) == "pass "
+    assert check(permanent_effect("fs.write", outside, cls=EffectClass.WRITE)).startswith("block `/srv/x` is outside")
+    assert check(permanent_effect("fs.delete", red)) == "block `h` is a red line"
+    assert check(permanent_effect("fs.read", red, cls=EffectClass.READ)) == "pass "
+    assert check(permanent_effect("net.fetch", Target("x.example", "host"), cls=EffectClass.NETWORK)) == "pass "
+    assert check(permanent_effect("fs.read", outside, cls=EffectClass.READ)).startswith("block")
+    assert check(permanent_effect("fs.list", outside, cls=EffectClass.READ)) == "pass "
+    assert check(permanent_effect("code.run", outside, cls=EffectClass.EXECUTE)) == "pass "
 
 
-def test_the_layer_at_work_is_noted_or_the_first_one_changed() -> None:
-    """Kept with the session."""
+def test_layer_isolation_uses_the_annotation_or_the_first_changed_layer() -> None:
+    """The first layer that was changed is stored with the session."""
     guard = LayerIsolationGuard(layers={"ui": ["ui"], "core": ["core"]})
     ui, core = (Action(kind=ActionKind.WRITE, payload={"file_path": f"{name}/a"}) for name in ("ui", "core"))
     engine = PolicyEngine(guard)
 
     assert [engine.evaluate(action).passed for action in (ui, core, ui)] == [True, False, True]
 
-    class Notes:
+    class AnnotatingGuard:
         name = "notes"
 
         def check(self, action: Action, ctx: GovernanceContext) -> Any:
             ctx.annotations["layer"] = "core"
-            return Says("pass").check(action)
+            return ScriptedGuard("pass").check(action)
 
-    assert [PolicyEngine(All(Notes(), guard)).evaluate(action).passed for action in (ui, core)] == [False, True]
+    assert [PolicyEngine(All(AnnotatingGuard(), guard)).evaluate(action).passed for action in (ui, core)] == [
+        False,
+        True,
+    ]
 
 
-def test_a_budget_is_used_up_to_the_last() -> None:
-    """Exactly at the limit passes, one more is blocked, another session has its own."""
+def test_budget_blocks_after_the_last_allowed_action() -> None:
+    """The action at the limit passes, one more is blocked, and another session has its own count."""
     engine = PolicyEngine(BudgetGuard(max_tasks=3))
 
     assert [engine.evaluate(ACTION).passed for _ in range(5)] == [True, True, True, False, False]
     assert engine.evaluate(Action(kind=ActionKind.BASH, session_id="other")).passed
 
 
-def test_a_budget_of_time_counts_from_the_first_action() -> None:
-    """By the time the engine is told."""
+def test_budget_of_time_counts_from_the_first_action() -> None:
+    """The time is the one that the engine gets."""
     engine = PolicyEngine(BudgetGuard(max_seconds=60))
 
     assert [engine.evaluate(ACTION, now=now).passed for now in (100.0, 160.0, 161.0)] == [True, True, False]
 
 
-def test_two_budgets_count_apart() -> None:
-    """By their names."""
+def test_budgets_with_different_names_count_separately() -> None:
+    """Each name has its own count."""
     tasks = BudgetGuard(max_tasks=1, kinds=["submit_task"], name="tasks")
     engine = PolicyEngine(All(tasks, BudgetGuard(max_tasks=2)))
     task = Action(kind=ActionKind.SUBMIT_TASK)
@@ -247,20 +277,20 @@ def test_two_budgets_count_apart() -> None:
     assert [engine.evaluate(action).passed for action in (task, ACTION, ACTION)] == [True, True, False]
 
 
-def test_a_budget_alone_counts_by_itself() -> None:
-    """`check(action)` without an engine."""
+def test_budget_without_a_context_counts_by_itself() -> None:
+    """`check(action)` works without an engine."""
     guard = BudgetGuard(max_tasks=1)
 
     assert [guard.check(ACTION).passed for _ in range(2)] == [True, False]
 
 
-def test_the_rules_of_a_business() -> None:
-    """A function gives its objection in words; one that fails blocks."""
+def test_intent_business_rule_blocks_with_its_objection() -> None:
+    """A rule returns its objection as text; one that fails blocks."""
 
-    def weekday(action: Action) -> str | None:
+    def check_weekday(action: Action) -> str | None:
         return "not on a Friday" if action.payload.get("day") == "Friday" else None
 
-    guard = IntentGuard(rules={"freeze": weekday})
+    guard = IntentGuard(rules={"freeze": check_weekday})
     friday = Action(kind=ActionKind.SUBMIT_TASK, payload={"day": "Friday"})
 
     assert guard.check(friday).reason == "freeze: not on a Friday"
@@ -268,22 +298,22 @@ def test_the_rules_of_a_business() -> None:
     assert not PolicyEngine(IntentGuard(rules={"x": lambda a: a.payload["no"]})).evaluate(friday).passed
 
 
-def test_the_audit_records_everything_and_blocks_nothing() -> None:
-    """Also what the guards before it said; when it cannot record, the action goes on and the failure shows."""
-    given: list[dict[str, Any]] = []
-    audit = AuditGuard(keep=2, sink=given.append)
-    engine = PolicyEngine(All(Says("block"), audit))
+def test_audit_records_every_action_and_blocks_none() -> None:
+    """It records the verdicts of the guards before it; when it cannot record, the action proceeds with a warning."""
+    records: list[dict[str, Any]] = []
+    audit = AuditGuard(keep=2, sink=records.append)
+    engine = PolicyEngine(All(ScriptedGuard("block"), audit))
     for _ in range(3):
-        engine.evaluate(bash("curl -H 'Authorization: x'"))
+        engine.evaluate(bash_action("curl -H 'Authorization: x'"))
 
-    assert [record["number"] for record in given] == [1, 2, 3]
+    assert [record["number"] for record in records] == [1, 2, 3]
     assert [record["number"] for record in audit.records] == [2, 3]
-    assert (given[0]["strictest"], given[0]["guards"]) == ("block", ["block"])
-    assert "Authorization" not in str(given)
+    assert (records[0]["strictest"], records[0]["guards"]) == ("block", ["block"])
+    assert "Authorization" not in str(records)
 
-    def full(record: dict[str, Any]) -> None:
+    def raise_disk_full(record: dict[str, Any]) -> None:
         raise OSError("disk full")
 
-    result = PolicyEngine(All(Says("pass"), AuditGuard(sink=full))).evaluate(ACTION)
+    result = PolicyEngine(All(ScriptedGuard("pass"), AuditGuard(sink=raise_disk_full))).evaluate(ACTION)
     assert result.passed
     assert result.warnings == ("guard `audit` failed: OSError: disk full",)

@@ -18,8 +18,8 @@ from verdikt.model.facts import PathFact
 from verdikt.policy import parse_policy
 
 
-def test_a_file_must_have_contents_where_that_is_asked_for(tmp_path: Path) -> None:
-    """W4-7: non-empty."""
+def test_non_empty_requires_contents(tmp_path: Path) -> None:
+    """An empty file is incomplete with `non_empty` (W4-7)."""
     agent = Guided(tmp_path, "completion: {checks: [{files: {files: out.md, non_empty: true}}]}\n")
     agent.world.paths[f"{PROJECT}/out.md"] = PathFact(real=f"{PROJECT}/out.md", kind="file", size=0)
 
@@ -31,19 +31,20 @@ def test_a_file_must_have_contents_where_that_is_asked_for(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "fits"), [('{"total": 3}', True), ('{"total": "x"}', False), ("not json", False), ("[" * 5000, False)]
 )
-def test_a_file_must_fit_its_schema_where_that_is_asked_for(tmp_path: Path, text: str, fits: bool) -> None:
-    """W4-7: JSON Schema."""
+def test_schema_requires_a_fitting_file(tmp_path: Path, text: str, fits: bool) -> None:
+    """A file must fit its JSON Schema (W4-7)."""
     agent = Guided(
         tmp_path,
-        "completion: {checks: [{files: {files: out.json, schema: {required: [total], properties: {total: {type: number}}}}}]}\n",
+        "completion: {checks: [{files: {files: out.json, schema: {required: [total],"
+        " properties: {total: {type: number}}}}}]}\n",
     )
     agent.put("out.json", text)
 
     assert agent.stop().allowed is fits
 
 
-def test_a_file_must_be_of_this_session_where_that_is_asked_for(tmp_path: Path) -> None:
-    """W4-7: fresh."""
+def test_fresh_requires_a_file_of_this_session(tmp_path: Path) -> None:
+    """An older file is incomplete with `fresh` (W4-7)."""
 
     class Old(type(Guided(tmp_path).world)):  # type: ignore[misc]
         written = 0.0
@@ -61,7 +62,7 @@ def test_a_file_must_be_of_this_session_where_that_is_asked_for(tmp_path: Path) 
 
 
 def test_a_command_must_have_succeeded_since_the_last_edit(tmp_path: Path) -> None:
-    """W4-7: exit 0, and not stale."""
+    """A failed or stale command is incomplete (W4-7)."""
     agent = Guided(tmp_path, "completion: {checks: [{command: pytest}]}\n")
     agent.call("Bash", command="pytest", outcome=Outcome(success=True, exit_code=1))
     assert agent.stop().reason == "<blocker>\n`pytest` has not succeeded since the last edit. Run it.\n</blocker>"
@@ -72,16 +73,16 @@ def test_a_command_must_have_succeeded_since_the_last_edit(tmp_path: Path) -> No
     assert not agent.stop().allowed
 
 
-def test_what_nobody_can_tell_is_incomplete() -> None:
-    """Fail-closed."""
+def test_unknown_state_is_incomplete() -> None:
+    """Without evidence a check fails closed."""
     nothing = TaskCompletionContext()
 
     for checker in (FindingsChecker(), EvidenceChecker("tests_pass"), CommandChecker("make")):
         assert not checker.check(nothing).complete
 
 
-def test_a_check_that_fails_is_not_passed_and_is_bounded_too(tmp_path: Path) -> None:
-    """A crash never becomes permission, and never goes round for ever."""
+def test_crashing_check_refuses_and_is_bounded(tmp_path: Path) -> None:
+    """A crash is never permission, and never refuses for ever."""
 
     class Broken:
         def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
@@ -94,8 +95,8 @@ def test_a_check_that_fails_is_not_passed_and_is_bounded_too(tmp_path: Path) -> 
     assert [answer.allowed for answer in answers] == [False, False, False, True]
 
 
-def test_progress_starts_the_count_of_refusals_anew(tmp_path: Path) -> None:
-    """Only the same reason again and again is let go."""
+def test_another_reason_resets_the_refusals(tmp_path: Path) -> None:
+    """Only the same reason again and again ends the refusals."""
     agent = Guided(tmp_path, "completion: {checks: [{files: [a, b]}], refusals: 1}\n")
 
     assert not agent.stop().allowed
@@ -105,8 +106,8 @@ def test_progress_starts_the_count_of_refusals_anew(tmp_path: Path) -> None:
     assert agent.stop().allowed
 
 
-def test_a_log_that_cannot_be_written_refuses_once(tmp_path: Path) -> None:
-    """Closed, and bounded."""
+def test_unwritable_log_refuses_once(tmp_path: Path) -> None:
+    """It fails closed, and only once."""
     agent = Guided(tmp_path, "completion: {checks: [{files: a}]}\n")
     gov = agent.governance()
     (tmp_path / "data" / "ledger").rmdir()
@@ -117,8 +118,8 @@ def test_a_log_that_cannot_be_written_refuses_once(tmp_path: Path) -> None:
     assert gov.stop(Turn(session_id="s", stop_hook_active=True)).allowed
 
 
-def test_any_of_several_checks_suffices_where_that_is_said(tmp_path: Path) -> None:
-    """`require: any`, and nested."""
+def test_require_any_needs_one_passing_check(tmp_path: Path) -> None:
+    """`require: any` works, also nested."""
     flat = Guided(tmp_path, "completion: {checks: [{files: a}, {files: b}], require: any}\n")
     nested = Guided(tmp_path, "completion: {checks: [{files: b}, {any: [{files: a}, {command: make}]}]}\n", session="n")
     flat.put("b")
@@ -130,8 +131,8 @@ def test_any_of_several_checks_suffices_where_that_is_said(tmp_path: Path) -> No
     assert nested.stop().allowed
 
 
-def test_all_of_several_checks_are_needed_within_any(tmp_path: Path) -> None:
-    """`all`, nested: one of them is not enough."""
+def test_all_nested_in_any_needs_every_check(tmp_path: Path) -> None:
+    """One of the nested checks is not enough."""
     text = "completion: {checks: [{files: a}, {all: [{files: b}, {files: c}]}], require: any}\n"
     agent = Guided(tmp_path, text)
     agent.put("b")
@@ -153,8 +154,8 @@ def test_all_of_several_checks_are_needed_within_any(tmp_path: Path) -> None:
         ("[x]", "expected a mapping, found a list"),
     ],
 )
-def test_faults_are_told(text: str, message: str) -> None:
-    """At load."""
+def test_invalid_completion_is_reported_at_load(text: str, message: str) -> None:
+    """Each fault is reported with its place."""
     with pytest.raises(PolicyError) as caught:
         parse_policy(f"completion: {text}\n")
 

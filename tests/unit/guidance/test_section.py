@@ -1,4 +1,4 @@
-"""The three sections: what a file may say, an editor is told; and scope is by name."""
+"""The sections `tool_policies`, `feedback` and `completion`: loading, schema and scope."""
 
 import jsonschema
 import pytest
@@ -15,17 +15,41 @@ SCHEMA = jsonschema.Draft202012Validator(build_policy_schema(get_registry()))
 GOOD = [
     "tool_policies: [read_before_write, forbidden_sequence]",
     "tool_policies: [{read_before_write: {shell: true, read_tools: [view], mount_point: /w}, tools: [Write]}]",
-    "tool_policies: [{sequential_dependency: {dependencies: {a: [b, c], d: e}, reset_by: [edit]}, agents: x, prompts: [y]}]",
-    "tool_policies: [{rate_limit: {max_calls: 3, per_seconds: 1.5}}, {once: {tool: x, times: 2, key: k, name: n, fix: f}}]",
-    "tool_policies: [{parameters: {tool: t, schema: {type: object}}}, {forbidden_sequence: {after: [secret], then: net.send}}]",
+    (
+        "tool_policies: [{sequential_dependency: {dependencies: {a: [b, c], d: e}, reset_by: [edit]}, agents: x,"
+        " prompts: [y]}]"
+    ),
+    (
+        "tool_policies: [{rate_limit: {max_calls: 3, per_seconds: 1.5}}, {once: {tool: x, times: 2, key: k,"
+        " name: n, fix: f}}]"
+    ),
+    (
+        "tool_policies: [{parameters: {tool: t, schema: {type: object}}}, {forbidden_sequence: {after: [secret],"
+        " then: net.send}}]"
+    ),
     "feedback: [{static: hi, every_n_calls: 1}, {static: {feedback: hi, name: Me}, every_n_seconds: 0.5}]",
-    "feedback: [{deadline: {warning_threshold_seconds: 9}, on_file_created: a}, {budget: , every_n_calls: 2, agents: [a]}]",
-    "feedback: [{stale_evidence: {commands: [make t]}, every_n_calls: 1}, {blocked_streak: {blocks: 4}, every_n_calls: 1}]",
+    (
+        "feedback: [{deadline: {warning_threshold_seconds: 9}, on_file_created: a}, {budget: , every_n_calls: 2,"
+        " agents: [a]}]"
+    ),
+    (
+        "feedback: [{stale_evidence: {commands: [make t]}, every_n_calls: 1}, {blocked_streak: {blocks: 4},"
+        " every_n_calls: 1}]"
+    ),
     "feedback: [{open_findings: , every_n_calls: 1}, {unproven_claim: , every_n_calls: 1}]",
     "completion: {checks: [{files: a}, {files: [a, b]}, {files: {files: a, fresh: true, schema: {}}}], require: any}",
-    "completion: {checks: [{command: x}, {evidence: v}, {evidence: {validator: v, args: {a: 1}}}, {findings: LOW}, findings]}",
-    "completion: {checks: [{any: [{files: a}, {command: b}]}], budget: {calls: 1, cost: 0.5}, deadline_seconds: 9, refusals: 2}",
-    "completion: {checks: [{files: a}], budget: {calls: 0, tasks: 0, tokens: 0, seconds: 0, cost: 0}, deadline_seconds: 1, refusals: 100}",
+    (
+        "completion: {checks: [{command: x}, {evidence: v}, {evidence: {validator: v, args: {a: 1}}},"
+        " {findings: LOW}, findings]}"
+    ),
+    (
+        "completion: {checks: [{any: [{files: a}, {command: b}]}], budget: {calls: 1, cost: 0.5},"
+        " deadline_seconds: 9, refusals: 2}"
+    ),
+    (
+        "completion: {checks: [{files: a}], budget: {calls: 0, tasks: 0, tokens: 0, seconds: 0, cost: 0},"
+        " deadline_seconds: 1, refusals: 100}"
+    ),
 ]
 BAD = [
     "tool_policies: [once]",
@@ -41,22 +65,22 @@ BAD = [
 
 
 @pytest.mark.parametrize("text", GOOD)
-def test_what_loads_fits_the_schema(text: str) -> None:
-    """And the digest holds it."""
+def test_loadable_policies_fit_the_schema(text: str) -> None:
+    """The policy's digest covers the section."""
     assert [error.message for error in SCHEMA.iter_errors(yaml.safe_load(text))] == []
     assert parse_policy(text).digest != parse_policy("").digest
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_what_does_not_load_does_not_fit_the_schema_either(text: str) -> None:
-    """An editor marks it."""
+def test_invalid_policies_do_not_fit_the_schema(text: str) -> None:
+    """An editor marks them."""
     assert not SCHEMA.is_valid(yaml.safe_load(text))
     with pytest.raises(PolicyError, match=r"governance\.yaml:1:\d+: "):
         parse_policy(text)
 
 
-def test_every_kind_is_tried_above() -> None:
-    """A new one needs its line."""
+def test_every_kind_has_an_example() -> None:
+    """A new kind needs its line here."""
     text = "\n".join(GOOD)
 
     assert [kind for kind in (*POLICIES, *PROVIDERS, *CHECKERS) if kind not in text] == []
@@ -73,6 +97,6 @@ def test_every_kind_is_tried_above() -> None:
         (Audience(agents=("*",)), "", True),
     ],
 )
-def test_names_say_for_whom(audience: Audience, agent: str, covered: bool) -> None:
-    """Empty is for all."""
+def test_audience_matches_by_name(audience: Audience, agent: str, covered: bool) -> None:
+    """An empty list means all."""
     assert audience.covers(agent=agent) is covered

@@ -1,4 +1,4 @@
-"""One moment through governance, as a host hears it."""
+"""The dispatch of events to governance."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ completion:
 
 @pytest.fixture
 def governance(tmp_path: Path) -> Governance:
-    """Governance of a project of its own."""
+    """Return governance of an empty project."""
     env = {"HOME": str(tmp_path / "home"), "VERDIKT_HOME": str(tmp_path / "data")}
     (tmp_path / "project").mkdir()
     (tmp_path / "home").mkdir()
@@ -36,47 +36,47 @@ def governance(tmp_path: Path) -> Governance:
     return Governance(parse_policy(POLICY), store, clock=clock, env=env)
 
 
-def said(governance: Governance, event: str, **fields: object) -> HostDecision:
-    """The ruling on a payload of Claude Code."""
+def dispatch(governance: Governance, event: str, **fields: object) -> HostDecision:
+    """Return the decision about a payload of Claude Code."""
     project = governance.store.home.parent / "project"
     payload = {"hook_event_name": event, "session_id": "s1", "cwd": str(project), **fields}
     env = {"HOME": str(project.parent / "home"), "VERDIKT_HOME": str(governance.store.home)}
     return dispatch_event(governance, adapter.decode(payload, event, env), env)
 
 
-def shell(governance: Governance, command: str) -> HostDecision:
-    """The ruling on a command."""
-    return said(governance, "PreToolUse", tool_name="Bash", tool_input={"command": command})
+def dispatch_command(governance: Governance, command: str) -> HostDecision:
+    """Return the decision about a command."""
+    return dispatch(governance, "PreToolUse", tool_name="Bash", tool_input={"command": command})
 
 
-def test_a_pause_lets_through_what_is_no_red_line(governance: Governance) -> None:
-    """Rules, stops and changed settings; not what would make the pause one for ever."""
+def test_during_a_pause_only_red_lines_block(governance: Governance) -> None:
+    """Rules, stops and changed settings pass; an attack on verdikt's own files does not."""
     tampering = f"rm {governance.store.home}/state.db"
-    assert shell(governance, "touch x").is_blocked
-    assert said(governance, "Stop").is_blocked
-    assert said(governance, "ConfigChange", source="project_settings").is_blocked
+    assert dispatch_command(governance, "touch x").is_blocked
+    assert dispatch(governance, "Stop").is_blocked
+    assert dispatch(governance, "ConfigChange", source="project_settings").is_blocked
 
     pause.begin_pause(governance.store, seconds=600, reason="an errand", by="ada")
 
-    assert not shell(governance, "touch x").is_blocked
-    assert not said(governance, "Stop").is_blocked
-    assert not said(governance, "ConfigChange", source="project_settings").is_blocked
-    assert shell(governance, tampering).is_blocked
+    assert not dispatch_command(governance, "touch x").is_blocked
+    assert not dispatch(governance, "Stop").is_blocked
+    assert not dispatch(governance, "ConfigChange", source="project_settings").is_blocked
+    assert dispatch_command(governance, tampering).is_blocked
 
 
-def test_what_changed_before_a_conversation_was_compacted_is_told_after_it(governance: Governance) -> None:
-    """The session goes on, and so does what it is measured by."""
+def test_a_change_before_a_compaction_is_reported_after_it(governance: Governance) -> None:
+    """The session goes on, and its baseline stays."""
     policy = governance.store.home.parent / "project" / "governance.yaml"
     policy.write_text("profile: standard\n")
-    said(governance, "SessionStart", source="startup")
+    dispatch(governance, "SessionStart", source="startup")
     policy.write_text("profile: relaxed\n")
 
-    assert "changed during the session" in said(governance, "SessionStart", source="compact").context
-    assert said(governance, "SessionStart", source="startup").context == ""
+    assert "changed during the session" in dispatch(governance, "SessionStart", source="compact").context
+    assert dispatch(governance, "SessionStart", source="startup").context == ""
 
 
-def test_sub_agents_in_the_background_are_known_at_stop(governance: Governance) -> None:
-    """By the session that their own calls are logged under; those that ended, and what is no agent, are not named."""
+def test_running_sub_agents_are_recorded_at_a_stop(governance: Governance) -> None:
+    """They are named by the session of their calls; ended agents and other tasks are left out."""
     (governance.store.home.parent / "project" / "done.txt").touch()
     tasks = [
         {"id": "a1", "type": "subagent", "status": "running"},
@@ -84,56 +84,56 @@ def test_sub_agents_in_the_background_are_known_at_stop(governance: Governance) 
         {"id": "b1", "type": "shell", "status": "running"},
         "odd",
     ]
-    said(governance, "Stop", last_assistant_message="waiting", background_tasks=tasks)
+    dispatch(governance, "Stop", last_assistant_message="waiting", background_tasks=tasks)
 
-    judged = [entry.body for entry in governance.store.read_entries("s1") if entry.body.get("by") == "evidence"]
-    assert judged[-1]["background"] == ["s1.a1"]
+    verdicts = [entry.body for entry in governance.store.read_entries("s1") if entry.body.get("by") == "evidence"]
+    assert verdicts[-1]["background"] == ["s1.a1"]
 
 
 CALL = {"tool_name": "Bash", "tool_input": {"command": "touch x"}}
 FINE = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
 
 
-def decisions(governance: Governance) -> int:
-    """How many stand in the log."""
+def count_decisions(governance: Governance) -> int:
+    """Return how many decisions are in the log."""
     return sum(entry.kind is EntryKind.DECISION for entry in governance.store.read_entries("s1"))
 
 
-def test_a_call_is_not_decided_again_when_the_person_is_asked(governance: Governance) -> None:
-    """Counted once, logged once; the person's own answer stands."""
-    said(governance, "PreToolUse", **FINE, tool_use_id="t1")
+def test_a_permission_request_for_a_decided_call_is_not_decided_again(governance: Governance) -> None:
+    """The call is counted and logged once, and the person's answer holds."""
+    dispatch(governance, "PreToolUse", **FINE, tool_use_id="t1")
 
-    assert said(governance, "PermissionRequest", **FINE) == HostDecision()
-    assert decisions(governance) == 1
-
-
-def test_a_call_that_was_never_decided_is_decided_when_the_person_is_asked(governance: Governance) -> None:
-    """The client gave up on the hook before it answered, say; what is forbidden does not get as far as the question."""
-    assert said(governance, "PermissionRequest", **CALL).is_blocked
-    assert said(governance, "PermissionRequest", **FINE) == HostDecision()
-    assert decisions(governance) == 2
+    assert dispatch(governance, "PermissionRequest", **FINE) == HostDecision()
+    assert count_decisions(governance) == 1
 
 
-def test_an_earlier_call_that_says_the_same_does_not_stand_for_this_one(governance: Governance) -> None:
-    """It is over: its outcome is in the log."""
-    said(governance, "PreToolUse", **FINE, tool_use_id="t1")
-    said(governance, "PostToolUse", **FINE, tool_use_id="t1", tool_response={"stdout": ""})
-
-    said(governance, "PermissionRequest", **FINE)
-    assert decisions(governance) == 2
+def test_a_permission_request_for_an_undecided_call_is_decided(governance: Governance) -> None:
+    """A forbidden call is refused before the person is asked, even if the first hook was lost."""
+    assert dispatch(governance, "PermissionRequest", **CALL).is_blocked
+    assert dispatch(governance, "PermissionRequest", **FINE) == HostDecision()
+    assert count_decisions(governance) == 2
 
 
-def test_a_red_line_holds_when_the_person_is_asked_during_a_pause(governance: Governance) -> None:
-    """As it does before the call."""
+def test_the_decision_about_an_earlier_equal_call_does_not_count_for_this_one(governance: Governance) -> None:
+    """The earlier call has ended: its outcome is in the log."""
+    dispatch(governance, "PreToolUse", **FINE, tool_use_id="t1")
+    dispatch(governance, "PostToolUse", **FINE, tool_use_id="t1", tool_response={"stdout": ""})
+
+    dispatch(governance, "PermissionRequest", **FINE)
+    assert count_decisions(governance) == 2
+
+
+def test_a_permission_request_during_a_pause_still_refuses_a_red_line(governance: Governance) -> None:
+    """A pause does not lift red lines."""
     pause.begin_pause(governance.store, seconds=600, reason="an errand", by="ada")
     tampering = {"tool_name": "Bash", "tool_input": {"command": f"rm {governance.store.home}/state.db"}}
 
-    assert said(governance, "PermissionRequest", **tampering).is_blocked
+    assert dispatch(governance, "PermissionRequest", **tampering).is_blocked
 
 
-def test_calls_that_ran_without_a_decision_are_told_and_recorded(governance: Governance) -> None:
-    """Those that were decided are not, nor those that never ran."""
-    said(governance, "PreToolUse", **FINE, tool_use_id="t1")
+def test_a_batch_with_an_undecided_call_reports_and_records_it(governance: Governance) -> None:
+    """Decided calls, and calls that never ran, are not reported."""
+    dispatch(governance, "PreToolUse", **FINE, tool_use_id="t1")
     batch = [
         {**FINE, "tool_use_id": "t1", "tool_response": "a"},
         {**FINE, "tool_use_id": "t2", "tool_response": "<tool_use_error>no such tool</tool_use_error>"},
@@ -142,28 +142,28 @@ def test_calls_that_ran_without_a_decision_are_told_and_recorded(governance: Gov
         "what is this",
     ]
 
-    assert "`Write` ran without a decision" in said(governance, "PostToolBatch", tool_calls=batch).context
+    assert "`Write` ran without a decision" in dispatch(governance, "PostToolBatch", tool_calls=batch).context
     gaps = [entry.body for entry in governance.store.read_entries("s1") if entry.kind is EntryKind.GAP]
     assert gaps == [{"moment": "batch", "integrity": ["`Write` ran without a decision"]}]
-    assert said(governance, "PostToolBatch", tool_calls=batch[:3]) == HostDecision()
-    assert said(governance, "PostToolBatch", tool_calls={}) == HostDecision()
+    assert dispatch(governance, "PostToolBatch", tool_calls=batch[:3]) == HostDecision()
+    assert dispatch(governance, "PostToolBatch", tool_calls={}) == HostDecision()
 
 
-def test_a_large_batch_is_covered_by_its_decisions(governance: Governance) -> None:
-    """However many entries each of its calls left."""
+def test_a_large_batch_of_decided_calls_is_not_reported(governance: Governance) -> None:
+    """The search goes back far enough for all entries of a batch."""
     batch = [{**FINE, "tool_use_id": f"t{number}", "tool_response": "a"} for number in range(40)]
     for call in batch:
-        said(governance, "PreToolUse", **call)
-        said(governance, "PostToolUse", **call)
+        dispatch(governance, "PreToolUse", **call)
+        dispatch(governance, "PostToolUse", **call)
 
-    assert said(governance, "PostToolBatch", tool_calls=batch) == HostDecision()
+    assert dispatch(governance, "PostToolBatch", tool_calls=batch) == HostDecision()
 
 
-def test_the_log_is_sealed_before_the_conversation_is_shortened(governance: Governance) -> None:
-    """By a signed checkpoint, where there is something to seal."""
-    assert said(governance, "PreCompact", trigger="auto") == HostDecision()
-    said(governance, "PreToolUse", **FINE, tool_use_id="t1")
-    said(governance, "PreCompact", trigger="auto")
+def test_a_compaction_seals_the_log_with_a_signed_checkpoint(governance: Governance) -> None:
+    """An empty log is not sealed."""
+    assert dispatch(governance, "PreCompact", trigger="auto") == HostDecision()
+    dispatch(governance, "PreToolUse", **FINE, tool_use_id="t1")
+    dispatch(governance, "PreCompact", trigger="auto")
 
     last = list(governance.store.read_entries("s1"))[-1]
     assert (last.kind, last.body["reason"], bool(last.sig)) == (EntryKind.CHECKPOINT, "compact", True)

@@ -1,4 +1,4 @@
-"""Whether what decides is still what was set up."""
+"""Integrity of the wrapper, the settings and the policy during a session."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from verdikt.hosts.wiring.file_change import FileChange, WiringRecord, read_file
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A governed project beside its home."""
+    """Return a governed project beside its home directory."""
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
     (tmp_path / "home").mkdir()
@@ -26,53 +26,53 @@ def project(tmp_path: Path) -> Path:
     return project
 
 
-def integrity(project: Path) -> IntegrityCheck:
-    """The integrity of a session in the project."""
+def create_check(project: Path) -> IntegrityCheck:
+    """Return the integrity check of a session in the project."""
     home = project.parent / "home"
     return IntegrityCheck(home / ".local/share/verdikt", "s-1", str(project), {"HOME": str(home)})
 
 
-def test_nothing_has_changed(project: Path) -> None:
-    """Silence is what most sessions hear."""
-    assert integrity(project).record_baseline() == []
-    assert integrity(project).find_changes() == []
+def test_find_changes_without_any_change_returns_nothing(project: Path) -> None:
+    """An ordinary session gets no message."""
+    assert create_check(project).record_baseline() == []
+    assert create_check(project).find_changes() == []
 
 
-def test_a_changed_policy_shows_at_the_end(project: Path) -> None:
-    """Whoever changed it."""
-    integrity(project).record_baseline()
+def test_find_changes_after_the_policy_changed_names_the_file(project: Path) -> None:
+    """Any change during the session counts."""
+    create_check(project).record_baseline()
     (project / "governance.yaml").write_text("profile: relaxed\n")
 
-    assert integrity(project).find_changes() == [f"`{project}/governance.yaml` changed during the session"]
+    assert create_check(project).find_changes() == [f"`{project}/governance.yaml` changed during the session"]
 
 
-def test_a_removed_policy_shows_at_the_end(project: Path) -> None:
-    """Gone is a change too."""
-    integrity(project).record_baseline()
+def test_find_changes_after_the_policy_was_removed_names_the_file(project: Path) -> None:
+    """A removal is a change too."""
+    create_check(project).record_baseline()
     (project / "governance.yaml").unlink()
 
-    assert integrity(project).find_changes() == [f"`{project}/governance.yaml` changed during the session"]
+    assert create_check(project).find_changes() == [f"`{project}/governance.yaml` changed during the session"]
 
 
 @pytest.mark.parametrize("name", wrapper.load_wrappers())
-def test_a_changed_wrapper_shows_at_once(project: Path, name: str) -> None:
-    """It is not the one that was put there."""
-    guard = project.parent / "home/.local/share/verdikt/hooks" / name
-    guard.write_text("#!/bin/sh\necho '{}'\n")
+def test_record_baseline_with_a_changed_wrapper_reports_it(project: Path, name: str) -> None:
+    """The digest differs from that of the installed wrapper."""
+    wrapper_file = project.parent / "home/.local/share/verdikt/hooks" / name
+    wrapper_file.write_text("#!/bin/sh\necho '{}'\n")
 
-    assert integrity(project).record_baseline() == ["the wrapper around the hook is not the one that was installed"]
+    assert create_check(project).record_baseline() == ["the wrapper around the hook is not the one that was installed"]
 
 
 @pytest.mark.parametrize("name", wrapper.load_wrappers())
-def test_a_missing_wrapper_shows_at_once(project: Path, name: str) -> None:
-    """The native client needs the script beside it when nobody can be asked."""
+def test_record_baseline_with_a_missing_wrapper_reports_it(project: Path, name: str) -> None:
+    """The native client needs the script beside it when no warm process answers."""
     (project.parent / "home/.local/share/verdikt/hooks" / name).unlink()
 
-    assert [fault for fault in integrity(project).record_baseline() if "a wrapper around the hook is gone" in fault]
+    assert [fault for fault in create_check(project).record_baseline() if "a wrapper around the hook is gone" in fault]
 
 
-def test_a_native_client_of_another_version_shows_at_once(project: Path) -> None:
-    """After an upgrade of verdikt it is not what the warm process answers."""
+def test_record_baseline_with_a_native_client_of_another_version_reports_it(project: Path) -> None:
+    """The warm process does not answer a client of another version."""
     data = project.parent / "home/.local/share/verdikt"
     path = str(data / "hooks/verdikt-hook")
     before = read_file(path)
@@ -83,23 +83,23 @@ def test_a_native_client_of_another_version_shows_at_once(project: Path) -> None
         [FileChange(path=path, before=before, after=other, host="", description="an older one")]
     )
 
-    assert [fault for fault in integrity(project).record_baseline() if "of another version than verdikt" in fault]
+    assert [fault for fault in create_check(project).record_baseline() if "of another version than verdikt" in fault]
 
 
 @pytest.mark.parametrize("text", ["{}", "{", '{"hooks": {"PreToolUse": []}}'])
-def test_settings_that_no_longer_name_the_hook_show_at_once(project: Path, text: str) -> None:
-    """Emptied, broken or unwired."""
+def test_record_baseline_with_settings_that_no_longer_name_the_hook_reports_them(project: Path, text: str) -> None:
+    """The file may be empty, broken or unwired."""
     settings = project / ".claude/settings.json"
     settings.write_text(text)
 
-    assert integrity(project).record_baseline() == [f"`{settings}` no longer names the hook"]
+    assert create_check(project).record_baseline() == [f"`{settings}` no longer names the hook"]
 
 
-def test_a_session_that_nobody_saw_start_is_judged_by_how_things_are(project: Path) -> None:
-    """The host did not tell us, or the memory is damaged."""
-    assert integrity(project).find_changes() == []
-    integrity(project).record_baseline()
-    memory = next((project.parent / "home/.local/share/verdikt/integrity").iterdir())
-    assert json.loads(memory.read_text())
-    memory.write_text("{")
-    assert integrity(project).find_changes() == []
+def test_find_changes_without_a_baseline_reports_present_faults_only(project: Path) -> None:
+    """The host reported no start, or the stored baseline is damaged."""
+    assert create_check(project).find_changes() == []
+    create_check(project).record_baseline()
+    baseline = next((project.parent / "home/.local/share/verdikt/integrity").iterdir())
+    assert json.loads(baseline.read_text())
+    baseline.write_text("{")
+    assert create_check(project).find_changes() == []

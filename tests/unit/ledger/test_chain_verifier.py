@@ -1,4 +1,4 @@
-"""What was done to a damaged chain is told, and where."""
+"""Diagnosis of damaged chains: the kind of damage and the entry."""
 
 from collections.abc import Callable
 
@@ -12,8 +12,8 @@ from verdikt.model.entry import GENESIS_HASH, Entry, EntryKind, decode_entry, se
 Lines = list[bytes]
 
 
-def chain(count: int, session: str = "s", *, prev: str = GENESIS_HASH, first: int = 1, word: str = "x") -> Lines:
-    """An intact chain."""
+def build_chain(count: int, session: str = "s", *, prev: str = GENESIS_HASH, first: int = 1, word: str = "x") -> Lines:
+    """Return the lines of an intact chain."""
     lines = []
     for seq in range(first, first + count):
         draft = Entry(seq=seq, ts=seq, session=session, kind=EntryKind.TOOL_CALL, body={"w": word}, prev=prev)
@@ -23,17 +23,17 @@ def chain(count: int, session: str = "s", *, prev: str = GENESIS_HASH, first: in
     return lines
 
 
-def look(lines: Lines, *witnesses: Witness, start: ChainHead = ChainHead()) -> ChainReport:  # noqa: B008
-    """An examination of these lines."""
+def verify_lines(lines: Lines, *witnesses: Witness, start: ChainHead = ChainHead()) -> ChainReport:  # noqa: B008
+    """Verify these lines."""
     return verify_chain(lambda: lines, session="s", witnesses=witnesses, start=start)
 
 
-def rewritten(line: bytes, **changes: object) -> bytes:
-    """The entry of a line with other fields and a right hash."""
+def rewrite_entry(line: bytes, **changes: object) -> bytes:
+    """Return the entry of a line with other fields and a right hash."""
     return seal_entry(Entry(**{**decode_entry(line).to_record(), **changes, "hash": "", "sig": ""}))[1]
 
 
-def edit(lines: Lines) -> Lines:
+def edit_a_field(lines: Lines) -> Lines:
     lines[4] = lines[4].replace(b'"x"', b'"y"')
     return lines
 
@@ -43,16 +43,16 @@ def edit_the_hash(lines: Lines) -> Lines:
     return lines
 
 
-def garbage(lines: Lines) -> Lines:
+def replace_with_garbage(lines: Lines) -> Lines:
     lines[4] = b"\x00\xff garbage\n"
     return lines
 
 
-def drop(lines: Lines) -> Lines:
+def drop_an_entry(lines: Lines) -> Lines:
     return lines[:4] + lines[5:]
 
 
-def drop_three(lines: Lines) -> Lines:
+def drop_three_entries(lines: Lines) -> Lines:
     return lines[:4] + lines[7:]
 
 
@@ -60,17 +60,17 @@ def drop_the_first(lines: Lines) -> Lines:
     return lines[1:]
 
 
-def swap(lines: Lines) -> Lines:
+def swap_neighbours(lines: Lines) -> Lines:
     lines[4], lines[5] = lines[5], lines[4]
     return lines
 
 
-def swap_far(lines: Lines) -> Lines:
+def swap_distant_entries(lines: Lines) -> Lines:
     lines[4], lines[8] = lines[8], lines[4]
     return lines
 
 
-def double(lines: Lines) -> Lines:
+def repeat_an_entry(lines: Lines) -> Lines:
     return [*lines[:5], lines[4], *lines[5:]]
 
 
@@ -79,28 +79,28 @@ def insert_garbage(lines: Lines) -> Lines:
 
 
 def insert_an_impostor(lines: Lines) -> Lines:
-    return [*lines[:4], rewritten(lines[4], body={"w": "y"}), *lines[4:]]
+    return [*lines[:4], rewrite_entry(lines[4], body={"w": "y"}), *lines[4:]]
 
 
 def insert_from_another_session(lines: Lines) -> Lines:
-    return [*lines[:4], chain(5, "t")[4], *lines[4:]]
+    return [*lines[:4], build_chain(5, "t")[4], *lines[4:]]
 
 
-def forge(lines: Lines) -> Lines:
-    lines[4] = rewritten(lines[4], body={"w": "y"})
+def forge_an_entry(lines: Lines) -> Lines:
+    lines[4] = rewrite_entry(lines[4], body={"w": "y"})
     return lines
 
 
 def forge_the_rest(lines: Lines) -> Lines:
     before = decode_entry(lines[3])
-    return lines[:4] + chain(6, prev=before.hash, first=5, word="y")
+    return lines[:4] + build_chain(6, prev=before.hash, first=5, word="y")
 
 
-def truncate(lines: Lines) -> Lines:
+def truncate_the_end(lines: Lines) -> Lines:
     return lines[:7]
 
 
-def merge(lines: Lines) -> Lines:
+def merge_two_lines(lines: Lines) -> Lines:
     lines[4] = lines[4].rstrip(b"\n") + b" " + lines[5]
     del lines[5]
     return lines
@@ -109,89 +109,91 @@ def merge(lines: Lines) -> Lines:
 @pytest.mark.parametrize(
     ("harm", "kind", "seq"),
     [
-        (edit, Corruption.EDIT, 5),
+        (edit_a_field, Corruption.EDIT, 5),
         (edit_the_hash, Corruption.EDIT, 5),
-        (garbage, Corruption.EDIT, 5),
-        (merge, Corruption.EDIT, 5),
-        (drop, Corruption.DROP, 5),
-        (drop_three, Corruption.DROP, 5),
+        (replace_with_garbage, Corruption.EDIT, 5),
+        (merge_two_lines, Corruption.EDIT, 5),
+        (drop_an_entry, Corruption.DROP, 5),
+        (drop_three_entries, Corruption.DROP, 5),
         (drop_the_first, Corruption.DROP, 1),
-        (swap, Corruption.SWAP, 5),
-        (swap_far, Corruption.SWAP, 5),
-        (double, Corruption.INSERT, 5),
+        (swap_neighbours, Corruption.SWAP, 5),
+        (swap_distant_entries, Corruption.SWAP, 5),
+        (repeat_an_entry, Corruption.INSERT, 5),
         (insert_garbage, Corruption.INSERT, 5),
         (insert_an_impostor, Corruption.INSERT, 5),
         (insert_from_another_session, Corruption.INSERT, 5),
-        (forge, Corruption.FORGERY, 5),
+        (forge_an_entry, Corruption.FORGERY, 5),
         (forge_the_rest, Corruption.FORGERY, 10),
-        (truncate, Corruption.TRUNCATION, 8),
+        (truncate_the_end, Corruption.TRUNCATION, 8),
     ],
 )
-def test_each_kind_of_damage_is_told_apart(harm: Callable[[Lines], Lines], kind: Corruption, seq: int) -> None:
-    """By its name and its first entry."""
-    lines = chain(10)
+def test_each_kind_of_damage_is_reported_at_its_entry(
+    harm: Callable[[Lines], Lines], kind: Corruption, seq: int
+) -> None:
+    """Every damage is reported with its kind and its first entry."""
+    lines = build_chain(10)
     head = Witness("s", 10, decode_entry(lines[-1]).hash)
-    assert look(list(lines), head).is_intact
+    assert verify_lines(list(lines), head).is_intact
 
-    found = look(harm(lines), head)
+    report = verify_lines(harm(lines), head)
 
-    assert not found.is_intact
-    assert (found.findings[0].kind, found.findings[0].seq) == (kind, seq), found.findings
+    assert not report.is_intact
+    assert (report.findings[0].kind, report.findings[0].seq) == (kind, seq), report.findings
 
 
-def test_the_rest_of_a_damaged_chain_is_still_examined() -> None:
-    """One fault does not hide the next."""
-    lines = chain(20)
+def test_damage_does_not_hide_later_damage() -> None:
+    """The rest of a damaged chain is examined too."""
+    lines = build_chain(20)
     lines[3] = lines[3].replace(b'"x"', b'"y"')
     del lines[10]
     lines[15], lines[16] = lines[16], lines[15]
 
-    found = look(lines)
+    report = verify_lines(lines)
 
-    assert [(fault.kind, fault.seq) for fault in found.findings] == [
+    assert [(fault.kind, fault.seq) for fault in report.findings] == [
         (Corruption.EDIT, 4),
         (Corruption.DROP, 11),
         (Corruption.SWAP, 17),
     ]
 
 
-def test_nothing_is_not_intact() -> None:
-    """An empty log holds nothing, so it does not hold."""
-    assert not look([]).is_intact
+def test_empty_chain_is_not_intact() -> None:
+    """An empty log proves nothing."""
+    assert not verify_lines([]).is_intact
 
 
-def test_an_older_copy_shows_against_a_witness_from_elsewhere() -> None:
-    """It is called a rollback, because the log's own directory knows nothing of what is missing."""
-    lines = chain(10)
+def test_older_copy_is_a_rollback_by_an_external_witness() -> None:
+    """An older copy contradicts a witness stored elsewhere, and is called a rollback."""
+    lines = build_chain(10)
     witness = Witness("s", 10, decode_entry(lines[-1]).hash, "checkpoint.json", is_external=True)
 
-    found = look(lines[:6], witness)
+    report = verify_lines(lines[:6], witness)
 
-    assert [(fault.kind, fault.seq) for fault in found.findings] == [(Corruption.ROLLBACK, 7)]
-    assert "expected entries up to 10 as checkpoint.json says, found the end after 6" in found.findings[0].message
+    assert [(fault.kind, fault.seq) for fault in report.findings] == [(Corruption.ROLLBACK, 7)]
+    assert "expected entries up to 10 as checkpoint.json says, found the end after 6" in report.findings[0].message
 
 
-def test_a_chain_may_begin_after_an_expired_archive() -> None:
-    """When somebody vouches for where it was cut."""
-    lines = chain(10)
+def test_chain_may_begin_after_an_expired_archive() -> None:
+    """A chain may start at a recorded cut."""
+    lines = build_chain(10)
     cut = ChainHead(4, decode_entry(lines[3]).hash)
 
-    assert look(lines[4:], start=cut).is_intact
-    assert look(lines[4:], start=ChainHead(4, "e" * 64)).findings[0].kind is Corruption.FORGERY
-    assert look(lines[4:]).findings[0].kind is Corruption.DROP
+    assert verify_lines(lines[4:], start=cut).is_intact
+    assert verify_lines(lines[4:], start=ChainHead(4, "e" * 64)).findings[0].kind is Corruption.FORGERY
+    assert verify_lines(lines[4:]).findings[0].kind is Corruption.DROP
 
 
-def test_a_newer_entry_is_told() -> None:
-    """It cannot be judged, so it is not called intact."""
-    lines = chain(2)
-    lines[1] = rewritten(lines[1], v=2)
+def test_entry_of_a_newer_version_is_not_intact() -> None:
+    """An entry that this version cannot read is reported."""
+    lines = build_chain(2)
+    lines[1] = rewrite_entry(lines[1], v=2)
 
-    assert look(lines).findings[0].kind is Corruption.NEWER
+    assert verify_lines(lines).findings[0].kind is Corruption.NEWER
 
 
-def test_signatures_have_three_different_faults() -> None:
-    """Unsigned, unknown key, bad signature."""
-    kinds = {"none": None, "unknown": Corruption.UNKNOWN_KEY, "bad": Corruption.BAD_SIGNATURE}
+def test_signature_problems_are_distinguished() -> None:
+    """A missing signature, an unknown key and a bad signature are different findings."""
+    kind_by_kid = {"none": None, "unknown": Corruption.UNKNOWN_KEY, "bad": Corruption.BAD_SIGNATURE}
     lines, prev = [], GENESIS_HASH
     for seq, kid in enumerate(["", "unknown", "bad", "good"], start=1):
         draft = Entry(seq=seq, ts=seq, session="s", kind=EntryKind.POSTURE, prev=prev, kid=kid)
@@ -199,11 +201,11 @@ def test_signatures_have_three_different_faults() -> None:
         prev = entry.hash
         lines.append(line)
 
-    found = verify_chain(lambda: lines, session="s", verify_signature=lambda kid, *_: kinds.get(kid))
+    report = verify_chain(lambda: lines, session="s", verify_signature=lambda kid, *_: kind_by_kid.get(kid))
 
-    assert [(fault.kind, fault.seq) for fault in found.findings] == [
+    assert [(fault.kind, fault.seq) for fault in report.findings] == [
         (Corruption.UNSIGNED, 1),
         (Corruption.UNKNOWN_KEY, 2),
         (Corruption.BAD_SIGNATURE, 3),
     ]
-    assert (found.signature_count, found.last_covered_seq) == (1, 4)
+    assert (report.signature_count, report.last_covered_seq) == (1, 4)

@@ -1,4 +1,4 @@
-"""Bad days: a full disk, a read-only directory, a kill, a newer log. Each condition is really produced."""
+"""Adverse conditions, each really produced: a full disk, a read-only directory, a kill, a newer log."""
 
 import ctypes
 import json
@@ -26,16 +26,16 @@ from verdikt.model.entry import Entry, EntryKind, seal_entry
 COUNT = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
 LIBC = ctypes.CDLL(None, use_errno=True)
 NEW_MOUNTS, NEW_USER, PRIVATE = 0x00020000, 0x10000000, (1 << 18) | (1 << 14)
-NOBODY = 65534
+UNPRIVILEGED_ID = 65534
 
 
-def opened(home: Path, *, durable: bool = True) -> FileStore:
-    """A store as a new process would open it."""
+def open_store(home: Path, *, durable: bool = True) -> FileStore:
+    """Open a store as a new process would."""
     return close_after_test(FileStore(home, FakeClock(), (COUNT,), durable=durable))
 
 
-def in_child(work: Callable[[], None]) -> None:
-    """Runs work in a child whose mounts, limits and user may be changed; fails when it fails."""
+def run_in_child(work: Callable[[], None]) -> None:
+    """Run work in a child process, whose mounts, limits and user may change; fail when it fails."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -53,18 +53,18 @@ def in_child(work: Callable[[], None]) -> None:
     assert not trouble, trouble
 
 
-def small_disk(place: Path, kilobytes: int) -> bool:
-    """Mounts a disk of that size, seen by this process alone; False where the system does not let us."""
+def mount_small_disk(directory: Path, kilobytes: int) -> bool:
+    """Mount a disk of that size, visible to this process only; return False where that is not permitted."""
     flags = NEW_MOUNTS if os.geteuid() == 0 else NEW_MOUNTS | NEW_USER
     if LIBC.unshare(flags) != 0 or LIBC.mount(None, b"/", None, PRIVATE, None) != 0:
         return False
     options = f"size={kilobytes}k,mode=777".encode()
-    return bool(LIBC.mount(b"tmpfs", str(place).encode(), b"tmpfs", 0, options) == 0)
+    return bool(LIBC.mount(b"tmpfs", str(directory).encode(), b"tmpfs", 0, options) == 0)
 
 
-def no_more_space(place: Path) -> Path | None:
-    """Leaves no room: fills the small disk, or forbids files to grow. What to remove for room again."""
-    ballast = place / "ballast"
+def exhaust_space(directory: Path) -> Path | None:
+    """Fill the small disk, or forbid files to grow; return what to remove to make room again."""
+    ballast = directory / "ballast"
     with open(ballast, "wb", buffering=0) as file:
         try:
             while file.write(b"\0" * 4096):
@@ -75,31 +75,31 @@ def no_more_space(place: Path) -> Path | None:
 
 
 @pytest.mark.parametrize("durable", [True, False])
-def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, durable: bool) -> None:
-    """What was acknowledged is there, what was refused says which file and what to do, and with room it goes on."""
+def test_append_on_a_full_disk_raises_and_loses_nothing(tmp_path: Path, durable: bool) -> None:
+    """Acknowledged entries stay, the error names the file and the remedy, and with room appending works again."""
 
     def work() -> None:
-        mounted = small_disk(tmp_path, 512)
+        mounted = mount_small_disk(tmp_path, 512)
         if not mounted:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
         home = tmp_path / "home"
-        store = opened(home, durable=durable)
-        kept = [store.append("s", "tool_call", {"at": at, "fill": "x" * 300}).hash for at in range(20)]
-        ballast = no_more_space(tmp_path) if mounted else None
-        words = ""
+        store = open_store(home, durable=durable)
+        acknowledged = [store.append("s", "tool_call", {"at": at, "fill": "x" * 300}).hash for at in range(20)]
+        ballast = exhaust_space(tmp_path) if mounted else None
+        message = ""
         for at in range(1000):
             try:
-                kept.append(store.append("s", "tool_call", {"at": at, "fill": "x" * 3000}).hash)
+                acknowledged.append(store.append("s", "tool_call", {"at": at, "fill": "x" * 3000}).hash)
             except LedgerError as error:
-                words = str(error)
+                message = str(error)
                 break
-        assert "free some space" in words, words
-        assert str(home) in words, words
+        assert "free some space" in message, message
+        assert str(home) in message, message
         with pytest.raises(LedgerError):
             store.append("s", "tool_call", {}, artifacts={"out": b"x" * 600_000})
-        found = {entry.hash for entry in opened(home).read_entries("s")}
-        assert set(kept) <= found
+        stored = {entry.hash for entry in open_store(home).read_entries("s")}
+        assert set(acknowledged) <= stored
         if ballast:
             ballast.unlink()
         else:
@@ -108,18 +108,18 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, durable: bool) ->
         assert [f for f in audit(home).findings if not f.is_note] == []
         assert store.read_projection("count", "s") == len(list(store.read_entries("s")))
 
-    in_child(work)
+    run_in_child(work)
 
 
-def test_a_disk_that_fills_within_a_line_leaves_no_half_line(tmp_path: Path) -> None:
-    """Either the whole entry or none of it."""
+def test_disk_that_fills_within_a_line_leaves_no_partial_entry(tmp_path: Path) -> None:
+    """An entry is written completely or not at all."""
 
     def work() -> None:
         home = tmp_path / "home"
-        opened(home).append("s", "tool_call", {"at": 0})
+        open_store(home).append("s", "tool_call", {"at": 0})
         size = (home / "ledger" / "s.jsonl").stat().st_size
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        store = opened(home)
+        store = open_store(home)
         store.read_projection("count", "s")
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
         with pytest.raises(LedgerError, match=r"s\.jsonl`: File too large; free some space and try again"):
@@ -128,76 +128,76 @@ def test_a_disk_that_fills_within_a_line_leaves_no_half_line(tmp_path: Path) -> 
         assert store.append("s", "tool_call", {"at": 1}).seq == 2
         assert audit(home).findings == []
 
-    in_child(work)
+    run_in_child(work)
 
 
-def unprivileged(home: Path) -> None:
-    """Lets go of root, whom permissions do not bind."""
+def drop_privileges(home: Path) -> None:
+    """Stop being root, because permissions do not bind it."""
     if os.geteuid() == 0:
         for path in [home, *home.rglob("*")]:
-            os.chown(path, NOBODY, NOBODY)
+            os.chown(path, UNPRIVILEGED_ID, UNPRIVILEGED_ID)
         for parent in home.parents:
             if parent.stat().st_mode & 0o001 == 0:
                 parent.chmod(parent.stat().st_mode | 0o011)
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
+        os.setgid(UNPRIVILEGED_ID)
+        os.setuid(UNPRIVILEGED_ID)
 
 
-def test_a_directory_without_write_permission_is_told(tmp_path: Path) -> None:
-    """Each file by its name; reading and verifying go on."""
+def test_append_without_write_permission_names_the_file(tmp_path: Path) -> None:
+    """The error names the file; reading and verifying still work."""
     home = tmp_path / "home"
-    store = opened(home)
+    store = open_store(home)
     store.append("s", "posture", {})
     store.close()
 
     def work() -> None:
-        unprivileged(home)
+        drop_privileges(home)
         for path in [*home.rglob("*"), home]:
             path.chmod(0o500 if path.is_dir() else 0o400)
         for session in ("s", "t"):
             with pytest.raises(LedgerError, match="make it writable"):
-                opened(home).append(session, "tool_call", {})
-        assert len(list(opened(home).read_entries("s"))) == 1
+                open_store(home).append(session, "tool_call", {})
+        assert len(list(open_store(home).read_entries("s"))) == 1
         with pytest.raises(LedgerError, match=f"cannot make `{home}/sub`: Permission denied; make it writable"):
-            opened(home / "sub")
+            open_store(home / "sub")
 
-    in_child(work)
+    run_in_child(work)
 
 
-def test_a_read_only_disk_is_told(tmp_path: Path) -> None:
-    """And nothing on it is lost; where nothing can be mounted, permissions take its place."""
+def test_append_on_a_read_only_disk_raises_and_loses_nothing(tmp_path: Path) -> None:
+    """The error names the file, and nothing is lost; without mounts, permissions are used instead."""
 
     def work() -> None:
-        mounted = small_disk(tmp_path, 4096)
+        mounted = mount_small_disk(tmp_path, 4096)
         home = tmp_path / "home"
-        store = opened(home)
+        store = open_store(home)
         store.append("s", "tool_call", {})
         store.close()
         if mounted:
             assert LIBC.mount(None, str(tmp_path).encode(), None, 32 | 1, None) == 0  # remount, read-only
         else:
-            unprivileged(home)
+            drop_privileges(home)
             for path in [*home.rglob("*"), home]:
                 path.chmod(0o500 if path.is_dir() else 0o400)
         with pytest.raises(LedgerError, match="make it writable"):
             store.append("s", "tool_call", {})
         with pytest.raises(LedgerError, match="make it writable"):
-            opened(home).append("t", "tool_call", {})
-        assert len(list(opened(home).read_entries("s"))) == 1
+            open_store(home).append("t", "tool_call", {})
+        assert len(list(open_store(home).read_entries("s"))) == 1
         assert audit(home).is_intact
 
-    in_child(work)
+    run_in_child(work)
 
 
-def test_a_key_of_another_user_is_told(tmp_path: Path) -> None:
-    """The log goes on, signing does not: the signer may be another user on purpose."""
+def test_signing_with_a_key_of_another_user_raises(tmp_path: Path) -> None:
+    """The log goes on without signatures: the signer may be another user on purpose."""
     home = tmp_path / "home"
-    kid = opened(home).keyring.create_first_key().kid
+    kid = open_store(home).keyring.create_first_key().kid
 
     def work() -> None:
-        unprivileged(home)
+        drop_privileges(home)
         (home / "keys" / f"{kid}.key").chmod(0)
-        store = opened(home)
+        store = open_store(home)
         assert store.append("s", "tool_call", {}).seq == 1
         with pytest.raises(
             LedgerError, match=rf"cannot read `.*{kid}\.key`: Permission denied; sign as the user who owns it"
@@ -205,12 +205,12 @@ def test_a_key_of_another_user_is_told(tmp_path: Path) -> None:
             store.append("s", "validator_pass", {})
         assert Keyring(home / "keys").list_keys()[0].kid == kid
 
-    in_child(work)
+    run_in_child(work)
 
 
-def test_a_log_of_a_newer_version_is_not_appended_to(tmp_path: Path) -> None:
-    """Whatever it means, it is not ours to go on with; reading says so too."""
-    store = opened(tmp_path, durable=False)
+def test_append_to_a_log_of_a_newer_version_raises(tmp_path: Path) -> None:
+    """A log that this version cannot read is neither read nor continued."""
+    store = open_store(tmp_path, durable=False)
     entry = store.append("s", "tool_call", {})
     newer = Entry(seq=2, ts=entry.ts, session="s", kind=EntryKind.TOOL_CALL, prev=entry.hash, v=2)
     path = tmp_path / "ledger" / "s.jsonl"
@@ -219,22 +219,22 @@ def test_a_log_of_a_newer_version_is_not_appended_to(tmp_path: Path) -> None:
     with pytest.raises(
         LedgerError, match=r"cannot append to `.*s\.jsonl`: expected an entry of version 1, found version `2`"
     ):
-        opened(tmp_path, durable=False).append("s", "tool_call", {})
+        open_store(tmp_path, durable=False).append("s", "tool_call", {})
     with pytest.raises(LedgerError, match="upgrade to read it"):
         list(store.read_entries("s"))
 
 
-def test_a_newer_database_is_not_touched(tmp_path: Path) -> None:
-    """Upgrade, says the error."""
+def test_database_of_a_newer_version_is_left_unchanged(tmp_path: Path) -> None:
+    """The error says to upgrade."""
     import sqlite3
 
-    opened(tmp_path, durable=False).append("s", "tool_call", {})
+    open_store(tmp_path, durable=False).append("s", "tool_call", {})
     connection = sqlite3.connect(tmp_path / "state.db")
     connection.execute("PRAGMA user_version = 99")
     connection.close()
 
     with pytest.raises(LedgerError, match=r"state\.db` was written by a newer verdikt \(version 99\): upgrade"):
-        opened(tmp_path, durable=False).append("s", "tool_call", {})
+        open_store(tmp_path, durable=False).append("s", "tool_call", {})
 
 
 WRITER = """
@@ -251,8 +251,8 @@ while True:
 """
 
 
-def test_writers_that_are_killed_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    """kill -9, again and again, two writers at a time."""
+def test_killed_writers_lose_no_acknowledged_entry(tmp_path: Path) -> None:
+    """Two writers are killed again and again; every acknowledged entry is there."""
     acknowledged: dict[int, str] = {}
     for round_ in range(6):
         writers = [
@@ -272,25 +272,25 @@ def test_writers_that_are_killed_lose_nothing_that_was_acknowledged(tmp_path: Pa
                     acknowledged[int(seq)] = hash
             writer.wait()
 
-    store = opened(tmp_path)
+    store = open_store(tmp_path)
     store.append("s", "tool_call", {})
-    found = {entry.seq: entry.hash for entry in store.read_entries("s")}
+    stored = {entry.seq: entry.hash for entry in store.read_entries("s")}
     assert len(acknowledged) > 0
-    assert {seq: found.get(seq) for seq in acknowledged} == acknowledged
+    assert {seq: stored.get(seq) for seq in acknowledged} == acknowledged
     assert [fault for fault in audit(tmp_path).findings if not fault.is_note] == []
-    assert store.read_projection("count", "s") == len(found)
+    assert store.read_projection("count", "s") == len(stored)
 
 
-def test_a_home_that_is_no_directory_is_told(tmp_path: Path) -> None:
-    """With its name."""
+def test_data_directory_that_is_a_file_raises(tmp_path: Path) -> None:
+    """The error names the path."""
     (tmp_path / "file").write_text("")
 
     with pytest.raises(LedgerError, match=r"cannot make `.*file`: (Not a directory|File exists)"):
-        opened(tmp_path / "file")
+        open_store(tmp_path / "file")
 
 
-def test_the_data_home() -> None:
-    """VERDIKT_HOME, then XDG_DATA_HOME, then HOME; none is told."""
+def test_data_directory_comes_from_the_environment() -> None:
+    """VERDIKT_HOME comes before XDG_DATA_HOME, and that before HOME; without any it is an error."""
     from verdikt.ledger.data_directory import get_data_directory
 
     assert get_data_directory({"VERDIKT_HOME": "/v", "XDG_DATA_HOME": "/x", "HOME": "/h"}) == Path("/v")
@@ -300,12 +300,12 @@ def test_the_data_home() -> None:
         get_data_directory({})
 
 
-def test_copies_of_a_home_work_anywhere(tmp_path: Path) -> None:
-    """Nothing in it knows where it stands."""
-    store = opened(tmp_path / "a", durable=False)
+def test_copied_data_directory_works_elsewhere(tmp_path: Path) -> None:
+    """Nothing in the data directory depends on its path."""
+    store = open_store(tmp_path / "a", durable=False)
     store.append("s", "tool_call", {}, artifacts={"out": json.dumps({}).encode()})
     store.close()
     shutil.move(tmp_path / "a", tmp_path / "b")
 
-    assert opened(tmp_path / "b").append("s", "tool_call", {}).seq == 2
+    assert open_store(tmp_path / "b").append("s", "tool_call", {}).seq == 2
     assert audit(tmp_path / "b").is_intact

@@ -1,4 +1,4 @@
-"""The file store: what it does about a file or a `state.db` that is not as it left it."""
+"""The file store, when a file or `state.db` is not as the store left it."""
 
 import json
 import multiprocessing
@@ -30,30 +30,30 @@ CALLS = Projection(
 )
 
 
-def opened(home: Path, *made: Projection, every: int = 1000) -> FileStore:
-    """A store as a new process would open it."""
-    return close_after_test(FileStore(home, FakeClock(), made, durable=False, checkpoint_every=every))
+def open_store(home: Path, *projections: Projection, every: int = 1000) -> FileStore:
+    """Open a store as a new process would."""
+    return close_after_test(FileStore(home, FakeClock(), projections, durable=False, checkpoint_every=every))
 
 
-def filled(home: Path, count: int = 5) -> Path:
-    """A session of tool calls; its file."""
-    store = opened(home, COUNT, CALLS)
+def fill_session(home: Path, count: int = 5) -> Path:
+    """Write a session of tool calls and return its file."""
+    store = open_store(home, COUNT, CALLS)
     for at in range(count):
         store.append("s", "tool_call", {"tool": f"t{at}"})
     store.close()
     return home / "ledger" / "s.jsonl"
 
 
-def kinds(home: Path, session: str = "s") -> list[tuple[Corruption, int]]:
-    """What verification says."""
+def audit_kinds(home: Path, session: str = "s") -> list[tuple[Corruption, int]]:
+    """Return the kinds of the findings of a verification."""
     return [(fault.kind, fault.seq) for fault in audit(home, [session], projections=(COUNT, CALLS)).findings]
 
 
-def test_directories_and_files_are_their_owners_alone(tmp_path: Path) -> None:
-    """Whatever the umask."""
+def test_store_files_are_private_whatever_the_umask(tmp_path: Path) -> None:
+    """Directories are 0700 and files 0600, whatever the umask."""
     old = os.umask(0)
     try:
-        path = filled(tmp_path / "home")
+        path = fill_session(tmp_path / "home")
     finally:
         os.umask(old)
 
@@ -62,14 +62,14 @@ def test_directories_and_files_are_their_owners_alone(tmp_path: Path) -> None:
     assert (tmp_path / "home" / "state.db").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_torn_last_line_is_repaired_with_a_gap(tmp_path: Path) -> None:
-    """Nothing before it is lost, and what was torn is kept as an artifact of the gap."""
-    path = filled(tmp_path)
-    whole = path.read_bytes()
-    torn = whole.splitlines(keepends=True)[-1][:40]
-    path.write_bytes(whole + torn)
+def test_torn_last_line_is_replaced_by_a_gap_entry(tmp_path: Path) -> None:
+    """No earlier entry is lost, and the torn bytes become an artifact of the gap entry."""
+    path = fill_session(tmp_path)
+    complete = path.read_bytes()
+    torn = complete.splitlines(keepends=True)[-1][:40]
+    path.write_bytes(complete + torn)
 
-    store = opened(tmp_path, COUNT)
+    store = open_store(tmp_path, COUNT)
     entry = store.append("s", "tool_call", {"tool": "next"})
 
     entries = list(store.read_entries("s"))
@@ -77,29 +77,29 @@ def test_a_torn_last_line_is_repaired_with_a_gap(tmp_path: Path) -> None:
     assert entries[5].body["reason"] == "torn"
     assert store.read_artifact("s", 6, "torn") == torn
     assert entry.seq == 7
-    assert path.read_bytes().startswith(whole)
-    assert kinds(tmp_path) == [(Corruption.GAP, 6)]
+    assert path.read_bytes().startswith(complete)
+    assert audit_kinds(tmp_path) == [(Corruption.GAP, 6)]
     assert audit(tmp_path, ["s"]).is_intact
 
 
-def test_a_torn_line_longer_than_its_repair_is_replaced_whole(tmp_path: Path) -> None:
-    """No bytes of it stay behind."""
-    path = filled(tmp_path)
+def test_torn_line_longer_than_its_repair_leaves_no_bytes(tmp_path: Path) -> None:
+    """All torn bytes are removed."""
+    path = fill_session(tmp_path)
     path.write_bytes(path.read_bytes() + b'{"body":"' + b"x" * 100_000)
 
-    store = opened(tmp_path)
+    store = open_store(tmp_path)
     store.append("s", "tool_call", {"tool": "next"})
 
     assert [entry.seq for entry in store.read_entries("s")] == [1, 2, 3, 4, 5, 6, 7]
     assert audit(tmp_path, ["s"]).is_intact
 
 
-def test_what_was_found_wrong_is_written_although_the_first_who_found_it_failed(tmp_path: Path) -> None:
-    """A store that stays open has the next one look again: torn bytes, an end that was cut off, states that were behind."""
-    path = filled(tmp_path)
-    whole = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(whole[:3]) + b'{"torn')
-    store = opened(tmp_path, COUNT, CALLS)
+def test_damage_is_recorded_although_the_first_update_failed(tmp_path: Path) -> None:
+    """An open store looks at the file again after a failed update: torn bytes, a cut end, stale states."""
+    path = fill_session(tmp_path)
+    complete = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(complete[:3]) + b'{"torn')
+    store = open_store(tmp_path, COUNT, CALLS)
 
     for _ in range(2):
         with pytest.raises(ArithmeticError), store.session("s"):
@@ -108,167 +108,167 @@ def test_what_was_found_wrong_is_written_although_the_first_who_found_it_failed(
 
     gaps = [entry.body["reason"] for entry in store.reader.read_intact_entries("s") if entry.kind is EntryKind.GAP]
     assert gaps == [GAP_LOST, "torn"]
-    assert Corruption.STATE not in [kind for kind, _ in kinds(tmp_path)]
+    assert Corruption.STATE not in [kind for kind, _ in audit_kinds(tmp_path)]
 
 
-def test_states_that_were_behind_are_caught_up_although_the_first_who_saw_it_failed(tmp_path: Path) -> None:
-    """What `state.db` says is folded up to the end is."""
-    filled(tmp_path)
-    other = opened(tmp_path, COUNT)  # leaves the calls behind
+def test_stale_states_are_stored_although_the_first_update_failed(tmp_path: Path) -> None:
+    """A state that `state.db` marks as current is current."""
+    fill_session(tmp_path)
+    other = open_store(tmp_path, COUNT)  # leaves the calls behind
     other.append("s", "tool_call", {})
     other.close()
-    store = opened(tmp_path, COUNT, CALLS)
+    store = open_store(tmp_path, COUNT, CALLS)
 
     with pytest.raises(ArithmeticError), store.session("s"):
         raise ArithmeticError
     store.append("s", "gap", {"reason": "test"})
     store.close()
 
-    assert opened(tmp_path, COUNT, CALLS).read_projection("calls", "s") == [1, 2, 3, 4, 5, 6]
-    assert [kind for kind, _ in kinds(tmp_path)] == [Corruption.GAP]
+    assert open_store(tmp_path, COUNT, CALLS).read_projection("calls", "s") == [1, 2, 3, 4, 5, 6]
+    assert [kind for kind, _ in audit_kinds(tmp_path)] == [Corruption.GAP]
 
 
-def test_a_line_that_lost_only_its_newline_is_kept(tmp_path: Path) -> None:
-    """It is a whole entry."""
-    path = filled(tmp_path)
+def test_line_without_newline_is_completed(tmp_path: Path) -> None:
+    """A complete entry without its newline is not lost."""
+    path = fill_session(tmp_path)
     path.write_bytes(path.read_bytes()[:-1])
 
-    store = opened(tmp_path)
+    store = open_store(tmp_path)
     assert store.append("s", "tool_call", {}).seq == 6
     assert audit(tmp_path, ["s"]).is_intact
 
 
-def test_a_crash_between_log_and_database_is_caught_up(tmp_path: Path) -> None:
-    """The log is the truth; the database follows."""
-    path = filled(tmp_path, 3)
+def test_crash_between_log_and_database_is_caught_up(tmp_path: Path) -> None:
+    """The database follows the log."""
+    path = fill_session(tmp_path, 3)
     behind = path.read_bytes()
-    store = opened(tmp_path, COUNT, CALLS)
+    store = open_store(tmp_path, COUNT, CALLS)
     store.append("s", "tool_call", {})
     store.append("s", "crash", {})
     ahead = path.read_bytes()
-    contents = _contents(store)
+    contents = _dump_database(store)
     store.close()
     for name in ("state.db", "state.db-wal", "state.db-shm"):
         (tmp_path / name).unlink(missing_ok=True)
     path.write_bytes(behind)
-    opened(tmp_path, COUNT, CALLS).reindex()
+    open_store(tmp_path, COUNT, CALLS).reindex()
     path.write_bytes(ahead)
 
-    store = opened(tmp_path, COUNT, CALLS)
+    store = open_store(tmp_path, COUNT, CALLS)
     assert store.read_projection("count", "s") == 5
     assert store.read_projection("calls", "s") == [1, 2, 3, 4]
-    assert _contents(store)["state"] == contents["state"]
-    assert [row for row in _contents(store)["heads"] if row[0] == "s"] == contents["heads"]
+    assert _dump_database(store)["state"] == contents["state"]
+    assert [row for row in _dump_database(store)["heads"] if row[0] == "s"] == contents["heads"]
 
 
-def test_a_cut_off_end_shows_for_ever(tmp_path: Path) -> None:
-    """The next append says so in the log, and goes on from the head that was known, so lost lines could be put back."""
-    path = filled(tmp_path)
-    whole = path.read_bytes()
-    lines = whole.splitlines(keepends=True)
+def test_cut_off_end_stays_visible(tmp_path: Path) -> None:
+    """The next entry reports the loss and continues from the known head, so that lost lines could be put back."""
+    path = fill_session(tmp_path)
+    complete = path.read_bytes()
+    lines = complete.splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:3]))
-    assert kinds(tmp_path) == [(Corruption.TRUNCATION, 4)]
+    assert audit_kinds(tmp_path) == [(Corruption.TRUNCATION, 4)]
 
-    store = opened(tmp_path, COUNT)
+    store = open_store(tmp_path, COUNT)
     assert store.append("s", "tool_call", {}).seq == 7
-    assert kinds(tmp_path) == [(Corruption.TRUNCATION, 4), (Corruption.GAP, 6)]
+    assert audit_kinds(tmp_path) == [(Corruption.TRUNCATION, 4), (Corruption.GAP, 6)]
     store.append("s", "tool_call", {})
     store.close()
 
     restored = lines[3] + lines[4]
     path.write_bytes(b"".join(lines[:3]) + restored + path.read_bytes()[len(b"".join(lines[:3])) :])
-    assert kinds(tmp_path) == [(Corruption.GAP, 6)]
+    assert audit_kinds(tmp_path) == [(Corruption.GAP, 6)]
 
 
-def test_an_emptied_file_shows_for_ever(tmp_path: Path) -> None:
-    """Before and after the next append."""
-    path = filled(tmp_path)
+def test_emptied_file_stays_visible(tmp_path: Path) -> None:
+    """Verification finds it before and after the next append."""
+    path = fill_session(tmp_path)
     path.write_bytes(b"")
-    assert kinds(tmp_path) == [(Corruption.EMPTIED, 1)]
+    assert audit_kinds(tmp_path) == [(Corruption.EMPTIED, 1)]
 
-    opened(tmp_path).append("s", "tool_call", {})
+    open_store(tmp_path).append("s", "tool_call", {})
 
-    assert kinds(tmp_path) == [(Corruption.TRUNCATION, 1), (Corruption.GAP, 6)]
+    assert audit_kinds(tmp_path) == [(Corruption.TRUNCATION, 1), (Corruption.GAP, 6)]
 
 
-def test_a_removed_file_shows(tmp_path: Path) -> None:
-    """Because `state.db` knew it."""
-    filled(tmp_path).unlink()
+def test_removed_file_is_found(tmp_path: Path) -> None:
+    """`state.db` still knows the session."""
+    fill_session(tmp_path).unlink()
 
-    assert kinds(tmp_path) == [(Corruption.MISSING, 1)]
+    assert audit_kinds(tmp_path) == [(Corruption.MISSING, 1)]
     assert [fault.kind for fault in audit(tmp_path).findings] == [Corruption.MISSING]
 
 
-def test_a_rewritten_end_shows_for_ever(tmp_path: Path) -> None:
-    """Even when every hash was computed anew and somebody appended since."""
-    path = filled(tmp_path)
-    filled(tmp_path / "other", 3)
-    store = opened(tmp_path / "other")
+def test_rewritten_end_stays_visible(tmp_path: Path) -> None:
+    """A rewritten end is found even with right hashes and entries after it."""
+    path = fill_session(tmp_path)
+    fill_session(tmp_path / "other", 3)
+    store = open_store(tmp_path / "other")
     store.append("s", "tool_call", {"tool": "forged"})
     store.append("s", "tool_call", {"tool": "t4"})
     other = (tmp_path / "other" / "ledger" / "s.jsonl").read_bytes()
     path.write_bytes(other)
-    assert kinds(tmp_path) == [(Corruption.FORGERY, 5)]
+    assert audit_kinds(tmp_path) == [(Corruption.FORGERY, 5)]
 
-    opened(tmp_path).append("s", "tool_call", {})
+    open_store(tmp_path).append("s", "tool_call", {})
 
-    assert (Corruption.FORGERY, 5) in kinds(tmp_path)
+    assert (Corruption.FORGERY, 5) in audit_kinds(tmp_path)
 
 
-def test_a_damaged_last_line_does_not_stop_the_log(tmp_path: Path) -> None:
-    """The next entry is a gap that says so, and verification still names the damaged one."""
-    path = filled(tmp_path)
+def test_append_after_a_damaged_last_line_writes_a_gap(tmp_path: Path) -> None:
+    """The next entry is a gap, and verification still names the damaged one."""
+    path = fill_session(tmp_path)
     path.write_bytes(path.read_bytes().replace(b'"t4"', b'"t9"'))
 
-    store = opened(tmp_path)
+    store = open_store(tmp_path)
     assert store.append("s", "tool_call", {}).seq == 7
 
-    assert kinds(tmp_path) == [(Corruption.EDIT, 5), (Corruption.GAP, 6)]
+    assert audit_kinds(tmp_path) == [(Corruption.EDIT, 5), (Corruption.GAP, 6)]
 
 
-def test_a_removed_database_is_recorded(tmp_path: Path) -> None:
-    """Heads that only it knew are gone, so the operator's log says since when."""
-    filled(tmp_path)
+def test_removed_database_is_recorded_in_the_operator_log(tmp_path: Path) -> None:
+    """The operator's log says since when heads may be missing."""
+    fill_session(tmp_path)
     for name in ("state.db", "state.db-wal", "state.db-shm"):
         (tmp_path / name).unlink(missing_ok=True)
-    assert kinds(tmp_path) == [(Corruption.NO_HEAD, 5)]
+    assert audit_kinds(tmp_path) == [(Corruption.NO_HEAD, 5)]
 
-    store = opened(tmp_path, COUNT)
+    store = open_store(tmp_path, COUNT)
     assert store.append("s", "tool_call", {}).seq == 6
     assert store.read_projection("count", "s") == 6
 
     (gap,) = store.read_entries(OPERATOR)
     assert (gap.kind, gap.body["reason"]) == (EntryKind.GAP, "state.db was missing")
-    assert kinds(tmp_path) == []
+    assert audit_kinds(tmp_path) == []
 
 
-def _contents(store: FileStore) -> dict[str, list[tuple[object, ...]]]:
+def _dump_database(store: FileStore) -> dict[str, list[tuple[object, ...]]]:
     store.flush_projections()
     with store.state.hold_connection() as db:
         return db.dump_tables()
 
 
-def test_reindexing_gives_the_same_database(tmp_path: Path) -> None:
-    """Row by row, whatever happened on the way."""
-    store = opened(tmp_path, COUNT, CALLS, every=4)
+def test_reindex_gives_the_same_database(tmp_path: Path) -> None:
+    """A rebuilt database has the same rows, whatever happened before."""
+    store = open_store(tmp_path, COUNT, CALLS, every=4)
     for at in range(10):
         store.append(f"s{at % 3}", "tool_call" if at % 2 else "crash", {"at": at})
     store.append("s0", "posture", {"to": "locked"})
-    before = _contents(store)
+    before = _dump_database(store)
     assert len(before["heads"]) == 3
 
     assert store.reindex() == 3
 
-    assert _contents(store) == before
+    assert _dump_database(store) == before
 
 
-def test_reindexing_replaces_a_corrupt_database(tmp_path: Path) -> None:
-    """The damaged one is kept aside, and the loss of its heads is recorded."""
-    filled(tmp_path)
+def test_reindex_replaces_a_corrupt_database(tmp_path: Path) -> None:
+    """The damaged file is renamed, and the loss of its heads is recorded."""
+    fill_session(tmp_path)
     (tmp_path / "state.db").write_bytes(b"this is not a database at all" * 100)
     for name in ("state.db-wal", "state.db-shm"):
         (tmp_path / name).unlink(missing_ok=True)
-    store = opened(tmp_path, COUNT, CALLS)
+    store = open_store(tmp_path, COUNT, CALLS)
     with pytest.raises(LedgerError, match=r"state\.db`: file is not a database; run `verdikt ledger reindex`"):
         store.append("s", "tool_call", {})
 
@@ -281,43 +281,43 @@ def test_reindexing_replaces_a_corrupt_database(tmp_path: Path) -> None:
     assert audit(tmp_path).is_intact
 
 
-def test_a_store_that_does_not_know_a_projection_leaves_it_behind_not_wrong(tmp_path: Path) -> None:
-    """Whoever knows it catches up from where it stood."""
-    one = opened(tmp_path, COUNT, CALLS)
-    one.append("s", "tool_call", {})
-    two = opened(tmp_path, COUNT)
+def test_store_without_a_projection_leaves_it_behind(tmp_path: Path) -> None:
+    """The next store that knows the projection continues from where it was."""
+    first = open_store(tmp_path, COUNT, CALLS)
+    first.append("s", "tool_call", {})
+    two = open_store(tmp_path, COUNT)
     two.append("s", "tool_call", {})
     two.append("s", "crash", {})
 
-    assert one.append("s", "tool_call", {}).seq == 4
-    assert one.read_projection("calls", "s") == [1, 2, 4]
-    assert one.read_projection("count", "s") == 4
-    before = _contents(one)
-    one.reindex()
-    assert _contents(one) == before
+    assert first.append("s", "tool_call", {}).seq == 4
+    assert first.read_projection("calls", "s") == [1, 2, 4]
+    assert first.read_projection("count", "s") == 4
+    before = _dump_database(first)
+    first.reindex()
+    assert _dump_database(first) == before
 
 
-def test_a_changed_projection_is_folded_anew(tmp_path: Path) -> None:
-    """A stored state of another version is never mistaken for this one."""
-    filled(tmp_path)
+def test_projection_of_another_version_is_folded_again(tmp_path: Path) -> None:
+    """A stored state of another version is never used."""
+    fill_session(tmp_path)
     doubled = Projection(name="count", initial=0, fold=lambda state, entry: state + 2, version=2)
 
-    assert opened(tmp_path, doubled).read_projection("count", "s") == 10
+    assert open_store(tmp_path, doubled).read_projection("count", "s") == 10
 
 
-def test_a_state_that_an_older_version_wrote_over_is_folded_anew(tmp_path: Path) -> None:
-    """Two versions that take turns each start from their own state or from the beginning, never from the other's."""
+def test_versions_that_take_turns_do_not_use_each_others_state(tmp_path: Path) -> None:
+    """Each version starts from its own state or from the beginning."""
     doubled = Projection(name="count", initial=0, fold=lambda state, entry: state + 2, version=2)
 
     for entries in (1, 2, 3):
-        opened(tmp_path, COUNT).append("s", "tool_call", {})
-        assert opened(tmp_path, doubled).read_projection("count", "s") == 2 * entries
-        assert opened(tmp_path, COUNT).read_projection("count", "s") == entries
+        open_store(tmp_path, COUNT).append("s", "tool_call", {})
+        assert open_store(tmp_path, doubled).read_projection("count", "s") == 2 * entries
+        assert open_store(tmp_path, COUNT).read_projection("count", "s") == entries
 
 
-def test_states_are_stored_now_and_then_and_heads_always(tmp_path: Path) -> None:
-    """Whoever comes after a process that was killed finds every head, and folds the rest from the log."""
-    store = opened(tmp_path, COUNT, CALLS)
+def test_heads_are_stored_always_and_states_at_intervals(tmp_path: Path) -> None:
+    """After a kill, the next process finds every head and folds the remaining entries."""
+    store = open_store(tmp_path, COUNT, CALLS)
     stored = set()
     for at in range(1, 2 * STORE_INTERVAL):
         store.append("s", "tool_call", {})
@@ -327,24 +327,24 @@ def test_states_are_stored_now_and_then_and_heads_always(tmp_path: Path) -> None
             assert row.head.seq == at
             (count,) = (row[4] for row in db.dump_tables()["state"] if row[1] == "count")
             stored.add(count)
-        assert kinds(tmp_path) == []
+        assert audit_kinds(tmp_path) == []
         if at in (1, 7, STORE_INTERVAL, STORE_INTERVAL + 5):
             killed = tmp_path / f"killed-{at}"
             shutil.copytree(tmp_path, killed, ignore=shutil.ignore_patterns("killed-*"))
-            other = opened(killed, COUNT, CALLS)
+            other = open_store(killed, COUNT, CALLS)
             assert other.read_projection("count", "s") == at
             assert other.read_projection("calls", "s") == list(range(1, at + 1))
             other.append("s", "crash", {})
-            assert kinds(killed) == []
+            assert audit_kinds(killed) == []
 
     assert stored == {"1", str(1 + STORE_INTERVAL)}
     store.close()
-    assert opened(tmp_path, COUNT).read_projection("count", "s") == 2 * STORE_INTERVAL - 1
+    assert open_store(tmp_path, COUNT).read_projection("count", "s") == 2 * STORE_INTERVAL - 1
 
 
-def test_a_stored_state_that_is_behind_is_still_compared_with_the_log(tmp_path: Path) -> None:
-    """Whoever changes it in `state.db` is found out, whether or not the log has gone on since."""
-    store = opened(tmp_path, COUNT)
+def test_audit_compares_a_stored_state_that_is_behind(tmp_path: Path) -> None:
+    """A state changed in `state.db` is found, whether or not the log has grown since."""
+    store = open_store(tmp_path, COUNT)
     for _ in range(5):
         store.append("s", "tool_call", {})
     with store.state.write_transaction() as db:
@@ -353,10 +353,10 @@ def test_a_stored_state_that_is_behind_is_still_compared_with_the_log(tmp_path: 
     assert [fault.kind for fault in audit(tmp_path, projections=(COUNT,)).findings] == [Corruption.STATE]
 
 
-def test_what_a_caller_holds_changes_nothing_that_is_kept(tmp_path: Path) -> None:
-    """A state is folded from what was written, so neither a body changed later nor an update that fails shows in it."""
+def test_states_do_not_share_objects_with_callers(tmp_path: Path) -> None:
+    """Neither a body changed later nor a failed update changes a state."""
     last = Projection(name="last", initial=None, fold=lambda state, entry: entry.body.get("seen", state))
-    store = opened(tmp_path, last)
+    store = open_store(tmp_path, last)
     body: dict[str, Any] = {"seen": [1, (2, 1.0)]}
     entry = store.append("s", "tool_call", body)
     body["seen"].append(3)
@@ -367,28 +367,28 @@ def test_what_a_caller_holds_changes_nothing_that_is_kept(tmp_path: Path) -> Non
 
     assert entry.body == {"seen": [1, [2, 1]]}
     assert store.read_projection("last", "s") == [1, [2, 1]]
-    assert opened(tmp_path, last).read_projection("last", "s") == [1, [2, 1]]
+    assert open_store(tmp_path, last).read_projection("last", "s") == [1, [2, 1]]
 
 
-def test_checkpoints_stand_at_regular_intervals(tmp_path: Path) -> None:
-    """Signed, so that they cover what stands before them."""
-    store = opened(tmp_path, every=5)
+def test_checkpoints_are_written_at_regular_intervals(tmp_path: Path) -> None:
+    """A signed checkpoint covers the entries before it."""
+    store = open_store(tmp_path, every=5)
     for _ in range(20):
         store.append("s", "tool_call", {})
 
     checkpoints = [entry for entry in store.read_entries("s") if entry.kind is EntryKind.CHECKPOINT]
     assert [entry.seq for entry in checkpoints] == [6, 11, 16, 21]
     assert all(entry.sig for entry in checkpoints)
-    (found,) = audit(tmp_path, ["s"]).sessions
-    assert (found.signature_count, found.last_covered_seq) == (4, 21)
+    (report,) = audit(tmp_path, ["s"]).sessions
+    assert (report.signature_count, report.last_covered_seq) == (4, 21)
 
 
-def test_without_a_key_the_log_goes_on(tmp_path: Path) -> None:
-    """Checkpoints are missed, entries are not; what must be signed is refused."""
-    store = opened(tmp_path, every=2)
+def test_append_without_a_key_works_unless_it_must_be_signed(tmp_path: Path) -> None:
+    """Without a key, checkpoints are skipped and signed kinds are refused."""
+    store = open_store(tmp_path, every=2)
     kid = store.keyring.get_signing_key().kid
     (tmp_path / "keys" / f"{kid}.key").unlink()
-    store = opened(tmp_path, every=2)
+    store = open_store(tmp_path, every=2)
 
     for _ in range(5):
         store.append("s", "tool_call", {})
@@ -398,13 +398,13 @@ def test_without_a_key_the_log_goes_on(tmp_path: Path) -> None:
     assert [entry.kind.value for entry in store.read_entries("s")] == ["tool_call"] * 5
 
 
-def test_the_tail_is_all_that_appending_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long the log."""
-    filled(tmp_path, 3)
+def test_append_reads_only_the_tail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Appending reads a constant number of bytes, however long the log is."""
+    fill_session(tmp_path, 3)
     for _ in range(3):
-        opened(tmp_path).append("s", "tool_call", {"long": "x" * 300_000})
-    opened(tmp_path).append("s", "tool_call", {})
-    store = opened(tmp_path)
+        open_store(tmp_path).append("s", "tool_call", {"long": "x" * 300_000})
+    open_store(tmp_path).append("s", "tool_call", {})
+    store = open_store(tmp_path)
     read = []
     original = os.pread
 
@@ -420,9 +420,9 @@ def test_the_tail_is_all_that_appending_reads(tmp_path: Path, monkeypatch: pytes
     assert read == []
 
 
-def test_reading_from_the_middle_reads_little(tmp_path: Path) -> None:
-    """Found by halving."""
-    store = opened(tmp_path, every=10_000)
+def test_read_entries_since_reads_little(tmp_path: Path) -> None:
+    """Reading from the middle uses binary search."""
+    store = open_store(tmp_path, every=10_000)
     for at in range(2000):
         store.append("s", "tool_call", {"at": at, "fill": "x" * 500})
 
@@ -436,8 +436,8 @@ def _append_many(home: str, name: str, count: int) -> None:
             store.append("s", "tool_call", {"who": name, "at": at})
 
 
-def test_processes_append_to_one_chain(tmp_path: Path) -> None:
-    """Nothing is lost, doubled or out of order, and the counter is right."""
+def test_parallel_processes_append_to_one_chain(tmp_path: Path) -> None:
+    """No entry is lost, doubled or out of order, and the counter is right."""
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=_append_many, args=(str(tmp_path), name, 40)) for name in "abcd"]
     for worker in workers:
@@ -446,7 +446,7 @@ def test_processes_append_to_one_chain(tmp_path: Path) -> None:
         worker.join()
         assert worker.exitcode == 0
 
-    store = opened(tmp_path, COUNT)
+    store = open_store(tmp_path, COUNT)
     entries = list(store.read_entries("s"))
     assert len(entries) == 160
     for name in "abcd":
@@ -455,9 +455,9 @@ def test_processes_append_to_one_chain(tmp_path: Path) -> None:
     assert audit(tmp_path).is_intact
 
 
-def test_a_forked_child_has_locks_of_its_own(tmp_path: Path) -> None:
-    """A store opened before a fork may be used on both sides."""
-    store = opened(tmp_path, COUNT)
+def test_forked_child_has_its_own_locks(tmp_path: Path) -> None:
+    """A store opened before a fork works in both processes."""
+    store = open_store(tmp_path, COUNT)
     store.append("s", "tool_call", {})
     pid = os.fork()
     if pid == 0:
@@ -476,8 +476,8 @@ def test_a_forked_child_has_locks_of_its_own(tmp_path: Path) -> None:
     assert store.read_projection("count", "s") == 41
 
 
-def test_appends_that_wait_together_reach_the_disk_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One fsync for all who wrote while the one before was under way."""
+def test_waiting_appends_share_one_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One fsync serves all appends written while the previous one ran."""
     store = close_after_test(FileStore(tmp_path, FakeClock(), (COUNT,)))
     store.append("s", "tool_call", {})
     original, synced, slow = os.fsync, [], threading.Event()
@@ -507,17 +507,17 @@ def test_projection_names_are_unique() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_many_sessions_do_not_run_out_of_files(tmp_path: Path) -> None:
-    """Old ones are closed and opened again when needed."""
-    store = opened(tmp_path)
+def test_many_sessions_share_a_bounded_number_of_files(tmp_path: Path) -> None:
+    """Old files are closed, and opened again when needed."""
+    store = open_store(tmp_path)
     for round_ in range(2):
         for at in range(80):
             assert store.append(f"s{at}", "crash", {}).seq == round_ + 1
     assert len(store.list_sessions()) == 80
 
 
-def test_the_log_is_plain_json(tmp_path: Path) -> None:
-    """One object a line, for any tool that reads lines."""
-    path = filled(tmp_path, 2)
+def test_log_is_one_json_object_per_line(tmp_path: Path) -> None:
+    """Any tool that reads JSON lines can read the log."""
+    path = fill_session(tmp_path, 2)
 
     assert [json.loads(line)["body"]["tool"] for line in path.read_text().splitlines()] == ["t0", "t1"]

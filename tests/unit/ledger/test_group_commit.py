@@ -1,4 +1,4 @@
-"""A process that goes on: it waits for the disk later, and records heads later. Nothing is lost by that, and nothing hidden."""
+"""A long-running process that syncs and records heads later, without losing or hiding anything."""
 
 import os
 import shutil
@@ -22,66 +22,66 @@ COUNT = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
 OTHER = Projection(name="other", initial=0, fold=lambda state, entry: state + 10)
 
 
-def warm(home: Path, later: GroupCommit | None = None, *projections: Projection) -> FileStore:
-    """A store as a warm process holds it."""
+def open_warm_store(home: Path, later: GroupCommit | None = None, *projections: Projection) -> FileStore:
+    """Open a store as the warm process does."""
     return close_after_test(
         FileStore(home, FakeClock(), projections or (COUNT,), group_commit=later or GroupCommit(), durable=True)
     )
 
 
-def cold(home: Path, *projections: Projection) -> FileStore:
-    """A store as a hook process opens it."""
+def open_cold_store(home: Path, *projections: Projection) -> FileStore:
+    """Open a store as a hook process does."""
     return close_after_test(FileStore(home, FakeClock(), projections or (COUNT,), durable=False))
 
 
-def recorded(store: FileStore, session: str = "s") -> int:
-    """The head that `state.db` knows."""
+def recorded_seq(store: FileStore, session: str = "s") -> int:
+    """Return the head that `state.db` has."""
     with store.state.hold_connection() as db:
         row = db.read_head(session)
     return row.head.seq if row else 0
 
 
-def fill(store: FileStore, count: int, session: str = "s") -> None:
-    """Appends entries."""
+def append_entries(store: FileStore, count: int, session: str = "s") -> None:
+    """Append entries."""
     for _ in range(count):
         store.append(session, EntryKind.TOOL_CALL, {})
 
 
-def gaps(store: FileStore) -> list[object]:
-    """What was found wrong with the session."""
+def list_gap_reasons(store: FileStore) -> list[object]:
+    """Return the gap entries of the session."""
     return [entry.body["reason"] for entry in store.reader.read_intact_entries("s") if entry.kind is EntryKind.GAP]
 
 
-def test_who_collects_waits_for_nothing_and_has_to_see_to_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One wait is enough for all that was written before it."""
+def test_batch_defers_every_sync_and_returns_the_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sync serves everything written before it."""
     later = GroupCommit()
-    store, synced = warm(tmp_path, later), []
-    fill(store, 1)
+    store, synced = open_warm_store(tmp_path, later), []
+    append_entries(store, 1)
     original = os.fsync
     monkeypatch.setattr(os, "fsync", lambda fd: (synced.append(fd), original(fd)))
 
     later.begin_batch()
-    fill(store, 3)
+    append_entries(store, 3)
     written = later.end_batch()
     assert (len(written), synced) == (3, [])
-    for log, upto in written:
-        log.sync(upto)
+    for log, write_count in written:
+        log.sync(write_count)
     assert len(synced) == 1
-    fill(store, 1)
+    append_entries(store, 1)
     assert len(synced) == 2
 
 
-def test_a_failed_wait_fails_everybody_who_has_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A later success proves nothing for them."""
+def test_failed_sync_fails_every_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later success proves nothing for earlier writes."""
     later = GroupCommit()
-    store = warm(tmp_path, later)
-    fill(store, 1)
+    store = open_warm_store(tmp_path, later)
+    append_entries(store, 1)
 
     def failing(_: int) -> None:
         raise OSError(5, "Input/output error")
 
     later.begin_batch()
-    fill(store, 2)
+    append_entries(store, 2)
     written = later.end_batch()
     with monkeypatch.context() as broken:
         broken.setattr(os, "fsync", failing)
@@ -89,80 +89,80 @@ def test_a_failed_wait_fails_everybody_who_has_written(tmp_path: Path, monkeypat
             written[0][0].sync(written[0][1])
     with pytest.raises(LedgerError, match="an earlier write failed"):
         written[1][0].sync(written[1][1])
-    fill(store, 1)
+    append_entries(store, 1)
     assert store.read_head("s").seq == 4
 
 
-def test_heads_are_recorded_when_there_is_time(tmp_path: Path) -> None:
-    """In one go for all sessions; and with the states after so many entries, whether or not there was time."""
-    store = warm(tmp_path)
+def test_deferred_heads_are_recorded_together(tmp_path: Path) -> None:
+    """All deferred heads are recorded in one transaction, and with the states after enough entries."""
+    store = open_warm_store(tmp_path)
     for session in ("s", "t"):
-        fill(store, 5, session)
-    assert (recorded(store, "s"), recorded(store, "t")) == (1, 1)
+        append_entries(store, 5, session)
+    assert (recorded_seq(store, "s"), recorded_seq(store, "t")) == (1, 1)
     store.record_heads()
-    assert (recorded(store, "s"), recorded(store, "t")) == (5, 5)
-    fill(store, STORE_INTERVAL)
-    assert recorded(store) >= STORE_INTERVAL
+    assert (recorded_seq(store, "s"), recorded_seq(store, "t")) == (5, 5)
+    append_entries(store, STORE_INTERVAL)
+    assert recorded_seq(store) >= STORE_INTERVAL
     store.close()
-    assert recorded(cold(tmp_path)) == 5 + STORE_INTERVAL
+    assert recorded_seq(open_cold_store(tmp_path)) == 5 + STORE_INTERVAL
     assert audit(tmp_path, projections=(COUNT,)).is_intact
 
 
-@pytest.mark.parametrize("rest", [False, True], ids=["before it rested", "after it rested"])
+@pytest.mark.parametrize("was_idle", [False, True], ids=["before it was idle", "after it was idle"])
 @pytest.mark.parametrize("count", [2, 7, STORE_INTERVAL + 5])
-def test_whoever_comes_after_a_killed_process_folds_the_rest(tmp_path: Path, count: int, rest: bool) -> None:
-    """Also the projections that only they know."""
-    first = cold(tmp_path, COUNT, OTHER)
-    fill(first, 3)
+def test_next_process_after_a_kill_folds_the_remaining_entries(tmp_path: Path, count: int, was_idle: bool) -> None:
+    """Also for projections that only the next process knows."""
+    first = open_cold_store(tmp_path, COUNT, OTHER)
+    append_entries(first, 3)
     first.close()
-    store = warm(tmp_path)
-    fill(store, count)
-    if rest:
+    store = open_warm_store(tmp_path)
+    append_entries(store, count)
+    if was_idle:
         store.record_heads()
-        fill(store, 1)
-    killed, entries = tmp_path / "killed", 3 + count + rest
+        append_entries(store, 1)
+    killed, entries = tmp_path / "killed", 3 + count + was_idle
     shutil.copytree(tmp_path, killed, ignore=shutil.ignore_patterns("killed"))
 
     assert audit(killed, projections=(COUNT,)).is_intact
-    other = cold(killed, COUNT, OTHER)
+    other = open_cold_store(killed, COUNT, OTHER)
     assert (other.read_projection("count", "s"), other.read_projection("other", "s")) == (entries, 10 * entries)
-    fill(other, 1)
-    assert gaps(other) == []
+    append_entries(other, 1)
+    assert list_gap_reasons(other) == []
     assert audit(killed, projections=(COUNT, OTHER)).is_intact
 
 
-def test_who_was_overtaken_leaves_the_head_of_the_other(tmp_path: Path) -> None:
-    """A hook process that wrote in between knew more."""
-    store = warm(tmp_path)
-    fill(store, 4)
-    fill(cold(tmp_path), 2)
+def test_record_heads_keeps_a_newer_head_of_another_process(tmp_path: Path) -> None:
+    """A hook process that wrote in between has the newer head."""
+    store = open_warm_store(tmp_path)
+    append_entries(store, 4)
+    append_entries(open_cold_store(tmp_path), 2)
     store.record_heads()
-    assert recorded(store) == 6
-    fill(store, 1)
+    assert recorded_seq(store) == 6
+    append_entries(store, 1)
     assert store.read_projection("count", "s") == 7
     store.record_heads()
-    assert recorded(store) == 7
-    assert gaps(store) == []
+    assert recorded_seq(store) == 7
+    assert list_gap_reasons(store) == []
 
 
-def test_what_is_cut_off_before_its_head_was_recorded_shows(tmp_path: Path) -> None:
-    """The process that wrote it knows."""
-    store = warm(tmp_path)
-    fill(store, 5)
+def test_entries_cut_before_their_head_was_recorded_are_reported(tmp_path: Path) -> None:
+    """The process that wrote them still knows its head."""
+    store = open_warm_store(tmp_path)
+    append_entries(store, 5)
     path = tmp_path / "ledger/s.jsonl"
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:3]))
-    fill(store, 1)
+    append_entries(store, 1)
 
-    assert gaps(cold(tmp_path)) == [GAP_LOST]
+    assert list_gap_reasons(open_cold_store(tmp_path)) == [GAP_LOST]
 
 
-def test_what_is_rewritten_before_its_head_was_recorded_shows(tmp_path: Path) -> None:
-    """Entries of another process in the place of its own are no continuation of them."""
-    store = warm(tmp_path)
-    fill(store, 3)
+def test_entries_rewritten_before_their_head_was_recorded_are_reported(tmp_path: Path) -> None:
+    """Entries of another process in place of its own are not a continuation."""
+    store = open_warm_store(tmp_path)
+    append_entries(store, 3)
     store.record_heads()
     before = (tmp_path / "ledger/s.jsonl").read_bytes()
-    fill(store, 1)
+    append_entries(store, 1)
     other = tmp_path / "other"
     shutil.copytree(tmp_path, other, ignore=shutil.ignore_patterns("other"))
     (other / "ledger/s.jsonl").write_bytes(before)
@@ -171,35 +171,35 @@ def test_what_is_rewritten_before_its_head_was_recorded_shows(tmp_path: Path) ->
     forger.append("s", EntryKind.TOOL_CALL, {"forged": True})
     forger.append("s", EntryKind.TOOL_CALL, {"forged": True})
     (tmp_path / "ledger/s.jsonl").write_bytes((other / "ledger/s.jsonl").read_bytes())
-    fill(store, 1)
+    append_entries(store, 1)
 
-    assert gaps(cold(tmp_path)) == [GAP_REWRITTEN]
+    assert list_gap_reasons(open_cold_store(tmp_path)) == [GAP_REWRITTEN]
 
 
-def test_heads_that_cannot_be_recorded_are_next_time(tmp_path: Path) -> None:
-    """The log has what counts."""
-    store = warm(tmp_path)
-    fill(store, 2)
-    holder = cold(tmp_path)
+def test_heads_that_cannot_be_recorded_are_tried_again(tmp_path: Path) -> None:
+    """The log has the entries in any case."""
+    store = open_warm_store(tmp_path)
+    append_entries(store, 2)
+    holder = open_cold_store(tmp_path)
     with store.state.hold_connection() as db:
         db._execute("PRAGMA busy_timeout = 1")
     with holder.state.write_transaction():
         store.record_heads()
-    assert recorded(store) == 1
-    fill(store, 1)
+    assert recorded_seq(store) == 1
+    append_entries(store, 1)
     store.record_heads()
-    assert recorded(store) == 3
+    assert recorded_seq(store) == 3
 
 
-def test_a_database_that_goes_before_the_heads_are_recorded_is_told_of(tmp_path: Path) -> None:
-    """Recording them would make a new one, and nobody would know what went with the old."""
-    store = warm(tmp_path)
-    fill(store, 3)
+def test_database_removed_before_heads_are_recorded_is_reported(tmp_path: Path) -> None:
+    """Recording must not create a new database silently, because the loss would go unreported."""
+    store = open_warm_store(tmp_path)
+    append_entries(store, 3)
     for name in ("state.db", "state.db-wal", "state.db-shm"):
         (tmp_path / name).unlink(missing_ok=True)
 
     store.record_heads()
-    fill(store, 1)
+    append_entries(store, 1)
 
     (gap,) = store.read_entries(OPERATOR)
     assert gap.body["reason"] == "state.db was missing"

@@ -1,4 +1,4 @@
-"""The keyring: signing, verifying, rotating."""
+"""The key ring: signing, verifying, rotating."""
 
 import multiprocessing
 from contextlib import closing
@@ -18,14 +18,14 @@ from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind, decode_entry
 
 
-def opened(home: Path) -> FileStore:
-    """A store as a new process would open it."""
+def open_store(home: Path) -> FileStore:
+    """Open a store as a new process would."""
     return close_after_test(FileStore(home, FakeClock(), durable=False))
 
 
 @pytest.mark.parametrize("algorithm", [ED25519, HMAC])
-def test_a_signature_verifies_and_nothing_else_does(tmp_path: Path, algorithm: str) -> None:
-    """Whatever the algorithm."""
+def test_signature_verifies_only_for_its_message_and_key(tmp_path: Path, algorithm: str) -> None:
+    """For every algorithm, only the signed message verifies."""
     keyring = Keyring(tmp_path)
     key = keyring.create_first_key(algorithm)
     sig = keyring.get_signing_key().sign(b"message")
@@ -38,16 +38,16 @@ def test_a_signature_verifies_and_nothing_else_does(tmp_path: Path, algorithm: s
     assert keyring.verify_signature("ed-0000", b"message", sig) is Corruption.UNKNOWN_KEY
 
 
-def test_the_secret_half_is_its_owners_alone(tmp_path: Path) -> None:
-    """File 0600, directory 0700."""
+def test_secret_key_file_is_private(tmp_path: Path) -> None:
+    """The file is 0600, the directory 0700."""
     key = Keyring(tmp_path / "keys").create_first_key()
 
     assert (tmp_path / "keys").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "keys" / f"{key.kid}.key").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_second_first_key_is_refused(tmp_path: Path) -> None:
-    """It would orphan what the first one signed."""
+def test_create_first_key_twice_raises(tmp_path: Path) -> None:
+    """A second first key would orphan what the first one signed."""
     keyring = Keyring(tmp_path)
     keyring.create_first_key()
 
@@ -55,14 +55,14 @@ def test_a_second_first_key_is_refused(tmp_path: Path) -> None:
         keyring.create_first_key()
 
 
-def test_an_unknown_algorithm_is_refused(tmp_path: Path) -> None:
-    """By name."""
+def test_unknown_algorithm_raises(tmp_path: Path) -> None:
+    """The error names the algorithm."""
     with pytest.raises(KeyringError, match="expected one of ed25519, hmac-sha256, found `rot13`"):
         Keyring(tmp_path).create_first_key("rot13")
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("not json", "restore it"),
         ('{"current":"ed-1","keys":[]}', "expected the current key `ed-1`"),
@@ -70,18 +70,18 @@ def test_an_unknown_algorithm_is_refused(tmp_path: Path) -> None:
         ("[]", "restore it"),
     ],
 )
-def test_a_damaged_keyring_is_told(tmp_path: Path, text: str, words: str) -> None:
-    """With the file's name and what to do."""
+def test_damaged_keyring_raises_with_file_and_remedy(tmp_path: Path, text: str, message: str) -> None:
+    """The error names the file and what to do."""
     (tmp_path / "keyring.json").write_text(text)
 
-    with pytest.raises(KeyringError, match=words) as error:
+    with pytest.raises(KeyringError, match=message) as error:
         Keyring(tmp_path).get_signing_key()
     assert "keyring.json" in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["", "xyz", "00"])
-def test_a_damaged_secret_is_told(tmp_path: Path, text: str) -> None:
-    """Rather than signing with it."""
+def test_damaged_secret_raises_instead_of_signing(tmp_path: Path, text: str) -> None:
+    """A damaged secret never signs."""
     key = Keyring(tmp_path).create_first_key()
     (tmp_path / f"{key.kid}.key").write_text(text)
 
@@ -89,9 +89,9 @@ def test_a_damaged_secret_is_told(tmp_path: Path, text: str) -> None:
         Keyring(tmp_path).get_signing_key()
 
 
-def test_rotation_leaves_everything_signed_before_verifiable(tmp_path: Path) -> None:
-    """Three keys, one log, no fault; each rotation is an entry signed by the key that goes."""
-    store = opened(tmp_path)
+def test_entries_signed_before_rotations_stay_verifiable(tmp_path: Path) -> None:
+    """Each rotation is an entry signed by the key that is replaced."""
+    store = open_store(tmp_path)
     kids = [store.append("s", "posture", {"to": "locked"}).kid]
     for algorithm in (HMAC, ED25519):
         key, entry = rotate_key(store, algorithm)
@@ -100,32 +100,32 @@ def test_rotation_leaves_everything_signed_before_verifiable(tmp_path: Path) -> 
 
     assert len(set(kids)) == 3
     assert [key.kid for key in store.keyring.list_keys()] == kids
-    found = audit(tmp_path)
-    assert found.is_intact
-    assert found.findings == []
+    report = audit(tmp_path)
+    assert report.is_intact
+    assert report.findings == []
 
 
-def test_rotating_takes_effect_in_a_store_that_is_already_open(tmp_path: Path) -> None:
-    """Another process rotated: the next signature is the new key's."""
-    long_lived = opened(tmp_path)
+def test_rotation_takes_effect_in_an_open_store(tmp_path: Path) -> None:
+    """After another process rotates, the next signature uses the new key."""
+    long_lived = open_store(tmp_path)
     first = long_lived.append("s", "posture", {}).kid
-    key, _ = rotate_key(opened(tmp_path))
+    key, _ = rotate_key(open_store(tmp_path))
 
     assert long_lived.append("s", "posture", {}).kid == key.kid != first
 
 
-def test_a_rotated_ed25519_key_loses_its_secret_half(tmp_path: Path) -> None:
-    """Verifying needs the public half only; what is gone cannot be stolen."""
-    store = opened(tmp_path)
+def test_rotated_ed25519_secret_is_deleted(tmp_path: Path) -> None:
+    """Verifying needs only the public half, and a deleted secret cannot be stolen."""
+    store = open_store(tmp_path)
     old = store.keyring.create_first_key().kid
     rotate_key(store)
 
     assert not (tmp_path / "keys" / f"{old}.key").exists()
 
 
-def test_a_key_that_signs_after_its_rotation_is_told(tmp_path: Path) -> None:
-    """Somebody kept a copy."""
-    store = opened(tmp_path)
+def test_signature_by_a_retired_key_is_reported(tmp_path: Path) -> None:
+    """A copied old key cannot sign new entries."""
+    store = open_store(tmp_path)
     old = store.keyring.get_signing_key()
     rotate_key(store)
     stolen = old.sign(b"message")
@@ -135,26 +135,26 @@ def test_a_key_that_signs_after_its_rotation_is_told(tmp_path: Path) -> None:
     assert store.keyring.verify_signature(old.kid, b"message", stolen, then + 3_600_000_000) is Corruption.RETIRED_KEY
 
 
-def test_a_planted_key_is_told(tmp_path: Path) -> None:
-    """A key that no entry introduces is nobody's."""
-    store = opened(tmp_path)
+def test_key_without_introduction_is_reported(tmp_path: Path) -> None:
+    """Every key but the first needs an entry that introduces it."""
+    store = open_store(tmp_path)
     store.append("s", "posture", {})
     planted = store.keyring.prepare_key()
     store.keyring.activate_key(planted.kid)
     store.append("s", "posture", {})
 
-    found = audit(tmp_path)
+    report = audit(tmp_path)
 
-    assert [(fault.kind, fault.session) for fault in found.findings] == [(Corruption.UNKNOWN_KEY, OPERATOR)]
-    assert f"key `{planted.kid}` is in the keyring" in found.findings[0].message
+    assert [(fault.kind, fault.session) for fault in report.findings] == [(Corruption.UNKNOWN_KEY, OPERATOR)]
+    assert f"key `{planted.kid}` is in the keyring" in report.findings[0].message
 
 
-def test_going_on_after_a_lost_key_is_possible_and_noted(tmp_path: Path) -> None:
-    """The new key introduces itself; everything before stays verifiable."""
-    store = opened(tmp_path)
+def test_rotation_after_a_lost_key_is_noted(tmp_path: Path) -> None:
+    """The new key introduces itself, and earlier entries stay verifiable."""
+    store = open_store(tmp_path)
     old = store.append("s", "posture", {}).kid
     (tmp_path / "keys" / f"{old}.key").unlink()
-    store = opened(tmp_path)
+    store = open_store(tmp_path)
     with pytest.raises(KeyringError, match="restore it from a backup, or run `verdikt keys rotate --lost`"):
         rotate_key(store)
 
@@ -162,24 +162,24 @@ def test_going_on_after_a_lost_key_is_possible_and_noted(tmp_path: Path) -> None
     store.append("s", "posture", {})
 
     assert entry.kid == key.kid
-    found = audit(tmp_path)
-    assert found.is_intact
-    assert [fault.message for fault in found.findings] == [
+    report = audit(tmp_path)
+    assert report.is_intact
+    assert [fault.message for fault in report.findings] == [
         f"key `{key.kid}` introduced itself, because the key before it was lost"
     ]
 
 
-def test_a_rotation_without_a_key_is_refused(tmp_path: Path) -> None:
+def test_rotation_without_a_key_raises(tmp_path: Path) -> None:
     """There is nothing to rotate."""
     with pytest.raises(KeyringError, match="no key in `.*` to rotate; run `verdikt keys init`"):
-        rotate_key(opened(tmp_path))
+        rotate_key(open_store(tmp_path))
 
 
-def test_entries_signed_with_another_keyring_are_unknown(tmp_path: Path) -> None:
-    """A signature is good only if its key is ours."""
-    stranger = opened(tmp_path / "stranger")
+def test_entry_signed_with_another_keyring_has_an_unknown_key(tmp_path: Path) -> None:
+    """A signature counts only when its key is in the key ring."""
+    stranger = open_store(tmp_path / "stranger")
     stranger.append("s", "posture", {})
-    store = opened(tmp_path / "home")
+    store = open_store(tmp_path / "home")
     store.append("other", "posture", {})
     path = tmp_path / "home" / "ledger" / "s.jsonl"
     path.write_bytes((tmp_path / "stranger" / "ledger" / "s.jsonl").read_bytes())
@@ -195,8 +195,8 @@ def _sign_once(home: str) -> None:
         store.append("s", "posture", {})
 
 
-def test_two_processes_make_one_first_key(tmp_path: Path) -> None:
-    """Whoever comes second uses what the first one made."""
+def test_parallel_processes_make_one_first_key(tmp_path: Path) -> None:
+    """The second process uses the key that the first one made."""
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=_sign_once, args=(str(tmp_path),)) for _ in range(4)]
     for worker in workers:
@@ -204,7 +204,7 @@ def test_two_processes_make_one_first_key(tmp_path: Path) -> None:
     for worker in workers:
         worker.join()
 
-    store = opened(tmp_path)
+    store = open_store(tmp_path)
     assert len(store.keyring.list_keys()) == 1
     assert len({entry.kid for entry in store.read_entries("s")}) == 1
     assert audit(tmp_path).is_intact

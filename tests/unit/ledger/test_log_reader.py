@@ -1,4 +1,4 @@
-"""Reading a log file from its end, from its beginning and from the middle."""
+"""Reading a log file from its end and from its beginning."""
 
 import tempfile
 
@@ -12,8 +12,8 @@ PIECES = st.lists(st.sampled_from([b"\n", b"a", b"bc" * 40_000, b"d" * 65_536, b
 
 
 @given(PIECES)
-def test_the_tail_is_the_last_line_and_what_is_torn_after_it(pieces: list[bytes]) -> None:
-    """Wherever the pieces that are read begin and end."""
+def test_read_tail_returns_last_line_and_torn_bytes(pieces: list[bytes]) -> None:
+    """The result does not depend on where chunks begin and end."""
     text = b"".join(pieces)
     complete, newline, torn = text.rpartition(b"\n")
     with tempfile.TemporaryFile() as file:

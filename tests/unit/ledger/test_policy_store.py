@@ -1,4 +1,4 @@
-"""Policies are kept by digest, so that what they decided can be decided again."""
+"""Policies stored by digest, for replay."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from verdikt.ledger.policy_store import load_stored_policy, store_policy
 from verdikt.policy import restore_policy
 
 
-def test_a_kept_policy_comes_back_with_its_digest(tmp_path: Path) -> None:
-    """Profiles, manifest and all; keeping it twice is keeping it once."""
+def test_stored_policy_is_loaded_by_its_digest(tmp_path: Path) -> None:
+    """Profiles and manifest included; storing twice changes nothing."""
     for policy in (RULED, STANDARD, RULED):
         store_policy(tmp_path, policy.digest, policy.document)
 
@@ -20,8 +20,8 @@ def test_a_kept_policy_comes_back_with_its_digest(tmp_path: Path) -> None:
     assert (tmp_path / "policies").stat().st_mode & 0o077 == 0
 
 
-def test_what_is_not_that_policy_is_refused(tmp_path: Path) -> None:
-    """Neither on the way in nor on the way out does a digest name another policy."""
+def test_document_with_another_digest_raises(tmp_path: Path) -> None:
+    """Neither storing nor loading accepts a document with another digest."""
     digest = RULED.digest
     with pytest.raises(LedgerError, match="found a document with another digest"):
         store_policy(tmp_path, digest, STANDARD.document)

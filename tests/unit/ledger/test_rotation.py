@@ -1,4 +1,4 @@
-"""Rotation: what is old goes to the archive, no chain breaks, and being killed at any step loses and doubles nothing."""
+"""Rotation archives old entries without breaking a chain, also when it is killed at any step."""
 
 import gzip
 import os
@@ -27,46 +27,46 @@ MONTH = "2023-11"
 SMALL = RotationPolicy(max_hot_bytes=2_000, keep_lines=5)
 
 
-def opened(home: Path, *, after_days: float = 0.0) -> FileStore:
-    """A store as a new process would open it, some days later."""
+def open_store(home: Path, *, after_days: float = 0.0) -> FileStore:
+    """Open a store as a new process would, some days later."""
     return close_after_test(FileStore(home, FakeClock(NOW + after_days * DAY_SECONDS), (COUNT,), durable=False))
 
 
-def filled(home: Path, session: str, count: int, *, days_old: float = 0.0) -> Path:
-    """A session with artifacts, last touched some days ago; its file."""
-    store = opened(home)
+def fill_session(home: Path, session: str, count: int, *, days_old: float = 0.0) -> Path:
+    """Write a session with artifacts, last touched some days ago, and return its file."""
+    store = open_store(home)
     for at in range(count):
         store.append(session, "tool_call", {"at": at}, artifacts={"out": f"{session}{at}".encode()})
     store.close()
     path = home / "ledger" / f"{session}.jsonl"
-    age(path, days_old)
+    make_older(path, days_old)
     return path
 
 
-def age(path: Path, days: float) -> None:
-    """Makes a file look older."""
+def make_older(path: Path, days: float) -> None:
+    """Make a file look older."""
     os.utime(path, (NOW - days * DAY_SECONDS, NOW - days * DAY_SECONDS))
 
 
-def calls(store: FileStore, session: str) -> list[int]:
-    """What the session's tool calls say."""
+def list_calls(store: FileStore, session: str) -> list[int]:
+    """Return what the session's tool calls say."""
     return [entry.body["at"] for entry in store.read_entries(session) if entry.kind is EntryKind.TOOL_CALL]
 
 
-def test_an_old_session_goes_to_the_archive_of_the_month(tmp_path: Path) -> None:
-    """Compressed, and still readable, verifiable and countable."""
-    path = filled(tmp_path, "s", 5, days_old=31)
-    store = opened(tmp_path)
+def test_rotate_archives_an_old_session_by_month(tmp_path: Path) -> None:
+    """The archive is compressed, and its entries stay readable, verifiable and countable."""
+    path = fill_session(tmp_path, "s", 5, days_old=31)
+    store = open_store(tmp_path)
 
-    done = rotate(store)
+    report = rotate(store)
 
     assert not path.exists()
     archive = tmp_path / "ledger" / "_archive" / MONTH / "s.1-6.jsonl.gz"
     assert archive.exists()
-    assert done.archived[0] == path
+    assert report.archived[0] == path
     assert store.list_sessions() == ["s"]
-    assert calls(store, "s") == [0, 1, 2, 3, 4]
-    assert calls(opened(tmp_path), "s") == [0, 1, 2, 3, 4]
+    assert list_calls(store, "s") == [0, 1, 2, 3, 4]
+    assert list_calls(open_store(tmp_path), "s") == [0, 1, 2, 3, 4]
     assert list(store.read_entries("s"))[-1].kind is EntryKind.ROTATION
     assert store.read_head("s").seq == 6
     assert store.read_projection("count", "s") == 6
@@ -74,10 +74,10 @@ def test_an_old_session_goes_to_the_archive_of_the_month(tmp_path: Path) -> None
     assert audit(tmp_path).is_intact
 
 
-def test_artifacts_follow_their_session_into_one_file(tmp_path: Path) -> None:
-    """And are still found, byte for byte."""
-    filled(tmp_path, "s", 3, days_old=31)
-    store = opened(tmp_path)
+def test_rotate_packs_artifacts_of_an_archived_session(tmp_path: Path) -> None:
+    """Packed artifacts are still found, byte for byte."""
+    fill_session(tmp_path, "s", 3, days_old=31)
+    store = open_store(tmp_path)
     rotate(store)
 
     assert (tmp_path / "artifacts" / "_archive" / MONTH / "s.tar.gz").exists()
@@ -85,33 +85,33 @@ def test_artifacts_follow_their_session_into_one_file(tmp_path: Path) -> None:
     assert store.read_artifact("s", 2, "out") == b"s1"
 
 
-def test_an_archived_session_may_come_back(tmp_path: Path) -> None:
-    """Its chain goes on where it was, and may be archived again."""
-    filled(tmp_path, "s", 3, days_old=31)
-    store = opened(tmp_path)
+def test_archived_session_can_continue(tmp_path: Path) -> None:
+    """Its chain goes on from the archive, and can be archived again."""
+    fill_session(tmp_path, "s", 3, days_old=31)
+    store = open_store(tmp_path)
     rotate(store)
 
     assert store.append("s", "tool_call", {"at": 3}, artifacts={"out": b"s3"}).seq == 5
-    assert calls(store, "s") == [0, 1, 2, 3]
+    assert list_calls(store, "s") == [0, 1, 2, 3]
     assert [entry.seq for entry in store.read_entries("s", since=3)] == [4, 5]
     assert store.read_projection("count", "s") == 5
     assert audit(tmp_path).is_intact
-    age(tmp_path / "ledger" / "s.jsonl", 40)
+    make_older(tmp_path / "ledger" / "s.jsonl", 40)
     rotate(store)
-    assert calls(store, "s") == [0, 1, 2, 3]
+    assert list_calls(store, "s") == [0, 1, 2, 3]
     assert [store.read_artifact("s", seq, "out") for seq in (1, 2, 3, 5)] == [b"s0", b"s1", b"s2", b"s3"]
     assert audit(tmp_path).findings == []
 
 
-def test_a_long_log_keeps_its_newest_lines(tmp_path: Path) -> None:
-    """The head is archived, and the chain holds across the cut."""
-    path = filled(tmp_path, "s", 20, days_old=1)
-    store = opened(tmp_path)
+def test_rotate_trims_a_long_log_to_its_newest_lines(tmp_path: Path) -> None:
+    """The older entries are archived, and the chain holds across the cut."""
+    path = fill_session(tmp_path, "s", 20, days_old=1)
+    store = open_store(tmp_path)
 
     assert rotate(store, SMALL).trimmed == [path]
 
     assert len(path.read_bytes().splitlines()) == 6  # five kept, and the entry that says so
-    assert calls(store, "s") == list(range(20))
+    assert list_calls(store, "s") == list(range(20))
     rotation = list(store.read_entries("s"))[-1]
     assert (rotation.kind, rotation.body["first"], rotation.body["last"]) == (EntryKind.ROTATION, 1, 15)
     assert rotation.body["head"]["hash"] == list(store.read_entries("s"))[14].hash
@@ -123,50 +123,50 @@ def test_a_long_log_keeps_its_newest_lines(tmp_path: Path) -> None:
 
 
 def test_trimming_twice_makes_two_archives_of_one_chain(tmp_path: Path) -> None:
-    """Each begins where the one before ends."""
-    path = filled(tmp_path, "s", 20, days_old=1)
-    rotate(opened(tmp_path), SMALL)
-    filled(tmp_path, "s", 20, days_old=1)
-    rotate(opened(tmp_path), SMALL)
+    """Each archive begins where the one before ends."""
+    path = fill_session(tmp_path, "s", 20, days_old=1)
+    rotate(open_store(tmp_path), SMALL)
+    fill_session(tmp_path, "s", 20, days_old=1)
+    rotate(open_store(tmp_path), SMALL)
 
     names = sorted(p.name for p in (tmp_path / "ledger" / "_archive" / MONTH).iterdir())
     assert names == ["s.1-15.jsonl.gz", "s.16-36.jsonl.gz"]
     assert path.exists()
-    assert calls(opened(tmp_path), "s") == [*range(20), *range(20)]
+    assert list_calls(open_store(tmp_path), "s") == [*range(20), *range(20)]
     assert audit(tmp_path).findings == []
 
 
-def test_what_was_touched_within_the_hour_is_left_alone(tmp_path: Path) -> None:
-    """However long it is."""
-    path = filled(tmp_path, "s", 20, days_old=0.5 / 24)
+def test_rotate_skips_files_touched_within_the_hour(tmp_path: Path) -> None:
+    """A session that may be running is left alone, however long it is."""
+    path = fill_session(tmp_path, "s", 20, days_old=0.5 / 24)
     before = path.read_bytes()
 
-    done = rotate(opened(tmp_path), SMALL)
+    report = rotate(open_store(tmp_path), SMALL)
 
-    assert done.active == [path]
+    assert report.active == [path]
     assert path.read_bytes() == before
 
 
-def test_contracts_of_two_sessions_do_not_meet_in_the_archive(tmp_path: Path) -> None:
-    """The session's directory is kept; so is a second contract of the same name."""
+def test_contracts_of_two_sessions_stay_apart_in_the_archive(tmp_path: Path) -> None:
+    """The session's directory is part of the path; a second contract of the same name is numbered."""
     for session in ("a", "b"):
         contract = tmp_path / "contracts" / session / "1.yml"
         contract.parent.mkdir(parents=True)
         contract.write_text(f"objective: {session}\n")
-        age(contract, 31)
+        make_older(contract, 31)
     fresh = tmp_path / "contracts" / "a" / "2.yml"
     fresh.write_text("objective: fresh\n")
-    age(fresh, 1)
-    rotate(opened(tmp_path))
+    make_older(fresh, 1)
+    rotate(open_store(tmp_path))
     again = tmp_path / "contracts" / "b" / "1.yml"
     again.parent.mkdir(exist_ok=True)
     again.write_text("objective: again\n")
-    age(again, 31)
-    rotate(opened(tmp_path))
+    make_older(again, 31)
+    rotate(open_store(tmp_path))
 
     archive = tmp_path / "contracts" / "_archive" / MONTH
-    found = {str(p.relative_to(archive)): gzip.decompress(p.read_bytes()).decode() for p in archive.rglob("*.gz")}
-    assert found == {
+    archived = {str(p.relative_to(archive)): gzip.decompress(p.read_bytes()).decode() for p in archive.rglob("*.gz")}
+    assert archived == {
         "a/1.yml.gz": "objective: a\n",
         "b/1.yml.gz": "objective: b\n",
         "b/1.yml.2.gz": "objective: again\n",
@@ -174,36 +174,36 @@ def test_contracts_of_two_sessions_do_not_meet_in_the_archive(tmp_path: Path) ->
     assert fresh.exists()
 
 
-def test_overrides_are_archived_too(tmp_path: Path) -> None:
-    """By session."""
+def test_rotate_archives_overrides_by_session(tmp_path: Path) -> None:
+    """Each session's file is archived."""
     path = tmp_path / "overrides" / "s.jsonl"
     path.parent.mkdir(parents=True)
     path.write_text("{}\n")
-    age(path, 31)
+    make_older(path, 31)
 
-    rotate(opened(tmp_path))
+    rotate(open_store(tmp_path))
 
     assert gzip.decompress((tmp_path / "overrides" / "_archive" / MONTH / "s.jsonl.gz").read_bytes()) == b"{}\n"
     assert not path.exists()
 
 
-def test_archives_older_than_a_year_are_deleted_and_the_log_says_so(tmp_path: Path) -> None:
-    """The session is gone, and nobody calls it tampering."""
-    filled(tmp_path, "s", 5, days_old=31)
-    filled(tmp_path, "t", 20, days_old=1)
+def test_rotate_deletes_archives_after_a_year_and_records_it(tmp_path: Path) -> None:
+    """The session is gone, and verification does not call it tampering."""
+    fill_session(tmp_path, "s", 5, days_old=31)
+    fill_session(tmp_path, "t", 20, days_old=1)
     contract = tmp_path / "contracts" / "s" / "1.yml"
     contract.parent.mkdir(parents=True)
     contract.write_text("x: 1\n")
-    age(contract, 31)
-    rotate(opened(tmp_path), SMALL)
-    store = opened(tmp_path, after_days=366)
+    make_older(contract, 31)
+    rotate(open_store(tmp_path), SMALL)
+    store = open_store(tmp_path, after_days=366)
     store.append("t", "tool_call", {"at": 20})
     os.utime(tmp_path / "ledger" / "t.jsonl", (NOW + 365 * DAY_SECONDS, NOW + 365 * DAY_SECONDS))
 
-    done = rotate(store)
+    report = rotate(store)
 
     assert not list(tmp_path.glob("*/_archive/**/*.gz"))
-    assert len(done.deleted) == 4
+    assert len(report.deleted) == 4
     assert store.list_sessions() == [OPERATOR, "t"]
     assert list(store.read_entries(OPERATOR))[-1].body["expired"].keys() == {"s", "t"}
     assert audit(tmp_path).findings == []
@@ -215,10 +215,10 @@ def test_archives_older_than_a_year_are_deleted_and_the_log_says_so(tmp_path: Pa
         assert db.dump_tables() == before
 
 
-def test_an_archive_that_somebody_else_removed_is_missed(tmp_path: Path) -> None:
-    """Only what the operator's signed log says may be gone."""
-    filled(tmp_path, "s", 20, days_old=1)
-    rotate(opened(tmp_path), SMALL)
+def test_archive_removed_by_hand_is_reported(tmp_path: Path) -> None:
+    """Only archives that the operator's signed log names may be missing."""
+    fill_session(tmp_path, "s", 20, days_old=1)
+    rotate(open_store(tmp_path), SMALL)
     next(tmp_path.glob("ledger/_archive/*/*.gz")).unlink()
 
     (fault,) = audit(tmp_path).findings
@@ -226,10 +226,10 @@ def test_an_archive_that_somebody_else_removed_is_missed(tmp_path: Path) -> None
     assert (fault.kind, fault.seq) == (Corruption.DROP, 1)
 
 
-def test_an_edited_archive_is_found(tmp_path: Path) -> None:
-    """An archived entry is no less under the hash."""
-    filled(tmp_path, "s", 20, days_old=1)
-    rotate(opened(tmp_path), SMALL)
+def test_edited_archive_is_reported(tmp_path: Path) -> None:
+    """Archived entries are verified like others."""
+    fill_session(tmp_path, "s", 20, days_old=1)
+    rotate(open_store(tmp_path), SMALL)
     path = next(tmp_path.glob("ledger/_archive/*/*.gz"))
     path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b'"at":7', b'"at":8')))
     assert (audit(tmp_path).findings[0].kind, audit(tmp_path).findings[0].seq) == (Corruption.EDIT, 8)
@@ -238,17 +238,17 @@ def test_an_edited_archive_is_found(tmp_path: Path) -> None:
     assert "restore it from a backup" in audit(tmp_path).findings[0].message
 
 
-def test_a_damaged_log_stays_where_it_is(tmp_path: Path) -> None:
-    """It is evidence; other sessions are rotated all the same."""
-    path = filled(tmp_path, "s", 5, days_old=31)
+def test_rotate_leaves_a_damaged_log_in_place(tmp_path: Path) -> None:
+    """A damaged log is evidence; other sessions are rotated."""
+    path = fill_session(tmp_path, "s", 5, days_old=31)
     path.write_bytes(path.read_bytes().replace(b'"at":2', b'"at":9'))
-    age(path, 31)
-    other = filled(tmp_path, "t", 5, days_old=31)
+    make_older(path, 31)
+    other = fill_session(tmp_path, "t", 5, days_old=31)
 
-    done = rotate(opened(tmp_path))
+    report = rotate(open_store(tmp_path))
 
     assert path.exists()
-    assert "is damaged and stays as it is" in done.failed[path]
+    assert "is damaged and stays as it is" in report.failed[path]
     assert not other.exists()
 
 
@@ -260,14 +260,14 @@ def test_a_damaged_log_stays_where_it_is(tmp_path: Path) -> None:
         ({"EG_HOT_DAYS": ""}, RotationPolicy()),
     ],
 )
-def test_the_environment_sets_the_limits(env: dict[str, str], expected: RotationPolicy) -> None:
-    """By the names that cron jobs already use."""
+def test_rotation_policy_reads_the_environment(env: dict[str, str], expected: RotationPolicy) -> None:
+    """Cron jobs use these variables."""
     assert RotationPolicy.from_env(env) == expected
 
 
 @pytest.mark.parametrize("text", ["a month", "-1", "nan", "inf"])
-def test_a_limit_that_is_no_number_is_refused(text: str) -> None:
-    """Rather than read as zero, which would archive everything."""
+def test_rotation_limit_that_is_not_a_number_raises(text: str) -> None:
+    """Read as zero, it would archive everything."""
     with pytest.raises(LedgerError, match="expected a number.* in EG_HOT_DAYS, found"):
         RotationPolicy.from_env({"EG_HOT_DAYS": text})
 
@@ -275,8 +275,8 @@ def test_a_limit_that_is_no_number_is_refused(text: str) -> None:
 STEPS = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.utime", "shutil.rmtree")
 
 
-def _rotate_and_die(home: Path, step: int) -> int:
-    """Rotates in a child that kills itself, as kill -9 would, when it takes its n-th step on the disk; its exit code."""
+def _rotate_until_killed(home: Path, step: int) -> int:
+    """Rotate in a child that kills itself at its n-th step on the disk; return its exit code."""
     pid = os.fork()
     if pid == 0:
         count = 0
@@ -290,33 +290,33 @@ def _rotate_and_die(home: Path, step: int) -> int:
 
         sys.addaudithook(hook)
         try:
-            rotate(opened(home), SMALL)
+            rotate(open_store(home), SMALL)
         finally:
             os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def test_being_killed_at_any_step_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
-    """Killed after every single step on the disk, then finished by the next rotation."""
+def test_rotation_killed_at_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    """Killed after every single step on the disk, the next rotation completes it."""
     template = tmp_path / "template"
-    filled(template, "old", 4, days_old=31)
-    filled(template, "long", 20, days_old=1)
+    fill_session(template, "old", 4, days_old=31)
+    fill_session(template, "long", 20, days_old=1)
     contract = template / "contracts" / "old" / "1.yml"
     contract.parent.mkdir(parents=True)
     contract.write_text("objective: x\n")
-    age(contract, 31)
-    opened(template).keyring.get_signing_key()
+    make_older(contract, 31)
+    open_store(template).keyring.get_signing_key()
     step = killed = 0
     while True:
         step += 1
         home = tmp_path / "home"
         shutil.copytree(template, home)
-        code = _rotate_and_die(home, step)
+        code = _rotate_until_killed(home, step)
         killed += code == -signal.SIGKILL
-        store = opened(home)
+        store = open_store(home)
         for _ in range(2):  # as it was left, and when the next rotation has finished the work
-            assert calls(store, "old") == [0, 1, 2, 3], step
-            assert calls(store, "long") == list(range(20)), step
+            assert list_calls(store, "old") == [0, 1, 2, 3], step
+            assert list_calls(store, "long") == list(range(20)), step
             assert [store.read_artifact("old", seq, "out") for seq in (1, 4)] == [b"old0", b"old3"], step
             assert [f for f in audit(home).findings if not f.is_note] == [], step
             assert (
@@ -324,7 +324,7 @@ def test_being_killed_at_any_step_loses_nothing_and_doubles_nothing(tmp_path: Pa
             )
             for name, days in (("old", 31.0), ("long", 1.0)):
                 if (home / "ledger" / f"{name}.jsonl").exists():
-                    age(home / "ledger" / f"{name}.jsonl", days)
+                    make_older(home / "ledger" / f"{name}.jsonl", days)
             rotate(store, SMALL)
         assert [p.name for p in home.glob("contracts/**/*") if p.is_file()] == ["1.yml.gz"], step
         assert not (home / "ledger" / "old.jsonl").exists(), step

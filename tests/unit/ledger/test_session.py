@@ -1,4 +1,4 @@
-"""Session state in SQLite: many processes, damage, and what must not happen then."""
+"""Session state in SQLite: many processes, and damage."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cleanup import close_after_test
-from tests.graphs import ACTION, Says
+from tests.graphs import ACTION, ScriptedGuard
 from verdikt.engine import PolicyEngine
 from verdikt.errors import SessionError
 from verdikt.graph.combinator import All
@@ -28,14 +28,14 @@ print(sum(engine.evaluate(Action(kind=ActionKind.BASH)).passed for _ in range(40
 """
 
 
-def count(store: SQLiteSessionStore, session_id: str = "default") -> int:
-    """How many actions the session has taken."""
+def count_actions(store: SQLiteSessionStore, session_id: str = "default") -> int:
+    """Return how many actions the session has taken."""
     with store.open(session_id) as state:
         return state.action_count
 
 
 def test_many_processes_share_one_budget(tmp_path: Path) -> None:
-    """Four processes want 160 actions, exactly 100 pass, none is lost and the store is made only once."""
+    """Four processes want 160 actions and exactly 100 pass; none is lost and the store is made once."""
     path = tmp_path / "new" / "sessions.db"
     workers = [
         subprocess.Popen([sys.executable, "-c", WORKER, str(path)], stdout=subprocess.PIPE, text=True) for _ in range(4)
@@ -43,14 +43,14 @@ def test_many_processes_share_one_budget(tmp_path: Path) -> None:
     passed = [int(worker.communicate(timeout=120)[0]) for worker in workers]
 
     assert sum(passed) == 100
-    assert count(close_after_test(SQLiteSessionStore(path))) == 160
+    assert count_actions(close_after_test(SQLiteSessionStore(path))) == 160
     assert close_after_test(SQLiteSessionStore(path)).incidents() == []
 
 
-def test_a_forked_child_uses_a_connection_of_its_own(tmp_path: Path) -> None:
+def test_forked_child_uses_its_own_connection(tmp_path: Path) -> None:
     """SQLite connections do not survive a fork."""
     store = close_after_test(SQLiteSessionStore(tmp_path / "s.db"))
-    engine = PolicyEngine(Says("pass"), session_store=store)
+    engine = PolicyEngine(ScriptedGuard("pass"), session_store=store)
     engine.evaluate(ACTION)
     pid = os.fork()
     if pid == 0:
@@ -59,36 +59,36 @@ def test_a_forked_child_uses_a_connection_of_its_own(tmp_path: Path) -> None:
     assert engine.evaluate(ACTION).context.session.action_count == 3
 
 
-def test_the_default_place_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`sessions.db` in verdikt's data directory, readable by its owner alone."""
+def test_default_store_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`sessions.db` in the data directory is readable by its owner only."""
     monkeypatch.setenv("VERDIKT_HOME", str(tmp_path / "home"))
     store = close_after_test(SQLiteSessionStore())
 
-    assert count(store) == 0
+    assert count_actions(store) == 0
     assert store.path == tmp_path / "home" / "sessions.db"
     assert stat.S_IMODE((tmp_path / "home").stat().st_mode) == 0o700
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("damage", [b"not a database, " * 300, b"SQLite format 3\\0" + b"\\xff" * 5000])
-def test_a_damaged_file_is_moved_aside_recorded_and_rebuilt(tmp_path: Path, damage: bytes) -> None:
-    """The action that finds it is blocked; the next goes on."""
+def test_damaged_file_is_moved_aside_recorded_and_rebuilt(tmp_path: Path, damage: bytes) -> None:
+    """The action that finds the damage is blocked; the next one goes on."""
     path = tmp_path / "s.db"
     path.write_bytes(damage)
-    engine = PolicyEngine(Says("pass"), session_store=close_after_test(SQLiteSessionStore(path)))
+    engine = PolicyEngine(ScriptedGuard("pass"), session_store=close_after_test(SQLiteSessionStore(path)))
 
-    found = engine.evaluate(ACTION)
+    verdict = engine.evaluate(ACTION)
 
-    assert not found.passed
-    assert f"session store `{path}` was damaged: moved to `{path}.damaged-1`" in found.reason
+    assert not verdict.passed
+    assert f"session store `{path}` was damaged: moved to `{path}.damaged-1`" in verdict.reason
     assert (tmp_path / "s.db.damaged-1").read_bytes() == damage
     assert engine.evaluate(ACTION).passed
     [incident] = close_after_test(SQLiteSessionStore(path)).incidents()
     assert incident.startswith("the file was damaged (")
 
 
-def test_what_can_be_read_of_a_damaged_file_is_kept(tmp_path: Path) -> None:
-    """Losing every budget because of one bad page would be a pass by accident."""
+def test_readable_rows_of_a_damaged_file_are_kept(tmp_path: Path) -> None:
+    """One bad page must not reset every budget."""
     path = tmp_path / "s.db"
     store = close_after_test(SQLiteSessionStore(path))
     for number in range(200):
@@ -101,14 +101,14 @@ def test_what_can_be_read_of_a_damaged_file_is_kept(tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(SessionError, match="sessions kept; try again"):
         for number in range(200):
-            count(store, f"session-{number:03}")
+            count_actions(store, f"session-{number:03}")
 
-    assert count(store, "session-003") == 3
+    assert count_actions(store, "session-003") == 3
 
 
 @pytest.mark.parametrize("loss", ["removed", "emptied", "removed while in use"])
-def test_a_store_that_vanished_is_noticed(tmp_path: Path, loss: str) -> None:
-    """Removing the file is no way to a new budget without anybody seeing it."""
+def test_removed_store_is_reported(tmp_path: Path, loss: str) -> None:
+    """Removing the file cannot reset a budget unnoticed."""
     path = tmp_path / "s.db"
     store = close_after_test(SQLiteSessionStore(path))
     engine = PolicyEngine(BudgetGuard(max_tasks=1), session_store=store)
@@ -128,11 +128,11 @@ def test_a_store_that_vanished_is_noticed(tmp_path: Path, loss: str) -> None:
     "text",
     ["not json", "[]", "{}", '{"action_count": "7"}', "\\x00", json.dumps({"action_count": 1, "slots": []})],
 )
-def test_a_row_that_is_no_state_is_started_anew(tmp_path: Path, text: str) -> None:
-    """Once blocked, recorded, and other sessions are left alone."""
+def test_row_that_is_not_a_state_is_replaced(tmp_path: Path, text: str) -> None:
+    """The action is blocked once, the damage is recorded, and other sessions are unaffected."""
     path = tmp_path / "s.db"
     store = close_after_test(SQLiteSessionStore(path))
-    engine = PolicyEngine(Says("pass"), session_store=store)
+    engine = PolicyEngine(ScriptedGuard("pass"), session_store=store)
     engine.evaluate(ACTION)
     engine.evaluate(Action(kind=ActionKind.READ, session_id="other"))
     connection = sqlite3.connect(path)
@@ -142,24 +142,24 @@ def test_a_row_that_is_no_state_is_started_anew(tmp_path: Path, text: str) -> No
 
     assert "was damaged and has been started again; try again" in engine.evaluate(ACTION).reason
     assert engine.evaluate(ACTION).context.session.action_count == 1
-    assert count(store, "other") == 1
+    assert count_actions(store, "other") == 1
     assert len(store.incidents()) == 1
 
 
-def test_slots_of_something_else_than_plain_data_are_refused(tmp_path: Path) -> None:
-    """With what is wrong; the session stays as it was."""
+def test_slots_that_are_not_plain_data_raise(tmp_path: Path) -> None:
+    """The error says what is wrong, and the session stays as it was."""
     store = close_after_test(SQLiteSessionStore(tmp_path / "s.db"))
     with pytest.raises(SessionError, match="expected plain data in the session's slots"), store.open("a") as state:
         state.slots["odd"] = {1, 2}
 
-    assert count(store, "a") == 0
+    assert count_actions(store, "a") == 0
 
 
-def test_a_place_that_cannot_be_written_blocks(tmp_path: Path) -> None:
-    """With what to do about it."""
+def test_store_that_cannot_be_written_blocks(tmp_path: Path) -> None:
+    """The reason says what to do."""
     (tmp_path / "file").write_text("")
     engine = PolicyEngine(
-        All(Says("pass")), session_store=close_after_test(SQLiteSessionStore(tmp_path / "file" / "s.db"))
+        All(ScriptedGuard("pass")), session_store=close_after_test(SQLiteSessionStore(tmp_path / "file" / "s.db"))
     )
     result = engine.evaluate(ACTION)
 
@@ -167,11 +167,11 @@ def test_a_place_that_cannot_be_written_blocks(tmp_path: Path) -> None:
     assert "make it writable or set VERDIKT_HOME" in result.reason
 
 
-def test_a_locked_store_blocks_after_the_timeout(tmp_path: Path) -> None:
-    """It does not wait for ever, and does not pass."""
+def test_locked_store_blocks_after_the_timeout(tmp_path: Path) -> None:
+    """It neither waits for ever nor passes."""
     path = tmp_path / "s.db"
     store = close_after_test(SQLiteSessionStore(path, timeout_seconds=0.01))
-    engine = PolicyEngine(Says("pass"), session_store=store)
+    engine = PolicyEngine(ScriptedGuard("pass"), session_store=store)
     engine.evaluate(ACTION)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

@@ -23,41 +23,41 @@ db.close()
 """
 
 
-def put(db: StateDatabase, session: str) -> None:
+def put_head(db: StateDatabase, session: str) -> None:
     with db.write_transaction() as writing:
         writing.put_head(session, ChainHead(1, "0" * 64), frozenset())
 
 
-def elsewhere(path: Path, session: str) -> str:
-    """Another process records a head, and ends; the heads that it found."""
+def record_in_other_process(path: Path, session: str) -> str:
+    """Record a head in another process, and return the heads that it found."""
     command = [sys.executable, "-c", ELSEWHERE, str(path), session]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_a_second_connection_does_not_let_go_of_the_locks_of_the_first(tmp_path: Path) -> None:
-    """Closing any descriptor of a file drops every lock that a process has on it, and the next process to end would clear up."""
+def test_second_connection_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
+    """Closing any descriptor of a file would drop every lock of the process, and lose the write-ahead log."""
     path = tmp_path / "state.db"
     first, second = close_after_test(StateDatabase(path)), close_after_test(StateDatabase(path))
-    put(first, "a")
-    put(second, "b")
+    put_head(first, "a")
+    put_head(second, "b")
 
-    assert elsewhere(path, "c") == "['a', 'b', 'c']"
+    assert record_in_other_process(path, "c") == "['a', 'b', 'c']"
     assert (tmp_path / "state.db-wal").exists()
-    put(first, "d")
-    put(second, "e")
-    assert elsewhere(path, "f") == "['a', 'b', 'c', 'd', 'e', 'f']"
+    put_head(first, "d")
+    put_head(second, "e")
+    assert record_in_other_process(path, "f") == "['a', 'b', 'c', 'd', 'e', 'f']"
     with first.hold_connection() as db:
         assert sorted(db.read_heads()) == ["a", "b", "c", "d", "e", "f"]
     with second.write_transaction() as db:
         db.put_state("a", "n", StateRow(1, 1, "{}"))
-    for each in (first, second):
-        each.close()
+    for database in (first, second):
+        database.close()
 
 
-def test_it_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
-    """With the files that SQLite puts beside it."""
+def test_database_files_are_private(tmp_path: Path) -> None:
+    """The files that SQLite puts beside it are private too."""
     db = close_after_test(StateDatabase(tmp_path / "state.db"))
-    put(db, "a")
+    put_head(db, "a")
 
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
     db.close()
@@ -75,17 +75,17 @@ store.close()
 """
 
 
-def test_a_second_session_store_does_not_let_go_of_the_locks_of_the_first(tmp_path: Path) -> None:
-    """The same for the store of a `PolicyEngine` by itself, of which a program may have several."""
+def test_second_session_store_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
+    """A program may have several session stores."""
     path = tmp_path / "sessions.db"
     stores = [close_after_test(SQLiteSessionStore(path)), close_after_test(SQLiteSessionStore(path))]
-    for wanted in (1, 4):
-        for at, store in enumerate(stores):
+    for expected in (1, 4):
+        for index, store in enumerate(stores):
             with store.open("s") as session:
                 session.action_count += 1
-                assert session.action_count == wanted + at
+                assert session.action_count == expected + index
         command = [sys.executable, "-c", COUNTED, str(path)]
-        assert int(subprocess.run(command, capture_output=True, check=True).stdout) == wanted + 2
+        assert int(subprocess.run(command, capture_output=True, check=True).stdout) == expected + 2
         assert (tmp_path / "sessions.db-wal").exists()
     for store in stores:
         store.close()

@@ -1,4 +1,4 @@
-"""Many threads, few waits for the disk: what is written together is made durable together, and never promised before."""
+"""Parallel appends share syncs, and nothing is promised before it is durable."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ EACH = 12
 
 
 class SlowDisk:
-    """`os.fsync`, slow as a disk, that counts for files of the log and remembers what was durable when it returned."""
+    """A slow `os.fsync` that counts syncs of log files and remembers what was durable when it returned."""
 
     def __init__(self) -> None:
         self._fsync = os.fsync
@@ -59,15 +59,15 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> SlowDisk:
 
 
 def append_all(store: FileStore, session_of: "list[str]", disk: SlowDisk) -> list[str]:
-    """Every thread appends its entries; what was promised and not durable."""
+    """Append from every thread; return what was promised and not durable."""
     early: list[str] = []
 
     def work(who: int) -> None:
         path = store.reader.hot_file_path(session_of[who])
         for number in range(EACH):
             entry = store.append(session_of[who], EntryKind.CRASH, {"who": who, "number": number})
-            known = disk.durable.get(path.stat().st_ino, 0)
-            if f'"hash":"{entry.hash}"'.encode() not in path.read_bytes()[:known]:
+            durable_bytes = disk.durable.get(path.stat().st_ino, 0)
+            if f'"hash":"{entry.hash}"'.encode() not in path.read_bytes()[:durable_bytes]:
                 early.append(f"{who}-{number}")
 
     threads = [threading.Thread(target=work, args=(who,)) for who in range(THREADS)]
@@ -78,8 +78,8 @@ def append_all(store: FileStore, session_of: "list[str]", disk: SlowDisk) -> lis
     return early
 
 
-def test_threads_of_one_session_share_one_wait(tmp_path: Path, disk: SlowDisk) -> None:
-    """Far fewer waits than entries, and none was promised before it was on the disk."""
+def test_threads_of_one_session_share_syncs(tmp_path: Path, disk: SlowDisk) -> None:
+    """There are far fewer syncs than entries, and none is promised before it is durable."""
     store = close_after_test(FileStore(tmp_path))
     store.append("s", EntryKind.CRASH, {})
     disk.calls = 0
@@ -91,8 +91,8 @@ def test_threads_of_one_session_share_one_wait(tmp_path: Path, disk: SlowDisk) -
     assert len(list(store.read_entries("s"))) == THREADS * EACH + 1
 
 
-def test_threads_of_several_sessions_wait_side_by_side(tmp_path: Path, disk: SlowDisk) -> None:
-    """Each session has a file of its own: their waits overlap, so that the file system can take them together."""
+def test_syncs_of_several_sessions_overlap(tmp_path: Path, disk: SlowDisk) -> None:
+    """Each session has its own file, so the file system can sync them together."""
     store = close_after_test(FileStore(tmp_path))
 
     early = append_all(store, [f"s{who}" for who in range(THREADS)], disk)
@@ -101,8 +101,8 @@ def test_threads_of_several_sessions_wait_side_by_side(tmp_path: Path, disk: Slo
     assert disk.at_once >= THREADS // 2
 
 
-def test_a_disk_that_fails_once_fails_everybody_who_waited(tmp_path: Path, disk: SlowDisk) -> None:
-    """Nobody takes the next success for their own: what failed may be lost. Later entries are written as ever."""
+def test_failed_sync_fails_every_waiting_thread(tmp_path: Path, disk: SlowDisk) -> None:
+    """The next success does not count for what failed; later entries are written as usual."""
     store = close_after_test(FileStore(tmp_path))
     store.append("s", EntryKind.CRASH, {})
     disk.broken = True
@@ -125,8 +125,8 @@ def test_a_disk_that_fails_once_fails_everybody_who_waited(tmp_path: Path, disk:
     assert store.append("s", EntryKind.CRASH, {"after": True}).seq == 6
 
 
-def test_what_is_written_while_a_sync_fails_is_lost_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel reports a failed write once; a second sync that succeeds says nothing about it."""
+def test_entry_written_while_a_sync_fails_is_not_promised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel reports a failed write once, so a second sync proves nothing."""
     store = close_after_test(FileStore(tmp_path))
     store.append("s", EntryKind.GAP, {})
     calls, under_way, go_on = [], threading.Event(), threading.Event()
@@ -160,7 +160,8 @@ def test_what_is_written_while_a_sync_fails_is_lost_with_it(tmp_path: Path, monk
     store.append("s", EntryKind.GAP, {"n": 3})
 
 
-def test_a_lock_that_somebody_keeps_ends_in_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_held_too_long_raises_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hook reports a lock that another process keeps, instead of waiting for ever."""
     store = close_after_test(FileStore(tmp_path))
     store.append("s", EntryKind.GAP, {})
     monkeypatch.setattr("verdikt.ledger.log_file.LOCK_TIMEOUT_SECONDS", 0.2)
@@ -171,10 +172,8 @@ def test_a_lock_that_somebody_keeps_ends_in_a_message(tmp_path: Path, monkeypatc
     store.append("s", EntryKind.GAP, {})
 
 
-def test_a_call_that_takes_long_is_not_taken_for_another_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nobody finds one with `fuser`."""
+def test_long_call_in_the_same_process_has_its_own_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`fuser` would not find another process."""
     store = close_after_test(FileStore(tmp_path))
     monkeypatch.setattr("verdikt.ledger.log_file.LOCK_TIMEOUT_SECONDS", 0.01)
     inside, go_on = threading.Event(), threading.Event()
@@ -193,8 +192,8 @@ def test_a_call_that_takes_long_is_not_taken_for_another_process(
     worker.join()
 
 
-def test_closing_waits_for_nobody_who_waits_for_it(tmp_path: Path) -> None:
-    """An update that asks for another session while the store closes must not find the door barred for ever."""
+def test_close_does_not_deadlock_with_an_update(tmp_path: Path) -> None:
+    """An update that opens another session while the store closes can finish."""
     store = close_after_test(FileStore(tmp_path))
     inside, closing = threading.Event(), threading.Event()
 
@@ -216,10 +215,8 @@ def test_closing_waits_for_nobody_who_waits_for_it(tmp_path: Path) -> None:
     assert not closer.is_alive()
 
 
-def test_a_new_file_has_its_name_on_the_disk_before_anything_is_in_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also one that somebody made who was killed before he had seen to that."""
+def test_directory_is_synced_before_the_first_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for an empty file whose creator was killed before its name was durable."""
     synced: list[Path] = []
     monkeypatch.setattr("verdikt.ledger.log_file.sync_directory", synced.append)
     store = close_after_test(FileStore(tmp_path))
@@ -230,8 +227,8 @@ def test_a_new_file_has_its_name_on_the_disk_before_anything_is_in_it(
     assert synced == [store.reader.ledger] * 2
 
 
-def test_what_waits_is_begun_once_until_it_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each log by itself; an entry that waits for nobody needs no beginning."""
+def test_writeback_is_started_once_before_each_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each log starts its own, and an entry that is synced at once needs none."""
     begun: list[int] = []
     monkeypatch.setattr(os, "posix_fadvise", lambda fd, *_: begun.append(fd))
     store = close_after_test(FileStore(tmp_path, group_commit=(later := GroupCommit())))

@@ -13,31 +13,31 @@ from verdikt.ledger.keys import Keyring
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[2] / "vectors" / "chain.json").read_text())
 
 
-def look(directory: Path, lines: list[str], *, head: bool) -> ChainReport:
-    """An examination by the frozen public key and head."""
+def verify_frozen_chain(directory: Path, lines: list[str], *, head: bool) -> ChainReport:
+    """Verify lines by the frozen public key and head."""
     document = {"v": 1, "current": "", "keys": [VECTORS["key"]]}
     (directory / "keyring.json").write_text(json.dumps(document))
-    known = VECTORS["head"]
-    witnesses = [Witness("s", known["seq"], known["hash"])] if head else []
+    key = VECTORS["head"]
+    witnesses = [Witness("s", key["seq"], key["hash"])] if head else []
     check = Keyring(directory).check_entry_signature
     return verify_chain(
         lambda: [line.encode() for line in lines], session="s", witnesses=witnesses, verify_signature=check
     )
 
 
-def test_the_frozen_chain_verifies(tmp_path: Path) -> None:
-    """Written by version 1, readable for ever."""
-    found = look(tmp_path, VECTORS["intact"], head=True)
+def test_frozen_chain_verifies(tmp_path: Path) -> None:
+    """Version 1 stays readable for ever."""
+    report = verify_frozen_chain(tmp_path, VECTORS["intact"], head=True)
 
-    assert found.is_intact
-    assert (found.findings, found.entry_count, found.signature_count) == ([], 6, 2)
+    assert report.is_intact
+    assert (report.findings, report.entry_count, report.signature_count) == ([], 6, 2)
 
 
 @pytest.mark.parametrize("vector", VECTORS["corrupt"], ids=lambda vector: str(vector["name"]))
 def test_each_frozen_corruption_is_found(tmp_path: Path, vector: dict[str, Any]) -> None:
-    """Of its kind, at its entry."""
-    found = look(tmp_path, vector["lines"], head=vector["head"])
+    """Each corruption is found with its kind, at its entry."""
+    report = verify_frozen_chain(tmp_path, vector["lines"], head=vector["head"])
 
-    assert (vector["kind"], vector["seq"]) in [(fault.kind.value, fault.seq) for fault in found.findings], (
-        found.findings
+    assert (vector["kind"], vector["seq"]) in [(fault.kind.value, fault.seq) for fault in report.findings], (
+        report.findings
     )

@@ -1,4 +1,4 @@
-"""Canonical bytes are RFC 8785's, and what has none is refused in words."""
+"""Canonical bytes follow RFC 8785; values without canonical bytes are refused."""
 
 import enum
 import json
@@ -19,17 +19,17 @@ VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "canonical.json").
 
 
 @pytest.mark.parametrize("vector", VECTORS["valid"], ids=lambda vector: vector["name"])
-def test_bytes_are_those_of_the_vector(vector: dict[str, str]) -> None:
-    """Each text has exactly these bytes, and they are their own canonical form."""
-    found = encode_canonical(parse_json(vector["json"]))
+def test_encode_canonical_vector_gives_its_bytes(vector: dict[str, str]) -> None:
+    """Each text of the vectors has exactly these bytes, and encoding them again changes nothing."""
+    encoded = encode_canonical(parse_json(vector["json"]))
 
-    assert found == vector["canonical"].encode()
-    assert encode_canonical(parse_json(found)) == found
+    assert encoded == vector["canonical"].encode()
+    assert encode_canonical(parse_json(encoded)) == encoded
 
 
 @pytest.mark.parametrize(("bits", "text"), VECTORS["floats"])
-def test_floats_are_written_as_ecmascript_writes_them(bits: str, text: str) -> None:
-    """The table of the RFC's appendix B."""
+def test_encode_canonical_float_is_formatted_like_ecmascript(bits: str, text: str) -> None:
+    """Floats are formatted as in the table of the RFC's appendix B."""
     (value,) = struct.unpack(">d", bytes.fromhex(bits))
 
     assert encode_canonical(value).decode() == text
@@ -37,8 +37,8 @@ def test_floats_are_written_as_ecmascript_writes_them(bits: str, text: str) -> N
 
 @pytest.mark.parametrize("vector", VECTORS["refused_text"], ids=lambda vector: vector["name"])
 @pytest.mark.parametrize("kind", [str, bytes])
-def test_text_that_is_not_strict_json_is_refused(vector: dict[str, str], kind: type) -> None:
-    """The border says what it expected and what it found."""
+def test_parse_json_text_that_is_not_strict_is_refused(vector: dict[str, str], kind: type) -> None:
+    """The error says what was expected and what was found."""
     text = vector["json"] if kind is str else vector["json"].encode()
 
     with pytest.raises(CanonicalError) as refusal:
@@ -62,16 +62,16 @@ def test_text_that_is_not_strict_json_is_refused(vector: dict[str, str], kind: t
         (object(), "expected plain data, found object"),
     ],
 )
-def test_values_without_canonical_bytes_are_refused(value: Any, says: str) -> None:
-    """Nothing is coerced, nothing is dropped."""
+def test_encode_canonical_unsupported_value_is_refused(value: Any, says: str) -> None:
+    """No value is coerced or dropped."""
     with pytest.raises(CanonicalError) as refusal:
         encode_canonical({"deep": [value]})
     assert says in str(refusal.value)
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
-def test_depth_is_bounded_by_a_number_and_not_by_the_stack(opening: str, closing: str) -> None:
-    """The deepest that passes passes, one deeper is refused, and a thousandfold deeper does no harm."""
+def test_depth_beyond_the_limit_is_refused(opening: str, closing: str) -> None:
+    """A value at the limit passes, one level more is refused, and a thousand times more does no harm."""
     fits = opening * MAX_DEPTH + "1" + closing * MAX_DEPTH
     value = parse_json(fits)
 
@@ -90,15 +90,15 @@ def test_depth_is_bounded_by_a_number_and_not_by_the_stack(opening: str, closing
             parse_json(opening * deeper + "1" + closing * deeper)
 
 
-def test_bytes_that_are_not_utf_8_are_refused() -> None:
-    """UTF-16 is not guessed at, and a bad byte is named."""
+def test_parse_json_bytes_that_are_not_utf_8_are_refused() -> None:
+    """UTF-16 is not detected, and the error names the bad byte."""
     with pytest.raises(CanonicalError, match="expected UTF-8, found the byte 0xff"):
         parse_json('{"a":1}'.encode("utf-16"))
     assert parse_json(b"\xef\xbb\xbf{}") == {}
 
 
-def test_subclasses_count_as_what_they_are() -> None:
-    """Enums and read-only mappings have the bytes of their plain form."""
+def test_encode_canonical_subclass_has_the_bytes_of_its_plain_form() -> None:
+    """Enum members and read-only mappings are encoded like their plain form."""
 
     class Word(enum.StrEnum):
         YES = "yes"
@@ -112,8 +112,8 @@ def test_subclasses_count_as_what_they_are() -> None:
     )
 
 
-def test_keys_met_before_are_told_from_keys_that_equal_them() -> None:
-    """What is remembered of a mapping's keys changes nothing: not for keys of other types, nor for very many or very long ones."""
+def test_encode_canonical_cached_keys_change_nothing() -> None:
+    """The cache of key layouts changes no result: not for equal keys of other types, and not for many or long keys."""
     many = {f"key {n}": n for n in range(300)}
     long = {"k" * 5000: 1, "a": 2}
 
@@ -138,8 +138,8 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_every_value_has_the_bytes_of_the_reference_implementation(value: Any) -> None:
-    """Our one-pass writer and the library agree on whatever can be said in JSON."""
+def test_encode_canonical_agrees_with_the_reference_implementation(value: Any) -> None:
+    """The encoder and the library rfc8785 agree on every JSON value."""
     data = encode_canonical(value)
 
     assert data == rfc8785.dumps(value)
@@ -148,8 +148,8 @@ def test_every_value_has_the_bytes_of_the_reference_implementation(value: Any) -
 
 
 @given(st.binary() | st.text())
-def test_no_input_makes_the_border_raise_anything_else(junk: bytes | str) -> None:
-    """Bad input is normal input."""
+def test_parse_json_any_input_raises_only_canonical_error(junk: bytes | str) -> None:
+    """Any input is parsed or raises `CanonicalError`."""
     try:
         value = parse_json(junk)
     except CanonicalError:

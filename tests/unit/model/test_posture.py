@@ -1,10 +1,11 @@
-"""Hosts' permission modes amount to postures, and the stricter of two postures holds."""
+"""Hosts' permission modes and their postures; the stricter of two postures applies."""
 
 import itertools
 
 import pytest
 
-from verdikt.model.posture import HOST_MODE_POSTURES, Posture, strictest_posture
+from verdikt.model.posture import HOST_MODE_POSTURES, Posture
+from verdikt.model.verdict import strictest_posture
 
 
 @pytest.mark.parametrize(
@@ -16,19 +17,19 @@ from verdikt.model.posture import HOST_MODE_POSTURES, Posture, strictest_posture
         ("plan", "dry_run"),
     ],
 )
-def test_a_mode_amounts_to_a_posture(mode: str, posture: str) -> None:
-    """Nobody to ask is autonomous; a plan changes nothing."""
+def test_host_mode_has_its_posture(mode: str, posture: str) -> None:
+    """A mode without prompts is autonomous; planning is a dry run."""
     assert HOST_MODE_POSTURES[mode] == posture
 
 
 @pytest.mark.parametrize("mode", ["", "default", "acceptEdits", "auto", "a mode of next year"])
-def test_an_unknown_mode_amounts_to_none(mode: str) -> None:
-    """Nothing is read into a word that nobody defined."""
+def test_host_mode_that_is_unknown_has_no_posture(mode: str) -> None:
+    """No posture is derived from an undefined word."""
     assert mode not in HOST_MODE_POSTURES
 
 
-def test_the_stricter_holds_whichever_comes_first() -> None:
-    """An operator who locked a session is not unlocked by a host's switch."""
+def test_strictest_posture_does_not_depend_on_the_order() -> None:
+    """A host's mode does not unlock a session that an operator locked."""
     order = [Posture.INTERACTIVE, Posture.AUTONOMOUS, Posture.DRY_RUN, Posture.LOCKED]
 
     assert strictest_posture() is Posture.INTERACTIVE

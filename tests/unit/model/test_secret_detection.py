@@ -1,4 +1,4 @@
-"""Secrets are found by their issuer's form or by where they stand, and nothing else is taken for one."""
+"""Secrets are found by their issuer's format or by the name they are assigned to; nothing else is redacted."""
 
 import random
 import string
@@ -20,26 +20,20 @@ from verdikt.model.redaction import (
     UNKNOWN_MARKER,
     make_secret_token,
     mask_tokens,
+    may_hold_secret,
     redact_action,
     redact_text,
     redact_value,
 )
-from verdikt.model.secret_detection import (
-    _HINTS,
-    _LITERALS,
-    _TABLE_THRESHOLD,
-    _find_assigned,
-    _find_issued,
-    find_secrets,
-    may_hold_secret,
-)
+from verdikt.model.secret_detection import HINT_WORDS, find_secrets
+from verdikt.model.secret_formats import FORMATS_BY_LITERAL
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "secret.yaml").read_text())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["text"][:60])
-def test_each_case_is_told_right(case: dict[str, Any]) -> None:
-    """The kinds listed are found and hidden, the rest of the text stays, and doing it twice changes nothing."""
+def test_redact_text_case_finds_the_expected_kinds(case: dict[str, Any]) -> None:
+    """The listed kinds are redacted, other text stays, and redacting twice changes nothing."""
     text, kinds = redact_text(case["text"])
 
     assert list(kinds) == case.get("found", [])
@@ -55,8 +49,8 @@ def test_each_case_is_told_right(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "around", ["{}", "echo {}", "a={} b", '"{}"', "x\n{}\ny", "https://h/?q={}&r", "ü{}ü", "'{}',"]
 )
-def test_every_issued_form_is_found_in_any_surroundings(kind: str, secret: str, around: str) -> None:
-    """One of each form, with the text around it untouched."""
+def test_redact_text_issued_format_is_found_in_any_surroundings(kind: str, secret: str, around: str) -> None:
+    """A secret of each format is redacted, and the text around it stays."""
     text, kinds = redact_text(around.format(secret))
 
     assert secret not in text
@@ -64,14 +58,14 @@ def test_every_issued_form_is_found_in_any_surroundings(kind: str, secret: str, 
     assert text.startswith(around.split("{}", maxsplit=1)[0])
 
 
-def test_a_token_names_the_kind_and_eight_digits_of_the_hash() -> None:
-    """Two secrets can be told apart, and neither can be read."""
+def test_secret_token_holds_the_kind_and_eight_digits_of_the_hash() -> None:
+    """Two secrets can be distinguished, and neither can be read."""
     assert make_secret_token("password", "hunter2") == f"<secret:password:{sha256_hex(b'hunter2')[:8]}>"
     assert redact_text("PASSWORD=hunter2")[0] == f"PASSWORD={make_secret_token('password', 'hunter2')}"
 
 
-def test_a_private_key_is_hidden_and_what_follows_is_not() -> None:
-    """Real line breaks, escaped ones, headers."""
+def test_redact_text_private_key_ends_with_the_key() -> None:
+    """A private key is redacted with real and escaped line breaks and with headers; the text after it stays."""
     for text in (PEM, PEM.replace("\n", "\\n"), PEM.replace("-----\n", "-----\nProc-Type: 4,ENCRYPTED\n\n", 1)):
         redacted, kinds = redact_text(f"echo '{text}'; rm -rf /")
 
@@ -94,8 +88,8 @@ def test_a_private_key_is_hidden_and_what_follows_is_not() -> None:
         'password="x1;reboot|sh"',
     ],
 )
-def test_no_command_can_hide_in_a_secret(command: str) -> None:
-    """Whatever a shell acts on is still there for the evaluation to see."""
+def test_redact_text_keeps_everything_a_shell_acts_on(command: str) -> None:
+    """A command next to a secret stays visible to the evaluation."""
     seen = mask_tokens(redact_text(command)[0])
 
     for active in ("rm -rf ~/work", "reboot", ";", "|", "$(", "`", "> /etc/passwd"):
@@ -103,8 +97,8 @@ def test_no_command_can_hide_in_a_secret(command: str) -> None:
             assert active in seen
 
 
-def test_a_forged_token_is_no_token() -> None:
-    """Text that looks like ours cannot hide a redirection; the shell reads `< x` as it reads `<x`."""
+def test_redact_action_forged_token_is_escaped() -> None:
+    """A token in the input cannot hide a redirection; a shell reads `< x` like `<x`."""
     action = Action(kind=ActionKind.BASH, payload={"command": "echo <secret:a:00000000> /etc/passwd PASSWORD=hunter2"})
 
     redacted, kinds = redact_action(action)
@@ -116,8 +110,8 @@ def test_a_forged_token_is_no_token() -> None:
     )
 
 
-def test_a_fields_name_says_that_its_value_is_secret() -> None:
-    """Structured data needs no quotes and no equals sign; a name may also stand beside its value."""
+def test_redact_value_uses_the_name_of_a_field() -> None:
+    """A field's name, or the name beside its value, announces a secret in structured data."""
     value = {
         "password": "my dog's name",
         "pin": 1,
@@ -138,8 +132,8 @@ def test_a_fields_name_says_that_its_value_is_secret() -> None:
     assert (redacted["token"], redacted["secret_name"], redacted["pin"]) == (True, "0a1b2c3d4e5f6g7h", 1)
 
 
-def test_keys_and_odd_shapes_are_searched_too() -> None:
-    """Nothing in a payload is out of reach, and no shape makes it fail."""
+def test_redact_value_searches_keys_and_any_shape() -> None:
+    """Every part of a payload is searched, whatever its shape."""
     _, secret = PLANTED[0]
 
     redacted, kinds = redact_value({secret: [(secret, 1, None)], 3: {"x": secret}})
@@ -153,8 +147,8 @@ def test_keys_and_odd_shapes_are_searched_too() -> None:
         encode_canonical(redact_value(deep)[0])
 
 
-def test_the_world_is_seen_without_secrets() -> None:
-    """Neither a script's text nor a remote's address brings one into a receipt; names that are not Unicode are spelled out."""
+def test_facts_hold_no_secret_of_the_world() -> None:
+    """A script's text and a remote's address are redacted, and names that are not Unicode are escaped."""
     _, secret = PLANTED[0]
     world = FakeWorld(
         cwd="/home/dev/\udcff",
@@ -171,8 +165,8 @@ def test_the_world_is_seen_without_secrets() -> None:
     assert seen.path("/x").real == "/x"
 
 
-def test_long_texts_cost_time_in_proportion() -> None:
-    """Texts made to send a pattern back and forth end like any other."""
+def test_find_secrets_hostile_texts_end() -> None:
+    """Texts that are built to make patterns backtrack are searched like any other."""
     rng = random.Random(7)
     for text in (
         "a-" * 200 + "!",
@@ -190,8 +184,8 @@ def test_long_texts_cost_time_in_proportion() -> None:
 
 
 @pytest.mark.parametrize("padding", ["x = 1  # ordinary text\n", "größer, 大きい, İstanbul\n"])
-def test_long_texts_are_searched_as_short_ones_are(padding: str) -> None:
-    """Whatever way the search takes, it finds the same."""
+def test_find_secrets_long_text_gives_the_same_as_a_short_one(padding: str) -> None:
+    """The search of long texts finds the same secrets."""
     short = "\n".join([*(secret for _, secret in PLANTED), "PASSWORD=hunter2", PEM, ""])
     long = padding * 4000 + short + padding * 4000
 
@@ -201,15 +195,19 @@ def test_long_texts_are_searched_as_short_ones_are(padding: str) -> None:
 
 
 @given(
-    st.lists(st.sampled_from([literal for literal, _ in _LITERALS]) | st.sampled_from([*_HINTS]) | st.text(max_size=8)),
+    st.lists(
+        st.sampled_from([literal for literal, _ in FORMATS_BY_LITERAL])
+        | st.sampled_from([*HINT_WORDS])
+        | st.text(max_size=8)
+    ),
     st.sampled_from([str, str.upper, str.title]),
 )
-def test_a_short_text_that_is_told_at_a_glance_holds_nothing(parts: list[str], cased: Callable[[str], str]) -> None:
-    """What the glance passes over has none of the literals and none of the words that announce a secret."""
-    text = cased("".join(parts))
-    for _ in range(_TABLE_THRESHOLD):
-        may_hold_secret("")
+def test_prefilter_when_it_excludes_a_text_leaves_no_secret_out(
+    parts: list[str], change_case: Callable[[str], str]
+) -> None:
+    """A text that the prefilter excludes contains no literal of an issuer and no secret."""
+    text = change_case("".join(parts))
 
     if not may_hold_secret(text):
-        assert [*_find_issued(text), *_find_assigned(text)] == []
-        assert not any(literal in text for literal, _ in _LITERALS)
+        assert find_secrets(text) == []
+        assert not any(literal in text for literal, _ in FORMATS_BY_LITERAL)

@@ -1,4 +1,4 @@
-"""YAML in, plain data with places out; everything else is refused with its place."""
+"""YAML is read as plain data with positions; other input is refused with its position."""
 
 import pytest
 from hypothesis import given
@@ -25,8 +25,8 @@ rules:
 """
 
 
-def test_values_are_those_of_yaml_1_2() -> None:
-    """`yes` and `no` are texts, so that a pattern or a branch may be called so."""
+def test_parse_document_values_follow_yaml_1_2() -> None:
+    """`yes` and `no` are texts, so that a pattern or a branch may have that name."""
     rule = parse_document(TEXT, "p.yaml").value["rules"][0]
 
     assert rule == {
@@ -44,8 +44,8 @@ def test_values_are_those_of_yaml_1_2() -> None:
     }
 
 
-def test_every_value_knows_its_place() -> None:
-    """And so does every key."""
+def test_format_location_of_each_value_and_key() -> None:
+    """Every value and every key has its position."""
     document = parse_document(TEXT, "p.yaml")
 
     assert document.format_location(("profile",)) == "p.yaml:1:10"
@@ -57,7 +57,7 @@ def test_every_value_knows_its_place() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ("a: [1", r"p.yaml:2:1: expected YAML, found a fault in it"),
+        ("a: [1", r"p.yaml:2:1: invalid YAML"),
         ("a: 1\na: 2", r"p.yaml:2:1: expected each key once, found `a` again \(first at p.yaml:1:1\)"),
         ("a: &x 1\nb: *x", r"p.yaml:2:4: expected a value, found the alias `\*x`: write the value out"),
         ("a: {<<: {b: 1}}", "p.yaml:1:5: expected a name as key, found the merge key `<<`"),
@@ -70,19 +70,19 @@ def test_every_value_knows_its_place() -> None:
         ("a: 99999999999999999999", "p.yaml:1:4: expected a number up to 9007199254740991"),
         (b"a: 1\nb: \xff\xfe", "p.yaml:2: expected UTF-8 text, found other bytes"),
         ("a: \udc80", "p.yaml: expected Unicode text, found a lone surrogate"),
-        ("a: \x00", "p.yaml:?.*expected YAML"),
-        ("\t- a", "expected YAML"),
+        ("a: \x00", "p.yaml:?.*invalid YAML"),
+        ("\t- a", "invalid YAML"),
         (b"x" * (MAX_BYTES + 1), "p.yaml: expected at most 1048576 bytes"),
     ],
 )
-def test_what_is_no_plain_yaml_is_refused(data: bytes | str, message: str) -> None:
-    """With its place, and as a `PolicyError`."""
+def test_parse_document_other_yaml_is_refused_with_its_position(data: bytes | str, message: str) -> None:
+    """YAML that is not accepted raises a `PolicyError` with the position."""
     with pytest.raises(PolicyError, match=message):
         parse_document(data, "p.yaml")
 
 
-def test_a_bomb_of_aliases_is_refused_at_its_first_alias() -> None:
-    """Nothing is expanded."""
+def test_parse_document_alias_bomb_is_refused_at_its_first_alias() -> None:
+    """No alias is expanded."""
     bomb = "a: &a [x, x]\n" + "".join(
         f"{chr(98 + i)}: &{chr(98 + i)} [*{chr(97 + i)}, *{chr(97 + i)}]\n" for i in range(20)
     )
@@ -92,8 +92,8 @@ def test_a_bomb_of_aliases_is_refused_at_its_first_alias() -> None:
 
 
 @given(st.one_of(st.binary(max_size=200), st.text(max_size=200), st.text("ab:- []{}#&*!|>'\"\n\t?,%@`", max_size=60)))
-def test_any_bytes_give_a_document_or_a_policy_error(data: bytes | str) -> None:
-    """Bad input is normal input."""
+def test_parse_document_any_bytes_raise_only_policy_error(data: bytes | str) -> None:
+    """Any bytes give a document or a `PolicyError`."""
     try:
         document = parse_document(data, "p.yaml")
     except PolicyError as error:
@@ -102,15 +102,15 @@ def test_any_bytes_give_a_document_or_a_policy_error(data: bytes | str) -> None:
         list(YamlNode.from_document(document).walk())
 
 
-def test_all_faults_are_collected() -> None:
-    """One message each, with the nearest valid name."""
+def test_errors_are_collected_with_suggestions() -> None:
+    """Each error has a message of its own, with the nearest valid name."""
     document = parse_document("kind: 5\ncolor: red\nshade: drak\nlist: []\nflag: yes\nnumber: 9\n", "p.yaml")
     fields = YamlNode.from_document(document).read_mapping(["kind", "colour", "shade", "list", "flag", "number"])
     fields["kind"].read_text()
     fields["shade"].read_choice(["light", "dark"])
     fields["list"].read_texts()
     fields["flag"].read_bool()
-    fields["number"].read_int(least=1, most=8)
+    fields["number"].read_int(minimum=1, maximum=8)
 
     with pytest.raises(PolicyError) as caught:
         document.raise_errors()

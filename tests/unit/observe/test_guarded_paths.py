@@ -1,4 +1,4 @@
-"""What the agent must not write to."""
+"""The paths that the agent must not write."""
 
 import os
 from pathlib import Path
@@ -32,13 +32,13 @@ from verdikt.observe.guarded_paths import list_guarded_paths
         "/h/.config/opencode/plugin",
     ],
 )
-def test_the_files_that_wire_every_host_are_guarded(path: str) -> None:
-    """Policy, data, settings of every host, hooks of git."""
+def test_files_that_wire_hosts_are_guarded(path: str) -> None:
+    """Policy, data, settings of every host and git hooks are guarded."""
     assert path in list_guarded_paths("/p", {"HOME": "/h"})
 
 
-def test_the_environment_moves_them() -> None:
-    """The files are guarded where they really are."""
+def test_guarded_paths_follow_the_environment() -> None:
+    """Files are guarded where the environment puts them."""
     env = {
         "HOME": "/h",
         "VERDIKT_HOME": "/v",
@@ -55,8 +55,8 @@ def test_the_environment_moves_them() -> None:
     assert "/h/.local/share/verdikt" not in paths
 
 
-def test_the_hooks_of_a_work_tree_are_those_of_its_repository(tmp_path: Path) -> None:
-    """A linked work tree has a file where others have a directory."""
+def test_hooks_of_a_linked_work_tree_are_guarded(tmp_path: Path) -> None:
+    """A linked work tree uses the hooks of its main repository."""
     common = tmp_path / "main" / ".git"
     own = common / "worktrees" / "w"
     own.mkdir(parents=True)
@@ -69,8 +69,8 @@ def test_the_hooks_of_a_work_tree_are_those_of_its_repository(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["sub", os.fsdecode(b"s\xfcb")])
-def test_the_hooks_of_a_submodule_are_in_its_own_repository(name: str, tmp_path: Path) -> None:
-    """Which lies in that of the project around it; a name need not be text."""
+def test_hooks_of_a_submodule_are_guarded(name: str, tmp_path: Path) -> None:
+    """A submodule's repository lies in that of the project; its name may be any bytes."""
     own = tmp_path / ".git" / "modules" / name
     own.mkdir(parents=True)
     tree = tmp_path / name
@@ -80,16 +80,16 @@ def test_the_hooks_of_a_submodule_are_in_its_own_repository(name: str, tmp_path:
     assert str(own / "hooks") in list_guarded_paths(str(tree), {"HOME": "/h"})
 
 
-def test_the_package_is_guarded_unless_it_is_what_the_project_is_about() -> None:
-    """Whoever works on verdikt can, and nobody else edits it from a project."""
+def test_installed_package_is_guarded_unless_it_is_the_project() -> None:
+    """Only a project that contains verdikt's source may edit it."""
     package = str(Path(__file__).parents[3] / "src" / "verdikt")
 
     assert package in list_guarded_paths("/p", {"HOME": "/h"})
     assert package not in list_guarded_paths(str(Path(__file__).parents[3]), {"HOME": "/h"})
 
 
-def test_the_project_of_the_host_stays_guarded_wherever_the_agent_goes(tmp_path: Path) -> None:
-    """A directory of the agent's own making is no way out."""
+def test_host_project_stays_guarded_elsewhere(tmp_path: Path) -> None:
+    """A directory that the agent makes does not lose the guard."""
     paths = list_guarded_paths("/elsewhere", {"HOME": "/h", "CLAUDE_PROJECT_DIR": str(tmp_path)})
 
     assert {str(tmp_path / "governance.yaml"), "/elsewhere/governance.yaml", str(tmp_path / ".git/hooks")} <= set(paths)

@@ -11,58 +11,61 @@ from verdikt.observe.policy_files import list_project_policies, read_policy_file
 TEXT = b"profile: none\n"
 
 
-def found(start: Path, tmp_path: Path, **environ: str) -> list[tuple[str, str]]:
+def list_layers(start: Path, tmp_path: Path, **environ: str) -> list[tuple[str, str]]:
     files = read_policy_files(
         str(start), {"HOME": str(tmp_path / "home"), **environ}, managed=str(tmp_path / "etc" / "governance.yaml")
     )
     return [(file.layer, os.path.relpath(file.path, tmp_path)) for file in files]
 
 
-def put(path: Path) -> None:
+def write_policy(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(TEXT)
 
 
-def test_layers_come_from_the_highest_to_the_lowest(tmp_path: Path) -> None:
-    """The outermost file of a project is above those further in."""
+def test_layers_are_listed_highest_first(tmp_path: Path) -> None:
+    """The outermost file of a project is above those in its directories."""
     start = tmp_path / "home" / "repo" / "a" / "b"
     start.mkdir(parents=True)
     (tmp_path / "home" / "repo" / ".git").mkdir()
     for place in ("etc", "home/.config/verdikt", "home/repo", "home/repo/a", "home"):
-        put(tmp_path / place / "governance.yaml")
-    put(tmp_path / "more.yaml")
+        write_policy(tmp_path / place / "governance.yaml")
+    write_policy(tmp_path / "more.yaml")
 
-    assert found(start, tmp_path) == [
+    assert list_layers(start, tmp_path) == [
         ("managed", "etc/governance.yaml"),
         ("user", "home/.config/verdikt/governance.yaml"),
         ("project", "home/repo/governance.yaml"),
         ("project a", "home/repo/a/governance.yaml"),
     ]
-    assert found(start, tmp_path, XDG_CONFIG_HOME=str(tmp_path / "x"))[1] == ("project", "home/repo/governance.yaml")
-    assert found(start, tmp_path, VERDIKT_MANAGED_POLICY=str(tmp_path / "more.yaml"))[:2] == [
+    assert list_layers(start, tmp_path, XDG_CONFIG_HOME=str(tmp_path / "x"))[1] == (
+        "project",
+        "home/repo/governance.yaml",
+    )
+    assert list_layers(start, tmp_path, VERDIKT_MANAGED_POLICY=str(tmp_path / "more.yaml"))[:2] == [
         ("managed", "etc/governance.yaml"),
         ("managed", "more.yaml"),
     ]
 
 
-def test_outside_a_repository_the_nearest_file_is_the_project(tmp_path: Path) -> None:
-    """What lies in the home directory around it is not."""
+def test_nearest_file_is_the_project_outside_a_repository(tmp_path: Path) -> None:
+    """A file in the home directory around it does not count."""
     start = tmp_path / "home" / "work" / "deep"
     start.mkdir(parents=True)
-    put(tmp_path / "home" / "governance.yaml")
-    assert found(start, tmp_path) == []
-    put(tmp_path / "home" / "work" / "governance.yaml")
-    assert found(start, tmp_path) == [("project", "home/work/governance.yaml")]
+    write_policy(tmp_path / "home" / "governance.yaml")
+    assert list_layers(start, tmp_path) == []
+    write_policy(tmp_path / "home" / "work" / "governance.yaml")
+    assert list_layers(start, tmp_path) == [("project", "home/work/governance.yaml")]
 
 
-def test_no_file_at_all_is_no_layer(tmp_path: Path) -> None:
+def test_no_policy_file_gives_no_layer(tmp_path: Path) -> None:
     """The caller falls back to the default profile."""
-    assert found(tmp_path, tmp_path) == []
+    assert list_layers(tmp_path, tmp_path) == []
     assert list_project_policies(str(tmp_path / "missing"), {"HOME": str(tmp_path)}) == []
 
 
-def test_what_is_there_and_cannot_be_read_is_an_error(tmp_path: Path) -> None:
-    """A directory, a link that leads nowhere, a pipe: never taken for no policy, and never waited for."""
+def test_unreadable_policy_file_raises_at_once(tmp_path: Path) -> None:
+    """A directory, a dangling link or a pipe is never taken for no policy, and never waited for."""
     (tmp_path / "directory").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "pipe")
@@ -74,11 +77,11 @@ def test_what_is_there_and_cannot_be_read_is_an_error(tmp_path: Path) -> None:
 
 
 def test_every_unreadable_layer_is_reported(tmp_path: Path) -> None:
-    """Not only the first."""
+    """One error holds the faults of all layers."""
     for place in ("etc/governance.yaml", "home/.config/verdikt/governance.yaml"):
         (tmp_path / place).mkdir(parents=True)
 
     with pytest.raises(PolicyError) as caught:
-        found(tmp_path, tmp_path)
+        list_layers(tmp_path, tmp_path)
 
     assert len(caught.value.faults) == 2

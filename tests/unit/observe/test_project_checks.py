@@ -1,4 +1,4 @@
-"""What a project is usually checked with."""
+"""Detection of a project's test, build and lint commands."""
 
 from pathlib import Path
 
@@ -8,9 +8,12 @@ from verdikt.observe.project_checks import detect_project_checks
 
 
 @pytest.mark.parametrize(
-    ("files", "found"),
+    ("files", "commands"),
     [
-        ({"package.json": '{"scripts": {"test": "vitest", "build": "vite build"}}'}, {"test": "npm test", "build": "npm run build"}),
+        (
+            {"package.json": '{"scripts": {"test": "vitest", "build": "vite build"}}'},
+            {"test": "npm test", "build": "npm run build"},
+        ),
         ({"package.json": '\ufeff{"scripts": {"test": "vitest"}}'}, {"test": "npm test"}),
         ({"package.json": "{}", "Makefile": "test: all\n\tx\n"}, {"test": "make test"}),
         ({"Makefile": "test := 1\ncheck:\n\tx\n"}, {"test": "make check"}),
@@ -22,15 +25,15 @@ from verdikt.observe.project_checks import detect_project_checks
         ({}, {}),
     ],
 )  # fmt: skip
-def test_by_the_files_at_its_top(tmp_path: Path, files: dict[str, str], found: dict[str, str]) -> None:
-    """What the project names itself comes first."""
+def test_checks_are_detected_by_files(tmp_path: Path, files: dict[str, str], commands: dict[str, str]) -> None:
+    """Commands that the project names itself come first."""
     for name, text in files.items():
         (tmp_path / name).write_text(text)
 
-    assert detect_project_checks(str(tmp_path)) == found
+    assert detect_project_checks(str(tmp_path)) == commands
 
 
 @pytest.mark.parametrize("where", ["", "relative", "/nowhere/at/all"])
-def test_nowhere_is_nothing(where: str) -> None:
-    """Some hosts tell no directory."""
+def test_no_directory_gives_no_checks(where: str) -> None:
+    """Some hosts report no directory."""
     assert detect_project_checks(where) == {}

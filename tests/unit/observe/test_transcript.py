@@ -1,4 +1,4 @@
-"""Transcripts of any sort: the documented status, in bounded memory."""
+"""Transcripts of every kind: the documented status, in bounded memory."""
 
 import json
 from pathlib import Path
@@ -11,76 +11,86 @@ from verdikt.observe import transcript
 from verdikt.observe.transcript import Transcript, read_transcript
 
 
-def write(place: Path, *lines: object) -> str:
-    """A file of these lines."""
-    path = place / "t.jsonl"
+def write_lines(directory: Path, *lines: object) -> str:
+    """Write a file of these lines."""
+    path = directory / "t.jsonl"
     path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
     return str(path)
 
 
-def said(text: str, *uses: str) -> dict[str, object]:
-    """A message of the assistant."""
+def assistant_message(text: str, *uses: str) -> dict[str, object]:
+    """Return a message of the assistant."""
     parts: list[dict[str, str]] = [{"type": "tool_use", "id": use, "name": "Bash"} for use in uses]
     return {"type": "assistant", "message": {"role": "assistant", "content": [*parts, {"type": "text", "text": text}]}}
 
 
-def test_only_the_last_turn_is_read(tmp_path: Path) -> None:
-    """Results of tools are no prompts, and unknown lines are passed over."""
-    path = write(
+def test_read_transcript_returns_the_last_turn(tmp_path: Path) -> None:
+    """Tool results are not prompts, and unknown lines are skipped."""
+    path = write_lines(
         tmp_path,
         {"type": "user", "message": {"content": "first"}},
-        said("old", "u0"),
+        assistant_message("old", "u0"),
         {"type": "user", "message": {"content": [{"type": "text", "text": "second"}]}},
-        said("", "u1"),
+        assistant_message("", "u1"),
         {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "u1"}]}},
         {"type": "something-new", "x": 1},
-        said("final", "u2"),
+        assistant_message("final", "u2"),
         '{"type": "assistant", "message": {"con',
     )
 
-    found = read_transcript(path)
+    transcript = read_transcript(path)
 
-    assert (found.status, found.message) == ("ok", "final")
-    assert [id for id, _ in found.tool_uses] == ["u1", "u2"]
+    assert (transcript.status, transcript.message) == ("ok", "final")
+    assert [id for id, _ in transcript.tool_uses] == ["u1", "u2"]
 
 
-def test_lines_over_many_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a chunk ends does not matter."""
+def test_lines_longer_than_a_chunk_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunk borders do not matter."""
     monkeypatch.setattr(transcript, "CHUNK", 7)
 
-    path = write(tmp_path, {"type": "user", "message": {"content": "q"}}, said("a" * 100), said("final"))
+    path = write_lines(
+        tmp_path,
+        {"type": "user", "message": {"content": "q"}},
+        assistant_message("a" * 100),
+        assistant_message("final"),
+    )
 
     assert read_transcript(path).message == "final"
 
 
-def test_an_overlong_line_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overlong_line_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It holds a file or an image, not words."""
     monkeypatch.setattr(transcript, "LONGEST_LINE", 1000)
     monkeypatch.setattr(transcript, "CHUNK", 100)
 
-    path = write(tmp_path, {"type": "user", "message": {"content": "q"}}, said("final"), said("x" * 50_000))
+    path = write_lines(
+        tmp_path,
+        {"type": "user", "message": {"content": "q"}},
+        assistant_message("final"),
+        assistant_message("x" * 50_000),
+    )
 
     assert read_transcript(path).message == "final"
 
 
 @pytest.mark.parametrize("path", ["", "/nowhere", "/", "/dev/null"])
-def test_what_is_no_file_is_unreadable(path: str) -> None:
+def test_path_that_is_not_a_file_is_unreadable(path: str) -> None:
     """Nothing is waited for."""
     assert read_transcript(path).status == "unreadable"
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(data=st.binary(max_size=600))
-def test_any_bytes_have_a_status(tmp_path: Path, data: bytes) -> None:
-    """Bad input is normal input."""
+def test_any_bytes_give_a_documented_status(tmp_path: Path, data: bytes) -> None:
+    """No input raises."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(data)
 
     assert read_transcript(str(path)).status in ("ok", "unparseable", "schema_drift", "unreadable")
 
 
-def test_what_copilot_writes_is_read_too(tmp_path: Path) -> None:
-    """Its events have other names; the ids of its tool uses are left out, because its hooks are not told them."""
+def test_copilot_transcript_is_read_without_tool_ids(tmp_path: Path) -> None:
+    """Its events have other names; its hooks do not get the ids of tool uses."""
     file = tmp_path / "events.jsonl"
     lines = [
         {"type": "user.message", "data": {"content": "before"}},
@@ -101,6 +111,6 @@ def test_what_copilot_writes_is_read_too(tmp_path: Path) -> None:
     file.write_text("".join(json.dumps(line) + "\n" for line in lines[:3]))
     assert read_transcript(str(file)).is_unfinished, "it has said nothing yet"
     file.write_text('{"type": "session.start", "data": {}}\n')
-    assert read_transcript(str(file)).is_unfinished, "nobody has spoken yet"
+    assert read_transcript(str(file)).is_unfinished, "there is no message yet"
     file.unlink()
     assert read_transcript(str(file)) == Transcript("unreadable", is_unfinished=True), "it may come"

@@ -1,4 +1,4 @@
-"""Transcripts of 200 MB, of every sort: the documented status, in memory that does not grow with them."""
+"""Transcripts of 200 MB: the documented status, in memory that does not grow with them."""
 
 import json
 import subprocess
@@ -34,8 +34,8 @@ print(json.dumps([found.status, found.message, peak() - before, total]))
 """
 
 
-def filled(path: Path, block: bytes, *, start: bytes = b"", end: bytes = b"") -> Path:
-    """A file of 200 MB made of one block again and again."""
+def write_large_file(path: Path, block: bytes, *, start: bytes = b"", end: bytes = b"") -> Path:
+    """Write a file of 200 MB from one repeated block."""
     many = block * (MB // len(block) + 1)
     with path.open("wb") as file:
         file.write(start)
@@ -45,26 +45,26 @@ def filled(path: Path, block: bytes, *, start: bytes = b"", end: bytes = b"") ->
     return path
 
 
-def measured(path: Path) -> tuple[str, str, int, int]:
-    """Status, message, growth of memory and bytes read, in a process of its own."""
-    done = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, check=True, text=True)
-    status, message, memory, read = json.loads(done.stdout)
+def measure_read(path: Path) -> tuple[str, str, int, int]:
+    """Return status, message, growth of memory and bytes read, measured in a new process."""
+    completed = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, check=True, text=True)
+    status, message, memory, read = json.loads(completed.stdout)
     return status, message, memory, read
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Path]:
-    """A file that does not outlive its test: it is large."""
+def large_file(tmp_path: Path) -> Iterator[Path]:
+    """A path whose file is deleted after the test."""
     path = tmp_path / "t.jsonl"
     yield path
     path.unlink(missing_ok=True)
 
 
-def test_a_long_session_is_read_to_the_start_of_its_turn_alone(place: Path) -> None:
-    """What came before the turn is not touched, so that its size does not matter."""
-    filled(place, WORDS, end=PROMPT + FINAL)
+def test_only_the_last_turn_of_a_large_transcript_is_read(large_file: Path) -> None:
+    """What came before the turn is not read."""
+    write_large_file(large_file, WORDS, end=PROMPT + FINAL)
 
-    status, message, memory, read = measured(place)
+    status, message, memory, read = measure_read(large_file)
 
     assert (status, message) == ("ok", "Hello.")
     assert read <= 2 * CHUNK
@@ -98,28 +98,28 @@ def test_a_long_session_is_read_to_the_start_of_its_turn_alone(place: Path) -> N
         "empty lines",
     ],
 )
-def test_whatever_it_holds_it_is_bounded(place: Path, block: bytes, end: bytes, status: str) -> None:
-    """By bytes read and by memory held."""
-    filled(place, block, start=PROMPT, end=end)
+def test_reading_a_large_transcript_is_bounded(large_file: Path, block: bytes, end: bytes, status: str) -> None:
+    """Bytes read and memory are bounded, whatever the file holds."""
+    write_large_file(large_file, block, start=PROMPT, end=end)
 
-    found, _, memory, read = measured(place)
+    actual_status, _, memory, read = measure_read(large_file)
 
-    assert found == status
+    assert actual_status == status
     assert read <= MAX_BYTES
     assert memory < 16 * LONGEST_LINE
 
 
-def test_a_sparse_file_is_no_words(place: Path) -> None:
+def test_sparse_file_has_no_message(large_file: Path) -> None:
     """Holes read as zeros."""
-    with place.open("wb") as file:
+    with large_file.open("wb") as file:
         file.truncate(SIZE)
 
-    status, _, memory, _ = measured(place)
+    status, _, memory, _ = measure_read(large_file)
 
     assert status == "unparseable"
     assert memory < 16 * LONGEST_LINE
 
 
-def test_missing_is_unreadable(place: Path) -> None:
-    """And nothing is held."""
-    assert measured(place)[0] == "unreadable"
+def test_missing_transcript_is_unreadable(large_file: Path) -> None:
+    """A missing file is unreadable and needs no memory."""
+    assert measure_read(large_file)[0] == "unreadable"

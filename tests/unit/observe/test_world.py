@@ -1,4 +1,4 @@
-"""The observer, on a real disk with a real git."""
+"""Observation of a real disk with a real git."""
 
 import os
 import subprocess
@@ -11,8 +11,8 @@ from verdikt.model.facts import Facts, RecordedWorld
 from verdikt.observe.world import TEXT_LIMIT, RealWorld, find_project_root
 
 
-def git(directory: Path, *arguments: str) -> None:
-    """Runs git without anybody's settings."""
+def run_git(directory: Path, *arguments: str) -> None:
+    """Run git without a user's settings."""
     env = {"PATH": os.environ["PATH"], "HOME": str(directory.parent), "GIT_CONFIG_NOSYSTEM": "1"}
     identity = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main")
     subprocess.run(["git", *identity, *arguments], cwd=directory, env=env, check=True, capture_output=True)
@@ -26,13 +26,13 @@ def repo(tmp_path: Path) -> Path:
     (repo / "src/kept.py").write_text("1\n")
     (repo / "src/changed.py").write_text("1\n")
     (repo / ".gitignore").write_text("dist/\n")
-    git(repo, "init", "-q")
-    git(repo, "add", "-A")
-    git(repo, "commit", "-qm", "first")
-    git(repo, "remote", "add", "origin", "https://example.com/x.git")
-    git(repo, "config", "alias.nuke", "!rm -rf .")
-    git(repo, "config", "branch.main.remote", "origin")
-    git(repo, "config", "branch.main.merge", "refs/heads/main")
+    run_git(repo, "init", "-q")
+    run_git(repo, "add", "-A")
+    run_git(repo, "commit", "-qm", "first")
+    run_git(repo, "remote", "add", "origin", "https://example.com/x.git")
+    run_git(repo, "config", "alias.nuke", "!rm -rf .")
+    run_git(repo, "config", "branch.main.remote", "origin")
+    run_git(repo, "config", "branch.main.merge", "refs/heads/main")
     (repo / "src/changed.py").write_text("2\n")
     (repo / "new.py").write_text("1\n")
     (repo / "dist").mkdir()
@@ -40,8 +40,8 @@ def repo(tmp_path: Path) -> Path:
     return repo
 
 
-def world(cwd: Path) -> RealWorld:
-    """The world from there, with a home of its own."""
+def observe(cwd: Path) -> RealWorld:
+    """Return the world seen from a directory, with its own home."""
     env = {"PATH": os.environ["PATH"], "HOME": str(cwd.parent), "USER": "dev"}
     return RealWorld(str(cwd), env=env, clock=FakeClock(7.0))
 
@@ -59,72 +59,72 @@ def world(cwd: Path) -> RealWorld:
         (".git/config", "untracked"),
     ],
 )
-def test_a_path_is_as_exposed_as_its_most_exposed_file(repo: Path, path: str, state: str) -> None:
-    """What git could bring back is told apart from what it could not."""
-    assert world(repo).path(os.path.normpath(repo / path)).git == state
+def test_directory_has_the_state_of_its_most_exposed_file(repo: Path, path: str, state: str) -> None:
+    """What git could restore is distinguished from what it could not."""
+    assert observe(repo).path(os.path.normpath(repo / path)).git == state
 
 
-def test_a_repository_tells_branch_upstream_remotes_and_aliases(repo: Path) -> None:
-    """An alias can hide anything, so it is read."""
-    fact = world(repo).git(str(repo / "src"))
+def test_repository_facts_include_branch_upstream_remotes_and_aliases(repo: Path) -> None:
+    """An alias can hide any command, so aliases are read."""
+    fact = observe(repo).git(str(repo / "src"))
 
     assert (fact.root, fact.branch, fact.upstream) == (str(repo), "main", "origin/main")
     assert fact.remotes == {"origin": "https://example.com/x.git"}
     assert fact.aliases == {"nuke": "!rm -rf ."}
 
 
-def test_a_repository_cannot_have_git_run_its_programs(repo: Path) -> None:
+def test_repository_settings_run_no_program(repo: Path) -> None:
     """Asking about a path must not execute what `.git/config` names."""
-    git(repo, "config", "core.fsmonitor", f"touch {repo}/ran")
+    run_git(repo, "config", "core.fsmonitor", f"touch {repo}/ran")
 
-    world(repo).path(str(repo / "src/kept.py"))
+    observe(repo).path(str(repo / "src/kept.py"))
 
     assert not (repo / "ran").exists()
 
 
-def test_a_link_is_followed(repo: Path, tmp_path: Path) -> None:
-    """A link in the project that leads out of it says where it leads."""
+def test_link_is_resolved(repo: Path, tmp_path: Path) -> None:
+    """A link that leads out of the project reports where it leads."""
     (repo / "out").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "elsewhere").mkdir()
 
-    fact = world(repo).path(str(repo / "out"))
+    fact = observe(repo).path(str(repo / "out"))
 
     assert (fact.real, fact.kind, fact.symlink) == (str(tmp_path / "elsewhere"), "dir", True)
 
 
 @pytest.mark.parametrize("path", ["/nonexistent\0", "/" + "x" * 5000, "/dev/null/x", "/\udcff"])
-def test_an_odd_path_is_an_answer_not_an_error(tmp_path: Path, path: str) -> None:
-    """Bad input is normal input."""
-    here = world(tmp_path)
+def test_odd_path_gives_a_fact(tmp_path: Path, path: str) -> None:
+    """No path raises."""
+    observed = observe(tmp_path)
 
-    assert not here.path(path).exists
-    assert here.text(path) is None
+    assert not observed.path(path).exists
+    assert observed.text(path) is None
 
 
-def test_text_is_small_regular_and_text(tmp_path: Path) -> None:
-    """A pipe, a directory, a binary and a huge file have no text, and none of them holds the decision up."""
+def test_text_is_returned_only_for_small_text_files(tmp_path: Path) -> None:
+    """A pipe, a directory, a binary and a huge file have no text, and none blocks."""
     (tmp_path / "small").write_text("echo hi\n")
     (tmp_path / "marked").write_bytes(b'\xef\xbb\xbf{"scripts": {}}')
     (tmp_path / "binary").write_bytes(b"\x7fELF\0")
     (tmp_path / "huge").write_bytes(b"#" * (TEXT_LIMIT + 1))
     os.mkfifo(tmp_path / "pipe")
-    here = world(tmp_path)
+    observed = observe(tmp_path)
 
-    assert here.text(str(tmp_path / "small")) == "echo hi\n"
-    assert here.text(str(tmp_path / "marked")) == '{"scripts": {}}'  # as npm reads it
-    assert [here.text(str(tmp_path / name)) for name in ("binary", "huge", "pipe", "absent", ".")] == [None] * 5
-
-
-def test_a_directory_that_does_not_exist_is_its_own_project(tmp_path: Path) -> None:
-    """Histories are judged on machines where their directories never were."""
-    here = RealWorld("/nowhere/project", env={"HOME": "/nowhere"})
-
-    assert here.place()["project_root"] == "/nowhere/project"
-    assert here.path("/nowhere/project/a.py").kind == "unknown"
+    assert observed.text(str(tmp_path / "small")) == "echo hi\n"
+    assert observed.text(str(tmp_path / "marked")) == '{"scripts": {}}'  # as npm reads it
+    assert [observed.text(str(tmp_path / name)) for name in ("binary", "huge", "pipe", "absent", ".")] == [None] * 5
 
 
-def test_the_project_ends_below_the_home_directory(tmp_path: Path) -> None:
-    """A home under version control is not one big project."""
+def test_missing_directory_is_its_own_project(tmp_path: Path) -> None:
+    """Recorded histories are judged on machines without their directories."""
+    observed = RealWorld("/nowhere/project", env={"HOME": "/nowhere"})
+
+    assert observed.place()["project_root"] == "/nowhere/project"
+    assert observed.path("/nowhere/project/a.py").kind == "unknown"
+
+
+def test_project_root_is_below_the_home_directory(tmp_path: Path) -> None:
+    """A home directory under version control is not one project."""
     (tmp_path / ".git").mkdir()
     (tmp_path / "a/b").mkdir(parents=True)
     (tmp_path / "a/pyproject.toml").write_text("")
@@ -132,11 +132,11 @@ def test_the_project_ends_below_the_home_directory(tmp_path: Path) -> None:
     assert find_project_root(str(tmp_path / "a/b"), str(tmp_path)) == str(tmp_path / "a")
 
 
-def test_recorded_facts_answer_the_same(repo: Path) -> None:
-    """Replay asks the record and hears what was true then."""
-    facts = Facts(world(repo))
-    asked = [facts.path(str(repo / "new.py")), facts.text(str(repo / "new.py")), facts.git(str(repo))]
+def test_recorded_facts_equal_observed_ones(repo: Path) -> None:
+    """Replay uses the record and gets what was true then."""
+    facts = Facts(observe(repo))
+    observed_facts = [facts.path(str(repo / "new.py")), facts.text(str(repo / "new.py")), facts.git(str(repo))]
 
     again = Facts(RecordedWorld(facts.to_record()))
 
-    assert [again.path(str(repo / "new.py")), again.text(str(repo / "new.py")), again.git(str(repo))] == asked
+    assert [again.path(str(repo / "new.py")), again.text(str(repo / "new.py")), again.git(str(repo))] == observed_facts

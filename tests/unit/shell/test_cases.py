@@ -1,4 +1,4 @@
-"""What shell text would run, as data: tests/cases/shell_*.yaml."""
+"""Cases of shell text and the commands that it would run: tests/cases/shell_*.yaml."""
 
 from pathlib import Path
 from typing import Any
@@ -13,22 +13,22 @@ CASES = Path(__file__).parent.parent.parent / "cases"
 HOME, CWD = "/home/dev", "/home/dev/project"
 
 
-def load() -> list[Any]:
-    """Every case of every file, named by the file and the case."""
-    found = []
+def load_cases() -> list[Any]:
+    """Return every case of every file, named by the file and the case."""
+    cases = []
     for path in sorted(CASES.glob("shell_*.yaml")):
         for case in yaml.safe_load(path.read_text(encoding="utf-8")):
-            found.append(pytest.param(case, id=f"{path.stem}: {case['name']}"))
-    return found
+            cases.append(pytest.param(case, id=f"{path.stem}: {case['name']}"))
+    return cases
 
 
-def argv(command: Command) -> list[str]:
-    """The words as a case writes them: `…` for each unknown part."""
+def render_argv(command: Command) -> list[str]:
+    """Return the words as a case writes them, with `…` for each unknown part."""
     return [word.text.replace(UNKNOWN, "…") for word in command.argv]
 
 
-def look(case: dict[str, Any]) -> Script:
-    """The case's text, analysed where it says."""
+def analyse_case(case: dict[str, Any]) -> Script:
+    """Analyse the text of a case in the surroundings that it describes."""
     files = case.get("files", {})
     return analyse(
         case["run"],
@@ -40,10 +40,10 @@ def look(case: dict[str, Any]) -> Script:
     )
 
 
-def described(command: Command) -> dict[str, Any]:
-    """A command's circumstances as a case may ask for them."""
+def describe_command(command: Command) -> dict[str, Any]:
+    """Return the fields of a command that a case may mention under `with`."""
     return {
-        "argv": argv(command),
+        "argv": render_argv(command),
         "cwd": command.cwd.text.replace(UNKNOWN, "…") if command.cwd else None,
         "via": list(command.via),
         "where": command.host,
@@ -60,20 +60,22 @@ def described(command: Command) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("case", load())
+@pytest.mark.parametrize("case", load_cases())
 def test_case(case: dict[str, Any]) -> None:
-    """`commands` are all of them, in order; `has` and `lacks` speak of some; `codes` are language and text."""
-    script = look(case)
-    found = [argv(command) for command in script.commands]
+    """The script is as the case says: all `commands` in order, or some under `has`, `lacks` and `with`; and `codes`."""
+    script = analyse_case(case)
+    commands = [render_argv(command) for command in script.commands]
     if "commands" in case:
-        assert [words for words in found if words] == case["commands"]
+        assert [words for words in commands if words] == case["commands"]
     for wanted in case.get("has", []):
-        assert wanted in found
+        assert wanted in commands
     for unwanted in case.get("lacks", []):
-        assert unwanted not in [words[0] for words in found if words]
+        assert unwanted not in [words[0] for words in commands if words]
     for wanted in case.get("with", []):
-        seen = [described(command) for command in script.commands]
-        assert any(all(one[key] == value for key, value in wanted.items()) for one in seen), seen
+        descriptions = [describe_command(command) for command in script.commands]
+        assert any(all(description[key] == value for key, value in wanted.items()) for description in descriptions), (
+            descriptions
+        )
     if "codes" in case:
         assert [[code.language, code.text.replace(UNKNOWN, "…")] for code in script.codes] == case["codes"]
     assert bool(script.problems) == case.get("problem", False), script.problems

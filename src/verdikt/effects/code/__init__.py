@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.code.sql import classify_sql
+from verdikt.effects.program.table import word_set
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
     from verdikt.model.effect import Effect
 
 _SCRIPT_LANGUAGES = word_set(
-    "swift scala rust node javascript perl ruby php lua awk julia tcl groovy java r osascript elixir go c haskell lisp scheme ocaml crystal kotlin dart octave elisp"
+    "swift scala rust node javascript perl ruby php lua awk julia tcl groovy java r osascript elixir go c haskell lisp "
+    "scheme ocaml crystal kotlin dart octave elisp"
 )
+_PLAIN_CHARACTERS = "-_./=:,@%+"
 
 
 def classify_code(language: str, text: str, call: Invocation) -> Iterator[Effect]:
-    """The effects of program text; nothing for a language that nobody here reads. Never raises."""
+    """Yield the effects of program text; `code.run` for a language without a classifier. Never raises."""
+    # Imported when needed: the three together take about a third of the time to import the classifier, few commands
+    # hold such text, and the program tables that they use import this package.
     if language == "python":
         from verdikt.effects.code.python import classify_python
 
@@ -35,3 +39,10 @@ def classify_code(language: str, text: str, call: Invocation) -> Iterator[Effect
         yield from classify_script(language, text, call)
     else:
         yield call.make_effect("code.run", note=language)
+
+
+def quote_shell_word(word: str, unquoted: str = "") -> str:
+    """Return a word quoted for shell text; characters in `unquoted` need no quotes besides the plain ones."""
+    if word and all(c.isalnum() or c in _PLAIN_CHARACTERS or c in unquoted for c in word):
+        return word
+    return "'" + word.replace("'", "'\\''") + "'"

@@ -1,4 +1,4 @@
-"""Functions that make a constant of constants: decoders, joiners and what turns text round, in the languages of scripts."""
+"""Evaluate functions of scripting languages that turn constants into a constant: decoders, joins, reversals."""
 
 import base64
 import binascii
@@ -11,84 +11,87 @@ from verdikt.shell.command import UNKNOWN
 
 _DECODER_CALL = compile_lazily(
     r"(?:String\.|string\.|Base64\.|MIME::Base64::|Buffer\.|scalar\s+|codecs\.|:?base64[:.])*"
-    r"(?P<name>atob|base64_decode|decode_base64|decode64|strict_decode64|urlsafe_decode64|decode64!|hex2bin|strrev|str_rot13|reverse|fromCharCode|char|chr|from|pack|implode|join|StringReverse|decodeURIComponent|unescape|urldecode|rawurldecode|escapeshellarg|shellescape|paste0?|sprintf|format|str_c|concat)!?\s*\(\s*"
+    r"(?P<name>atob|base64_decode|decode_base64|decode64|strict_decode64|urlsafe_decode64|decode64!|hex2bin|strrev"
+    r"|str_rot13|reverse|fromCharCode|char|chr|from|pack|implode|join|StringReverse|decodeURIComponent|unescape"
+    r"|urldecode|rawurldecode|escapeshellarg|shellescape|paste0?|sprintf|format|str_c|concat)!?\s*\(\s*"
 )
 _STRING_METHOD = compile_lazily(
-    r"""\s*(?:\.|:|->|\?\.)\s*(?P<name>toString|trim|strip|chomp|to_s|freeze|dup|trim_end|reverse|rstrip|downcase|toLowerCase|unwrap|to_string|as_str|split\(\s*(?:''|"")\s*\)\.reverse\(\)\.join\(\s*(?:''|"")\s*\)|unpack1?\(\s*["']m0?["']\s*\)(?:\[0\]|\.first)?|swapcase)(?![\w])(?:\(\s*(?:['"][\w-]*['"])?\s*\))?"""
+    r"""\s*(?:\.|:|->|\?\.)\s*(?P<name>toString|trim|strip|chomp|to_s|freeze|dup|trim_end|reverse|rstrip|downcase"""
+    r"""|toLowerCase|unwrap|to_string|as_str|split\(\s*(?:''|"")\s*\)\.reverse\(\)\.join\(\s*(?:''|"")\s*\)"""
+    r"""|unpack1?\(\s*["']m0?["']\s*\)(?:\[0\]|\.first)?|swapcase)(?![\w])(?:\(\s*(?:['"][\w-]*['"])?\s*\))?"""
 )
 _JOIN_METHOD = compile_lazily(
     r"""\s*\.\s*(?:join|pack)\s*(?:\(\s*(['"])(?P<by>[^'"]*)\1\s*\)|(?P<none>\(\s*\)|(?![\w(])))"""
 )
 
 
+_BASE64_FUNCTIONS = frozenset(
+    "atob base64_decode decode_base64 decode64 decode64! strict_decode64 urlsafe_decode64".split()
+)
 _PARTIAL_FUNCTIONS = ("paste", "paste0", "sprintf", "format", "str_c", "concat", "join", "implode")
-"""Functions whose result is known in part where one of their arguments is not."""
+"""Functions whose result is known in part even if one of their arguments is not."""
 
 
 def decode_percent(text: str) -> str:
-    """Text in which letters are written as `%20`."""
-    return re.sub(r"%([0-9a-fA-F]{2})", lambda found: chr(int(found[1], 16)), text)
+    """Decode text in which characters are written as `%20`."""
+    return re.sub(r"%([0-9a-fA-F]{2})", lambda match: chr(int(match[1], 16)), text)
 
 
 def apply_method(text: str, position: int, value: str) -> tuple[str, int] | None:
-    """What a method that follows a constant makes of it, and where it ends; None where none does."""
-    found = _STRING_METHOD.match(text, position)
-    if found is None:
+    """Return what a method after a constant makes of it, and where it ends; None if no known method follows."""
+    match = _STRING_METHOD.match(text, position)
+    if match is None:
         return None
-    name = found["name"]
+    name = match["name"]
     if name == "reverse" or ".reverse" in name:
         value = value[::-1]
     elif name.startswith("unpack"):
         value = _decode_base64(value)
     elif name == "swapcase":
         value = value.swapcase()
-    return value, found.end()
+    return value, match.end()
 
 
 def evaluate_decoder(
     text: str, position: int, parse_arguments: Callable[[int], tuple[list[str], int]]
 ) -> tuple[str, int] | None:
-    """The constant that a call or a joined list comes to, and where it ends; None for anything else."""
+    """Return the value of a decoder call or a joined list, and where it ends; None for anything else."""
     if text[position] == "[":
         return _join_list(text, position, parse_arguments)
-    found = _DECODER_CALL.match(text, position)
-    if found is None:
+    call = _DECODER_CALL.match(text, position)
+    if call is None:
         return None
-    given, end = parse_arguments(found.end())
-    if not given or (found["name"] not in _PARTIAL_FUNCTIONS and any(UNKNOWN in argument for argument in given)):
+    name = call["name"]
+    arguments, end = parse_arguments(call.end())
+    if not arguments or (name not in _PARTIAL_FUNCTIONS and any(UNKNOWN in argument for argument in arguments)):
         return None
-    value = _apply_function(found["name"], given)
+    value = _apply_function(name, arguments)
     return (value, end) if value is not None else None
 
 
 def _join_list(
     text: str, position: int, parse_arguments: Callable[[int], tuple[list[str], int]]
 ) -> tuple[str, int] | None:
-    """`["r", "m"].join("")`, `["726d"].pack("H*")`."""
+    """Return the result of `["r", "m"].join("")` or `["726d"].pack("H*")`."""
     close = text.find("]", position)
-    if close < 0 or close > position + 2_000 or (found := _JOIN_METHOD.match(text, close + 1)) is None:
+    # Longer lists are data, and searching them at every bracket would take quadratic time.
+    if close < 0 or close > position + 2_000 or (method := _JOIN_METHOD.match(text, close + 1)) is None:
         return None
     items = [first or second for first, second in re.findall(r'"([^"]*)"|\'([^\']*)\'', text[position:close])]
     if not items or not re.fullmatch(r"""\[\s*(?:(?:"[^"]*"|'[^']*')\s*,?\s*)+""", text[position:close]):
         return None
-    if ".pack" in found[0].replace(" ", ""):
-        value = _decode_packed(found["by"] or "", items[0])
-        return (value, found.end()) if value is not None else None
-    return (found["by"] or ("," if found["none"] == "()" else "")).join(items), found.end()
+    if ".pack" in method[0].replace(" ", ""):
+        value = _decode_packed(method["by"] or "", items[0])
+        return (value, method.end()) if value is not None else None
+    # Without a separator JavaScript's `join()` takes a comma, Ruby's `join` nothing.
+    return (method["by"] or ("," if method["none"] == "()" else "")).join(items), method.end()
 
 
 def _apply_function(name: str, arguments: list[str]) -> str | None:
     first = arguments[0]
-    if name in (
-        "atob",
-        "base64_decode",
-        "decode_base64",
-        "decode64",
-        "decode64!",
-        "strict_decode64",
-        "urlsafe_decode64",
-    ):
+    if name in _BASE64_FUNCTIONS:
         return _decode_base64(first)
+    # Node's `Buffer.from(text, encoding)`.
     if name == "from":
         return _decode_packed({"base64": "m", "hex": "H*"}.get(arguments[1] if len(arguments) > 1 else "", ""), first)
     if name == "pack":
@@ -113,19 +116,20 @@ def _apply_function(name: str, arguments: list[str]) -> str | None:
 
 
 def _format_string(template: str, arguments: list[str]) -> str:
-    rest = iter(arguments)
-    return re.sub(r"%[sdv]|\{\}", lambda _: next(rest, UNKNOWN), template)
+    values = iter(arguments)
+    return re.sub(r"%[sdv]|\{\}", lambda _: next(values, UNKNOWN), template)
 
 
 def _decode_characters(codes: list[str]) -> str | None:
     try:
-        found = [int(code, 0) for code in codes]
+        numbers = [int(code, 0) for code in codes]
     except ValueError:
         return None
-    return "".join(map(chr, found)) if all(0 < code < 0x110000 for code in found) else None
+    return "".join(map(chr, numbers)) if all(0 < number < 0x110000 for number in numbers) else None
 
 
 def _decode_packed(template: str, text: str) -> str | None:
+    """Decode text by a `pack` template of Perl and Ruby: base64, uuencode or hexadecimal digits."""
     if template.startswith(("m", "u")):
         return _decode_base64(text)
     if template.startswith("H"):
@@ -138,6 +142,7 @@ def _decode_packed(template: str, text: str) -> str | None:
 
 def _decode_base64(text: str) -> str:
     try:
+        # URL-safe letters and missing padding are accepted, as the decoders of most languages do.
         return base64.b64decode(text.replace("-", "+").replace("_", "/") + "==").decode(errors="replace")
     except (binascii.Error, ValueError):
         return UNKNOWN

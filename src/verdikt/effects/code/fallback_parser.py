@@ -1,4 +1,4 @@
-"""Python that this version of Python cannot read as a whole: another version may run it, so it is read line by line."""
+"""Parse Python that this version cannot parse as a whole line by line: another version may still run it."""
 
 import ast
 import warnings
@@ -6,26 +6,29 @@ import warnings
 from verdikt.model.lazy_regex import compile_lazily
 
 _MAX_ATTEMPTS = 2_000
-"""How often a piece of it is parsed; what is left by then counts as lost."""
+"""Maximum number of pieces that are parsed; lines after that count as unreadable."""
 
 _MAX_STATEMENT_LINES = 50
-"""Lines that one statement may go over."""
+"""Maximum number of lines of one statement."""
 
 _INCOMPLETE_ERROR = compile_lazily(r"never closed|unterminated|EOF|incomplete|indented block")
-"""What Python says of a piece that the next line may complete."""
+"""Messages of Python about a piece that the next line may complete."""
 
 _RISKY_CALL = compile_lazily(
-    r"\b(?:system|popen\w*|Popen|run|call|check_call|check_output|get(?:status)?output|spawn\w*|exec\w*|eval|compile|__import__"
-    r"|import_module|getattr|remove|removedirs|unlink|rmdir|rmtree|remove_tree|truncate|urlopen|urlretrieve|post|put|socket|b64decode)"
+    r"\b(?:system|popen\w*|Popen|run|call|check_call|check_output|get(?:status)?output|spawn\w*|exec\w*|eval|compile"
+    r"|__import__"
+    r"|import_module|getattr|remove|removedirs|unlink|rmdir|rmtree|remove_tree|truncate|urlopen|urlretrieve|post|put"
+    r"|socket|b64decode)"
     r"\s*\(|\bexec\s+\S"
 )
-"""Calls of which nobody can tell what they would do when their line cannot be read."""
+"""Calls that make an unreadable line suspicious."""
 
 
 class FallbackParser:
-    """A program as a `tree`: the `whole` of it, or the statements that can be read one by one.
+    """A program as a `tree`: the whole of it if `is_complete`, or the statements that can be parsed one by one.
 
-    `telling` is whether a line that cannot be read may do what matters. Raises what `ast.parse` raises beside `SyntaxError`.
+    `has_risky_line` says that an unreadable line calls something dangerous. Raises what `ast.parse` raises besides
+    `SyntaxError`.
     """
 
     def __init__(self, text: str) -> None:
@@ -43,13 +46,14 @@ class FallbackParser:
         while lines:
             if count := self._parse_statement(lines):
                 del lines[-count:]
+            # One unreadable statement must not hide the others on its line.
             elif ";" in lines[-1]:
                 lines += [part.strip() for part in reversed(lines.pop().split(";"))]
             else:
                 self.has_risky_line = bool(_RISKY_CALL.search(lines.pop())) or self.has_risky_line
 
     def _parse_statement(self, lines: list[str]) -> int:
-        """How many lines the next statement takes, of lines in reverse; 0 when it cannot be read."""
+        """Parse the next statement of the reversed lines; return how many lines it takes, 0 if it cannot be parsed."""
         piece = ""
         for count, line in enumerate(reversed(lines[-_MAX_STATEMENT_LINES:]), start=1):
             piece = f"{piece}\n{line}" if piece else line
@@ -67,6 +71,7 @@ class FallbackParser:
 
 
 def _parse_source(text: str) -> ast.Module:
+    # Invalid escapes in other people's code are no warnings of ours.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)

@@ -1,41 +1,58 @@
-"""What Python expressions come to, as far as imports and simple assignments tell."""
+"""Evaluate Python expressions as far as imports and simple assignments tell, and find environment secrets in them."""
 
 import ast
 import base64
 import binascii
+from collections.abc import Callable
 
-from verdikt.effects.argv import word_set
+from verdikt.effects.code import quote_shell_word
+from verdikt.effects.program.network import SECRET_NAME
+from verdikt.effects.program.table import word_set
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
 
 DECODER_FUNCTIONS = word_set(
-    "base64.b64decode base64.b32decode base64.b16decode base64.urlsafe_b64decode base64.a85decode bytes.fromhex codecs.decode "
+    "base64.b64decode base64.b32decode base64.b16decode base64.urlsafe_b64decode base64.a85decode bytes.fromhex "
+    "codecs.decode "
     "binascii.unhexlify zlib.decompress"
 )
 
 DYNAMIC_ATTRIBUTE = "?"
-"""Stands for the name of an attribute that is made at run time."""
-
+"""Stands for the name of an attribute that is computed at run time."""
 
 _STAR_IMPORTS = {
     "os": word_set(
-        "system popen remove unlink rmdir removedirs rename replace kill killpg execv execvp spawnlp walk listdir environ getenv"
+        "system popen remove unlink rmdir removedirs rename replace kill killpg execv execvp spawnlp walk listdir "
+        "environ getenv"
     ),
     "subprocess": word_set("run call check_call check_output Popen getoutput getstatusoutput"),
     "shutil": word_set("rmtree move copy copy2 copyfile copytree"),
     "pathlib": word_set("Path"),
 }
-"""What `from module import *` brings, of what matters."""
+"""The names that `from module import *` brings, of those that matter."""
+_PATH_FUNCTIONS = frozenset(
+    "os.path.expanduser os.path.abspath os.path.realpath pathlib.Path Path str os.fspath pathlib.PurePath".split()
+)
+"""Functions whose result is the path they are given."""
+_IDENTITY_METHODS = (".expanduser", ".resolve", ".absolute", ".strip", ".decode", ".encode", ".lower")
+"""Methods whose result is close enough to the value they are called on."""
+_LISTING_FUNCTIONS = ("pathlib.Path.iterdir", "os.listdir", "os.scandir")
+_WHOLE_ENVIRONMENT = compile_lazily(r"^(?:[\w.]+\()*os\.environ(?:\.(?:items|copy|values)\(\))?(?:,[^)]*)?\)*$")
+_MAX_DEPTH = 20
+_MAX_ASSIGNMENTS = 2_000
+# In an argument list a folded `~` stands for the home directory, and a `*` for the files of a listing.
+_UNQUOTED = "~*"
 
 
 class PythonConstants:
-    """Names of one module and the constants that they stand for."""
+    """The names of one module and the constants that they stand for."""
 
     def __init__(self) -> None:
         self.qualified_names: dict[str, str] = {}
         self.values: dict[str, str] = {}
 
     def record_node(self, node: ast.AST) -> None:
-        """Takes in what a statement says of a name: by an import, by assignment, in a loop, in a `with`."""
+        """Record what a statement binds a name to: an import, an assignment, a loop, a `with`."""
         if isinstance(node, ast.Import):
             for alias in node.names:
                 self.qualified_names[alias.asname or alias.name.split(".")[0]] = (
@@ -52,7 +69,7 @@ class PythonConstants:
             self._record_binding(node)
 
     def _record_binding(self, node: ast.AST) -> None:
-        """What a name stands for: by assignment, in a loop, in a `with`."""
+        """Record the value of a name that an assignment, a loop or a `with` binds."""
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             self._assign_name(node.targets[0].id, node.value)
         elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple):
@@ -61,22 +78,23 @@ class PythonConstants:
             if not _is_filtered_loop(node):
                 self._assign_walk(node.target.elts, node.iter)
         elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
+            # A loop over everything that skips some of it says nothing about what it touches.
             if self.evaluate_text(node.iter) != "*" or not _is_filtered_loop(node):
                 self._assign_name(node.target.id, node.iter)
         elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
             self._assign_name(node.optional_vars.id, node.context_expr)
 
     def _assign_tuple(self, names: list[ast.expr], value: ast.expr) -> None:
-        """`a, b = 1, 2`, and `handle, path = tempfile.mkstemp()`."""
+        """Record `a, b = 1, 2`, and `handle, path = tempfile.mkstemp()`."""
         values = value.elts if isinstance(value, ast.Tuple | ast.List) else [value] * len(names)
         temporary = isinstance(value, ast.Call) and self.resolve_name(value.func).startswith("tempfile.")
         if (temporary or len(values) == len(names)) and (temporary or not isinstance(value, ast.Call)):
-            for name, one in zip(names, values, strict=True):
+            for name, item in zip(names, values, strict=True):
                 if isinstance(name, ast.Name):
-                    self._assign_name(name.id, one)
+                    self._assign_name(name.id, item)
 
     def _assign_walk(self, names: list[ast.expr], walk: ast.expr) -> None:
-        """`for place, directories, files in os.walk(top)`: everything below the top, by its place and its name."""
+        """Record `for place, directories, files in os.walk(top)` as everything below the top."""
         if isinstance(walk, ast.Call) and self.resolve_name(walk.func) == "os.walk" and walk.args and len(names) == 3:
             top = self.evaluate_text(walk.args[0])
             for name, value in zip(names, (f"{top.rstrip('/')}/**", "*", "*"), strict=True):
@@ -85,13 +103,14 @@ class PythonConstants:
 
     def _assign_name(self, name: str, value: ast.expr) -> None:
         text = self.evaluate_text(value)
+        # An unknown value does not clear an earlier constant: statements are not visited in the order of execution.
         if UNKNOWN not in text:
             self.values[name] = text
-        elif isinstance(value, ast.Attribute | ast.Call) and (meant := self.resolve_name(value)):
-            self.qualified_names[name] = meant  # a function or a module under another name
+        elif isinstance(value, ast.Attribute | ast.Call) and (qualified := self.resolve_name(value)):
+            self.qualified_names[name] = qualified  # a function or a module under another name
 
     def resolve_name(self, node: ast.expr) -> str:
-        """`os.path.join` for the expression that means it, however it was imported."""
+        """Return `os.path.join` for the expression that means it, however it was imported; empty if unknown."""
         if isinstance(node, ast.Name):
             return self.qualified_names.get(node.id, node.id)
         if isinstance(node, ast.Attribute):
@@ -113,8 +132,8 @@ class PythonConstants:
         return ""
 
     def evaluate_text(self, node: ast.expr | None, depth: int = 0) -> str:
-        """The string that an expression comes to, with `UNKNOWN` for what is not constant."""
-        if node is None or depth > 20:
+        """Return the string that an expression evaluates to, with `UNKNOWN` for what is not constant."""
+        if node is None or depth > _MAX_DEPTH:
             return UNKNOWN
         if isinstance(node, ast.Constant):
             value = node.value
@@ -128,10 +147,11 @@ class PythonConstants:
             )
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             return self.evaluate_text(node.left, depth + 1) + self.evaluate_text(node.right, depth + 1)
+        # `/` joins paths of pathlib.
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             return f"{self.evaluate_text(node.left, depth + 1).rstrip('/')}/{self.evaluate_text(node.right, depth + 1)}"
         if isinstance(node, ast.List | ast.Tuple):
-            return " ".join(quote_shell_word(self.evaluate_text(item, depth + 1)) for item in node.elts)
+            return " ".join(quote_shell_word(self.evaluate_text(item, depth + 1), _UNQUOTED) for item in node.elts)
         if isinstance(node, ast.Call):
             return self._evaluate_call(node, depth)
         if isinstance(node, ast.Subscript) and self.resolve_name(node.value) == "os.environ":
@@ -139,7 +159,7 @@ class PythonConstants:
         return UNKNOWN
 
     def _find_character_codes(self, node: ast.expr) -> ast.expr | None:
-        """The list of numbers in `map(chr, […])` and `chr(n) for n in […]`; None for anything else."""
+        """Return the list of numbers in `map(chr, […])` and `chr(n) for n in […]`; None for anything else."""
         if isinstance(node, ast.Call) and self.resolve_name(node.func) == "map" and len(node.args) == 2:
             return node.args[1] if self.resolve_name(node.args[0]) == "chr" else None
         if isinstance(node, ast.GeneratorExp | ast.ListComp) and isinstance(node.elt, ast.Call):
@@ -147,48 +167,57 @@ class PythonConstants:
         return None
 
     def _evaluate_call(self, node: ast.Call, depth: int) -> str:
+        """Return what a call evaluates to, by the first of these groups of functions that it belongs to."""
         function = self.resolve_name(node.func)
         arguments = [self.evaluate_text(argument, depth + 1) for argument in node.args]
-        if function in (
-            "os.path.expanduser",
-            "os.path.abspath",
-            "os.path.realpath",
-            "pathlib.Path",
-            "Path",
-            "str",
-            "os.fspath",
-            "pathlib.PurePath",
+        owner = self.evaluate_text(node.func.value, depth + 1) if isinstance(node.func, ast.Attribute) else None
+        for text in (
+            self._evaluate_path_call(function, arguments, owner),
+            self._evaluate_place(function, arguments),
+            self._evaluate_join(node, function, depth),
         ):
-            return "/".join(arguments)
-        if function.endswith(
-            (".expanduser", ".resolve", ".absolute", ".strip", ".decode", ".encode", ".lower")
-        ) and isinstance(node.func, ast.Attribute):
-            return self.evaluate_text(node.func.value, depth + 1)
-        if function in ("os.path.join",) or (function.endswith(".joinpath") and isinstance(node.func, ast.Attribute)):
-            if function != "os.path.join" and isinstance(node.func, ast.Attribute):
-                arguments.insert(0, self.evaluate_text(node.func.value, depth + 1))
-            return "/".join(
-                argument.rstrip("/") if index < len(arguments) - 1 else argument
-                for index, argument in enumerate(arguments)
-            )
-        if function in ("pathlib.Path.iterdir", "os.listdir", "os.scandir") or function.endswith(".iterdir"):
-            inside = self.evaluate_text(node.func.value, depth + 1) if isinstance(node.func, ast.Attribute) else UNKNOWN
-            return f"{(arguments[0] if arguments else inside).rstrip('/')}/*"
-        if function in ("pathlib.Path.home", "Path.home") or (
-            function in ("os.environ.get", "os.getenv") and arguments[:1] == ["HOME"]
-        ):
-            return "~"
-        if function.startswith("tempfile."):
-            return "/tmp/made-by-python"
-        if function in ("glob.glob", "glob.iglob", "sorted", "list") and arguments:
-            return arguments[0]
-        if function.endswith((".glob", ".rglob")) and isinstance(node.func, ast.Attribute) and arguments:
-            deep = "**/" if function.endswith(".rglob") else ""
-            return f"{self.evaluate_text(node.func.value, depth + 1).rstrip('/')}/{deep}{arguments[0]}"
+            if text is not None:
+                return text
         if function in DECODER_FUNCTIONS and arguments and UNKNOWN not in arguments[0]:
             return _decode_constant(function, arguments[0])
+        return self._evaluate_characters(node, function, arguments)
+
+    @staticmethod
+    def _evaluate_path_call(function: str, arguments: list[str], owner: str | None) -> str | None:
+        """Return the path or pattern that a call builds or lists; `owner` is the value before the method's name."""
+        if function in _PATH_FUNCTIONS:
+            return "/".join(arguments)
+        if function.endswith(_IDENTITY_METHODS) and owner is not None:
+            return owner
+        if function == "os.path.join" or (function.endswith(".joinpath") and owner is not None):
+            parts = arguments if function == "os.path.join" else [owner or "", *arguments]
+            return "/".join([*(part.rstrip("/") for part in parts[:-1]), *parts[-1:]])
+        if function in _LISTING_FUNCTIONS or function.endswith(".iterdir"):
+            directory = arguments[0] if arguments else UNKNOWN if owner is None else owner
+            return f"{directory.rstrip('/')}/*"
+        if function in ("glob.glob", "glob.iglob", "sorted", "list") and arguments:
+            return arguments[0]
+        if function.endswith((".glob", ".rglob")) and owner is not None and arguments:
+            deep = "**/" if function.endswith(".rglob") else ""
+            return f"{owner.rstrip('/')}/{deep}{arguments[0]}"
+        return None
+
+    @staticmethod
+    def _evaluate_place(function: str, arguments: list[str]) -> str | None:
+        """Return the home, the current or a temporary directory for the call that names it."""
+        if function in ("pathlib.Path.home", "Path.home"):
+            return "~"
+        if function in ("os.environ.get", "os.getenv") and arguments[:1] == ["HOME"]:
+            return "~"
+        # The real name is random; all that matters is that it is temporary.
+        if function.startswith("tempfile."):
+            return "/tmp/made-by-python"
         if function in ("os.getcwd", "pathlib.Path.cwd", "Path.cwd"):
             return "."
+        return None
+
+    def _evaluate_join(self, node: ast.Call, function: str, depth: int) -> str | None:
+        """Return the result of `"…".join([…])`."""
         if (
             function.endswith(".join")
             and isinstance(node.func, ast.Attribute)
@@ -196,26 +225,92 @@ class PythonConstants:
             and node.args
             and isinstance(node.args[0], ast.List | ast.Tuple)
         ):
-            return _get_string(node.func.value).join(self.evaluate_text(item, depth + 1) for item in node.args[0].elts)
-        return self._evaluate_characters(node, function, arguments)
+            items = node.args[0].elts
+            return _get_string(node.func.value).join(self.evaluate_text(item, depth + 1) for item in items)
+        return None
 
     def _evaluate_characters(self, node: ast.Call, function: str, arguments: list[str]) -> str:
-        """Text that is made of letters by their numbers."""
+        """Return text that is built from character codes."""
         if function in ("bytes", "bytearray") and len(node.args) == 1:
             return _decode_characters(node.args[0])
-        if (
-            function.endswith(".join")
-            and node.args
-            and (listed := self._find_character_codes(node.args[0])) is not None
-        ):
-            return _decode_characters(listed)
+        if function.endswith(".join") and node.args and (codes := self._find_character_codes(node.args[0])) is not None:
+            return _decode_characters(codes)
         if function == "chr" and arguments and arguments[0].isdigit() and int(arguments[0]) < 0x110000:
             return chr(int(arguments[0]))
         return UNKNOWN
 
+    # The environment.
+
+    def imports_environment(self) -> bool:
+        """Return whether the module imports `os` or its environment."""
+        names = self.qualified_names.values()
+        return "os" in names or "os.environ" in names
+
+    def is_whole_environment(self, node: ast.expr) -> bool:
+        """Return whether an expression is every variable of the environment, and not one of them."""
+        if not self.imports_environment():
+            return False
+        return _WHOLE_ENVIRONMENT.match(ast.unparse(node).replace("__import__('os')", "os")) is not None
+
+    def selects_environment_secrets(self, node: ast.expr) -> bool:
+        """Return whether an expression filters the environment for variables that are named like secrets."""
+        for inner in ast.walk(node):
+            if not isinstance(inner, ast.DictComp | ast.ListComp | ast.GeneratorExp | ast.SetComp):
+                continue
+            generator = inner.generators[0]
+            source = generator.iter
+            if isinstance(source, ast.Call) and self.resolve_name(source.func) in (
+                "os.environ.items",
+                "os.environ.values",
+            ):
+                constants = [n.value for test in generator.ifs for n in ast.walk(test) if isinstance(n, ast.Constant)]
+                if not generator.ifs or any(isinstance(text, str) and SECRET_NAME.search(text) for text in constants):
+                    return True
+        return False
+
+    def has_environment_secret(self, nodes: list[ast.expr]) -> bool:
+        """Return whether one of these expressions reads a variable that is named like a secret."""
+        lookups = [inner for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Subscript | ast.Call)]
+        for inner in lookups:
+            if isinstance(inner, ast.Subscript) and self.resolve_name(inner.value) == "os.environ":
+                name = self.evaluate_text(inner.slice)
+            elif (
+                isinstance(inner, ast.Call)
+                and self.resolve_name(inner.func) in ("os.getenv", "os.environ.get")
+                and inner.args
+            ):
+                name = self.evaluate_text(inner.args[0])
+            else:
+                continue
+            if SECRET_NAME.search(name):
+                return True
+        return False
+
+
+def find_tainted_names(tree: ast.AST, is_whole: Callable[[ast.expr], bool]) -> frozenset[str]:
+    """Return the names that hold the whole environment, or something made of such a name."""
+    tainted: set[str] = set()
+    assignments = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)][:_MAX_ASSIGNMENTS]
+    for node in assignments:
+        if is_whole(node.value) or _is_unfiltered_copy(node.value, is_whole) or mentions_name(node.value, tainted):
+            tainted.update(target.id for target in node.targets if isinstance(target, ast.Name))
+    return frozenset(tainted)
+
+
+def mentions_name(node: ast.expr, names: set[str] | frozenset[str]) -> bool:
+    """Return whether an expression contains one of these names."""
+    return bool(names) and any(isinstance(inner, ast.Name) and inner.id in names for inner in ast.walk(node))
+
+
+def _is_unfiltered_copy(node: ast.expr, is_whole: Callable[[ast.expr], bool]) -> bool:
+    """Return whether an expression is `{k: v for k, v in os.environ.items()}` or alike, without a condition."""
+    if not isinstance(node, ast.DictComp | ast.ListComp):
+        return False
+    return not node.generators[0].ifs and is_whole(node.generators[0].iter)
+
 
 def _decode_characters(node: ast.expr) -> str:
-    """Text that is given as the numbers of its letters."""
+    """Return the text for a list of character codes."""
     items = node.elts if isinstance(node, ast.List | ast.Tuple) else []
     numbers = [item.value for item in items if isinstance(item, ast.Constant)]
     if not numbers or len(numbers) != len(items):
@@ -224,7 +319,7 @@ def _decode_characters(node: ast.expr) -> str:
 
 
 def _is_filtered_loop(node: ast.For | ast.comprehension) -> bool:
-    """Whether a loop passes over some of what it goes through."""
+    """Return whether a loop skips some of what it goes through."""
     if isinstance(node, ast.comprehension):
         return bool(node.ifs)
     return any(
@@ -235,13 +330,6 @@ def _is_filtered_loop(node: ast.For | ast.comprehension) -> bool:
 
 def _get_string(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-
-
-def quote_shell_word(word: str) -> str:
-    """A word as it stands in a text for a shell."""
-    if word and all(c.isalnum() or c in "-_./=:,@%+~*" for c in word):
-        return word
-    return "'" + word.replace("'", "'\\''") + "'"
 
 
 def _decode_constant(function: str, text: str) -> str:

@@ -1,8 +1,13 @@
-"""How the languages of scripts write names, joins, loops, lists and what calls come to: the patterns behind `binding`."""
+"""Patterns of scripting languages: calls that `script.py` looks for, syntax that `constant_folding.py` folds.
+
+Data only.
+"""
 
 import re
 
 from verdikt.model.lazy_regex import compile_lazily
+
+# Syntax, for constant_folding.py.
 
 DOT_JOIN_LANGUAGES = frozenset(("perl", "php", "raku"))
 """Languages in which a dot joins strings."""
@@ -17,7 +22,7 @@ INTERPOLATING_QUOTES = {
     "osascript": "",
     "awk": "",
 }
-"""The quotes between which names are put in; double ones elsewhere."""
+"""Language → the quotes that interpolate names; double quotes in languages that are not listed."""
 STRING = compile_lazily(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`""", re.DOTALL)
 OTHER_TEXT = compile_lazily(r"[^\w$@%\"'`\[({<&]+|[\[({<%&]")
 NAME = compile_lazily(r"[$@%]?[A-Za-z_]\w*|\$_")
@@ -27,31 +32,46 @@ JOIN_OPERATOR = {True: compile_lazily(r"\s*\.(?!\.)\s*"), False: compile_lazily(
 ASSIGNMENT = compile_lazily(r"(?:\s*:\s*[A-Z]?[\w.]+)?(?:\s*,\s*\w+(?=\s*:=))?\s*(?::=|<-|(?:\|\|)?=(?![=~>]))\s*")
 APPEND_ASSIGNMENT = compile_lazily(r"\s*(?:\+=|\.=|<<(?!<))\s*")
 WORD_LIST = compile_lazily(r"(?:\bqw\s*|%w)(?:\{([^{}]*)\}|\(([^()]*)\)|\[([^\[\]]*)\]|/([^/\n]*)/)")
+# Expressions for the home directory, in every language.
 HOME_DIRECTORY = compile_lazily(
-    r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)homedir\(\)|\bhomedir\(\)|\bDir\.home(?:\(\))?|\bENV(?:\[|\.fetch\(\s*)['"]HOME['"][\])]"""
-    r"""|\bprocess\.env(?:\.HOME\b|\[['"]HOME['"]\])|(?:Deno|Bun)\.env(?:\.get\(\s*['"]HOME['"]\s*\)|\.HOME\b)|\$ENV\{['"]?HOME['"]?\}|\$_(?:SERVER|ENV)\[['"]?HOME['"]?\]"""
+    r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)homedir\(\)|\bhomedir\(\)|\bDir\.home(?:\(\))?"""
+    r"""|\bENV(?:\[|\.fetch\(\s*)['"]HOME['"][\])]"""
+    r"""|\bprocess\.env(?:\.HOME\b|\[['"]HOME['"]\])|(?:Deno|Bun)\.env(?:\.get\(\s*['"]HOME['"]\s*\)|\.HOME\b)"""
+    r"""|\$ENV\{['"]?HOME['"]?\}|\$_(?:SERVER|ENV)\[['"]?HOME['"]?\]"""
     r"""|\$(?:::)?env\(HOME\)|%\*ENV(?:<HOME>|\{['"]?HOME['"]?\})|\$\*HOME\b|\bENV\[\s*"HOME"\s*\]"""
-    r"""|\b(?:[Oo]s\.|System\.)?[Gg]et_?env!?\(\s*['"]HOME['"]\s*\)|\bSystem\.getProperty\(\s*["']user\.home["']\s*\)|\bSys\.getenv\(\s*["']HOME["']\s*\)"""
-    r"""|\bSystem\.user_home!?(?:\(\))?|\bNSHomeDirectory\(\)|\bstd::env::home_dir\(\)(?:\.unwrap\(\))?|\bos\.UserHomeDir\(\)|\b(?:std::)?env::var\(\s*"HOME"\s*\)(?:\.unwrap\(\))?|\bDeno\.homeDir\(\)"""
+    r"""|\b(?:[Oo]s\.|System\.)?[Gg]et_?env!?\(\s*['"]HOME['"]\s*\)"""
+    r"""|\bSystem\.getProperty\(\s*["']user\.home["']\s*\)|\bSys\.getenv\(\s*["']HOME["']\s*\)"""
+    r"""|\bSystem\.user_home!?(?:\(\))?|\bNSHomeDirectory\(\)|\bstd::env::home_dir\(\)(?:\.unwrap\(\))?"""
+    r"""|\bos\.UserHomeDir\(\)|\b(?:std::)?env::var\(\s*"HOME"\s*\)(?:\.unwrap\(\))?|\bDeno\.homeDir\(\)"""
 )
 TEMPORARY_DIRECTORY = compile_lazily(
-    r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)tmpdir\(\)|\bsys_get_temp_dir\(\)|\bDir\.(?:tmpdir|mktmpdir)(?:\(\))?|\b(?:File::Temp::)?tempdir\(|\b(?:\w+\.)?mkdtemp(?:Sync|Disposable)?\(|\btempnam\(|\bDeno\.makeTemp(?:Dir|File)(?:Sync)?\(|"""
-    r"""\bos\.tmpname\(\)|\bSystem\.tmp_dir!?(?:\(\))?|\bmktempdir\(\)|\btempfile\(\)|\btempname\(\)|\btempdir\(\)|\bFile\.createTempFile\(|\bFiles\.createTempDirectory\(|\bos\.MkdirTemp\("""
+    r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)tmpdir\(\)|\bsys_get_temp_dir\(\)|\bDir\.(?:tmpdir"""
+    r"""|mktmpdir)(?:\(\))?|\b(?:File::Temp::)?tempdir\(|\b(?:\w+\.)?mkdtemp(?:Sync|Disposable)?\(|\btempnam\("""
+    r"""|\bDeno\.makeTemp(?:Dir|File)(?:Sync)?\(|"""
+    r"""\bos\.tmpname\(\)|\bSystem\.tmp_dir!?(?:\(\))?|\bmktempdir\(\)|\btempfile\(\)|\btempname\(\)|\btempdir\(\)"""
+    r"""|\bFile\.createTempFile\(|\bFiles\.createTempDirectory\(|\bos\.MkdirTemp\("""
 )
-"""Calls that name a place for temporary files, as far as their opening parenthesis where they take something."""
+"""Calls that return a temporary path, up to the opening parenthesis where they take arguments."""
 CURRENT_DIRECTORY = compile_lazily(
     r"\bprocess\.cwd\(\)|\bDir\.pwd\b|\bgetcwd\(\)|\bDeno\.cwd\(\)|\bFile\.cwd!?\(\)|\bpwd\(\)|\bgetwd\(\)"
 )
 PATH_JOIN = compile_lazily(
-    r"""(?:(?:require\(\s*['"](?:node:)?path['"]\s*\)|\bpath(?:\.posix)?|\bfilepath|\bPath|\bFile|\bPathname)\s*\.\s*(?:join|resolve|normalize|Join|Abs|expand|absolute_path|expand_path|realpath|new)"""
-    r"""|\bFile::Spec(?:::Functions)?\s*->\s*cat(?:file|dir)|\bcat(?:file|dir)|\bjoinpath|\bexpanduser|\babspath|\bfile\.path|\bpath\.expand|\bnormalizePath|\brealpath|\bfs\.realpathSync"""
-    r"""|\bPaths\.get|\bPath\.of|\bPath::new|\bPathBuf::from|\bPathname(?:\.new)?|\bString|\bURL\(fileURLWithPath:|\bfile\s+join)\s*\(\s*"""
+    r"""(?:(?:require\(\s*['"](?:node:)?path['"]\s*\)|\bpath(?:\.posix)?|\bfilepath|\bPath|\bFile"""
+    r"""|\bPathname)\s*\.\s*(?:join|resolve|normalize|Join|Abs|expand|absolute_path|expand_path|realpath|new)"""
+    r"""|\bFile::Spec(?:::Functions)?\s*->\s*cat(?:file|dir)|\bcat(?:file|dir)|\bjoinpath|\bexpanduser|\babspath"""
+    r"""|\bfile\.path|\bpath\.expand|\bnormalizePath|\brealpath|\bfs\.realpathSync"""
+    r"""|\bPaths\.get|\bPath\.of|\bPath::new|\bPathBuf::from|\bPathname(?:\.new)?|\bString|\bURL\(fileURLWithPath:"""
+    r"""|\bfile\s+join)\s*\(\s*"""
 )
 GLOB_CALL = compile_lazily(
-    r"""(?:\*\s*)?(?:\bDir\s*\.\s*glob|\bglob\s*\.\s*(?:sync|globSync)|\bglobSync|\bfs\.globSync|\bglob|\bbsd_glob|\bDir|\bPath\.wildcard|\bSys\.glob)\s*[\[(]\s*"""
+    r"""(?:\*\s*)?(?:\bDir\s*\.\s*glob|\bglob\s*\.\s*(?:sync|globSync)|\bglobSync|\bfs\.globSync|\bglob|\bbsd_glob"""
+    r"""|\bDir|\bPath\.wildcard|\bSys\.glob)\s*[\[(]\s*"""
 )
 DIRECTORY_LISTING = compile_lazily(
-    r"""(?:\bnew\s+)?(?:\bRecursiveIteratorIterator\(\s*new\s+)?\b(?:RecursiveDirectoryIterator|DirectoryIterator|FilesystemIterator|Find\.find|Dir\.each_child|Dir\.foreach|walkdir|readdir|Pathname\.new|list\.files|fs\.readdirSync|readdirSync|Dir\.children|Dir\.entries|scandir|File\.ls!?|Deno\.readDirSync|Deno\.readDir)\s*\(\s*"""
+    r"""(?:\bnew\s+)?(?:\bRecursiveIteratorIterator\(\s*new\s+)?\b(?:RecursiveDirectoryIterator|DirectoryIterator"""
+    r"""|FilesystemIterator|Find\.find|Dir\.each_child|Dir\.foreach|walkdir|readdir|Pathname\.new|list\.files"""
+    r"""|fs\.readdirSync|readdirSync|Dir\.children|Dir\.entries|scandir|File\.ls!?|Deno\.readDirSync"""
+    r"""|Deno\.readDir)\s*\(\s*"""
 )
 LOOPS = (
     compile_lazily(r"\bfor\s*(?:await\s*)?\(?\s*(?:const\s+|let\s+|var\s+)?(?P<name>\w+)\s+(?:of|in)\s+(?:await\s+)?"),
@@ -59,22 +79,28 @@ LOOPS = (
     compile_lazily(r"\bfor(?:each)?\s+(?:\w+|_)\s*,\s*(?P<name>\w+)\s+in\s+i?pairs\s*\(\s*"),
 )
 EACH_CALL = compile_lazily(
-    r"\s*\)?\s*\.\s*(?:each|forEach|map|each_entry|foreach)\s*(?:\(\s*(?:async\s+)?(?:function\s*)?\(?\s*(?P<arrow>\w+)|(?:\{|do)\s*\|\s*(?P<block>\w+))"
+    r"\s*\)?\s*\.\s*(?:each|forEach|map|each_entry"
+    r"|foreach)\s*(?:\(\s*(?:async\s+)?(?:function\s*)?\(?\s*(?P<arrow>\w+)|(?:\{|do)\s*\|\s*(?P<block>\w+))"
 )
+# Ruby: `paths.each(&:delete)`.
 SYMBOL_TO_PROC = compile_lazily(
-    r"\s*\)?(?:\s*\.\s*(?:children|entries|glob\([^()]*\)|sort|reverse|to_a))*\s*\.\s*(?:each|map|each_entry)\s*\(?\s*&\s*(?::(\w+)|[\w:.]+\.method\(\s*:(\w+)\s*\))"
+    r"\s*\)?(?:\s*\.\s*(?:children|entries|glob\([^()]*\)|sort|reverse|to_a))*\s*\.\s*(?:each|map"
+    r"|each_entry)\s*\(?\s*&\s*(?::(\w+)|[\w:.]+\.method\(\s*:(\w+)\s*\))"
 )
 BLOCK_PARAMETER = compile_lazily(r"\s*\)?\s*(?:\{|do)\s*\|\s*(?P<block>\w+)\s*\|")
 TOPIC_LOOP = compile_lazily(r"\bfor(?:each)?\s*(?=\(\s*(?:<|glob|qw|[\"']))")
 FOREACH = compile_lazily(r"\bforeach\s*\(\s*")
 FOREACH_VARIABLE = compile_lazily(r"\s*\)*\s+as\s+(?:\$\w+\s*=>\s*)?(?P<name>\$\w+)")
+# Perl: `unlink for glob("x")`, where the loop stands after its body.
 POSTFIX_LOOP = compile_lazily(r"\bfor(?:each)?\s+(?=\(|qw|<|glob)")
 ANGLE_GLOB = compile_lazily(r"<([^<>\n=;]+)>")
 TABLE_CONCAT = compile_lazily(r"\btable\.concat\s*\(\s*")
 IMPLODE_CALL = compile_lazily(r"\b(?:implode|join)\s*\(\s*")
 JOIN_METHOD = compile_lazily(r"\s*\.\s*join\s*\(\s*")
 COMMA = compile_lazily(r"\s*,\s*")
+# `fs["rmSync"](…)` is `fs.rmSync(…)`.
 COMPUTED_MEMBER = compile_lazily(r"""\[\s*(['"])([A-Za-z_]\w*)\1\s*\](?=\s*\()""")
+# `send(:unlink, path)`, `call_user_func("unlink", $path)`: calls by name.
 DYNAMIC_SEND = compile_lazily(
     r"""\.?\b(?:public_send|__send__|send|call_user_func(?:_array)?)\s*\(?\s*[:'"](\w+)['"]?\s*,\s*"""
 )
@@ -85,11 +111,254 @@ ESCAPE = compile_lazily(
 )
 INTERPOLATION = {
     "`": compile_lazily(r"\$\{([^{}]*)\}"),
-    '"': compile_lazily(r"#\{([^{}]*)\}|\{(\$[^{}]*)\}|\$\{(\w+)\}|(\$ENV\{[^{}]*\}|\$_(?:SERVER|ENV)\[[^\[\]]*\]|\$(?:::)?env\(HOME\)|\$\w+)|\\\(([^()]*)\)"),
-}  # fmt: skip
+    '"': compile_lazily(
+        r"#\{([^{}]*)\}|\{(\$[^{}]*)\}|\$\{(\w+)\}"
+        r"|(\$ENV\{[^{}]*\}|\$_(?:SERVER|ENV)\[[^\[\]]*\]|\$(?:::)?env\(HOME\)|\$\w+)|\\\(([^()]*)\)"
+    ),
+}
 
 
 NUMBER = compile_lazily(r"(?:0[xX])?[0-9a-fA-F]+(?=\s*[,)])")
-BARE_NAME_LISTINGS = ("readdirSync", "Dir.children", "Dir.entries", "scandir", "ls", "ls!", "readDirSync", "readDir", "Dir.foreach", "Dir.each_child")  # fmt: skip
+# Listings that return bare names, so that the directory they belong to is lost.
+BARE_NAME_LISTINGS = tuple(
+    "readdirSync Dir.children Dir.entries scandir ls ls! readDirSync readDir Dir.foreach Dir.each_child".split()
+)
 SPACE = compile_lazily(r"\s*")
 ASSIGNMENT_TARGET = compile_lazily(r"\s*(?:=(?![=~])|:(?!:)\s|\+=|\.=|\|\|=|\()")
+
+# Calls, for script.py.
+
+# A string in any of three quotes, each with a group of its own; patterns below rely on three groups per string.
+STRING_GROUPS = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
+SHELL_CALL = compile_lazily(
+    r"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync"
+    r"|execFile"
+    r"|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder"
+    r"|System\.cmd"
+    r"|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess"
+    r"|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run"
+    r"|do\s+shell\s+script)\b\s*[(\[*.]*\s*"
+    r"(?:new\s+String\s*\[\]\s*\{\s*|(?:java\.util\.)?(?:List\.of|Arrays\.asList|listOf)\s*\(\s*)?"
+    rf"{STRING_GROUPS}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*)?{STRING_GROUPS})*)",
+    re.DOTALL,
+)
+BACKTICK_COMMAND = compile_lazily(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
+BACKTICK_LANGUAGES = ("perl", "ruby", "php")
+"""Languages in which a shell runs the text between backquotes."""
+# Calls that take the path as their first argument, alone or inside a listing: `unlink glob("*.log")`.
+FILE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (
+        what,
+        re.compile(
+            rf"(?<![\w$.'\"])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names}"
+            rf")(?!\w)\s*[\"']?\s*[(,]?\s*(?:\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[|array_filter\s*\(|(?:map"
+            rf"|grep)\s*\{{|list\.files\(|dir\(|Sys\.glob\()\s*)?{STRING_GROUPS}",
+            re.DOTALL,
+        ),
+    )
+    for what, names in (
+        (
+            "fs.delete.tree",
+            "rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync"
+            "|deleteDirectory|remove_entry|emptyDirSync|RemoveAll|remove_dir_all|removeItem\\(\\s*atPath:"
+            "|delete-directory/files|delete-directory|delete-tree|removeDirectoryRecursive|removePathForcibly"
+            "|delete-tree!|FileUtils/deleteDirectory|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm",
+        ),
+        (
+            "fs.delete",
+            "array_map\\(\\s*['\"]unlink['\"]|unlink|unlinkSync|unlinkIfExists|deleteIfExists|remove_file|removeFile"
+            "|delete-file|Sys\\.remove|Remove",
+        ),
+        (
+            "fs.overwrite",
+            "writeFileSync|writeFile|file_put_contents|createWriteStream|writeAllText|outputFileSync|outputFile"
+            "|copyFileSync|ftruncate|writeTextFile|File\\.write|IO\\.write",
+        ),
+        ("fs.truncate", "truncateSync|truncate"),
+        ("fs.append", "appendFileSync|appendFile"),
+        (
+            "fs.read",
+            "readFileSync|readFile|file_get_contents|createReadStream|readlines|readfile|show_source|highlight_file"
+            "|readTextFile|readTextFileSync|slurp|parse_ini_file|File\\.read!?|IO\\.read|"
+            "File\\.readlines|File\\.foreach|IO\\.foreach|File\\.stream!|File\\.open!|Bun\\.file|io\\.lines"
+            "|readLines|read|read_to_string|readAllText|readAllLines|ReadFile|fromFile|cpSync|copyFileSync|cp|cp_r|"
+            "copyFile|FileUtils\\.cp|copy|load_file|safe_load_file|source|readRDS|read\\.csv|openSync"
+            "|createReadStream|os\\.Open|Open",
+        ),
+        ("fs.chmod", "chmodSync|chmod"),
+        ("fs.move", "renameSync|rename"),
+    )
+)
+DELETE_CALL = compile_lazily(
+    rf"(?<![\w$.'\"])(?:(?P<of>[\w$:]+(?:\([^()]*\))?)\s*(?:\.|::|->)\s*(?:promises\s*\.\s*)?)?(?:delete"
+    rf"|remove)(?!\w)\s*\(?\s*\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[|list\.files\()?\s*{STRING_GROUPS}",
+    re.DOTALL,
+)
+"""`delete` and `remove`; maps and lists have methods of that name too, so the owner decides."""
+# Owners of `delete` and `remove` that are files and not collections.
+FILE_MODULE = compile_lazily(
+    r"^(?:File|FileUtils|IO|FS|fs\w*|Deno|Bun|os|Files|Dir|Pathname|file|filesystem|path|unlink|require\(.*"
+    r"|import\(.*)$"
+)
+OPEN_CALL = compile_lazily(
+    rf"\b(?:open|fopen|File\.open|File\.new|io\.open|sysopen)\b\s*\(?\s*(?:my\s+)?(?:[$\w]+\s*,\s*)?{STRING_GROUPS}"
+    rf"\s*(?:,\s*{STRING_GROUPS})?"
+)
+NETWORK_CALL = compile_lazily(
+    rf"(?:\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got"
+    rf"|request|get|getstore)|->(?:post|get|put|post_form)|require\(['\"]https?['\"]\)\.(?:get"
+    rf"|request))\b\s*\(?\s*(?:URI(?:\.parse)?\(\s*)?{STRING_GROUPS}"
+)
+SEND_CALL = compile_lazily(
+    r"(?i)Net::HTTP\.post|->post(?:_form)?\b|\.(?:post|put|patch)\s*\(|method['\"]?\s*(?::|=>)\s*['\"](?:POST|PUT"
+    r"|PATCH)"
+)
+# `eval` together with a download or a decoder anywhere in the text counts as running what they return.
+EVAL_CALL = compile_lazily(
+    r"\b(?:eval|new\s+Function|runInThisContext|runInNewContext|loadstring|instance_eval|class_eval|create_function)\b"
+)
+EVAL_TEXT = compile_lazily(
+    rf"\b(?:eval|Function|runInThisContext|runInNewContext|loadstring|load|instance_eval|Code\.eval_string"
+    rf"|assert)\s*\(?\s*{STRING_GROUPS}"
+)
+FETCH_CALL = compile_lazily(
+    r"""\bfetch\s*\(|\baxios\b|require\(['"]https?['"]\)|https?\.get\(|URI\.open|open-uri|\bLWP::|Net::HTTP"""
+    r"""|curl_exec|(?:file_get_contents|fopen|\bget)\s*\(?\s*['"]https?:|[`'"(]\s*(?:curl|wget)\s"""
+)
+DECODE_CALL = compile_lazily(
+    r"""\batob\b|['"]base64['"]|base64_decode|decode64|decode_base64|gzinflate|str_rot13|hex2bin"""
+    r"""|unpack\s*\(?\s*['"](?:m|H)|pack\s*\(?\s*['"]H|fromCharCode"""
+)
+RUN_DECODED = compile_lazily(
+    r"\b(?:system|exec|popen|shell_exec|passthru|proc_open|execSync|spawn|spawnSync)\s*\(?\s*(?:\w+(?:::|->"
+    r"|\.))*(?:decode_base64|base64_decode|decode64|atob|hex2bin|str_rot13|gzinflate|pack|Buffer\.from)\b"
+)
+RUN_FETCHED = compile_lazily(
+    r"\b(?:system|exec|popen|shell_exec|passthru|execSync|spawn|spawnSync|eval)\s*\(?\s*(?:URI\.open|Net::HTTP\.get"
+    r"|LWP::Simple::get|file_get_contents\(\s*['\"]https?:|get\(\s*['\"]https?:|await\s+\(?await\s+fetch)"
+)
+EMPTY_WRITE = compile_lazily(
+    rf"""\b(?:writeFileSync|writeFile|file_put_contents|File\.write|IO\.write"""
+    rf"""|outputFileSync)\b\s*\(?\s*{STRING_GROUPS}\s*,\s*(?:''|""|``)\s*[),;]?"""
+)
+# Methods whose name alone says that data is lost; their libraries are not looked at.
+DATABASE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        "db.drop",
+        compile_lazily(
+            r"\bdropDatabase\s*\(|\bdropAllTables\s*\(|\bdropCollection\s*\(|\bflush(?:all|All|db|Db)\b"
+            r"|\bdropSchema\s*\("
+            r"|sync\(\s*\{\s*force\s*:\s*true"
+        ),
+    ),
+    (
+        "cloud.delete",
+        compile_lazily(
+            r"\.delete(?:Bucket|Table|DBInstance|DBCluster|Stack|Function|Cluster|Volume|Objects|Repository"
+            r"|HostedZone)\("
+            r"|\.terminateInstances\("
+            r"|\b(?:Delete(?:Bucket|Table|DBInstance|DBCluster|Stack|Volume|Objects)|TerminateInstances)Command\b"
+            r"|\.delete_(?:bucket|table|db_instance|stack)\b|\.terminate_instances\b"
+        ),
+    ),
+    (
+        "db.delete.all",
+        compile_lazily(
+            r"\bdelete(?:Many|_many)\s*\(\s*(?:\{\s*\})?\s*\)|\b(?:destroy_all|delete_all)\b|\btruncate\(\)"
+            r"|\.objects\.all\(\)\.delete\(\)"
+        ),
+    ),
+)
+SQL_CALL = compile_lazily(
+    rf"\b(?:query|exec|execute|executeSql|raw|unsafe|\$executeRawUnsafe|\$queryRawUnsafe|exec_query|do|prepare"
+    rf"|exec_params)\b\s*\(?\s*{STRING_GROUPS}",
+    re.DOTALL,
+)
+FILE_OBJECT = compile_lazily(
+    rf"(?:\bnew\s+)?\b(?:java\.io\.)?File\(\s*{STRING_GROUPS}(?:\s*,\s*{STRING_GROUPS})?\s*\)\.(deleteDir|delete"
+    rf"|deleteRecursively)\b"
+)
+PROCESS_SEQUENCE = compile_lazily(
+    rf"\b(?:Seq|List|Process|ProcessBuilder)\((?:Seq\()?((?:\s*{STRING_GROUPS}\s*,?)+)\)+\s*\.(?:!{{1,2}}|start"
+    rf"|inheritIO|lazyLines)"
+)
+JOINED_EXPRESSION = (compile_lazily(r"\s*(?:\+|\.\.|<>)\s*[$\w(]"), compile_lazily(r"\s*\.\s*[$\w(]"))
+"""What follows a string that an unknown value is joined to: a dot in PHP and Perl, other operators elsewhere."""
+PHP_JOIN = compile_lazily(r"""([)"'])\s*\.\s*(?=\w+\()""")
+BUN_SHELL = compile_lazily(r"\$`([^`]+)`")
+TCL_DELETE = compile_lazily(r"\bfile\s+delete\s+(?:-force\s+)?(?:--\s+)?([^\s;\]]+)")
+# A socket and the start of a process in one script are taken for a reverse shell.
+SOCKET_CALL = compile_lazily(
+    r"\b(?:socket|TCPSocket|TCPServer|fsockopen|net\.(?:connect|Socket|createConnection|createServer)|createServer"
+    r"|java\.net\.Socket|socket\.tcp|socket\.bind|IO::Socket(?:::\w+)?|ServerSocket|Sockets?|stream_socket_client"
+    r"|pfsockopen|connect\s*\(|net\.Dial|syscall\.Socket|Java\.type\('java\.net)\b|/inet/(?:tcp|udp)/"
+)
+PROCESS_START = compile_lazily(
+    r"(?:/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|\bsh\b\s*-i|\bpopen\b|\b(?:shell_)?exec\b|\bpassthru\b|\bproc_open\b"
+    r"|\bspawn\b|\bsystem\b|\bProcessBuilder\b|\|&\s*getline|\brun\s*\(\s*pipeline|\bexecuteSync\b"
+    r"|\bexec(?:File)?Sync\(\s*(?![\"'`\s])|syscall\.Exec|exec\.Command)"
+)
+LINE_COMMENT = {
+    "node": "//",
+    "php": "//",
+    "java": "//",
+    "groovy": "//",
+    "go": "//",
+    "perl": "#",
+    "ruby": "#",
+    "lua": "--",
+    "julia": "#",
+    "tcl": "#",
+    "r": "#",
+    "elixir": "#",
+    "haskell": "--",
+    "lisp": ";",
+    "scheme": ";",
+}
+DOWNLOADED_FILE = compile_lazily(
+    rf"""(?:\b(?:getstore|mirror|copy|download_file|urlretrieve|download\.file"""
+    rf"""|download)\s*\(?\s*["']https?:[^"']*["']\s*,\s*(?:destfile\s*=\s*)?{STRING_GROUPS}"""
+    rf"""|\bfile_put_contents\(\s*{STRING_GROUPS}\s*,\s*file_get_contents\(\s*["']https?:|\b(?:File|IO)\.(?:write"""
+    rf"""|binwrite)\(?\s*{STRING_GROUPS}\s*,\s*(?:URI\.open|Net::HTTP\.get|open\(\s*["']https?:))"""
+)
+FORK_BOMB = compile_lazily(
+    r"\bfork\s+while\s+fork|\b(?:while|until)\b[^{;]{0,20}[{(;]?\s*(?:do\s+)?fork\b|\bloop\s*(?:\{|do)\s*fork\b"
+)
+KILL_ALL = compile_lazily(
+    r"""\b(?:Process|process)\.kill\s*\(?\s*(?:["':]?\w+["']?\s*,\s*)?-1\b|\bkill\s+["']?(?:KILL|9"""
+    r"""|TERM)["']?\s*,\s*-1\b"""
+)
+RUBY_DELETE_LOOP = compile_lazily(
+    rf"""\bDir\s*(?:\.glob\s*\(?|\.children\s*\(?|\[)\s*{STRING_GROUPS}\s*[)\]]?\.each\b[^"""
+    rf"""|]{{0,10}}\|\s*(\w+)\s*\|[^}}]{{0,80}}?(?:delete|unlink|rm\w*)\b[ (]*\4\b"""
+)
+PERL_ARGUMENTS = compile_lazily(rf"@ARGV\b[^=;]{{0,10}}=\s*\(?\s*{STRING_GROUPS}")
+PERL_UNLINK = compile_lazily(r"\b(?:unlink|rmtree|rmdir|remove_tree)\b")
+PERL_UNLINK_GLOB = compile_lazily(r"\bunlink\s*\(?\s*<([^<>\n]+)>")
+PERL_FIND_DELETE = compile_lazily(
+    rf"\b(?:File::Find::)?find(?:depth)?\s*\(?\s*(?:\\&\w+"
+    rf"|(?:\{{[^{{}}]*)?sub\s*\{{[^}}]*\b(?:unlink|rmtree|rmdir)\b[^}}]*\}}[^\"'()]*)\s*,\s*{STRING_GROUPS}"
+)
+PHP_FETCH = compile_lazily(r"""file_get_contents\s*\(\s*['"](https?:[^'"]+)""")
+PRINT_TO_HANDLE = compile_lazily(rf"\b(?:print|say|printf)\s*\{{?\s*\$?\w+\}}?\s+{STRING_GROUPS}")
+ENVIRONMENT_DUMP = {
+    "node": compile_lazily(
+        r"\b(?:console\.\w+|print|write|stringify|entries|values)\([^)]*\bprocess\.env(?!\s*[.\[\w])"
+        r"|\b(?:Deno\.env\.toObject\(\)|(?:entries|values|stringify|log)\(\s*Bun\.env\s*\))"
+    ),
+    "ruby": compile_lazily(
+        r"\b(?:p|pp|puts|print)\s*\(?\s*ENV(?:\.to_h|\.to_a|\.inspect|\.to_hash)?\s*(?:[;)\n}]|$)|\bENV\.(?:each"
+        r"|each_pair|map|values|select|filter|sort)\b"
+    ),
+    "perl": compile_lazily(r"\b(?:print|say|Dumper)\b[^;]*[%@\\]\s*%?ENV\b"),
+    "php": compile_lazily(
+        r"\b(?:print_r|var_dump|var_export|echo|json_encode)\s*\(?\s*(?:getenv\(\s*\)|\$_ENV\s*\)|\$_SERVER\s*\))"
+        r"|\bforeach\s*\(\s*(?:getenv\(\s*\)|\$_ENV\b|\$_SERVER\b)"
+    ),
+    "awk": compile_lazily(r"\bfor\s*\(\s*(\w+)\s+in\s+ENVIRON\s*\)[^}]*\bprintf?\b[^}]*\bENVIRON\[\1\]"),
+    "elixir": compile_lazily(r"\bSystem\.get_env\(\s*\)"),
+    "julia": compile_lazily(r"\b(?:println|print|show|display|for\s+\w+\s+in)\s*\(?\s*ENV\s*[);\n]"),
+    "r": compile_lazily(r"\bSys\.getenv\(\s*\)"),
+    "lua": compile_lazily(r"\bpopen\(\s*['\"](?:env|printenv)['\"]"),
+}
+FILTER_CALL = compile_lazily(r"\.\s*(?:filter|select|grep|reject)\s*[({](.{0,120})")

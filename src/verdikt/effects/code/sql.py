@@ -1,88 +1,45 @@
-"""What SQL text does, statement by statement."""
+"""Classify SQL text, statement by statement."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.invocation import Invocation
+from verdikt.effects.program.table import word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
 _STATEMENT_START = compile_lazily(
-    r"^\s*(?:--[^\n]*\n|/\*.*?\*/|\s)*(?:select|insert|update|delete|drop|truncate|alter|create|grant|revoke|with|merge|replace|copy|vacuum|set|show|explain|begin|use|call|exec|do|reindex|attach|pragma|load)\b",
+    r"^\s*(?:--[^\n]*\n|/\*.*?\*/|\s)*(?:select|insert|update|delete|drop|truncate|alter|create|grant|revoke|with"
+    r"|merge|replace|copy|vacuum|set|show|explain|begin|use|call|exec|do|reindex|attach|pragma|load)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _PROGRAM_CALL = compile_lazily(
     r"\b(?:to|from)\s+program\s+'((?:[^']|'')+)'|xp_cmdshell\s+'((?:[^']|'')+)'", re.IGNORECASE
 )
 _RISKY_KEYWORD = compile_lazily(
-    r"drop|truncate|delete|update|alter|grant|revoke|copy|outfile|dumpfile|load_file|load_extension|xp_cmdshell|sp_configure|create\s+(?:user|role|login|or)|"
-    r"password|set\s+global|alter\s+system|replace|overwrite|execute|lo_export|lo_import|pg_read|pg_write|pg_terminate|shutdown|reset\s|purge|dblink|detach|\bdo\b|attach",
+    r"drop|truncate|delete|update|alter|grant|revoke|copy|outfile|dumpfile|load_file|load_extension|xp_cmdshell"
+    r"|sp_configure|create\s+(?:user|role|login|or)|"
+    r"password|set\s+global|alter\s+system|replace|overwrite|execute|lo_export|lo_import|pg_read|pg_write"
+    r"|pg_terminate|shutdown|reset\s|purge|dblink|detach|\bdo\b|attach",
     re.IGNORECASE,
 )
-"""Without any of these nothing is lost, and the tokenizer need not be loaded."""
+"""Text without any of these loses nothing, and does not need the tokenizer."""
 
 _DATA_OBJECTS = word_set(
-    "TABLE DATABASE SCHEMA KEYSPACE TABLESPACE CATALOG OWNED COLLECTION DATASET WAREHOUSE BUCKET STREAM TOPIC GRAPH SPACE STAGE"
+    "TABLE DATABASE SCHEMA KEYSPACE TABLESPACE CATALOG OWNED COLLECTION DATASET WAREHOUSE BUCKET STREAM TOPIC GRAPH "
+    "SPACE STAGE"
 )
 _ACCOUNT_OBJECTS = frozenset(("USER", "ROLE", "LOGIN", "GROUP", "SYSTEM", "SERVER", "CREDENTIAL", "PROFILE"))
 _HOST_ACCESS_FUNCTIONS = word_set(
-    "XP_CMDSHELL LO_EXPORT LO_IMPORT LOAD_EXTENSION LOAD_FILE PG_READ_FILE PG_WRITE_FILE SYS_EXEC SYS_EVAL OUTFILE DUMPFILE SP_CONFIGURE "
-    "PG_LS_DIR"
+    "XP_CMDSHELL LO_EXPORT LO_IMPORT LOAD_EXTENSION LOAD_FILE PG_READ_FILE PG_WRITE_FILE SYS_EXEC SYS_EVAL OUTFILE "
+    "DUMPFILE SP_CONFIGURE PG_LS_DIR"
 )
 _NAME_PREFIX_WORDS = word_set(
     "IF EXISTS ONLY FROM TABLE TEMPORARY TEMP CONCURRENTLY LOW_PRIORITY IGNORE QUICK INTO OR REPLACE NOT TOP"
 )
 _TRUE_CONDITION = compile_lazily(r"^(?:TRUE|1|(\S+)\s*=\s*\1|NOT\s+FALSE|NOT\s+0|1\s*(?:<>|!=|>)\s*0)$")
-
-
-class StatementEffect(NamedTuple):
-    """One statement's effect: a name of the `db` family, what it falls on, and whether it can be made again."""
-
-    what: str
-    target: str = ""
-    recoverable: bool = False
-    note: str = ""
-
-
-def looks_like_sql(text: str) -> bool:
-    """Whether text begins like a statement."""
-    return _STATEMENT_START.match(text) is not None
-
-
-def classify_sql(text: str, call: Invocation, dialect: str = "", *, recoverable: bool = False) -> Iterator[Effect]:
-    """The effects of SQL that would run; `recoverable` says that nobody would miss the database."""
-    for program in _PROGRAM_CALL.finditer(text):
-        yield from call.classify_shell((program.group(1) or program.group(2)).replace("''", "'"))
-    yield from classify_file_access(text, call)
-    known = UNKNOWN not in text
-    for found in classify_statements(text, dialect):
-        targets = (Target(found.target, "database"),) if found.target else ()
-        yield call.make_effect(
-            found.what,
-            targets,
-            recoverable=True if recoverable or found.recoverable else None,
-            possible=not known and found.what != "db.read" and not found.target,
-            note=found.note,
-        )
-
-
-def classify_file_access(text: str, call: Invocation) -> Iterator[Effect]:
-    """Files that a database reads, writes or loads as code."""
-    for function, name in _FILE_FUNCTION.findall(text):
-        kind = function.lower()
-        if kind == "load_extension":
-            yield call.make_effect(
-                "code.unknown", (call.resolve_path(Word(name)),), note="loads code into the database"
-            )
-        else:
-            yield from call.make_effects("fs.overwrite" if kind in ("writefile", "edit") else "fs.read", [Word(name)])
-    for name in _COPY_TO_FILE.findall(text):
-        yield from call.make_effects("fs.overwrite", [Word(name)])
-
-
 _FILE_FUNCTION = compile_lazily(
     r"(?i)\b(load_extension|writefile|readfile|read_text|read_blob|read_csv|read_json)\s*\(\s*'([^']+)'"
 )
@@ -90,29 +47,7 @@ _COPY_TO_FILE = compile_lazily(r"(?i)\bcopy\b[^;]*\bto\s+'(/[^']+|~[^']+)'")
 
 
 _MAX_TEXT = 200_000
-"""Characters that are looked at statement by statement."""
-
-
-def classify_statements(text: str, dialect: str = "") -> list[StatementEffect]:
-    """What each statement of the text does, in order."""
-    if not text.strip():
-        return []
-    if not _RISKY_KEYWORD.search(text):
-        return [StatementEffect("db.read" if text.lstrip(" \n\t(;").lower().startswith(_READ_STARTS) else "db.write")]
-    parts = _split_statements(text[:_MAX_TEXT], dialect)
-    if parts is None:
-        return [StatementEffect("db.drop", note="text that does not end where it should", recoverable=True)]
-    found: list[StatementEffect] = []
-    made: set[str] = set()
-    for tokens in parts:
-        found.extend(_classify_statement(tokens, made, dialect))
-    if _RISKY_KEYWORD.search(text, _MAX_TEXT):
-        found.append(StatementEffect("db.drop", note="more than anybody reads", recoverable=True))
-    elif _is_rolled_back(parts, dialect):
-        return [StatementEffect("db.read", note="the transaction is rolled back")]
-    return found
-
-
+"""Maximum number of characters that are tokenized."""
 _READ_STARTS = (
     "select",
     "show",
@@ -127,84 +62,6 @@ _READ_STARTS = (
     ".schema",
     ".tables",
 )
-
-
-class _Token(NamedTuple):
-    text: str
-    upper: str
-    is_string: bool
-
-
-def _split_statements(text: str, dialect: str) -> list[list[_Token]] | None:
-    """Statements as tokens, comments left out; None when quotes do not match."""
-    from sqlglot import tokenize
-    from sqlglot.errors import SqlglotError
-
-    try:
-        raw = tokenize(text.replace(UNKNOWN, "unknown"), read=dialect or None)
-    except SqlglotError:
-        return None
-    parts: list[list[_Token]] = [[]]
-    strings = ("STRING", "HEREDOC_STRING", "RAW_STRING", "NATIONAL_STRING")
-    for token in raw:
-        kind = token.token_type.name
-        if kind == "SEMICOLON":
-            parts.append([])
-            continue
-        is_string = kind in strings
-        # `RENAME …`, `EXECUTE …`, `DO …` come as one token with the rest as a string.
-        if (
-            is_string
-            and parts[-1]
-            and parts[-1][-1].upper in ("EXPLAIN", "ALTER", "GRANT", "RENAME", "CALL", "ANALYZE", "EXECUTE", "EXEC")
-        ):
-            parts[-1].extend(
-                _Token(word.strip("();,'\""), word.upper().strip("();,'\""), is_string=False)
-                for word in token.text.split()
-            )
-            continue
-        parts[-1].append(_Token(token.text, token.text.upper(), is_string))
-    return [part for part in parts if part]
-
-
-def _is_rolled_back(parts: list[list[_Token]], dialect: str) -> bool:
-    """Whether it is all one transaction that ends in a rollback. MySQL commits before each change of a table."""
-    first, last = parts[0][0].upper if parts else "", parts[-1][0].upper if parts else ""
-    return (
-        dialect != "mysql"
-        and first in ("BEGIN", "START")
-        and last in ("ROLLBACK", "ABORT")
-        and not any(part[0].upper in ("COMMIT", "END") for part in parts)
-    )
-
-
-def _classify_statement(tokens: list[_Token], created_tables: set[str], dialect: str) -> Iterator[StatementEffect]:
-    head = tokens[0].upper
-    if head == "EXPLAIN" and not any(token.upper == "ANALYZE" for token in tokens[:4]):
-        yield StatementEffect("db.read")
-        return
-    if head in ("DO", "EXECUTE", "EXEC", "CALL", "PREPARE"):
-        yield from _classify_nested(tokens, created_tables, dialect)
-    upper = [token.upper for token in tokens if not token.is_string]
-    if any(word in _HOST_ACCESS_FUNCTIONS for word in upper) or (head in ("COPY", "\\COPY") and "PROGRAM" in upper):
-        yield StatementEffect("db.exec", note="reaches from the database into the machine it runs on")
-    # A transaction block or a common table expression may hold the statement further in.
-    start = next((i for i, word in enumerate(upper) if word in _CHANGE_KEYWORDS), -1)
-    if start < 0:
-        yield StatementEffect(
-            "db.read" if head in ("SELECT", "SHOW", "WITH", "DESCRIBE", "PRAGMA", "VALUES") else "db.write"
-        )
-        return
-    if head == "MERGE" or (
-        start and head in ("SELECT", "INSERT", "CREATE", "COMMENT", "SHOW", "COPY") and upper[start] != "OVERWRITE"
-    ):
-        yield from _classify_create(tokens, upper, created_tables)
-        return
-    rest = upper[start:]
-    names = [token.text for token in tokens if not token.is_string][start:]
-    yield from _classify_change(rest, names, tokens, created_tables)
-
-
 _CHANGE_KEYWORDS = frozenset(
     (
         "DROP",
@@ -225,6 +82,157 @@ _CHANGE_KEYWORDS = frozenset(
         "DETACH",
     )
 )
+_THROWAWAY_NAME = compile_lazily(
+    r"(?:^|[^a-z])(?:test|tests|testing|tmp|temp|dev|ci|scratch|sandbox|local|example|demo|playground|fixture"
+    r"|fixtures|staging_test)(?:$|[^a-z])"
+)
+
+
+class StatementEffect(NamedTuple):
+    """The effect of one statement: a `db` name, its target, and whether the target can be made again."""
+
+    what: str
+    target: str = ""
+    recoverable: bool = False
+    note: str = ""
+
+
+def looks_like_sql(text: str) -> bool:
+    """Return whether text begins like a statement."""
+    return _STATEMENT_START.match(text) is not None
+
+
+def classify_sql(text: str, call: Invocation, dialect: str = "", *, recoverable: bool = False) -> Iterator[Effect]:
+    """Yield the effects of SQL; `recoverable` says that the database can be lost without harm."""
+    # `COPY … TO PROGRAM` and `xp_cmdshell` run a shell command on the machine of the database.
+    for program in _PROGRAM_CALL.finditer(text):
+        yield from call.classify_shell((program.group(1) or program.group(2)).replace("''", "'"))
+    yield from classify_file_access(text, call)
+    known = UNKNOWN not in text
+    for statement in classify_statements(text, dialect):
+        targets = (Target(statement.target, "database"),) if statement.target else ()
+        yield call.make_effect(
+            statement.what,
+            targets,
+            recoverable=True if recoverable or statement.recoverable else None,
+            possible=not known and statement.what != "db.read" and not statement.target,
+            note=statement.note,
+        )
+
+
+def classify_file_access(text: str, call: Invocation) -> Iterator[Effect]:
+    """Yield the effects on files that a database reads, writes or loads as code."""
+    for function, name in _FILE_FUNCTION.findall(text):
+        kind = function.lower()
+        if kind == "load_extension":
+            yield call.make_effect(
+                "code.unknown", (call.resolve_path(Word(name)),), note="loads code into the database"
+            )
+        else:
+            yield from call.make_effects("fs.overwrite" if kind in ("writefile", "edit") else "fs.read", [Word(name)])
+    for name in _COPY_TO_FILE.findall(text):
+        yield from call.make_effects("fs.overwrite", [Word(name)])
+
+
+def classify_statements(text: str, dialect: str = "") -> list[StatementEffect]:
+    """Return the effect of each statement of the text, in order."""
+    if not text.strip():
+        return []
+    if not _RISKY_KEYWORD.search(text):
+        return [StatementEffect("db.read" if text.lstrip(" \n\t(;").lower().startswith(_READ_STARTS) else "db.write")]
+    parts = _split_statements(text[:_MAX_TEXT], dialect)
+    # Quotes that do not match hide where statements end; the keywords alone allow the worst.
+    if parts is None:
+        return [StatementEffect("db.drop", note="text that does not end where it should", recoverable=True)]
+    effects: list[StatementEffect] = []
+    created_tables: set[str] = set()
+    for tokens in parts:
+        effects.extend(_classify_statement(tokens, created_tables, dialect))
+    if _RISKY_KEYWORD.search(text, _MAX_TEXT):
+        effects.append(StatementEffect("db.drop", note="too long to be read", recoverable=True))
+    elif _is_rolled_back(parts, dialect):
+        return [StatementEffect("db.read", note="the transaction is rolled back")]
+    return effects
+
+
+class _Token(NamedTuple):
+    text: str
+    upper: str
+    is_string: bool
+
+
+def _split_statements(text: str, dialect: str) -> list[list[_Token]] | None:
+    """Split SQL into statements of tokens without comments; None if quotes do not match."""
+    # sqlglot takes longer to import than everything else here, and most texts have no risky keyword.
+    from sqlglot import tokenize
+    from sqlglot.errors import SqlglotError
+
+    try:
+        raw = tokenize(text.replace(UNKNOWN, "unknown"), read=dialect or None)
+    except SqlglotError:
+        return None
+    parts: list[list[_Token]] = [[]]
+    strings = ("STRING", "HEREDOC_STRING", "RAW_STRING", "NATIONAL_STRING")
+    for token in raw:
+        kind = token.token_type.name
+        if kind == "SEMICOLON":
+            parts.append([])
+            continue
+        is_string = kind in strings
+        # sqlglot returns `RENAME …`, `EXECUTE …`, `DO …` as a keyword and one string with everything after it.
+        if (
+            is_string
+            and parts[-1]
+            and parts[-1][-1].upper in ("EXPLAIN", "ALTER", "GRANT", "RENAME", "CALL", "ANALYZE", "EXECUTE", "EXEC")
+        ):
+            parts[-1].extend(
+                _Token(word.strip("();,'\""), word.upper().strip("();,'\""), is_string=False)
+                for word in token.text.split()
+            )
+            continue
+        parts[-1].append(_Token(token.text, token.text.upper(), is_string))
+    return [part for part in parts if part]
+
+
+def _is_rolled_back(parts: list[list[_Token]], dialect: str) -> bool:
+    """Return whether everything is one transaction that ends in a rollback.
+
+    Not in MySQL, which commits before each change of a table.
+    """
+    first, last = parts[0][0].upper if parts else "", parts[-1][0].upper if parts else ""
+    return (
+        dialect != "mysql"
+        and first in ("BEGIN", "START")
+        and last in ("ROLLBACK", "ABORT")
+        and not any(part[0].upper in ("COMMIT", "END") for part in parts)
+    )
+
+
+def _classify_statement(tokens: list[_Token], created_tables: set[str], dialect: str) -> Iterator[StatementEffect]:
+    head = tokens[0].upper
+    # EXPLAIN only plans a statement; EXPLAIN ANALYZE runs it.
+    if head == "EXPLAIN" and not any(token.upper == "ANALYZE" for token in tokens[:4]):
+        yield StatementEffect("db.read")
+        return
+    if head in ("DO", "EXECUTE", "EXEC", "CALL", "PREPARE"):
+        yield from _classify_nested(tokens, created_tables, dialect)
+    upper = [token.upper for token in tokens if not token.is_string]
+    if any(word in _HOST_ACCESS_FUNCTIONS for word in upper) or (head in ("COPY", "\\COPY") and "PROGRAM" in upper):
+        yield StatementEffect("db.exec", note="reaches from the database into the machine it runs on")
+    # A transaction block or a common table expression may hold the statement further in.
+    start = next((i for i, word in enumerate(upper) if word in _CHANGE_KEYWORDS), -1)
+    if start < 0:
+        yield StatementEffect(
+            "db.read" if head in ("SELECT", "SHOW", "WITH", "DESCRIBE", "PRAGMA", "VALUES") else "db.write"
+        )
+        return
+    if head == "MERGE" or (
+        start and head in ("SELECT", "INSERT", "CREATE", "COMMENT", "SHOW", "COPY") and upper[start] != "OVERWRITE"
+    ):
+        yield from _classify_create(tokens, upper, created_tables)
+        return
+    names = [token.text for token in tokens if not token.is_string][start:]
+    yield from _classify_change(upper[start:], names, tokens, created_tables)
 
 
 def _classify_change(
@@ -265,9 +273,10 @@ def _classify_change(
 
 
 def _classify_nested(tokens: list[_Token], created_tables: set[str], dialect: str) -> Iterator[StatementEffect]:
-    """A block or a string that is run as SQL."""
+    """Yield the effects of a block or a string that is run as SQL."""
     for token in tokens[1:]:
         if token.is_string and _RISKY_KEYWORD.search(token.text):
+            # `DO $$ BEGIN … END $$`: without its frame the block is a list of statements.
             inner = token.text.strip("$ \n")
             body = re.sub(r"(?is)^\s*(?:declare\b.*?)?begin\b", "", inner)
             for part in _split_statements(body, dialect) or []:
@@ -301,7 +310,7 @@ def _classify_alter(keywords: list[str], names: list[str], tokens: list[_Token])
         yield StatementEffect("db.admin", name)
     elif "DROP" in keywords:
         after = keywords[keywords.index("DROP") + 1 :][:1]
-        light = after and after[0] in (
+        holds_no_rows = after and after[0] in (
             "CONSTRAINT",
             "INDEX",
             "DEFAULT",
@@ -319,7 +328,7 @@ def _classify_alter(keywords: list[str], names: list[str], tokens: list[_Token])
         )
         yield (
             StatementEffect("db.schema.drop", name)
-            if light
+            if holds_no_rows
             else StatementEffect("db.drop", name, note="a column or a partition with its values")
         )
     elif "DELETE" in keywords:
@@ -360,15 +369,18 @@ def _classify_create(tokens: list[_Token], keywords: list[str], created_tables: 
     name = _find_name(keywords, names, keywords.index(kind) + 1) if kind else ""
     if kind in _ACCOUNT_OBJECTS:
         yield StatementEffect("db.admin", name)
+    # `CREATE OR REPLACE TABLE` drops the old table first.
     elif kind == "TABLE" and "REPLACE" in keywords[1:3]:
         yield StatementEffect("db.drop", name, note="replaces the table with its rows")
     else:
+        # Dropping a table that the same text created loses nothing, unless it may have existed before.
         if kind == "TABLE" and "EXISTS" not in keywords[:7]:
             created_tables.add(name.lower())
         yield StatementEffect("db.schema", name)
 
 
 def _find_name(keywords: list[str], names: list[str], start: int) -> str:
+    """Return the first name from `start` on, with its schema: `public.users`."""
     for index in range(start, len(keywords)):
         if keywords[index] not in _NAME_PREFIX_WORDS:
             end = index + 1
@@ -379,7 +391,7 @@ def _find_name(keywords: list[str], names: list[str], start: int) -> str:
 
 
 def _has_row_filter(tokens: list[_Token], head: str) -> bool:
-    """Whether a condition or a limit chooses rows; a condition that always holds does not."""
+    """Return whether a condition or a limit selects rows; a condition that is always true does not."""
     start = next((i for i, token in enumerate(tokens) if token.upper == head and not token.is_string), 0)
     depth = 0
     for index in range(start, len(tokens)):
@@ -387,6 +399,7 @@ def _has_row_filter(tokens: list[_Token], head: str) -> bool:
         if tokens[index].is_string:
             continue
         depth += {"(": 1, ")": -1}.get(upper, 0)
+        # The parenthesis of a subquery ends here; a WHERE after it filters the outer statement.
         if depth < 0:
             return False
         if upper in ("WHERE", "LIMIT", "TOP") and depth == 0:
@@ -395,11 +408,6 @@ def _has_row_filter(tokens: list[_Token], head: str) -> bool:
     return False
 
 
-_THROWAWAY_NAME = compile_lazily(
-    r"(?:^|[^a-z])(?:test|tests|testing|tmp|temp|dev|ci|scratch|sandbox|local|example|demo|playground|fixture|fixtures|staging_test)(?:$|[^a-z])"
-)
-
-
 def is_throwaway(name: str) -> bool:
-    """Whether a database's or table's name says that nobody would miss it."""
+    """Return whether the name of a database or table says that it can be lost without harm: test, tmp, demo."""
     return bool(_THROWAWAY_NAME.search(name.lower()))

@@ -1,10 +1,9 @@
-"""PowerShell and cmd text: each command by its cmdlet (a verb and a noun) or its program; what is neither is run unseen."""
+"""Classify PowerShell and cmd text: each command by its cmdlet (a verb and a noun) or by its program."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.code.cmdlet import ALIASES, classify_cmdlet, is_cmdlet
 from verdikt.effects.code.windows_paths import classify_deletes, classify_reads
 from verdikt.effects.code.windows_shell_parser import (
@@ -15,7 +14,7 @@ from verdikt.effects.code.windows_shell_parser import (
     strip_strings,
 )
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program import find_program
+from verdikt.effects.program.table import evaluate_program, find_program, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -25,59 +24,65 @@ _MAX_DEPTH = 6
 _SHELL_NAME = compile_lazily(r"(?i)\b(?:cmd|powershell|pwsh)\b")
 
 _FETCH_CALL = compile_lazily(
-    r"(?i)\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|curl|wget|start-bitstransfer)\b|\.download(?:string|data|file)\b|net\.webclient"
+    r"(?i)\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|curl|wget|start-bitstransfer)\b|\.download(?:string|data"
+    r"|file)\b|net\.webclient"
 )
 _EVAL_CALL = compile_lazily(r"(?i)\b(?:iex|invoke-expression)\b|scriptblock\]::create")
 _DECODE_CALL = compile_lazily(r"(?i)frombase64string|gzipstream|deflatestream|-bxor")
 _SOCKET_CALL = compile_lazily(r"(?i)net\.sockets\.tcpclient|\bpowercat\b|invoke-powershelltcp")
 _DOTNET_DELETE = compile_lazily(r"(?i)\[(?:system\.)?io\.(file|directory)\]::delete\(\s*['\"]([^'\"]+)")
+_HARMLESS_BUILTINS = word_set(
+    "echo dir cd chdir set rem ver vol title cls pause if for goto exit setlocal endlocal pushd popd prompt color "
+    "date time assoc ftype call where tree more find findstr mkdir md copy move ren rename xcopy"
+)
 
 
 def classify_windows_shell(text: str, call: Invocation, language: str) -> Iterator[Effect]:
-    """What PowerShell or cmd text would do; a command that nobody here knows is run unseen."""
+    """Yield the effects of PowerShell or cmd text; an unknown command is `code.run`."""
     if len(text) > _MAX_TEXT:
-        yield call.make_effect("code.unknown", possible=True, note="more than anybody reads")
+        yield call.make_effect("code.unknown", possible=True, note="too long to be read")
     text = text[:_MAX_TEXT]
     for statement in split_statements(text):
         bare = strip_strings(statement)
+        # Searched with strings included: type names are often given as strings.
         if _SOCKET_CALL.search(statement):
             yield call.make_effect("net.shell", note="a shell over a bare connection")
         if _EVAL_CALL.search(bare):
             yield from _classify_eval(statement, call)
             continue
         yield from _classify_methods(statement, call)
-        before: WindowsCommand | None = None
-        for spoken in parse_commands(statement):
+        previous: WindowsCommand | None = None
+        for command in parse_commands(statement):
             if language == "powershell":
-                whole = _add_piped_operands(spoken, before)
+                whole = _add_piped_operands(command, previous)
                 yield from classify_cmdlet(whole, call) if is_cmdlet(whole.name) else _classify_program(whole, call)
-                before = spoken
+                previous = command
             else:
-                yield from _classify_builtin(spoken, call)
+                yield from _classify_builtin(command, call)
 
 
 def _classify_methods(statement: str, call: Invocation) -> Iterator[Effect]:
-    """.NET and WMI, which need no cmdlet."""
-    for found in _DOTNET_DELETE.finditer(statement):
-        yield from classify_deletes(
-            [found.group(2)], "fs.delete.tree" if found.group(1).lower() == "directory" else "fs.delete", call
-        )
+    """Yield the effects of .NET and WMI methods, which need no cmdlet."""
+    for match in _DOTNET_DELETE.finditer(statement):
+        what = "fs.delete.tree" if match.group(1).lower() == "directory" else "fs.delete"
+        yield from classify_deletes([match.group(2)], what, call)
     if "shadowcopy" in statement.lower() and re.search(r"(?i)\.\s*delete\s*\(", statement):
         yield call.make_effect("backup.delete", (Target("shadow copies", "other"),))
 
 
 def _add_piped_operands(command: WindowsCommand, previous: WindowsCommand | None) -> WindowsCommand:
-    """What comes through the pipe stands in for the operands that a cmdlet was not given."""
+    """Return a cmdlet without operands with those that come through the pipe."""
     name = ALIASES.get(command.name, command.name)
     if previous is None or name not in ("remove-item", "stop-process") or parse_arguments(command).operands:
         return command
     if previous.name in ("get-childitem", "gci", "ls", "dir", "get-item", "gi") and name == "remove-item":
-        given = parse_arguments(previous)
-        fed = given.paths or ["."]
-        deep = [("-recurse", False)] if any(f in ("-recurse", "-r", "-rec", "-s") for f in given.flags) else []
-        if not given.paths and given.get_value("-filter", "-include"):
-            fed = [given.get_value("-filter", "-include")]
-        return WindowsCommand(command.name, (*command.words, *deep, *((path, True) for path in fed)))
+        listing = parse_arguments(previous)
+        paths = listing.paths or ["."]
+        deep = [("-recurse", False)] if any(f in ("-recurse", "-r", "-rec", "-s") for f in listing.flags) else []
+        if not listing.paths and listing.get_value("-filter", "-include"):
+            paths = [listing.get_value("-filter", "-include")]
+        return WindowsCommand(command.name, (*command.words, *deep, *((path, True) for path in paths)))
+    # `Get-Process | Stop-Process` ends every process.
     if previous.name in ("get-process", "gps", "ps") and name == "stop-process" and not previous.words:
         return WindowsCommand(command.name, (*command.words, ("*", True)))
     return (
@@ -88,7 +93,7 @@ def _add_piped_operands(command: WindowsCommand, previous: WindowsCommand | None
 
 
 def _classify_eval(statement: str, call: Invocation) -> Iterator[Effect]:
-    """`iex`: where does the text come from?"""
+    """Yield the effect of `iex`, by where its text comes from."""
     if _FETCH_CALL.search(statement):
         yield call.make_effect("code.remote", note="runs what it downloads")
     elif _DECODE_CALL.search(statement):
@@ -98,7 +103,7 @@ def _classify_eval(statement: str, call: Invocation) -> Iterator[Effect]:
 
 
 def _classify_builtin(command: WindowsCommand, call: Invocation) -> Iterator[Effect]:
-    """cmd: what it knows by itself; the rest are programs."""
+    """Yield the effects of a command of cmd: a builtin or a program."""
     texts = [text for text, _ in command.words]
     switches = {text.lower() for text in texts if text.startswith("/")}
     names = [text for text in texts if not text.startswith("/")]
@@ -118,17 +123,13 @@ def _classify_builtin(command: WindowsCommand, call: Invocation) -> Iterator[Eff
         yield from _classify_program(command, call)
 
 
-_HARMLESS_BUILTINS = word_set(
-    "echo dir cd chdir set rem ver vol title cls pause if for goto exit setlocal endlocal pushd popd prompt color date time assoc ftype call where tree more find findstr mkdir md copy move ren rename xcopy"
-)
-
-
 def _classify_inner_shell(command: WindowsCommand, call: Invocation) -> Iterator[Effect]:
-    """One shell called by the other: `cmd /c …`, `powershell -c …`."""
+    """Yield the effects of a shell that the other one runs: `cmd /c …`, `powershell -c …`."""
     texts = [text for text, _ in command.words]
     starts = [i for i, text in enumerate(texts) if text.lower() in ("/c", "/k", "-c", "-command", "/command")]
-    rest = texts[starts[0] + 1 :] if starts else [text for text in texts if not text.startswith(("-", "/"))]
-    line = " ".join(f'"{text}"' if " " in text and len(rest) > 1 else text for text in rest)
+    words = texts[starts[0] + 1 :] if starts else [text for text in texts if not text.startswith(("-", "/"))]
+    line = " ".join(f'"{text}"' if " " in text and len(words) > 1 else text for text in words)
+    # Each level is classified by a call of its own; deeper nesting only serves to exhaust that.
     if len(_SHELL_NAME.findall(line)) > _MAX_DEPTH:
         yield call.make_effect("code.unknown", possible=True, note="shells within shells")
     elif line:
@@ -136,7 +137,7 @@ def _classify_inner_shell(command: WindowsCommand, call: Invocation) -> Iterator
 
 
 def _classify_program(command: WindowsCommand, call: Invocation) -> Iterator[Effect]:
-    """A program of the machine, by the same table as in any other shell."""
+    """Yield the effects of a program, by the same table as in any other shell."""
     if command.name in ("cmd", "powershell", "pwsh") and command.words:
         yield from _classify_inner_shell(command, call)
         return
@@ -148,4 +149,4 @@ def _classify_program(command: WindowsCommand, call: Invocation) -> Iterator[Eff
     inner = Invocation(
         replace(call.command, argv=argv), call.resolver, call.commands, call.shell_classifier, name=command.name
     )
-    yield from inner.classify_program(program)
+    yield from evaluate_program(program, inner)

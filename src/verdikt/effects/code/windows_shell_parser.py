@@ -1,48 +1,51 @@
-"""Lines of PowerShell and cmd, taken apart: statements, commands, and the arguments of a cmdlet."""
+"""Parse PowerShell and cmd text into statements, commands, and the arguments of a cmdlet."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from verdikt.effects.argv import word_set
+from verdikt.effects.program.table import word_set
 
 _VALUE_FLAGS = word_set(
-    "-path -literalpath -filter -include -exclude -erroraction -ea -credential -name -id -uri -outfile -method -body -infile -number -driveletter -logname -computername -value -itemtype -destination -argumentlist -filepath -taskname -action -trigger -scope -executionpolicy -username -password"
+    "-path -literalpath -filter -include -exclude -erroraction -ea -credential -name -id -uri -outfile -method -body "
+    "-infile -number -driveletter -logname -computername -value -itemtype -destination -argumentlist -filepath "
+    "-taskname -action -trigger -scope -executionpolicy -username -password"
 )
 
 
 class WindowsCommand(NamedTuple):
-    """A command: its name in lower case, and its words with whether each was quoted."""
+    """A command: its name in lower case, and its words, each with whether it was quoted."""
 
     name: str
     words: tuple[tuple[str, bool], ...]
 
 
 class CmdletArguments(NamedTuple):
-    """The arguments of a cmdlet: operands, then flags in lower case with their values."""
+    """The arguments of a cmdlet: operands, and flags in lower case with their values."""
 
     operands: list[str]
     flags: dict[str, str]
 
     def get_value(self, *names: str) -> str:
-        """The value of the first of these flags that has one."""
+        """Return the value of the first of these flags that has one; empty if none has."""
         return next((self.flags[name] for name in names if self.flags.get(name)), "")
 
     @property
     def paths(self) -> list[str]:
-        """The operands, and what the flags for paths say."""
+        """The operands and the values of the flags for paths."""
         return self.operands + [self.flags[flag] for flag in ("-path", "-literalpath") if flag in self.flags]
 
 
 def split_statements(text: str) -> list[str]:
-    """The statements of a text, one after the other."""
+    """Return the statements of a text, in order."""
     return [part for part in _split_unquoted(text, ";\n") if part.strip()]
 
 
 def parse_commands(statement: str) -> Iterator[WindowsCommand]:
-    """The commands of a statement, those inside brackets and pipelines too."""
+    """Yield the commands of a statement, including those in brackets and pipelines."""
     for part in _split_unquoted(statement, "|&(){}"):
         tokens = _split_words(part)
+        # Skip what stands before a command: an assignment, a keyword, a type.
         while (
             tokens
             and (
@@ -57,7 +60,7 @@ def parse_commands(statement: str) -> Iterator[WindowsCommand]:
 
 
 def _split_unquoted(text: str, marks: str) -> list[str]:
-    """The text between these marks, where they are not quoted."""
+    """Split text at these marks, where they are not quoted."""
     parts, start, quote = [], 0, ""
     for index, char in enumerate(text):
         if quote:
@@ -73,30 +76,30 @@ def _split_unquoted(text: str, marks: str) -> list[str]:
 
 def _split_words(text: str) -> list[tuple[str, bool]]:
     return [
-        (found[1] or found[2] or found[0].strip("'\""), found[0][:1] in "'\"")
-        for found in re.finditer(r"\"([^\"]*)\"|'([^']*)'|[^\s,]+", text)
+        (match[1] or match[2] or match[0].strip("'\""), match[0][:1] in "'\"")
+        for match in re.finditer(r"\"([^\"]*)\"|'([^']*)'|[^\s,]+", text)
     ]
 
 
 def strip_strings(text: str) -> str:
-    """A text without its strings."""
+    """Return a text without its strings."""
     return re.sub(r"\"[^\"]*\"|'[^']*'", " ", text)
 
 
 def parse_arguments(command: WindowsCommand) -> CmdletArguments:
-    """The words of a command, sorted."""
+    """Sort the words of a command into operands and flags."""
     operands: list[str] = []
     flags: dict[str, str] = {}
-    wants = ""
+    pending_flag = ""
     for text, quoted in command.words:
-        if wants:
-            flags[wants] = text
-            wants = ""
+        if pending_flag:
+            flags[pending_flag] = text
+            pending_flag = ""
         elif text.startswith("-") and not quoted and len(text) > 1:
             name, colon, value = text.lower().partition(":")
             flags[name] = value
             if not colon and name in _VALUE_FLAGS:
-                wants = name
+                pending_flag = name
         else:
             operands.append(text)
     return CmdletArguments(operands, flags)

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 
 _ADMIN_GROUPS = word_set(

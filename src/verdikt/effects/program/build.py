@@ -27,17 +27,19 @@ def _cmake(call: Invocation) -> Iterator[Effect]:
 
 PROGRAMS: dict[str, Program] = {
     **alias_programs(
-        "make gmake ninja meson bazel bazelisk buck buck2 scons ant lein mill just task invoke inv "
-        "gcc g++ cc c++ clang clang++ ld as nasm rustc javac kotlinc scalac ghc tsc swc esbuild rollup webpack vite parcel turbo nx "
-        "pytest py.test tox nox jest vitest mocha ava karma cypress playwright rspec minitest phpunit pest ctest gtest bats shellspec behave cucumber "
-        "ruff black isort flake8 pylint pyflakes mypy pyright basedpyright bandit autopep8 yapf pydocstyle vulture "
-        "eslint prettier biome stylelint tslint standard xo oxlint dprint rubocop standardrb reek golint golangci-lint staticcheck gofmt goimports rustfmt clippy-driver "
-        "shellcheck shfmt hadolint yamllint ansible-lint markdownlint markdownlint-cli2 vale codespell typos actionlint tflint tfsec checkov trivy semgrep gitleaks "
-        "clang-format clang-tidy cppcheck astyle indent uncrustify doxygen sphinx-build sphinx-quickstart mkdocs jekyll hugo gatsby next nuxt astro "
-        "coverage lcov gcov genhtml nyc c8 tox-quickstart cookiecutter yo plop protoc buf swag sqlc "
-        "objdump nm readelf ldd otool size strip ctags etags cscope cloc tokei scc gprof "
-        "virtualenv xcodebuild swiftlint swiftformat cocoapods ng vue nest expo react-native spring phpstan psalm phpcs php-cs-fixer rebar3 dialyzer "
-        "dvc snakemake nextflow luigi prefect wandb mlflow tensorboard nvcc nvidia-smi tldr info apropos whatis",
+        "make gmake ninja meson bazel bazelisk buck buck2 scons ant lein mill just task invoke inv gcc g++ cc c++ "
+        "clang clang++ ld as nasm rustc javac kotlinc scalac ghc tsc swc esbuild rollup webpack vite parcel turbo nx "
+        "pytest py.test tox nox jest vitest mocha ava karma cypress playwright rspec minitest phpunit pest ctest "
+        "gtest bats shellspec behave cucumber ruff black isort flake8 pylint pyflakes mypy pyright basedpyright "
+        "bandit autopep8 yapf pydocstyle vulture eslint prettier biome stylelint tslint standard xo oxlint dprint "
+        "rubocop standardrb reek golint golangci-lint staticcheck gofmt goimports rustfmt clippy-driver shellcheck "
+        "shfmt hadolint yamllint ansible-lint markdownlint markdownlint-cli2 vale codespell typos actionlint tflint "
+        "tfsec checkov trivy semgrep gitleaks clang-format clang-tidy cppcheck astyle indent uncrustify doxygen "
+        "sphinx-build sphinx-quickstart mkdocs jekyll hugo gatsby next nuxt astro coverage lcov gcov genhtml nyc c8 "
+        "tox-quickstart cookiecutter yo plop protoc buf swag sqlc objdump nm readelf ldd otool size strip ctags "
+        "etags cscope cloc tokei scc gprof virtualenv xcodebuild swiftlint swiftformat cocoapods ng vue nest expo "
+        "react-native spring phpstan psalm phpcs php-cs-fixer rebar3 dialyzer dvc snakemake nextflow luigi prefect "
+        "wandb mlflow tensorboard nvcc nvidia-smi tldr info apropos whatis",
         _BUILD,
     ),
     "cmake": Program(classify=_cmake),
@@ -51,7 +53,7 @@ PROGRAMS: dict[str, Program] = {
                     "code.remote",
                     "0",
                     "other",
-                    note="runs hooks of a repository that nobody has looked at",
+                    note="runs hooks of an unreviewed repository",
                     possible=True,
                 ),
             },

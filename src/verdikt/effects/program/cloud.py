@@ -3,19 +3,20 @@
 from collections.abc import Callable, Iterator
 
 from verdikt.effects import command_verbs
-from verdikt.effects.argv import word_set
 from verdikt.effects.code.sql import classify_sql
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.storage import bucket_copy, is_here
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 
 _WATCHMEN = word_set(
-    "cloudtrail guardduty securityhub configservice config macie2 inspector2 detective wafv2 waf shield access-analyzer cloudwatch security defender logging audit"
+    "cloudtrail guardduty securityhub configservice config macie2 inspector2 detective wafv2 waf shield "
+    "access-analyzer cloudwatch security defender logging audit"
 )
 _RIGHTS = word_set(
-    "iam role roles rbac policy policies permission permissions acl acls organizations sso user users group principal grant grants member members ad sp"
+    "iam role roles rbac policy policies permission permissions acl acls organizations sso user users group "
+    "principal grant grants member members ad sp"
 )
 _OPEN = word_set("ingress public firewall anonymous allusers website")
 _SECRETS = word_set(
@@ -136,22 +137,26 @@ def _aws(call: Invocation) -> Iterator[Effect]:
     elif service == "sso":
         yield call.make_effect("cloud.read" if operation != "logout" else "cred.delete", recoverable=True)
     elif operation.startswith("get-parameter"):
-        yield call.make_effect("cred.read" if args.has_flag("--with-decryption") else "cloud.read", (_named(call),))
+        yield call.make_effect(
+            "cred.read" if args.has_flag("--with-decryption") else "cloud.read", (_find_named_target(call),)
+        )
     elif operation == "delete-secret":
         yield call.make_effect(
-            "cloud.delete", (_named(call),), recoverable=not args.has_flag("--force-delete-without-recovery")
+            "cloud.delete",
+            (_find_named_target(call),),
+            recoverable=not args.has_flag("--force-delete-without-recovery"),
         )
     elif operation in _AWS_OPERATIONS:
         what, undone, note = _AWS_OPERATIONS[operation]
         undone = None if args.has_flag("--version-id") else undone
         for text in (word.text for word in call.command.argv if what == "infra.run" and "commands=" in word.text):
             yield from call.classify_shell(text.partition("commands=")[2].strip("[]\"'"))
-        yield call.make_effect(what, (_named(call),), recoverable=undone, note=note)
+        yield call.make_effect(what, (_find_named_target(call),), recoverable=undone, note=note)
     else:
         yield from verbs(call, path[:2], 1, unknown="cloud.write")
 
 
-def _named(call: Invocation) -> Target:
+def _find_named_target(call: Invocation) -> Target:
     """What an operation falls on, for the message: the value of its last flag that names something."""
     for flag, value in call.args.flags:
         if value is not None and flag.endswith(
@@ -329,7 +334,9 @@ _COMMON = "-a --app -t --team -s --stage --scope --token -c --config -e --env --
 
 _AWS = Program(
     value_flags="--profile --region --output --endpoint-url --query --ca-bundle --cli-read-timeout --cli-connect-timeout --color --cli-binary-format "
-    "--instance-ids --secret-id --queue-url --function-name --table-name --bucket --key --name --stack-name --key-id --db-instance-identifier --include --exclude --acl --grants --sse --storage-class --content-type --cache-control --expires --metadata",
+    "--instance-ids --secret-id --queue-url --function-name --table-name --bucket --key --name --stack-name --key-id "
+    "--db-instance-identifier --include --exclude --acl --grants --sse --storage-class --content-type "
+    "--cache-control --expires --metadata",
     dry_run_flags="--help --dry-run --dryrun --no-execute-changeset",
     classify=_aws,
 )
@@ -339,7 +346,8 @@ PROGRAMS: dict[str, Program] = {
     "awslocal": Program(EffectSpec("net.local")),
     "gcloud": Program(
         value_flags="--project --account --format --filter --region --zone --configuration --impersonate-service-account --verbosity --billing-project --limit "
-        "--iam-account --secret --key --keyring --location --member --role --image --allow --source-ranges --command -z",
+        "--iam-account --secret --key --keyring --location --member --role --image --allow --source-ranges --command "
+        "-z",
         dry_run_flags="--help --dry-run --validate-only",
         classify=_gcloud,
     ),

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -15,9 +14,11 @@ _CAPABILITIES = word_set(
 )
 _SOCKETS = ("/var/run/docker.sock", "/run/docker.sock", "/run/podman", "/run/containerd", "/var/run/crio", "/run/user/")
 _RUN_VALUES = (
-    "-v --volume --mount -e --env --env-file -p --publish --name -w --workdir -u --user --network --net --cap-add --cap-drop --security-opt --pid --ipc --uts --userns "
-    "--device --entrypoint -h --hostname -l --label -m --memory --cpus --restart --platform --add-host --log-driver --log-opt --tmpfs --ulimit --shm-size --gpus --pull --runtime "
-    "--cidfile --dns --expose --health-cmd --link --ip --network-alias --stop-signal --sysctl --volumes-from --group-add --cgroupns"
+    "-v --volume --mount -e --env --env-file -p --publish --name -w --workdir -u --user --network --net --cap-add "
+    "--cap-drop --security-opt --pid --ipc --uts --userns --device --entrypoint -h --hostname -l --label -m --memory "
+    "--cpus --restart --platform --add-host --log-driver --log-opt --tmpfs --ulimit --shm-size --gpus --pull "
+    "--runtime --cidfile --dns --expose --health-cmd --link --ip --network-alias --stop-signal --sysctl "
+    "--volumes-from --group-add --cgroupns"
 )
 
 
@@ -32,12 +33,12 @@ def _run(call: Invocation) -> Iterator[Effect]:
 def _reach(call: Invocation) -> Iterator[Effect]:
     args = call.args
     for word in args.get_values("-v --volume"):
-        yield from _mounted(call, word.text.split(":")[0], word, read_only=word.text.endswith((":ro", ",ro")))
+        yield from _classify_mount(call, word.text.split(":")[0], word, read_only=word.text.endswith((":ro", ",ro")))
     for word in args.get_values("--mount"):
         parts = dict(part.partition("=")[::2] for part in word.text.split(","))
         source = parts.get("source") or parts.get("src") or ""
         if parts.get("type", "bind") == "bind":
-            yield from _mounted(call, source, word, read_only="readonly" in parts or "ro" in parts)
+            yield from _classify_mount(call, source, word, read_only="readonly" in parts or "ro" in parts)
     every = _on(call, "--privileged")
     pid = args.get_value("--pid")
     host_processes = pid is not None and pid.text == "host"
@@ -88,7 +89,7 @@ def _on(call: Invocation, flag: str) -> bool:
     return call.args.has_flag(flag) and (value is None or value.text != "false")
 
 
-def _mounted(call: Invocation, source: str, word: Word, *, read_only: bool) -> Iterator[Effect]:
+def _classify_mount(call: Invocation, source: str, word: Word, *, read_only: bool) -> Iterator[Effect]:
     """A directory of the machine inside the container."""
     if not source.startswith(("/", "~", ".", "$")) or "\ufffc" in source:
         return
@@ -114,7 +115,7 @@ def _mounted(call: Invocation, source: str, word: Word, *, read_only: bool) -> I
         )
     elif target.path.startswith(_SOCKETS) and target.path.endswith((".sock", "podman", "containerd")):
         yield call.make_effect(
-            "container.escape", (target,), recoverable=True, note="whoever holds the socket holds the machine"
+            "container.escape", (target,), recoverable=True, note="access to the socket is access to the machine"
         )
     elif target.zone in (Zone.SECRET, Zone.GUARD):
         yield call.make_effect(
@@ -125,7 +126,7 @@ def _mounted(call: Invocation, source: str, word: Word, *, read_only: bool) -> I
 
 
 _FOR_TESTS = compile_lazily(r"(?:^|[-_./=])(?:tests?|ci|e2e|integration)(?:[-_./)\"' ]|$)")
-"""Names of what is there for tests, and made anew each time."""
+"""Names of what exists for tests, and is made again each time."""
 
 
 def _remove(call: Invocation) -> Iterator[Effect]:
@@ -140,7 +141,7 @@ def _remove(call: Invocation) -> Iterator[Effect]:
         args.has_flag("-a --all") or any(not word.is_known for word in args.operands)
     ):
         yield call.make_effect("container.remove.force", targets, recoverable=False, note="whichever there are")
-    elif args.has_flag("-f --force -v --volumes") and not _started_here(call):
+    elif args.has_flag("-f --force -v --volumes") and not _is_started_here(call):
         yield call.make_effect("container.remove.force", targets)
     elif args.has_flag("-a --all") or any(not word.is_known for word in args.operands):
         yield call.make_effect("container.prune.containers", targets)
@@ -148,7 +149,7 @@ def _remove(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("container.remove", targets)
 
 
-def _started_here(call: Invocation) -> bool:
+def _is_started_here(call: Invocation) -> bool:
     """Whether the same text starts every container that a command names."""
     started = {
         following.text
@@ -165,7 +166,7 @@ def _started_here(call: Invocation) -> bool:
     return bool(call.args.operands) and all(word.text in started for word in call.args.operands)
 
 
-def _copied(call: Invocation) -> Iterator[Effect]:
+def _classify_copy(call: Invocation) -> Iterator[Effect]:
     """`cp HERE CONTAINER:PATH`, or back."""
     operands = call.args.operands
     yield from call.make_effects("fs.read", [word for word in operands[:1] if ":" not in word.text])
@@ -257,7 +258,7 @@ _IMAGE_PRUNE = (
 
 
 def _down(call: Invocation) -> Iterator[Effect]:
-    """Volumes that go with their containers; those of a project that is there for tests are made anew each time."""
+    """Volumes that go with their containers; those of a test project are made again each time."""
     if call.args.has_flag("-v --volumes"):
         argv = call.command.argv
         named = [
@@ -319,8 +320,8 @@ _SUBS: dict[str, Program | EffectSpec | tuple[EffectSpec, ...]] = {
     "rm": _RM,
     "container rm": _RM,
     "container remove": _RM,
-    "cp": Program(classify=_copied, own_flags=True),
-    "container cp": Program(classify=_copied, own_flags=True),
+    "cp": Program(classify=_classify_copy, own_flags=True),
+    "container cp": Program(classify=_classify_copy, own_flags=True),
     "rmi": _RMI,
     "image rm": _RMI,
     "image remove": _RMI,

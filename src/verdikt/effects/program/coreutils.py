@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, evaluate_program
 from verdikt.effects.program.windows import PROGRAMS as WINDOWS
 from verdikt.model.effect import Zone
 from verdikt.shell.command import Word
@@ -26,7 +26,7 @@ def _rm(call: Invocation) -> Iterator[Effect]:
 
 def _rmdir(call: Invocation) -> Iterator[Effect]:
     if any(word.text.lower() in ("/s", "/q") for word in call.args.operands):
-        yield from call.classify_program(WINDOWS["rd"])
+        yield from evaluate_program(WINDOWS["rd"], call)
         return
     yield from call.make_effects("fs.delete", call.args.operands, recoverable=True, note="only if it is empty")
 

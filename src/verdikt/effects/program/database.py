@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator
 
 from verdikt.effects import command_verbs
-from verdikt.effects.argv import word_set
 from verdikt.effects.code.sql import classify_file_access, classify_sql, is_throwaway
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -15,7 +14,7 @@ from verdikt.shell.command import Word
 _META = compile_lazily(r"^\s*\\(!)?[ \t]*(.*)$", re.MULTILINE)
 
 
-def _spoken(call: Invocation, flags: str) -> list[str]:
+def _find_text(call: Invocation, flags: str) -> list[str]:
     """The text that a client is given: by flag, by here-document, through a pipe of constants."""
     texts = [word.text for word in call.args.get_values(flags)]
     if call.command.stdin:
@@ -44,7 +43,7 @@ _DUMP = compile_lazily(r"(?i)(?:^|[/_.\-])(?:dump|backup|restore|prod|production
 
 
 def _unread(call: Invocation, flags: str) -> Iterator[Effect]:
-    """A script that nobody here can read: its name may tell what it is for."""
+    """Yield the effects of a script that cannot be read, by what its name says."""
     for word in call.args.get_values(flags) + [r.target for r in call.command.redirects if r.op == "<"]:
         if not word.text or call.facts.text(call.resolve_path(word).path) is not None:
             continue
@@ -66,11 +65,11 @@ def _client(dialect: str, flags: str, files: str = "", database: str = "-d --dbn
         base = name.text if name is not None else " ".join(word.text for word in call.args.operands[:1])
         light = is_throwaway(base.rsplit("/", 1)[-1])
         # A statement may also be the last operand: `cqlsh host 'DROP …'`, `cypher-shell 'MATCH …'`.
-        spoken = _spoken(call, flags) + [word.text for word in call.args.operands if " " in word.text.strip()]
+        spoken = _find_text(call, flags) + [word.text for word in call.args.operands if " " in word.text.strip()]
         for text in spoken:
-            yield from _said(call, text, dialect, light=light)
+            yield from _classify_text(call, text, dialect, light=light)
         for text in _file(call, files):
-            yield from _said(call, text, dialect, light=light)
+            yield from _classify_text(call, text, dialect, light=light)
         if not light:
             yield from _unread(call, files)
         yield call.make_effect("db.read", (Target(base, "database"),) if base else ())
@@ -81,7 +80,7 @@ def _client(dialect: str, flags: str, files: str = "", database: str = "-d --dbn
     )
 
 
-def _said(call: Invocation, text: str, dialect: str, *, light: bool) -> Iterator[Effect]:
+def _classify_text(call: Invocation, text: str, dialect: str, *, light: bool) -> Iterator[Effect]:
     for match in _META.finditer(text):
         if match[1]:
             yield from call.classify_shell(match[2])
@@ -92,7 +91,7 @@ def _said(call: Invocation, text: str, dialect: str, *, light: bool) -> Iterator
         yield from classify_sql(sql, call, dialect, recoverable=light)
 
 
-def _embedded(dialect: str) -> Program:
+def _make_file_database(dialect: str) -> Program:
     """A database that is a file: what happens to it is judged by where the file lies."""
 
     def judge(call: Invocation) -> Iterator[Effect]:
@@ -102,10 +101,10 @@ def _embedded(dialect: str) -> Program:
         harmless = target is None or target.zone is Zone.TEMP
         light = target is not None and (target.state == "tracked" or is_throwaway(target.path.rsplit("/", 1)[-1]))
         spoken = (
-            [word.text for word in operands[1:]] + _spoken(call, "-cmd -c -s --cmd") + list(_file(call, "-init -f"))
+            [word.text for word in operands[1:]] + _find_text(call, "-cmd -c -s --cmd") + list(_file(call, "-init -f"))
         )
         for text in spoken:
-            yield from _dotted(call, text)
+            yield from _classify_dot_commands(call, text)
             sql = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("."))
             if harmless:
                 yield from classify_file_access(sql, call)
@@ -117,7 +116,7 @@ def _embedded(dialect: str) -> Program:
     return Program(value_flags="-cmd -init -separator -c -s -f -newline -nullvalue", single_dash=True, classify=judge)
 
 
-def _dotted(call: Invocation, text: str) -> Iterator[Effect]:
+def _classify_dot_commands(call: Invocation, text: str) -> Iterator[Effect]:
     for line in text.splitlines():
         word, _, rest = line.strip().partition(" ")
         if word in (".shell", ".system", ".sh"):
@@ -145,7 +144,7 @@ def _mongo(call: Invocation) -> Iterator[Effect]:
     base = call.args.operands[0].text if call.args.operands else ""
     light = True if is_throwaway(base.rsplit("/", 1)[-1]) else None
     target = (Target(base or "the database", "database"),)
-    for text in [*_spoken(call, "--eval -e"), *_file(call, "-f --file")]:
+    for text in [*_find_text(call, "--eval -e"), *_file(call, "-f --file")]:
         code = _QUOTED.sub('""', text)
         if _MONGO_DROP.search(code):
             yield call.make_effect("db.drop", target, recoverable=light)
@@ -157,7 +156,8 @@ def _mongo(call: Invocation) -> Iterator[Effect]:
 
 
 _REDIS_ADMIN = word_set(
-    "config shutdown eval evalsha script slaveof replicaof debug module acl failover cluster fcall function migrate restore swapdb"
+    "config shutdown eval evalsha script slaveof replicaof debug module acl failover cluster fcall function migrate "
+    "restore swapdb"
 )
 _REDIS_READ = word_set("get list info help cat doctor stats usage load")
 
@@ -184,7 +184,7 @@ def _redis(call: Invocation) -> Iterator[Effect]:
 
 
 def _cypher(call: Invocation) -> Iterator[Effect]:
-    for text in [*_spoken(call, ""), *(word.text for word in call.args.operands), *_file(call, "-f --file")]:
+    for text in [*_find_text(call, ""), *(word.text for word in call.args.operands), *_file(call, "-f --file")]:
         code = _QUOTED.sub('""', text)
         if re.search(r"\bDROP\s+DATABASE\b", code, re.IGNORECASE):
             yield call.make_effect("db.drop", (Target("the graph", "database"),))
@@ -256,8 +256,8 @@ PROGRAMS: dict[str, Program] = {
     **alias_programs(
         "sqlplus usql isql db2 monetdb-client mclient vsql nzsql", _client("", "-c --command -e", "-f --file")
     ),
-    **alias_programs("sqlite3 sqlite sqlite-utils litecli sqlcipher", _embedded("sqlite")),
-    "duckdb": _embedded("duckdb"),
+    **alias_programs("sqlite3 sqlite sqlite-utils litecli sqlcipher", _make_file_database("sqlite")),
+    "duckdb": _make_file_database("duckdb"),
     **alias_programs(
         "mongosh mongo",
         Program(
@@ -298,7 +298,8 @@ PROGRAMS: dict[str, Program] = {
     "dropuser": Program(EffectSpec("db.admin", "*", "database"), value_flags="-h --host -p --port -U --username"),
     "createuser": Program(EffectSpec("db.admin", "*", "database"), value_flags="-h --host -p --port -U --username"),
     **alias_programs(
-        "createdb pg_dump pg_dumpall pg_isready pgbench pg_basebackup pg_config vacuumdb reindexdb clusterdb mysqldump mariadb-dump mysqlshow mysqlcheck sqldiff pg_lsclusters pg_amcheck",
+        "createdb pg_dump pg_dumpall pg_isready pgbench pg_basebackup pg_config vacuumdb reindexdb clusterdb "
+        "mysqldump mariadb-dump mysqlshow mysqlcheck sqldiff pg_lsclusters pg_amcheck",
         Program(EffectSpec("db.read")),
     ),
     "pg_restore": Program(

@@ -60,7 +60,7 @@ def _partition(call: Invocation) -> Iterator[Effect]:
         )
 
 
-def _parted(call: Invocation) -> Iterator[Effect]:
+def _classify_parted(call: Invocation) -> Iterator[Effect]:
     words = [word.text for word in call.args.operands]
     if len(words) < 2 or all(
         word
@@ -164,7 +164,9 @@ _VOLUME = Program(
 
 PROGRAMS: dict[str, Program] = {
     **alias_programs(
-        "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.exfat mkfs.f2fs mkfs.minix mkfs.msdos mkfs.cramfs mkfs.bfs mke2fs mkdosfs mkntfs mkexfatfs newfs newfs_apfs newfs_hfs mkswap mkfs.jfs mkfs.reiserfs mkfs.erofs",
+        "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.exfat mkfs.f2fs "
+        "mkfs.minix mkfs.msdos mkfs.cramfs mkfs.bfs mke2fs mkdosfs mkntfs mkexfatfs newfs newfs_apfs newfs_hfs "
+        "mkswap mkfs.jfs mkfs.reiserfs mkfs.erofs",
         Program(classify=_format, value_flags="-t --type -b -L -U -m -i -I -N -E -O -T -n -s -S -d -l -R"),
     ),
     "wipefs": Program(
@@ -180,12 +182,13 @@ PROGRAMS: dict[str, Program] = {
     "sgdisk": Program(
         classify=_device(
             "disk.partition",
-            "-Z --zap-all -z --zap -o --clear -d --delete -n --new -g --mbrtogpt -t --typecode -l --load-backup -R --replicate -G",
+            "-Z --zap-all -z --zap -o --clear -d --delete -n --new -g --mbrtogpt -t --typecode -l --load-backup -R "
+            "--replicate -G",
         ),
         value_flags="-d --delete -n --new -t --typecode -c --change-name -b --backup -l --load-backup -i --info -u -A -R --replicate",
         dry_run_flags="-P --pretend",
     ),
-    "parted": Program(classify=_parted, value_flags="-a --align", dry_run_flags="-l --list"),
+    "parted": Program(classify=_classify_parted, value_flags="-a --align", dry_run_flags="-l --list"),
     **alias_programs(
         "blkdiscard",
         Program(classify=_device("disk.write"), value_flags="-o --offset -l --length -p --step"),
@@ -208,11 +211,13 @@ PROGRAMS: dict[str, Program] = {
     ),
     **alias_programs("lvremove vgremove pvremove vgreduce lvreduce thin_delete vdo", _VOLUME_GONE),
     **alias_programs(
-        "lvcreate lvextend lvresize lvrename vgcreate vgextend vgrename pvcreate pvresize vgchange lvchange lvconvert vgexport vgimport pvmove",
+        "lvcreate lvextend lvresize lvrename vgcreate vgextend vgrename pvcreate pvresize vgchange lvchange "
+        "lvconvert vgexport vgimport pvmove",
         _VOLUME,
     ),
     **alias_programs(
-        "lvs vgs pvs lvdisplay vgdisplay pvdisplay lvscan vgscan pvscan lsblk blkid findmnt df smartctl lsscsi lshw partprobe dumpe2fs e2label xfs_info iostat iotop swapon fio xfs_db",
+        "lvs vgs pvs lvdisplay vgdisplay pvdisplay lvscan vgscan pvscan lsblk blkid findmnt df smartctl lsscsi lshw "
+        "partprobe dumpe2fs e2label xfs_info iostat iotop swapon fio xfs_db",
         Program(_READ),
     ),
     "debugfs": Program(classify=_device("disk.write", "-w"), value_flags="-b -s -R -f -c -z"),
@@ -278,7 +283,8 @@ PROGRAMS: dict[str, Program] = {
         Program(EffectSpec("fs.overwrite", "of=|1")),
     ),
     **alias_programs(
-        "grub-install grub2-install lilo extlinux syslinux bootctl efibootmgr update-grub grub-mkconfig grub2-mkconfig update-initramfs dracut mkinitcpio",
+        "grub-install grub2-install lilo extlinux syslinux bootctl efibootmgr update-grub grub-mkconfig "
+        "grub2-mkconfig update-initramfs dracut mkinitcpio",
         Program(
             EffectSpec("sys.boot", "*", "other", without_target=True, unless="-v list status --version"),
             dry_run_flags="-v --dry-run",

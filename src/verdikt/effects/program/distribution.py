@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.package_registry import ADD, classify_install
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 
 _ESSENTIAL = word_set(
-    "libc6 glibc libc-bin bash dash coreutils dpkg apt rpm dnf yum pacman systemd systemd-sysv init sysvinit util-linux sudo openssh-server openssh-client login passwd "
-    "base-files base-passwd linux-image-generic linux-generic kernel linux grub grub-common grub-efi-amd64 grub-pc initramfs-tools python3-minimal network-manager busybox musl filesystem"
+    "libc6 glibc libc-bin bash dash coreutils dpkg apt rpm dnf yum pacman systemd systemd-sysv init sysvinit "
+    "util-linux sudo openssh-server openssh-client login passwd base-files base-passwd linux-image-generic "
+    "linux-generic kernel linux grub grub-common grub-efi-amd64 grub-pc initramfs-tools python3-minimal "
+    "network-manager busybox musl filesystem"
 )
 _PACKAGE = "package"
 
@@ -21,16 +22,16 @@ def _system(call: Invocation) -> Iterator[Effect]:
     targets = tuple(Target(word.display_text, _PACKAGE) for word in packages)
     vital = tuple(target for target in targets if target.text.split(":")[0].rstrip("*") in _ESSENTIAL)
     if vital:
-        yield call.make_effect("sys.crash", vital, note="nothing runs, or nobody gets in, without it")
+        yield call.make_effect("sys.crash", vital, note="nothing runs, or no login works, without it")
     else:
         yield call.make_effect("pkg.system.remove", targets)
 
 
-def _added(call: Invocation) -> Iterator[Effect]:
+def _classify_add(call: Invocation) -> Iterator[Effect]:
     yield from classify_install(call, call.args.operands, "pkg.system")
 
 
-def _removed(call: Invocation) -> Iterator[Effect]:
+def _classify_remove(call: Invocation) -> Iterator[Effect]:
     """`dpkg -r`, `rpm -e`."""
     if call.args.has_flag("-r --remove -P --purge" if call.name == "dpkg" else "-e --erase"):
         yield from _system(call)
@@ -80,7 +81,7 @@ _PUBLISH = EffectSpec("pkg.publish", "*", _PACKAGE, without_target=True)
 _READ = EffectSpec("pkg.read")
 _BUILD = EffectSpec("code.build")
 _REMOVE = EffectSpec("pkg.remove", "*", _PACKAGE, without_target=True)
-_SYS_ADD = Program(classify=_added)
+_SYS_ADD = Program(classify=_classify_add)
 _SYS_REMOVE = Program(classify=_system)
 
 
@@ -117,7 +118,7 @@ PROGRAMS: dict[str, Program] = {
         EffectSpec("pkg.foreign", "*", _PACKAGE, when="-i --install --unpack"),
         EffectSpec("pkg.system", when="--configure"),
         dry_run_flags="--dry-run --simulate --no-act",
-        classify=_removed,
+        classify=_classify_remove,
     ),
     **alias_programs(
         "dnf yum microdnf zypper tdnf dnf5",
@@ -153,7 +154,7 @@ PROGRAMS: dict[str, Program] = {
     "rpm": Program(
         EffectSpec("pkg.foreign", "*", _PACKAGE, when="-i -U -F --install --upgrade", unless="-q --query"),
         dry_run_flags="--test",
-        classify=_removed,
+        classify=_classify_remove,
     ),
     **alias_programs(
         "pacman yay paru",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from verdikt.effects.argv import word_set
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
-from verdikt.effects.zone import is_secret
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
+from verdikt.effects.target import is_secret
 from verdikt.model.effect import Target, Zone
 from verdikt.shell.command import Word
 
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
     from verdikt.shell.command import Command
 
 _TESTS = word_set(
-    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer -size "
-    "-user -group -perm -inum -links -uid -gid -fstype -used -samefile -lname"
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -mtime -mmin -atime -amin -ctime -cmin -newer "
+    "-anewer -cnewer -size -user -group -perm -inum -links -uid -gid -fstype -used -samefile -lname"
 )
 _FILES = frozenset(["-fprint", "-fprint0", "-fls", "-fprintf"])
 
@@ -59,8 +58,8 @@ def has_filter(command: Command) -> bool:
     return any(test != ["*"] for test in tests) or "-empty" in texts
 
 
-def _hunted(call: Invocation, texts: list[str]) -> Iterator[Effect]:
-    """Keys looked for by name, outside the project: nobody does that by accident."""
+def _classify_key_search(call: Invocation, texts: list[str]) -> Iterator[Effect]:
+    """Yield the effects of a search for keys by name outside the project, which is never an accident."""
     if not any(text in ("-name", "-iname", "-path", "-ipath", "-wholename") for text in texts):
         return
     for index, text in enumerate(texts[:-1]):
@@ -82,7 +81,7 @@ def _find(call: Invocation) -> Iterator[Effect]:
     command = call.command
     texts = [word.text for word in command.argv]
     yield from call.make_effects("fs.list", roots(command))
-    yield from _hunted(call, texts)
+    yield from _classify_key_search(call, texts)
     if "-delete" in texts:
         if "-empty" in texts:
             yield from call.make_effects("fs.write", list_matches(command), note="deletes only what is empty")

@@ -3,13 +3,23 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from verdikt.effects.argv import Arguments, word_set
 from verdikt.effects.execution_context import find_working_directory
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.git_ref import branch, collect, moved, prune, rebase, ref, reflog, rewrite, symbolic, tag
+from verdikt.effects.program.git_ref import (
+    branch,
+    collect,
+    move_branch,
+    prune,
+    rebase,
+    ref,
+    reflog,
+    rewrite,
+    symbolic,
+    tag,
+)
 from verdikt.effects.program.git_remote import fetch, push, remote, submodule
-from verdikt.effects.program.git_setting import config, setting, skipped, surroundings
-from verdikt.effects.program.table import Program
+from verdikt.effects.program.git_setting import config, setting, skip_hooks, surroundings
+from verdikt.effects.program.table import Arguments, Program, word_set
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.shell.command import Command, Word
 
@@ -21,16 +31,20 @@ _IN_PLACE = ("git.discard", "git.clean")
 """What happens to the files of one working tree, and to no other."""
 
 _READ = word_set(
-    "status log show diff blame annotate grep ls-files ls-tree rev-parse describe shortlog cat-file name-rev merge-base rev-list "
-    "for-each-ref count-objects fsck whatchanged cherry range-diff show-ref show-branch var version help check-ignore check-attr check-mailmap "
-    "check-ref-format diff-tree diff-index diff-files verify-commit verify-tag verify-pack patch-id get-tar-commit-id hash-object "
-    "merge-tree stripspace interpret-trailers column difftool bugreport diagnose archive bundle format-patch cherry ls-remote gitk gui"
+    "status log show diff blame annotate grep ls-files ls-tree rev-parse describe shortlog cat-file name-rev "
+    "merge-base rev-list for-each-ref count-objects fsck whatchanged cherry range-diff show-ref show-branch var "
+    "version help check-ignore check-attr check-mailmap check-ref-format diff-tree diff-index diff-files "
+    "verify-commit verify-tag verify-pack patch-id get-tar-commit-id hash-object merge-tree stripspace "
+    "interpret-trailers column difftool bugreport diagnose archive bundle format-patch cherry ls-remote gitk gui"
 )
 _WRITE = word_set(
-    "add stage commit merge revert cherry-pick am apply tag switch notes mv init init-db clone fetch pull bisect mergetool rerere write-tree commit-tree "
-    "mktag mktree pack-objects pack-refs repack update-index read-tree unpack-objects index-pack sparse-checkout maintenance backfill stash citool credential lfs "
-    "flow subtree svn quiltimport fast-import fast-export request-pull send-email imap-send daemon instaweb submodule worktree branch checkout restore reset clean rm "
-    "push rebase filter-branch filter-repo reflog gc prune prune-packed update-ref symbolic-ref config remote replace checkout-index difftool hook shell upload-pack receive-pack fetch-pack send-pack http-push"
+    "add stage commit merge revert cherry-pick am apply tag switch notes mv init init-db clone fetch pull bisect "
+    "mergetool rerere write-tree commit-tree mktag mktree pack-objects pack-refs repack update-index read-tree "
+    "unpack-objects index-pack sparse-checkout maintenance backfill stash citool credential lfs flow subtree svn "
+    "quiltimport fast-import fast-export request-pull send-email imap-send daemon instaweb submodule worktree branch "
+    "checkout restore reset clean rm push rebase filter-branch filter-repo reflog gc prune prune-packed update-ref "
+    "symbolic-ref config remote replace checkout-index difftool hook shell upload-pack receive-pack fetch-pack "
+    "send-pack http-push"
 )
 
 
@@ -56,7 +70,7 @@ def _git(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("git.write", possible=True)
         return
     for effect in _subcommand(call, sub.text, rest, expand=True):
-        # What is thrown away in a copy that is not meant to stay is missed by nobody.
+        # Discarding changes in a throwaway copy loses nothing.
         passing = effect.what.startswith(_IN_PLACE) and _here(call) is Zone.TEMP
         yield call.make_effect("git.write") if passing else effect
 
@@ -124,7 +138,7 @@ def _checkout(call: Invocation, args: Arguments) -> Iterator[Effect]:
         yield from _discard(call, [Word(".")], "throws away every uncommitted change")
         return
     if args.has_flag("-B"):
-        yield from moved(call, args.operands)
+        yield from move_branch(call, args.operands)
         return
     paths = _after_dashes(call)
     if paths is not None:
@@ -160,7 +174,7 @@ def _names_a_path(call: Invocation, word: Word) -> bool:
     return bool(path) and call.facts.path(path, git=False).exists
 
 
-def _kept(call: Invocation, args: Arguments) -> Iterator[Effect]:
+def _classify_foreign_files(call: Invocation, args: Arguments) -> Iterator[Effect]:
     """Files that git keeps although they are none of its own."""
     yield call.make_effect("git.read")
     yield from call.make_effects("fs.read", args.operands)
@@ -227,7 +241,7 @@ def _remove(call: Invocation, args: Arguments) -> Iterator[Effect]:
 
 def _commit(call: Invocation, args: Arguments) -> Iterator[Effect]:
     if args.has_flag("-n --no-verify"):
-        yield _skipped(call, "skips the commit hooks")
+        yield _skip_hooks(call, "skips the commit hooks")
     if (file := args.get_value("-F --file")) is not None and file.text != "-":
         yield from call.make_effects("fs.read", [file])
     yield call.make_effect("git.amend" if args.has_flag("--amend") else "git.write")
@@ -243,7 +257,7 @@ def _add(call: Invocation, args: Arguments) -> Iterator[Effect]:
 
 def _merge(call: Invocation, args: Arguments) -> Iterator[Effect]:
     if args.has_flag("--no-verify"):
-        yield _skipped(call, "skips the merge hooks")
+        yield _skip_hooks(call, "skips the merge hooks")
     yield call.make_effect("git.write")
 
 
@@ -298,8 +312,8 @@ def _credential(call: Invocation, args: Arguments) -> Iterator[Effect]:
         yield call.make_effect("git.write")
 
 
-def _skipped(call: Invocation, note: str) -> Effect:
-    return skipped(call, note)
+def _skip_hooks(call: Invocation, note: str) -> Effect:
+    return skip_hooks(call, note)
 
 
 # Settings and remotes have files of their own, which most commands need not load.
@@ -328,7 +342,7 @@ def _submodule(call: Invocation, args: Arguments) -> Iterator[Effect]:
 _PARTS: dict[str, Part] = {
     "add": _add, "stage": _add, "archive": _archive, "bisect": _runs, "branch": branch, "bundle": _bundle, "checkout": _checkout, "checkout-index": _index,
     "clean": _clean, "clone": _fetch, "commit": _commit, "config": _config, "credential": _credential, "credential-store": _credential, "daemon": _serve,
-    "hash-object": _kept, "difftool": _runs, "fetch": _fetch, "filter-branch": rewrite, "filter-repo": rewrite, "gc": collect, "instaweb": _serve, "ls-remote": _fetch, "merge": _merge,
+    "hash-object": _classify_foreign_files, "difftool": _runs, "fetch": _fetch, "filter-branch": rewrite, "filter-repo": rewrite, "gc": collect, "instaweb": _serve, "ls-remote": _fetch, "merge": _merge,
     "prune": prune, "pull": _fetch, "push": _push, "read-tree": _index, "rebase": rebase, "reflog": reflog, "remote": _remote, "reset": _reset, "restore": _restore,
     "rm": _remove, "send-email": _mail, "stash": _stash, "submodule": _submodule, "switch": _switch, "symbolic-ref": symbolic, "tag": tag, "update-ref": ref, "worktree": _worktree, "am": _merge,
 }  # fmt: skip

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argv import Arguments, word_set
 from verdikt.effects.invocation import Invocation
+from verdikt.effects.program.table import Arguments, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
 _SHARED = word_set("main master trunk develop development production staging stable release")
 
 
-def moved(call: Invocation, given: list[Word]) -> Iterator[Effect]:
+def move_branch(call: Invocation, given: list[Word]) -> Iterator[Effect]:
     """A branch that is put elsewhere; one that others work with is as good as gone from where it was."""
     name = given[0].text.removeprefix("refs/heads/") if given else ""
     over = len(given) > 1 and name in _SHARED
@@ -93,16 +93,17 @@ def prune(call: Invocation, args: Arguments) -> Iterator[Effect]:
 
 
 def rebase(call: Invocation, args: Arguments) -> Iterator[Effect]:
-    """Commits made anew, and commands between them."""
+    """Yield the effects of a rebase: rewritten commits, and the commands between them."""
     for command in args.get_values("-x --exec"):
         yield from call.classify_shell(command.text)
     yield call.make_effect("git.history.rewrite", tuple(Target(word.display_text, "ref") for word in args.operands))
 
 
 def rewrite(call: Invocation, args: Arguments) -> Iterator[Effect]:
-    """A history written anew."""
+    """Yield the effects of rewriting a whole history."""
     for command in args.get_values(
-        "--tree-filter --index-filter --env-filter --msg-filter --commit-filter --setup --parent-filter --tag-name-filter"
+        "--tree-filter --index-filter --env-filter --msg-filter --commit-filter --setup --parent-filter "
+        "--tag-name-filter"
     ):
         yield from call.classify_shell(command.text)
     if not args.has_flag("--dry-run --analyze"):
@@ -114,4 +115,4 @@ def ref(call: Invocation, args: Arguments) -> Iterator[Effect]:
     if args.has_flag("-d --delete --stdin"):
         yield call.make_effect("git.ref.delete", tuple(Target(word.display_text, "ref") for word in args.operands[:1]))
     else:
-        yield from moved(call, args.operands)
+        yield from move_branch(call, args.operands)

@@ -2,21 +2,21 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argv import Arguments
 from verdikt.effects.execution_context import find_preceding, find_working_directory
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.git_setting import setting, skipped
+from verdikt.effects.program.git_setting import setting, skip_hooks
+from verdikt.effects.program.table import Arguments
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.shell.command import Word
 
 
 def push(call: Invocation, args: Arguments) -> Iterator[Effect]:
-    """What a push publishes, overwrites and deletes, and whether it goes where nobody looked."""
+    """Yield what a push publishes, overwrites and deletes, and whether it goes to an unknown remote."""
     if args.has_flag("-n --dry-run"):
         yield call.make_effect("git.read")
         return
     if args.has_flag("--no-verify"):
-        yield skipped(call, "skips the pre-push hook")
+        yield skip_hooks(call, "skips the pre-push hook")
     remote, specs = args.operands[:1], args.operands[1:]
     if args.has_flag("--mirror"):
         yield call.make_effect("git.push.mirror", _hosts(remote))

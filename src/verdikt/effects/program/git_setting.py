@@ -2,27 +2,33 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argv import Arguments, word_set
-from verdikt.effects.commit_check import has_commit_check
 from verdikt.effects.execution_context import find_working_directory
 from verdikt.effects.invocation import Invocation
+from verdikt.effects.program.table import Arguments, word_set
+from verdikt.effects.zone_effects import has_commit_check
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
 _EXEC_KEYS = compile_lazily(
-    r"^(?:core\.(?:hookspath|fsmonitor|sshcommand|gitproxy|askpass|pager|editor|alternaterefscommand|worktree)|sequence\.editor|pager\..*|diff\.external|"
-    r"diff\..*\.(?:command|textconv)|merge\..*\.driver|filter\..*\.(?:clean|smudge|process)|credential\.(?:.*\.)?helper|gpg\.(?:.*\.)?program|"
-    r"url\..*\.(?:push)?insteadof|include(?:if\..*)?\.path|init\.templatedir|protocol\..*allow|browser\..*\.cmd|web\.browser|man\..*\.cmd|mergetool\..*\.cmd|"
-    r"difftool\..*\.cmd|interactive\.difffilter|sendemail\..*cmd|uploadpack\.packobjectshook|remote\..*\.(?:uploadpack|receivepack|proxy|vcs)|submodule\..*\.update|"
-    r"receive\..*|http\.(?:.*\.)?(?:proxy|sslverify|cookiefile|extraheader)|trailer\..*\.(?:cmd|command)|tar\..*\.command|instaweb\..*)$"
+    r"^(?:core\.(?:hookspath|fsmonitor|sshcommand|gitproxy|askpass|pager|editor|alternaterefscommand|worktree)"
+    r"|sequence\.editor|pager\..*|diff\.external|"
+    r"diff\..*\.(?:command|textconv)|merge\..*\.driver|filter\..*\.(?:clean|smudge|process)"
+    r"|credential\.(?:.*\.)?helper|gpg\.(?:.*\.)?program|"
+    r"url\..*\.(?:push)?insteadof|include(?:if\..*)?\.path|init\.templatedir|protocol\..*allow|browser\..*\.cmd"
+    r"|web\.browser|man\..*\.cmd|mergetool\..*\.cmd|"
+    r"difftool\..*\.cmd|interactive\.difffilter|sendemail\..*cmd|uploadpack\.packobjectshook"
+    r"|remote\..*\.(?:uploadpack|receivepack|proxy|vcs)|submodule\..*\.update|"
+    r"receive\..*|http\.(?:.*\.)?(?:proxy|sslverify|cookiefile|extraheader)|trailer\..*\.(?:cmd|command)"
+    r"|tar\..*\.command|instaweb\..*)$"
 )
 _HOOKS_PATH = "core.hookspath"
 _PARAMETERS = compile_lazily(r"'([\w.-]+)'?='?([^']*)'")
 _LEADS_TO_HOOKS = compile_lazily(r"^(?:core\.hookspath|include(?:if\..*)?\.path)$")
 """The settings by which git looks for its hooks elsewhere, by themselves or in another file."""
 _PLAIN = word_set(
-    "vim vi nvim nano emacs code subl less more cat bat delta diff-so-fancy meld kdiff3 vimdiff opendiff bcompare p4merge cache store osxkeychain manager manager-core libsecret wincred gpg gpg2 false true"
+    "vim vi nvim nano emacs code subl less more cat bat delta diff-so-fancy meld kdiff3 vimdiff opendiff bcompare "
+    "p4merge cache store osxkeychain manager manager-core libsecret wincred gpg gpg2 false true"
 )
 _SKIPS = {"HUSKY": ("0",), "HUSKY_SKIP_HOOKS": ("1", "true"), "LEFTHOOK": ("0", "false"), "SKIP": ()}
 """Variables by which tools that run hooks leave them out; pre-commit's names the hooks, and others may be left out."""
@@ -46,13 +52,13 @@ def surroundings(call: Invocation) -> Iterator[Effect]:
                     "git.hook.skip.path", (call.resolve_path(value),), note="may change which hooks git runs"
                 )
         elif name in _SKIPS and value.text in _SKIPS[name]:
-            yield skipped(call, f"{name} leaves hooks out")
+            yield skip_hooks(call, f"{name} leaves hooks out")
         elif name == "SKIP" and "verdikt" in value.text:
-            yield skipped(call, "leaves the commit check out")
+            yield skip_hooks(call, "leaves the commit check out")
 
 
-def skipped(call: Invocation, note: str) -> Effect:
-    """Hooks are left out for once: ours, or somebody else's."""
+def skip_hooks(call: Invocation, note: str) -> Effect:
+    """Return the effect of skipping hooks once: verdikt's own, or others."""
     return call.make_effect(
         "git.hook.skip.check" if has_commit_check(find_working_directory(call), call.facts) else "git.hook.skip",
         note=note,

@@ -1,15 +1,21 @@
-"""Interpreters: running a script, a module, or what comes through a pipe. Program text itself is read by `effects/code`."""
+"""Interpreters that run a script, a module or piped input; `effects/code` classifies the program text itself."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from verdikt.effects.argv import Arguments, word_set
 from verdikt.effects.code.script import classify_script
 from verdikt.effects.command_verbs import has_destroy_verb
 from verdikt.effects.environment_variables import classify_startup_file
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program import find_program
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import (
+    Arguments,
+    EffectSpec,
+    Program,
+    alias_programs,
+    evaluate_program,
+    find_program,
+    word_set,
+)
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
@@ -17,9 +23,10 @@ _SERVERS = word_set(
     "http.server SimpleHTTPServer pyftpdlib smtpd aiosmtpd uvicorn gunicorn flask django streamlit jupyter hypercorn"
 )
 _BUILD = word_set(
-    "pytest unittest doctest nose nose2 tox nox mypy ruff black isort flake8 pylint pyflakes coverage build compileall py_compile timeit "
-    "cProfile profile trace pdb json.tool venv virtualenv ensurepip zipfile tarfile calendar this site sysconfig platform inspect dis ast "
-    "tokenize pydoc sphinx mkdocs cython IPython ipykernel jupyter bandit vulture pyright pre_commit twine.check"
+    "pytest unittest doctest nose nose2 tox nox mypy ruff black isort flake8 pylint pyflakes coverage build "
+    "compileall py_compile timeit cProfile profile trace pdb json.tool venv virtualenv ensurepip zipfile tarfile "
+    "calendar this site sysconfig platform inspect dis ast tokenize pydoc sphinx mkdocs cython IPython ipykernel "
+    "jupyter bandit vulture pyright pre_commit twine.check"
 )
 
 
@@ -42,13 +49,13 @@ def _python(call: Invocation) -> Iterator[Effect]:
             if index and argv[index - 1].text in ("-W", "-X"):
                 continue
             yield from call.make_effects("code.run", [word])
-            yield from _known(call, argv[index:])
+            yield from _classify_named_script(call, argv[index:])
             return
     if call.command.stdin is None and call.has_piped_input():
         yield from call.classify_piped_code()
 
 
-def _known(call: Invocation, rest: Sequence[Word]) -> Iterator[Effect]:
+def _classify_named_script(call: Invocation, rest: Sequence[Word]) -> Iterator[Effect]:
     """A script with a name of its own: `manage.py`, `artisan`, `bin/rails`."""
     name = rest[0].text.rsplit("/", 1)[-1]
     program = find_program(name)
@@ -56,7 +63,7 @@ def _known(call: Invocation, rest: Sequence[Word]) -> Iterator[Effect]:
         inner = Invocation(
             replace(call.command, argv=tuple(rest)), call.resolver, call.commands, call.shell_classifier, name=name
         )
-        yield from inner.classify_program(program)
+        yield from evaluate_program(program, inner)
 
 
 def _module(call: Invocation, rest: tuple[Word, ...]) -> Iterator[Effect]:
@@ -76,7 +83,7 @@ def _module(call: Invocation, rest: tuple[Word, ...]) -> Iterator[Effect]:
         inner = Invocation(
             replace(call.command, argv=rest), call.resolver, call.commands, call.shell_classifier, name=name
         )
-        yield from inner.classify_program(program)
+        yield from evaluate_program(program, inner)
     else:
         yield call.make_effect("code.run", (Target(name, "other"),))
 
@@ -108,7 +115,7 @@ def _script(call: Invocation) -> Iterator[Effect]:
         argv = call.command.argv
         place = next((index for index, word in enumerate(argv) if word is args.operands[0]), 0)
         if place:
-            yield from _known(call, argv[place:])
+            yield from _classify_named_script(call, argv[place:])
     elif call.command.stdin is None and call.has_piped_input():
         yield from call.classify_piped_code()
 
@@ -139,7 +146,7 @@ _CODE_FLAGS = {
 
 
 def _jar(call: Invocation) -> Iterator[Effect]:
-    """A program in a jar is one that nobody here knows; it may be told in so many words to destroy something."""
+    """Yield the effects of a program in a jar, which is unknown: its arguments may order it to destroy something."""
     texts = [word.text for word in call.args.operands if word.is_known]
     if call.args.has_flag("-jar") and has_destroy_verb(texts):
         yield call.make_effect("unknown.destroy", (Target(" ".join(texts[:3]), "other"),), possible=True)

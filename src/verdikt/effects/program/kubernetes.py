@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterator
 
 from verdikt.effects import command_verbs
-from verdikt.effects.argv import word_set
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
@@ -24,20 +23,23 @@ _LOCAL = (
     "default-local",
 )
 _READ = word_set(
-    "logs log explain diff top config api-resources api-versions version cluster-info events wait krew port-forward proxy completion kustomize options plugin alpha auth help status whoami projects project types"
+    "logs log explain diff top config api-resources api-versions version cluster-info events wait krew port-forward "
+    "proxy completion kustomize options plugin alpha auth help status whoami projects project types"
 )
 _WHOLE = word_set(
-    "namespace namespaces ns project projects all crd crds customresourcedefinition customresourcedefinitions node nodes no"
+    "namespace namespaces ns project projects all crd crds customresourcedefinition customresourcedefinitions node "
+    "nodes no"
 )
 """Kinds whose deletion takes everything inside along."""
 _DATA = word_set(
-    "pvc pvcs pv pvs persistentvolumeclaim persistentvolumeclaims persistentvolume persistentvolumes statefulset statefulsets sts volumesnapshot volumesnapshots storageclass sc"
+    "pvc pvcs pv pvs persistentvolumeclaim persistentvolumeclaims persistentvolume persistentvolumes statefulset "
+    "statefulsets sts volumesnapshot volumesnapshots storageclass sc"
 )
 """Kinds that hold data, or whose deletion loses it."""
 
 
 def _local(call: Invocation) -> bool:
-    """Whether the cluster is one of this machine, which nobody else uses."""
+    """Return whether the cluster runs on this machine, where only this user depends on it."""
     context = call.args.get_value("--context --kube-context --kubecontext")
     return context is not None and context.text.startswith(_LOCAL)
 
@@ -263,20 +265,22 @@ def _by_verb(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("k8s.read")
 
 
-def _released(call: Invocation) -> Iterator[Effect]:
+def _classify_release(call: Invocation) -> Iterator[Effect]:
     """A release that is put into a cluster."""
     yield call.make_effect("k8s.local" if _local(call) else "k8s.write", _targets(call.args.operands))
 
 
 _KUBE_VALUES = (
-    "-n --namespace --context --kubeconfig --cluster --user -s --server --token --as --as-group -l --selector -o --output -f --filename -k --kustomize -c --container --field-selector "
-    "--since --since-time --tail -p --patch --type --replicas --image --port --for --timeout --grace-period --cascade --overrides --env --limits --requests --restart --clusterrole --role "
-    "--serviceaccount --max-log-requests --sort-by --field-manager --overwrite-value --template --address"
+    "-n --namespace --context --kubeconfig --cluster --user -s --server --token --as --as-group -l --selector -o "
+    "--output -f --filename -k --kustomize -c --container --field-selector --since --since-time --tail -p --patch "
+    "--type --replicas --image --port --for --timeout --grace-period --cascade --overrides --env --limits --requests "
+    "--restart --clusterrole --role --serviceaccount --max-log-requests --sort-by --field-manager --overwrite-value "
+    "--template --address"
 )
 _GONE = EffectSpec("k8s.delete.all", "*", "resource", without_target=True)
 _LOOK = EffectSpec("k8s.read")
 _PUT = EffectSpec("k8s.write", "*", "resource", without_target=True)
-_RELEASE = Program(classify=_released)
+_RELEASE = Program(classify=_classify_release)
 _MINE = EffectSpec("k8s.local", "*", "resource", without_target=True)
 _MINE_GONE = EffectSpec(
     "container.remove.force", "*", "resource", without_target=True, note="a cluster on this machine"
@@ -443,7 +447,8 @@ PROGRAMS: dict[str, Program] = {
         },
     ),
     **alias_programs(
-        "k9s stern kail kubetail popeye kube-linter kubeval kubeconform kube-score pluto polaris kubent conftest datree kubescape click",
+        "k9s stern kail kubetail popeye kube-linter kubeval kubeconform kube-score pluto polaris kubent conftest "
+        "datree kubescape click",
         Program(_LOOK),
     ),
     "kubectx": Program(

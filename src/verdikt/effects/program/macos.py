@@ -194,7 +194,8 @@ PROGRAMS: dict[str, Program] = {
     "installer": Program(EffectSpec("pkg.foreign", "-pkg", "package"), value_flags="-pkg -target", single_dash=True),
     "pkgutil": Program(EffectSpec("pkg.system.remove", "--forget", "package"), _READ, value_flags="--forget"),
     **alias_programs(
-        "sw_vers system_profiler mdfind mdls ioreg vm_stat pbpaste pbcopy open say caffeinate screencapture codesign lipo dyld_info sips textutil plutil afplay xcode-select",
+        "sw_vers system_profiler mdfind mdls ioreg vm_stat pbpaste pbcopy open say caffeinate screencapture codesign "
+        "lipo dyld_info sips textutil plutil afplay xcode-select",
         Program(_READ),
     ),
     "xcrun": Program(

@@ -4,13 +4,12 @@ import re
 import shlex
 from collections.abc import Callable, Iterator
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.sql import classify_sql
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.storage import is_here
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -46,15 +45,15 @@ def _forward(call: Invocation) -> Effect:
 def _for_tests(judge: Callable[[Invocation], Iterator[Effect]]) -> Callable[[Invocation], Iterator[Effect]]:
     """The same, but for a database that is made for tests and made again by the next one."""
 
-    def judged(call: Invocation) -> Iterator[Effect]:
+    def classify_for_tests(call: Invocation) -> Iterator[Effect]:
         for effect in judge(call):
             lost = effect.what in ("db.drop", "db.migrate.back", "db.delete.all")
-            yield call.make_effect("db.schema", note="a database for tests") if lost and _tested(call) else effect
+            yield call.make_effect("db.schema", note="a database for tests") if lost and _is_for_tests(call) else effect
 
-    return judged
+    return classify_for_tests
 
 
-def _tested(call: Invocation) -> bool:
+def _is_for_tests(call: Invocation) -> bool:
     """Whether a variable before the command, or a flag, says that it is for tests."""
     around = [c for c in find_preceding(call.command, call.commands) if len(c.via) < len(call.command.via)]
     if any(_TEST.search(word.text) for word in call.args.get_values("--env --environment")) or any(
@@ -68,7 +67,7 @@ def _tested(call: Invocation) -> bool:
     )
 
 
-def _told(call: Invocation, language: str, code: Word | None) -> Iterator[Effect]:
+def _classify_console_code(call: Invocation, language: str, code: Word | None) -> Iterator[Effect]:
     """Program text for a framework's own console, read like any other."""
     if code is None:
         yield call.make_effect("code.run")
@@ -79,7 +78,7 @@ def _told(call: Invocation, language: str, code: Word | None) -> Iterator[Effect
 
 
 def _migration(sure: str = "", lose: str = "", back: str = "", *, change: str = "", light: bool = False) -> Program:
-    """A migration tool: words that lose everything, words that go back, flags with which nobody is asked."""
+    """Return a migration tool: words that lose everything, words that go back, flags that skip the confirmation."""
     losing, backing, changing = word_set(lose), word_set(back), word_set(change)
 
     def judge(call: Invocation) -> Iterator[Effect]:
@@ -147,13 +146,14 @@ def _django(call: Invocation) -> Iterator[Effect]:
     elif name in ("changepassword", "createsuperuser", "drf_create_token"):
         yield call.make_effect("db.admin", target)
     elif name in ("shell", "shell_plus"):
-        yield from _told(call, "python", call.args.get_value("-c --command"))
+        yield from _classify_console_code(call, "python", call.args.get_value("-c --command"))
     else:
         yield call.make_effect("code.run", (Target(name, "other"),))
 
 
 _RAILS_DROP = word_set(
-    "db:drop db:drop:all db:reset db:purge db:schema:load db:setup db:structure:load db:truncate_all db:migrate:reset db:seed:replant db:nuke"
+    "db:drop db:drop:all db:reset db:purge db:schema:load db:setup db:structure:load db:truncate_all "
+    "db:migrate:reset db:seed:replant db:nuke"
 )
 _RAILS_BACK = word_set("db:rollback db:migrate:down db:migrate:redo")
 
@@ -172,7 +172,7 @@ def _rails(call: Invocation) -> Iterator[Effect]:
         elif word.text in ("credentials:show", "secrets:show", "credentials:edit"):
             yield call.make_effect("cred.read")
     if call.args.operands[:1] and call.args.operands[0].text in ("runner", "r") and len(call.args.operands) > 1:
-        yield from _told(call, "ruby", call.args.operands[1])
+        yield from _classify_console_code(call, "ruby", call.args.operands[1])
     yield call.make_effect("code.run")
 
 

@@ -11,7 +11,8 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
 SECRET_NAME = compile_lazily(
-    r"(?i)(?:token|secret|passw|passwd|api_?key|private|credential|auth|session|cookie|aws_|_key\b|\bkeys?\b|_pat\b|bearer)"
+    r"(?i)(?:token|secret|passw|passwd|api_?key|private|credential|auth|session|cookie|aws_|_key\b|\bkeys?\b|_pat\b"
+    r"|bearer)"
 )
 _VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)")
 
@@ -37,7 +38,7 @@ def _curl(call: Invocation) -> Iterator[Effect]:
         )
         if word
     ]
-    files = [*args.get_values("-T --upload-file"), *_attached(sent)]
+    files = [*args.get_values("-T --upload-file"), *_find_attached_files(sent)]
     for word in args.get_values("--data-urlencode"):
         # There a name may stand before the file's.
         head, at, name = word.text.partition("@")
@@ -55,9 +56,9 @@ def _curl(call: Invocation) -> Iterator[Effect]:
             yield call.make_effect("cred.send", hosts, possible=True, note="a secret in the address")
     method = args.get_value("-X --request")
     if method is not None:
-        yield from _asked(call, method.text, urls, " ".join(word.text for word in sent), local=local)
+        yield from _classify_request(call, method.text, urls, " ".join(word.text for word in sent), local=local)
     elif sent:
-        yield from _asked(call, "POST", urls, " ".join(word.text for word in sent), local=local)
+        yield from _classify_request(call, "POST", urls, " ".join(word.text for word in sent), local=local)
     yield from call.make_effects("fs.overwrite", args.get_values("-o --output"))
     if args.has_flag("-O --remote-name"):
         name = urls[0].text.split("?")[0].rsplit("/", 1)[-1] if urls else ""
@@ -66,13 +67,15 @@ def _curl(call: Invocation) -> Iterator[Effect]:
 
 
 def metadata(call: Invocation, hosts: tuple[Target, ...]) -> Iterator[Effect]:
-    """Whoever asks a cloud's machine about itself is given its credentials."""
+    """Yield `cred.read` for requests to a cloud's metadata service, which hands out credentials."""
     asked = tuple(target for target in hosts if host.is_metadata_host(target.text))
     if asked:
         yield call.make_effect("cred.read", asked, note="credentials of the machine")
 
 
-def _asked(call: Invocation, method: str, urls: list[Word], body: str = "", *, local: bool) -> Iterator[Effect]:
+def _classify_request(
+    call: Invocation, method: str, urls: list[Word], body: str = "", *, local: bool
+) -> Iterator[Effect]:
     """What a request asks of the service behind an address."""
     for word in urls:
         found = classify_request(method, word.text, body)
@@ -101,10 +104,10 @@ def _httpie(call: Invocation) -> Iterator[Effect]:
     yield call.make_effect(
         "net.local" if local else "net.send.file" if files else "net.send" if items else "net.fetch", hosts
     )
-    yield from _asked(call, verb if given else "POST" if items else "GET", urls, local=local)
+    yield from _classify_request(call, verb if given else "POST" if items else "GET", urls, local=local)
 
 
-def _attached(sent: list[Word]) -> list[Word]:
+def _find_attached_files(sent: list[Word]) -> list[Word]:
     """The files behind `@` in data and forms: `-d @file`, `-F name=@file`, `-F name=<file`."""
     found = []
     for word in sent:
@@ -119,8 +122,10 @@ def _attached(sent: list[Word]) -> list[Word]:
 
 
 _TO_PEOPLE = compile_lazily(
-    r"hooks\.slack\.com/|slack\.com/api/chat\.|discord(?:app)?\.com/api/webhooks/|api\.telegram\.org/bot|webhook\.office\.com/|outlook\.office\.com/webhook"
-    r"|api\.twilio\.com/.*/Messages|api\.sendgrid\.com/v3/mail/send|api\.mailgun\.net/.*/messages|events\.pagerduty\.com/|ntfy\.sh/|api\.pushover\.net/"
+    r"hooks\.slack\.com/|slack\.com/api/chat\.|discord(?:app)?\.com/api/webhooks/|api\.telegram\.org/bot"
+    r"|webhook\.office\.com/|outlook\.office\.com/webhook"
+    r"|api\.twilio\.com/.*/Messages|api\.sendgrid\.com/v3/mail/send|api\.mailgun\.net/.*/messages"
+    r"|events\.pagerduty\.com/|ntfy\.sh/|api\.pushover\.net/"
 )
 """Addresses behind which people read what comes."""
 
@@ -331,8 +336,8 @@ def _ftp(call: Invocation) -> Iterator[Effect]:
 _PUTS = compile_lazily(r"(?im)(?:^|[;\n ])\s*(?:put|mput|send|append)\s+(?:-\w+\s+)*([^\s;]+)")
 
 
-def _given_away(call: Invocation) -> Iterator[Effect]:
-    """`croc send x`, `wormhole send x`, `pastebinit x`: a file for whoever has the word or the address."""
+def _classify_shared_file(call: Invocation) -> Iterator[Effect]:
+    """`croc send x`, `wormhole send x`, `pastebinit x`: anyone with the word or the address gets the file."""
     operands = call.args.operands
     if operands and operands[0].text in ("receive", "recv", "relay", "help"):
         yield call.make_effect("net.fetch")
@@ -362,15 +367,18 @@ def _logger(call: Invocation) -> Iterator[Effect]:
 
 
 def _dns(call: Invocation) -> Iterator[Effect]:
-    """A lookup carries its name to whoever answers for it."""
+    """Yield the effects of a lookup: the name reaches the server that answers for it."""
     hosts = tuple(Target(word.display_text, "host") for word in call.args.operands if not word.text.startswith("+"))
     yield call.make_effect("net.lookup", hosts)
 
 
 _CURL_VALUES = (
-    "-X --request -d --data --data-binary --data-ascii --data-raw --data-urlencode --json -F --form --form-string -T --upload-file -o --output -H --header -u --user "
-    "-A --user-agent -e --referer -b --cookie -c --cookie-jar -K --config -x --proxy -m --max-time --connect-timeout --retry --retry-delay --resolve -w --write-out -E --cert --key "
-    "--cacert --capath -r --range -z --time-cond --url -Y -y -C --continue-at -D --dump-header --limit-rate --max-redirs --interface --ciphers -U --proxy-user --netrc-file --socks5 --noproxy --unix-socket --output-dir -t --dns-servers --retry-max-time"
+    "-X --request -d --data --data-binary --data-ascii --data-raw --data-urlencode --json -F --form --form-string -T "
+    "--upload-file -o --output -H --header -u --user -A --user-agent -e --referer -b --cookie -c --cookie-jar -K "
+    "--config -x --proxy -m --max-time --connect-timeout --retry --retry-delay --resolve -w --write-out -E --cert "
+    "--key --cacert --capath -r --range -z --time-cond --url -Y -y -C --continue-at -D --dump-header --limit-rate "
+    "--max-redirs --interface --ciphers -U --proxy-user --netrc-file --socks5 --noproxy --unix-socket --output-dir "
+    "-t --dns-servers --retry-max-time"
 )
 _WGET_VALUES = "-O --output-document -P --directory-prefix -i --input-file --post-data --post-file --body-data --body-file --method --header -U --user-agent -o --output-file -a -t --tries -T --timeout -w --wait -A -R -D -e --user --password --limit-rate -l --level --use-askpass -Q"
 _SSH_VALUES = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B"
@@ -400,7 +408,7 @@ PROGRAMS: dict[str, Program] = {
     **alias_programs("hping3 slowhttptest ab siege wrk hey vegeta locust k6 loadtest", Program(EffectSpec("net.connect", "*", "host", without_target=True))),
     **alias_programs("ngrok cloudflared localtunnel lt bore frpc chisel tailscale zerotier-cli pagekite serveo gost ligolo sshuttle tmate teleconsole gsocket gs-netcat", Program(EffectSpec("net.tunnel", "*", "other", without_target=True, unless="version status list help ip --help netcheck"))),
     **alias_programs("tcpdump tshark wireshark dumpcap ettercap", Program(EffectSpec("net.scan", note="listens to the network's traffic", unless="-r --read-file"), EffectSpec("fs.read", "-r --read-file"), EffectSpec("fs.overwrite", "-w"), value_flags="-i -w -r -c -s -n -f")),
-    **alias_programs("croc wormhole wormhole-william pastebinit wgetpaste transfer transfersh ffsend termbin gist haste sprunge ix bashupload", Program(classify=_given_away, value_flags="--code -c --relay --pass -t -a -b -d -f")),
+    **alias_programs("croc wormhole wormhole-william pastebinit wgetpaste transfer transfersh ffsend termbin gist haste sprunge ix bashupload", Program(classify=_classify_shared_file, value_flags="--code -c --relay --pass -t -a -b -d -f")),
     "smbclient": Program(classify=_smb, value_flags="-c --command -U -W -I -p -D -A"),
     "logger": Program(classify=_logger, value_flags="-f --file -n --server -p -t -P --port --priority --tag"),
     **alias_programs("mail mailx sendmail mutt swaks msmtp ssmtp", Program(EffectSpec("message.send", "*", "host", without_target=True), EffectSpec("fs.read", "-a -A"), value_flags="-s -a -A -c -b -r -S -f")),

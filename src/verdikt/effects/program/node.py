@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Iterator
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.package_registry import (
     BUILD,
@@ -16,22 +15,26 @@ from verdikt.effects.program.package_registry import (
     classify_setting,
     is_known_registry,
 )
-from verdikt.effects.program.table import Program, alias_programs
+from verdikt.effects.program.table import Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
 _NPM_INSTALL = word_set(
-    "install i in ins inst insta instal isnt isnta isntal isntall add ci clean-install install-test it update up upgrade link ln dedupe rebuild"
+    "install i in ins inst insta instal isnt isnta isntal isntall add ci clean-install install-test it update up "
+    "upgrade link ln dedupe rebuild"
 )
 _NPM_REMOVE = word_set("uninstall un unlink remove rm r prune")
 _GOES_LIVE = compile_lazily(
-    r"(?i)(?:deploy|release|publish|promote|rollback|migrate|destroy|reset|drop).*(?:prod|live)|(?:prod|live)\w*.*(?:deploy|release|promote|rollback|migrate|destroy|reset|drop)"
+    r"(?i)(?:deploy|release|publish|promote|rollback|migrate|destroy|reset|drop).*(?:prod|live)|(?:prod"
+    r"|live)\w*.*(?:deploy|release|promote|rollback|migrate|destroy|reset|drop)"
 )
 """Names of scripts that change what others use."""
 _NPM_RUN = word_set("run run-script rum urn test t tst start stop restart")
 _NPM_READ = word_set(
-    "view v info show list ls ll la outdated search s se find audit doctor explain why fund root prefix bin help whoami ping docs home bugs repo pack config get sbom query diff completion cache licenses store env explore edit version set-script pkg stars profile"
+    "view v info show list ls ll la outdated search s se find audit doctor explain why fund root prefix bin help "
+    "whoami ping docs home bugs repo pack config get sbom query diff completion cache licenses store env explore "
+    "edit version set-script pkg stars profile"
 )
 
 
@@ -113,7 +116,7 @@ def _npx(call: Invocation) -> Iterator[Effect]:
         if word.text.startswith(("http://", "https://")) and not is_known_registry(word.text):
             yield call.make_effect("code.remote", (Target(word.display_text, "host"),), note="runs what it downloads")
     yield from classify_install(call, call.args.operands[:1], "pkg.run", allow_repositories=True)
-    yield from _brought(call, call.args.operands[:1])
+    yield from _classify_installed_program(call, call.args.operands[:1])
 
 
 _BRINGS = {
@@ -137,7 +140,7 @@ _BRINGS = {
 """A package → the program that it brings, where their names differ."""
 
 
-def _brought(call: Invocation, packages: list[Word]) -> Iterator[Effect]:
+def _classify_installed_program(call: Invocation, packages: list[Word]) -> Iterator[Effect]:
     for word in packages:
         name = word.text[:1] + word.text[1:].partition("@")[0]
         if name in _BRINGS:

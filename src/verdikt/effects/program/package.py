@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.package_registry import (
     ADD,
@@ -18,7 +17,7 @@ from verdikt.effects.program.package_registry import (
     classify_setting,
     is_known_registry,
 )
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
@@ -36,7 +35,7 @@ def _pip_verb(call: Invocation, verb: str, rest: list[Word]) -> Iterator[Effect]
     elif verb in ("download", "wheel", "compile"):
         yield call.make_effect("net.fetch")
     elif verb == "uninstall":
-        # One package comes back with one command; of everything there was nobody has the list.
+        # One package is reinstalled with one command; of everything that was installed there is no list.
         whole = call.args.has_flag("-r --requirement") or not rest or any(not word.is_known for word in rest)
         yield call.make_effect(
             "pkg.remove.all" if whole else "pkg.remove", tuple(Target(w.display_text, PACKAGE) for w in rest)
@@ -127,8 +126,10 @@ def _tasks(call: Invocation) -> Iterator[Effect]:
 
 
 _PIP_VALUES = (
-    "-r --requirement -c --constraint -i --index-url --extra-index-url -f --find-links -t --target --prefix --root --src --platform --python-version --python -p --log --proxy --timeout --retries "
-    "--cache-dir -d --dest -w --wheel-dir --trusted-host --no-binary --only-binary --index --default-index --group --extra --format --exclude --progress-bar -e --editable --from --with --spec --package"
+    "-r --requirement -c --constraint -i --index-url --extra-index-url -f --find-links -t --target --prefix --root "
+    "--src --platform --python-version --python -p --log --proxy --timeout --retries --cache-dir -d --dest -w "
+    "--wheel-dir --trusted-host --no-binary --only-binary --index --default-index --group --extra --format --exclude "
+    "--progress-bar -e --editable --from --with --spec --package"
 )
 
 PROGRAMS: dict[str, Program] = {

@@ -3,19 +3,20 @@
 import re
 from collections.abc import Iterator
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.storage import is_here
-from verdikt.effects.program.table import EffectSpec, Program
+from verdikt.effects.program.table import EffectSpec, Program, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
 _KNOWN_REGISTRIES = word_set(
-    "pypi.org files.pythonhosted.org test.pypi.org upload.pypi.org download.pytorch.org pypi.nvidia.com pypi.ngc.nvidia.com data.pyg.org storage.googleapis.com wheels.vllm.ai "
-    "pypi.tuna.tsinghua.edu.cn mirrors.aliyun.com pypi.mirrors.ustc.edu.cn mirrors.ustc.edu.cn mirror.baidu.com "
-    "registry.npmjs.org registry.yarnpkg.com registry.npmmirror.com npm.pkg.github.com npm.jsr.io jsr.io rubygems.org crates.io static.crates.io index.crates.io "
-    "proxy.golang.org sum.golang.org goproxy.cn goproxy.io packagist.org repo.packagist.org conda.anaconda.org repo.anaconda.com repo1.maven.org deb.debian.org archive.ubuntu.com"
+    "pypi.org files.pythonhosted.org test.pypi.org upload.pypi.org download.pytorch.org pypi.nvidia.com "
+    "pypi.ngc.nvidia.com data.pyg.org storage.googleapis.com wheels.vllm.ai pypi.tuna.tsinghua.edu.cn "
+    "mirrors.aliyun.com pypi.mirrors.ustc.edu.cn mirrors.ustc.edu.cn mirror.baidu.com registry.npmjs.org "
+    "registry.yarnpkg.com registry.npmmirror.com npm.pkg.github.com npm.jsr.io jsr.io rubygems.org crates.io "
+    "static.crates.io index.crates.io proxy.golang.org sum.golang.org goproxy.cn goproxy.io packagist.org "
+    "repo.packagist.org conda.anaconda.org repo.anaconda.com repo1.maven.org deb.debian.org archive.ubuntu.com"
 )
 _SOURCE_ADDRESS = compile_lazily(
     r"^(?:(?:git|hg|svn|bzr)\+|(?:https?|ftp|git|ssh)://|git@|(?:github|gitlab|bitbucket|gist|git):)"
@@ -55,7 +56,8 @@ def classify_install(
     """An installation, judged by where each package comes from."""
     args = call.args
     address = args.get_value(
-        "-i --index-url --extra-index-url --find-links --index --registry --source -s --default-index --repository --repo-url"
+        "-i --index-url --extra-index-url --find-links --index --registry --source -s --default-index --repository "
+        "--repo-url"
     )
     strange = [word for word in packages if is_foreign_package(word.text, allow_repositories=allow_repositories)]
     strange += [

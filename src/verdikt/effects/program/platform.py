@@ -52,7 +52,7 @@ def _d1(call: Invocation) -> Iterator[Effect]:
     yield from classify_sql(_value(call, "--command"), call, "sqlite", recoverable=not live)
 
 
-def _spoken_sql(call: Invocation) -> Iterator[Effect]:
+def _classify_sql_shell(call: Invocation) -> Iterator[Effect]:
     """A shell of a live database: SQL by flag or as the last word."""
     yield call.make_effect("db.read")
     for text in [
@@ -87,7 +87,7 @@ PROGRAMS: dict[str, Program] = {
         value_flags=f"{_COMMON} --confirm -r --remote",
         subcommands={
             "pg:reset": EffectSpec("db.drop", "0", "database", without_target=True),
-            "pg:psql": Program(classify=_spoken_sql),
+            "pg:psql": Program(classify=_classify_sql_shell),
             "config": _SECRET,
             "config:get": _SECRET,
             "auth:token": _SECRET,
@@ -282,14 +282,19 @@ PROGRAMS: dict[str, Program] = {
         },
     ),
     **alias_programs(
-        "render neonctl neon pscale turso koyeb northflank zeabur deployctl stripe twilio algolia sentry-cli auth0 okta databricks snow confluent upstash caprover clever scalingo gigalixir nhost appwrite convex sanity contentful shopify eas fastly ldcli pd datadog-ci newrelic grafana-cli grr amtool apigeecli flarectl cfcli jenkins-cli tkn argo spin octopus terminus platform upsun balena particle hcp ecs-cli crc minishift rafay tsuru convox porter encore mailgun postmark svix opsgenie statuspage mongocli aiven avn yc nsc cmctl dapr consul-k8s conjur imperva akamai cli53 lexicon hub-tool",
+        "render neonctl neon pscale turso koyeb northflank zeabur deployctl stripe twilio algolia sentry-cli auth0 "
+        "okta databricks snow confluent upstash caprover clever scalingo gigalixir nhost appwrite convex sanity "
+        "contentful shopify eas fastly ldcli pd datadog-ci newrelic grafana-cli grr amtool apigeecli flarectl cfcli "
+        "jenkins-cli tkn argo spin octopus terminus platform upsun balena particle hcp ecs-cli crc minishift rafay "
+        "tsuru convox porter encore mailgun postmark svix opsgenie statuspage mongocli aiven avn yc nsc cmctl dapr "
+        "consul-k8s conjur imperva akamai cli53 lexicon hub-tool",
         Program(
             value_flags=_COMMON,
             dry_run_flags="--help --dry-run",
             subcommands={
                 "login": _LOGIN,
                 "auth login": _LOGIN,
-                "db shell": Program(classify=_spoken_sql),
+                "db shell": Program(classify=_classify_sql_shell),
                 "dev": _LOCAL,
                 "listen": _READ,
                 "build": _LOCAL,

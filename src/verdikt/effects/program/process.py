@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.system import is_protection
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Command
 
 _VITAL = word_set(
-    "init systemd launchd sshd dbus dbus-daemon dbus-broker systemd-logind networkmanager networking lsass.exe csrss.exe winlogon.exe wininit.exe services.exe smss.exe svchost.exe explorer.exe kernel_task windowserver loginwindow xorg gnome-shell kwin"
+    "init systemd launchd sshd dbus dbus-daemon dbus-broker systemd-logind networkmanager networking lsass.exe "
+    "csrss.exe winlogon.exe wininit.exe services.exe smss.exe svchost.exe explorer.exe kernel_task windowserver "
+    "loginwindow xorg gnome-shell kwin"
 )
 
 
@@ -55,7 +56,8 @@ def _names_ours(command: Command) -> bool:
 _OURS = ("run/daemon.lock", "run/daemon.sock")
 
 _GENERIC = word_set(
-    "node python python3 java ruby php bash sh zsh code electron chrome firefox docker go npm deno bun perl tmux screen ssh cursor"
+    "node python python3 java ruby php bash sh zsh code electron chrome firefox docker go npm deno bun perl tmux "
+    "screen ssh cursor"
 )
 """Names that belong to programs of every sort, the agent's own among them."""
 
@@ -72,7 +74,7 @@ _OTHERS = ("python3 -m http.server", "/bin/sh build.sh", "python manage.py runse
 
 def _meets_ours(pattern: str) -> bool:
     """Whether a pattern for processes meets ours, and none that every machine has."""
-    import re2  # somebody else's pattern: it must not be able to take its time
+    import re2  # heavy and rarely needed; in linear time, because the pattern is not ours
 
     try:
         found = re2.compile(pattern)
@@ -165,7 +167,10 @@ PROGRAMS: dict[str, Program] = {
     "fuser": Program(classify=_fuser, value_flags="-n --namespace"),
     **alias_programs("renice cpulimit prlimit", Program(EffectSpec("proc.exec"))),
     **alias_programs(
-        "utmpdump last lastb lastlog who w uptime free vmstat lscpu lsusb lspci dmidecode lsmod modinfo uname arch id groups whoami logname users finger top htop atop btop pgrep pidof pstree lsof ss netstat sar mpstat pidstat systemd-analyze systemd-cgls systemd-cgtop coredumpctl systemd-detect-virt busctl lsb_release sensors nstat ipcs",
+        "utmpdump last lastb lastlog who w uptime free vmstat lscpu lsusb lspci dmidecode lsmod modinfo uname arch "
+        "id groups whoami logname users finger top htop atop btop pgrep pidof pstree lsof ss netstat sar mpstat "
+        "pidstat systemd-analyze systemd-cgls systemd-cgtop coredumpctl systemd-detect-virt busctl lsb_release "
+        "sensors nstat ipcs",
         Program(_READ),
     ),
 }

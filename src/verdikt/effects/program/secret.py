@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from verdikt.effects import command_verbs
-from verdikt.effects.argv import word_set
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -330,7 +329,9 @@ PROGRAMS: dict[str, Program] = {
     "git-crypt": Program(_READ, subcommands={"unlock": _SHOW, "export-key": _SHOW}),
     "git-credential": Program(_SHOW, subcommands={"fill": _SHOW}),
     **alias_programs(
-        "docker-credential-desktop docker-credential-osxkeychain docker-credential-secretservice docker-credential-pass docker-credential-wincred docker-credential-ecr-login git-credential-osxkeychain git-credential-manager git-credential-store git-credential-libsecret",
+        "docker-credential-desktop docker-credential-osxkeychain docker-credential-secretservice "
+        "docker-credential-pass docker-credential-wincred docker-credential-ecr-login git-credential-osxkeychain "
+        "git-credential-manager git-credential-store git-credential-libsecret",
         Program(_READ, subcommands={"get": _SHOW, "list": _READ, "store": _SET, "erase": _DROP}),
     ),
     **alias_programs("trufflehog detect-secrets git-secrets ggshield talisman", Program(EffectSpec("code.build"))),

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.code.windows_paths import classify_reads
 from verdikt.effects.environment_variables import classify_assignment
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program import find_program
 from verdikt.effects.program.network import SECRET_NAME
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, find_program, word_set
 from verdikt.model.effect import Effect, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -120,7 +118,7 @@ def _export(call: Invocation) -> Iterator[Effect]:
 _HOLDS = word_set("-p --pid --attach --attach-pid --attach-name")
 
 
-def _attached(call: Invocation) -> Iterator[Effect]:
+def _classify_attach(call: Invocation) -> Iterator[Effect]:
     """A debugger that takes hold of what runs already; what stands after the program's name is the program's."""
     argv = call.command.argv[1:]
     index = 0
@@ -229,7 +227,7 @@ def _agent(call: Invocation) -> Iterator[Effect]:
     yield call.make_effect("agent.run", (Target(call.name, "other"),))
 
 
-def _hooked(call: Invocation) -> Iterator[Effect]:
+def _classify_shell_hook(call: Invocation) -> Iterator[Effect]:
     """A command that the shell runs at a key or a tabulator."""
     for word in call.args.get_values("-C -x"):
         yield from call.classify_shell(word.text.partition(":")[2].strip(' "') if call.name == "bind" else word.text)
@@ -249,13 +247,15 @@ PROGRAMS: dict[str, Program] = {
     **alias_programs("sh bash zsh dash ksh mksh ash fish csh tcsh rbash elvish nu xonsh yash", Program(classify=_shell, value_flags="-o -O --rcfile --init-file +o +O")),
     **alias_programs("source .", Program(classify=_source)),
     **alias_programs(
-        "cd pushd popd dirs true false : test [ [[ read wait jobs fg bg hash which whence where command builtin let return shift getopts times exit logout shopt compgen "
-        "compopt mapfile readarray caller break continue help ulimit suspend eval exec trap time unalias sleep usleep coproc select unsetopt setopt autoload zmodload rehash zstyle print pwd tty nproc getconf",
+        "cd pushd popd dirs true false : test [ [[ read wait jobs fg bg hash which whence where command builtin let "
+        "return shift getopts times exit logout shopt compgen compopt mapfile readarray caller break continue help "
+        "ulimit suspend eval exec trap time unalias sleep usleep coproc select unsetopt setopt autoload zmodload "
+        "rehash zstyle print pwd tty nproc getconf",
         _NOTHING,
     ),
     **alias_programs("echo printf", Program(classify=_echo)),
-    "complete": Program(classify=_hooked, value_flags="-C -F -W -G -X -P -S -A -o"),
-    "bind": Program(classify=_hooked, value_flags="-x -f -q -u -r -m"),
+    "complete": Program(classify=_classify_shell_hook, value_flags="-C -F -W -G -X -P -S -A -o"),
+    "bind": Program(classify=_classify_shell_hook, value_flags="-x -f -q -u -r -m"),
     "enable": Program(EffectSpec("code.unknown", "-f", note="loads code into the shell"), value_flags="-f"),
     "alias": Program(classify=_alias),
     "history": Program(classify=_history),
@@ -266,11 +266,12 @@ PROGRAMS: dict[str, Program] = {
     **alias_programs("export declare typeset local readonly", Program(classify=_export)),
     "disown": Program(EffectSpec("proc.spawn")),
     **alias_programs(
-        "nice ionice chrt taskset stdbuf unbuffer timeout gtimeout flock xargs parallel watch entr script expect rlwrap catchsegv numactl cgexec firejail bwrap "
-        "perf valgrind busybox toybox hyperfine retry ts pv tsp chpst envdir dotenv direnv",
+        "nice ionice chrt taskset stdbuf unbuffer timeout gtimeout flock xargs parallel watch entr script expect "
+        "rlwrap catchsegv numactl cgexec firejail bwrap perf valgrind busybox toybox hyperfine retry ts pv tsp chpst "
+        "envdir dotenv direnv",
         _WRAPPER,
     ),
-    **alias_programs("strace ltrace gdb lldb", Program(classify=_attached)),
+    **alias_programs("strace ltrace gdb lldb", Program(classify=_classify_attach)),
     **alias_programs("gcore ptrace reptyr injcode", Program(EffectSpec("proc.trace", "*", "pid"), value_flags="-o")),
     **alias_programs("nohup setsid daemonize daemon start-stop-daemon", Program(EffectSpec("proc.spawn"))),
     "umask": Program(EffectSpec("fs.chmod.open", "0", "other", when="0 00 000 0000", note="every file that is made from now on")),

@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
 PROTECTIONS = word_set(
-    "firewalld ufw iptables ip6tables nftables netfilter-persistent apparmor selinux auditd audit fail2ban falcon-sensor falco crowdstrike clamav-daemon clamd clamav-freshclam osqueryd wazuh-agent "
-    "ossec sysmon aide tripwire rsyslog rsyslogd syslog syslog-ng systemd-journald journald snort suricata sshguard denyhosts carbonblack cbdaemon mdatp sentinelone sentinelctl tetragon "
-    "windefend mpssvc wscsvc securityhealthservice sense wdnissvc eventlog com.apple.alf falcond jamf santa santad ossec-hids esets lynis verdikt verdiktd"
+    "firewalld ufw iptables ip6tables nftables netfilter-persistent apparmor selinux auditd audit fail2ban "
+    "falcon-sensor falco crowdstrike clamav-daemon clamd clamav-freshclam osqueryd wazuh-agent ossec sysmon aide "
+    "tripwire rsyslog rsyslogd syslog syslog-ng systemd-journald journald snort suricata sshguard denyhosts "
+    "carbonblack cbdaemon mdatp sentinelone sentinelctl tetragon windefend mpssvc wscsvc securityhealthservice sense "
+    "wdnissvc eventlog com.apple.alf falcond jamf santa santad ossec-hids esets lynis verdikt verdiktd"
 )
 """Services and programs that guard or record."""
 
@@ -27,7 +28,9 @@ def _units(found: list[Word]) -> tuple[Target, ...]:
 
 
 _LOOK = word_set(
-    "status show cat list-units list-unit-files list-timers list-sockets list-dependencies list-jobs list-machines list-paths list-automounts is-active is-enabled is-failed is-system-running get-default help show-environment version verify"
+    "status show cat list-units list-unit-files list-timers list-sockets list-dependencies list-jobs list-machines "
+    "list-paths list-automounts is-active is-enabled is-failed is-system-running get-default help show-environment "
+    "version verify"
 )
 _POWER = word_set("poweroff reboot halt kexec soft-reboot emergency rescue exit switch-root")
 _END = word_set("stop kill disable mask freeze clean revert")
@@ -136,7 +139,7 @@ def _ufw(call: Invocation) -> Iterator[Effect]:
 def _firewalld(call: Invocation) -> Iterator[Effect]:
     flags = {flag for flag, _ in call.args.flags}
     if flags & {"--panic-on"}:
-        yield call.make_effect("sys.security", (Target("the firewall", "other"),), note="nobody gets in or out")
+        yield call.make_effect("sys.security", (Target("the firewall", "other"),), note="no connection gets in or out")
     elif all(
         flag.startswith(
             ("--list", "--get", "--query", "--state", "--info", "--zone", "--permanent", "--check", "--version")
@@ -224,7 +227,7 @@ def _date(call: Invocation) -> Iterator[Effect]:
 
 
 def _later(call: Invocation) -> Iterator[Effect]:
-    """`at`, `batch`: something runs when nobody looks any more."""
+    """Yield the effects of `at` and `batch`, which run something later, unwatched."""
     if call.args.has_flag("-l -r -d -c -V") or call.name == "atq":
         yield call.make_effect("sys.read" if not call.args.has_flag("-r -d") else "sys.setting")
         return

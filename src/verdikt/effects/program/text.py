@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argv import Arguments, word_set
 from verdikt.effects.code.script import classify_script
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.network import SECRET_NAME
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import Arguments, EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -24,7 +23,7 @@ def _grep(call: Invocation) -> Iterator[Effect]:
     if (command := args.get_value("--pre")) is not None:
         yield from call.classify_shell(command.text)
     if args.operands and args.has_flag("-r -R --recursive --hidden") and args.operands[-1].text[:1] in ("/", "~"):
-        yield from _hunted(call, args.operands if given else args.operands[1:], args.operands[0].text)
+        yield from _classify_password_search(call, args.operands if given else args.operands[1:], args.operands[0].text)
     if call.command.pipe_from is not None and not args.has_flag("-c --count -q --quiet --silent"):
         yield from _secret_lines(call, args.get_values("-e --regexp") or args.operands[:1])
 
@@ -54,7 +53,7 @@ _SECRETS = compile_lazily(
 )
 
 
-def _hunted(call: Invocation, places: list[Word], pattern: str) -> Iterator[Effect]:
+def _classify_password_search(call: Invocation, places: list[Word], pattern: str) -> Iterator[Effect]:
     """Passwords looked for in everything that a person or the machine has."""
     if _SECRETS.search(pattern):
         found = tuple(
@@ -232,7 +231,8 @@ _GREP = Program(
 _RG = Program(
     classify=_grep,
     value_flags="-e --regexp -f --file -A -B -C --after-context --before-context --context -m --max-count -g --glob --iglob -t --type -T --type-not -j --threads -r --replace -M --max-columns "
-    "-E --encoding --sort --sortr --pre --max-depth --maxdepth --max-filesize -G --ignore-dir -p --path-to-ignore --ignore --depth --color --colors -d",
+    "-E --encoding --sort --sortr --pre --max-depth --maxdepth --max-filesize -G --ignore-dir -p --path-to-ignore "
+    "--ignore --depth --color --colors -d",
 )
 _READ = Program(EffectSpec("fs.read", "*"))
 _EDITOR = Program(

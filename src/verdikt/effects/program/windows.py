@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.code.windows_paths import classify_deletes
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.system import is_protection
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
@@ -199,7 +198,7 @@ def _diskpart(call: Invocation) -> Iterator[Effect]:
 
 
 def _powershell(call: Invocation) -> Iterator[Effect]:
-    """The text that it runs is read elsewhere; a window that nobody sees is told here."""
+    """Yield the effect of a hidden window; the text that it runs is classified elsewhere."""
     texts = _texts(call)
     if any(
         text[:1] in "-/" and ("encodedcommand".startswith(text[1:]) or text[1:] == "ec")
@@ -208,7 +207,7 @@ def _powershell(call: Invocation) -> Iterator[Effect]:
     ):
         yield call.make_effect("code.hidden", note="an encoded command")
     if any(a.startswith(("-w", "/w")) and b == "hidden" for a, b in pairwise(texts)):
-        yield call.make_effect("code.hidden", note="in a window that nobody sees")
+        yield call.make_effect("code.hidden", note="in a hidden window")
 
 
 PROGRAMS: dict[str, Program] = {

@@ -1,40 +1,39 @@
-"""What Codex needs beside its `hooks.json`: no terminal sessions, a person's approval, and the requirements that bind everybody."""
+"""Codex's TOML files: no terminal sessions, the approval of hooks, and the requirements of a managed machine."""
 
 import json
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdikt.errors import WiringError
-from verdikt.hosts.codex import hook_approval
+from verdikt.hosts.codex import HOST, hook_approval
 from verdikt.hosts.wiring import json_settings, toml_editor
 from verdikt.hosts.wiring.file_change import FileChange, read_file
+from verdikt.hosts.wiring.installation import Installation
 from verdikt.observe.git_repository import find_work_tree
 
-if TYPE_CHECKING:
-    from verdikt.hosts.wiring.installation import Installation
-
+# The two lines that mark our part of a file that other people write too.
 _BLOCK_BEGIN = "# verdikt: hooks for everybody on this machine; `verdikt uninstall --all` takes them out"
 _BLOCK_END = "# verdikt: end"
 
 _NO_TERMINAL = "no terminal sessions: input to them fires no hook"
 
 
-def get_codex_home(env: Mapping[str, str]) -> str:
-    """Where Codex keeps its own settings."""
-    return env.get("CODEX_HOME") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".codex")
+def get_config_file(installation: Installation) -> str:
+    """Return the path of the person's own `config.toml`."""
+    return installation.resolve_host_file(HOST, f"{HOST.config_directory}/config.toml")
 
 
 def plan_config_changes(
-    installation: "Installation", hooks_change: FileChange, scope: str, *, trust: bool
+    installation: Installation, hooks_change: FileChange, scope: str, *, trust: bool
 ) -> list[FileChange]:
-    """The files that the hooks of a project or a user need: no terminal sessions, and the approval if the person gave it."""
-    own = os.path.join(get_codex_home(installation.env), "config.toml")
+    """Return the changes that the hooks need: no terminal sessions, and with `trust` the person's approval."""
+    own = get_config_file(installation)
     local = own if scope == "user" else os.path.join(installation.project, ".codex", "config.toml")
     before = read_file(local)
-    # What is typed into a terminal session fires no hook, so there must be none.
+    # Input that is typed into a terminal session fires no hook, so there must be no such sessions.
     after = toml_editor.set_key(before, ("features",), "unified_exec_tty", False, local)
-    changes = {local: FileChange(path=local, before=before, after=after, host="codex", description=_NO_TERMINAL)}
+    changes = {local: FileChange(path=local, before=before, after=after, host=HOST.name, description=_NO_TERMINAL)}
     if trust:
         before = read_file(own)
         base = changes[own].after if own in changes else before
@@ -42,55 +41,56 @@ def plan_config_changes(
             json_settings.parse(hooks_change.after, hooks_change.path), hooks_change.path
         )
         after = hook_approval.approve_hooks(base, hashes, own)
-        what = f"approval of {len(hashes)} hooks" + (", no terminal sessions" if own in changes else "")
+        description = f"approval of {len(hashes)} hooks" + (", no terminal sessions" if own in changes else "")
         if scope == "project" and not find_trust_level(toml_editor.parse(after, own), installation.project):
             # Without it Codex reads neither the hooks nor the settings of the project.
             after = toml_editor.set_key(after, ("projects", installation.project), "trust_level", "trusted", own)
-            what += ", trust in this project"
+            description += ", trust in this project"
         project = installation.project if scope == "project" else ""
-        changes[own] = FileChange(path=own, before=before, after=after, host="codex", description=what, project=project)
+        changes[own] = FileChange(
+            path=own, before=before, after=after, host=HOST.name, description=description, project=project
+        )
     return list(changes.values())
 
 
 def find_trust_level(tables: Mapping[str, Any], project: str) -> str:
-    """What Codex's own settings say of a project, or of the repository that it lies in; empty when they say nothing."""
+    """Return the trust level of a project, or of the repository around it; empty when these settings name neither."""
     projects = tables.get("projects")
     for directory in (project, find_work_tree(project)):
-        known = projects.get(directory) if isinstance(projects, dict) and directory else None
-        level = known.get("trust_level") if isinstance(known, dict) else None
+        table = projects.get(directory) if isinstance(projects, dict) and directory else None
+        level = table.get("trust_level") if isinstance(table, dict) else None
         if level:
             return str(level)
     return ""
 
 
 def add_requirements(data: bytes | None, entries: Mapping[str, Mapping[str, Any]], directory: str, where: str) -> bytes:
-    """`requirements.toml` with hooks that run without approval and that nobody can switch off, beside what is there."""
-    bare = remove_requirements(data or b"")
-    tables = toml_editor.parse(bare, where)
-    present = tables.get("hooks", {})
-    if not isinstance(present, dict) or not all(isinstance(present.get(event, []), list) for event in entries):
+    """Return `requirements.toml` with our hooks, which run without approval and which no session can switch off."""
+    requirements = remove_requirements(data or b"")
+    hooks = toml_editor.parse(requirements, where).get("hooks", {})
+    if not isinstance(hooks, dict) or not all(isinstance(hooks.get(event, []), list) for event in entries):
         raise WiringError(
-            f"{where}: expected `[[hooks.…]]` lists, found something else; mend the file and run this again"
+            f"{where}: expected `[[hooks.…]]` lists, found something else; fix the file and run this again"
         )
-    pinned = {"hooks": True, "unified_exec_tty": False}
-    for feature, value in pinned.items():
-        bare = toml_editor.set_key(bare, ("features",), feature, value, where)
-    if "managed_dir" not in present:
-        bare = toml_editor.set_key(bare, ("hooks",), "managed_dir", directory, where)
-    text = bare.decode().rstrip("\n")
-    added = f"{text}\n\n{_render_hooks(entries)}".encode()
-    toml_editor.parse(added, where)
-    return added
+    # Pinned, because `--disable hooks` and a terminal session would otherwise bypass the hooks.
+    for feature, value in (("hooks", True), ("unified_exec_tty", False)):
+        requirements = toml_editor.set_key(requirements, ("features",), feature, value, where)
+    if "managed_dir" not in hooks:
+        requirements = toml_editor.set_key(requirements, ("hooks",), "managed_dir", directory, where)
+    text = requirements.decode().rstrip("\n")
+    result = f"{text}\n\n{_render_hooks(entries)}".encode()
+    toml_editor.parse(result, where)
+    return result
 
 
 def remove_requirements(data: bytes) -> bytes:
-    """The file without the hooks that `requirements` put there."""
+    """Return the file without the hooks that `add_requirements` put there."""
     text = data.decode(errors="surrogateescape")
     start, end = text.find(_BLOCK_BEGIN), text.find(_BLOCK_END)
     if start < 0 or end < start:
         return data
-    left = text[:start].rstrip("\n") + "\n" + text[end + len(_BLOCK_END) :].lstrip("\n")
-    return left.encode(errors="surrogateescape")
+    remaining = text[:start].rstrip("\n") + "\n" + text[end + len(_BLOCK_END) :].lstrip("\n")
+    return remaining.encode(errors="surrogateescape")
 
 
 def _render_hooks(entries: Mapping[str, Mapping[str, Any]]) -> str:
@@ -103,5 +103,5 @@ def _render_hooks(entries: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _quote_toml(value: object) -> str:
-    # Where it escapes characters by number, JSON does so in pairs that TOML refuses.
+    # JSON would escape characters beyond the basic plane as pairs of surrogates, which TOML refuses.
     return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Codex runs only hooks whose hash a person has approved. What is approved here, and how it is written down."""
+"""The approval of hooks in Codex, which runs only those whose hash a person has approved."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from verdikt.model.canonical_json import hash_canonical
 
 
 def compute_hashes(settings: Mapping[str, Any], file: str) -> dict[str, str]:
-    """Key → hash for every hook of ours in a `hooks.json`. The hash covers the command line, not what it runs."""
+    """Return key → hash for every hook of ours. The hash covers the command line, not what it runs."""
     return dict(_iter_hashes(settings, file))
 
 
@@ -23,13 +23,14 @@ def _iter_hashes(settings: Mapping[str, Any], file: str) -> Iterator[tuple[str, 
             for index, handler in enumerate(handlers) if isinstance(handlers, list) else ():
                 if not isinstance(handler, dict) or not is_hook_command(handler.get("command")):
                     continue
-                normal = {
+                # The form that Codex itself hashes, with its defaults filled in.
+                normalized = {
                     "async": False,
                     "command": handler["command"],
                     "timeout": handler.get("timeout", 600),
                     "type": "command",
                 }
-                subject: dict[str, Any] = {"event_name": snake, "hooks": [normal]}
+                subject: dict[str, Any] = {"event_name": snake, "hooks": [normalized]}
                 if group.get("matcher") and event in MATCHER_EVENTS:
                     subject["matcher"] = group["matcher"]
                 yield f"{file}:{snake}:{group_index}:{index}", f"sha256:{hash_canonical(subject)}"
@@ -45,11 +46,11 @@ MATCHER_EVENTS = {
     "PreCompact",
     "PostCompact",
 }
-"""The events whose matcher is part of what is approved."""
+"""The events whose matcher is part of the hash."""
 
 
 def approve_hooks(config: bytes | None, hashes: Mapping[str, str], where: str) -> bytes:
-    """Codex's `config.toml` with these hooks approved."""
+    """Return Codex's `config.toml` with these hooks approved."""
     data = config or b""
     for key, value in hashes.items():
         data = toml_editor.set_key(data, ("hooks", "state", key), "trusted_hash", value, where)
@@ -58,7 +59,7 @@ def approve_hooks(config: bytes | None, hashes: Mapping[str, str], where: str) -
 
 def is_approved(config: bytes | None, hashes: Mapping[str, str], where: str) -> bool:
     """Whether every one of these hooks is approved."""
-    known = toml_editor.parse(config, where)
+    tables = toml_editor.parse(config, where)
     return bool(hashes) and all(
-        toml_editor.find_value(known, "hooks", "state", key, "trusted_hash") == value for key, value in hashes.items()
+        toml_editor.find_value(tables, "hooks", "state", key, "trusted_hash") == value for key, value in hashes.items()
     )

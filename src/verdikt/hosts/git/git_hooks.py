@@ -1,4 +1,4 @@
-"""The hooks of a git repository: put in, taken out, looked at. A hook that is there goes on, before ours."""
+"""Installing, removing and inspecting the hooks of a git repository. A hook that is already there runs before ours."""
 
 import os
 import shlex
@@ -9,7 +9,7 @@ from verdikt.errors import WiringError
 from verdikt.model.git_hook import GIT_HOOKS, HOOK_MARKER, is_verdikt_hook
 
 BACKUP_SUFFIX = ".before-verdikt"
-"""The ending under which a hook that was there is kept."""
+"""The suffix of a hook that was there before ours."""
 
 _SCRIPT_TEMPLATE = """\
 #!/bin/sh
@@ -25,6 +25,7 @@ fi
 exec {check} --hook {hook} "$@"
 """
 
+# git tells this hook on stdin what is pushed, and both hooks must read it.
 _PUSH_BODY = """\
 input=$(cat)
 if [ -x "$before" ]; then
@@ -36,7 +37,7 @@ printf '%s\\n' "$input" | {check} --hook {hook} "$@"
 
 @dataclass(frozen=True, slots=True)
 class GitHookState:
-    """One hook: whether ours is there, and whether another one runs before it or in its place."""
+    """One hook: whether it is ours, and whether another one runs before it or in its place."""
 
     name: str
     path: str
@@ -45,45 +46,47 @@ class GitHookState:
 
 
 def render_script(hook: str, python: tuple[str, ...]) -> bytes:
-    """The hook's text."""
+    """Return the text of a hook."""
     check = " ".join(map(shlex.quote, (*python, "-m", "verdikt", "git", "check")))
     body = (_PUSH_BODY if hook == "pre-push" else _COMMIT_BODY).format(check=check, hook=hook)
     return _SCRIPT_TEMPLATE.format(mark=HOOK_MARKER, kept=BACKUP_SUFFIX, body=body.rstrip("\n")).encode()
 
 
 def read_hook_states(directory: str) -> list[GitHookState]:
-    """How the hooks stand in a hooks directory."""
-    found = []
+    """Return the state of each hook in a hooks directory."""
+    states = []
     for name in GIT_HOOKS:
         path = os.path.join(directory, name)
-        ours = _is_own_hook(path)
-        found.append(GitHookState(name, path, ours, os.path.lexists(path + BACKUP_SUFFIX if ours else path)))
-    return found
+        is_installed = _is_own_hook(path)
+        other_path = path + BACKUP_SUFFIX if is_installed else path
+        states.append(GitHookState(name, path, is_installed, os.path.lexists(other_path)))
+    return states
 
 
 def install_hooks(directory: str, python: tuple[str, ...]) -> list[str]:
-    """Puts our hooks there, each before moving aside the one that is there; the paths that changed."""
-    changed = []
+    """Install our hooks, moving aside those that are there. Return the paths that changed."""
+    changed_paths = []
     try:
         os.makedirs(directory, exist_ok=True)
         for name in GIT_HOOKS:
             path = os.path.join(directory, name)
-            wanted = render_script(name, python)
+            script = render_script(name, python)
             if not _is_own_hook(path) and os.path.lexists(path):
+                # Renaming over it would lose a hook that was set aside earlier.
                 if os.path.lexists(path + BACKUP_SUFFIX):
                     raise WiringError(f"`{path}{BACKUP_SUFFIX}` is there already; move it away and run this again")
                 os.rename(path, path + BACKUP_SUFFIX)
-            if not os.path.lexists(path) or Path(path).read_bytes() != wanted:
-                _write_script(path, wanted)
-                changed.append(path)
+            if not os.path.lexists(path) or Path(path).read_bytes() != script:
+                _write_script(path, script)
+                changed_paths.append(path)
     except OSError as error:
         raise WiringError(f"cannot write the hooks in `{directory}`: {error.strerror}") from error
-    return changed
+    return changed_paths
 
 
 def uninstall_hooks(directory: str) -> list[str]:
-    """Takes our hooks out and puts back those that were there; the paths that changed."""
-    changed = []
+    """Remove our hooks and restore those that were there. Return the paths that changed."""
+    changed_paths = []
     try:
         for state in read_hook_states(directory):
             if state.is_installed:
@@ -91,10 +94,10 @@ def uninstall_hooks(directory: str) -> list[str]:
                     os.replace(state.path + BACKUP_SUFFIX, state.path)
                 else:
                     os.unlink(state.path)
-                changed.append(state.path)
+                changed_paths.append(state.path)
     except OSError as error:
         raise WiringError(f"cannot change the hooks in `{directory}`: {error.strerror}") from error
-    return changed
+    return changed_paths
 
 
 def _is_own_hook(path: str) -> bool:
@@ -105,6 +108,7 @@ def _is_own_hook(path: str) -> bool:
 
 
 def _write_script(path: str, data: bytes) -> None:
+    # git may run the hook at any moment, so it is replaced in one step.
     temporary = f"{path}.{os.getpid()}.tmp"
     with open(temporary, "wb") as file:
         file.write(data)

@@ -1,1 +1,1 @@
-"""A real client against a scripted model on loopback: the proof that a block blocks."""
+"""The live check of `verdikt doctor --live`: a real client against a scripted model on loopback."""

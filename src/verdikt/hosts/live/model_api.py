@@ -1,13 +1,29 @@
-"""A turn in the words of three model interfaces: Anthropic Messages, OpenAI Responses, Gemini."""
+"""A turn of the scripted model in three interfaces: Anthropic Messages, OpenAI Responses, Gemini."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from verdikt.hosts.live.model_script import ModelTurn, ToolUse
-
 _id_counter = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A tool that the model calls. Some tools of Codex lie in a namespace."""
+
+    name: str
+    input: Mapping[str, Any]
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTurn:
+    """One turn of the model: a text, and the tools that it calls at once."""
+
+    text: str
+    tools: tuple[ToolUse, ...] = ()
 
 
 def _next_id(prefix: str) -> str:
@@ -15,7 +31,7 @@ def _next_id(prefix: str) -> str:
 
 
 def _encode_events(events: Iterable[tuple[str, Mapping[str, Any]]]) -> bytes:
-    """Server-sent events; without a name only the data."""
+    """Return server-sent events; one without a name consists of its data only."""
     lines = (
         f"event: {name}\ndata: {json.dumps(data)}\n\n" if name else f"data: {json.dumps(data)}\n\n"
         for name, data in events
@@ -24,10 +40,9 @@ def _encode_events(events: Iterable[tuple[str, Mapping[str, Any]]]) -> bytes:
 
 
 def stream_anthropic(turn: ModelTurn, request: Mapping[str, Any]) -> bytes:
-    """A streamed message."""
-    return _encode_events(
-        (str(data["type"]), data) for data in _iter_message_events(turn, str(request.get("model", "scripted")))
-    )
+    """Return the turn as a streamed message."""
+    model = str(request.get("model", "scripted"))
+    return _encode_events((str(data["type"]), data) for data in _iter_message_events(turn, model))
 
 
 def _iter_message_events(turn: ModelTurn, model: str) -> Iterator[dict[str, Any]]:
@@ -49,7 +64,7 @@ def _iter_message_events(turn: ModelTurn, model: str) -> Iterator[dict[str, Any]
 
 
 def stream_openai_responses(turn: ModelTurn, request: Mapping[str, Any]) -> bytes:
-    """A streamed response."""
+    """Return the turn as a streamed response."""
     items = [_build_text_item(turn.text), *map(_build_tool_item, turn.tools)]
     usage = {
         "input_tokens": 10,
@@ -85,18 +100,18 @@ def _build_text_item(text: str) -> dict[str, Any]:
 
 def _build_tool_item(tool: ToolUse) -> dict[str, Any]:
     item = {"id": _next_id("item"), "call_id": _next_id("call"), "status": "completed", "name": tool.name}
-    if tool.is_custom:
-        return item | {"type": "custom_tool_call", "input": tool.input}
     if tool.namespace:
         item["namespace"] = tool.namespace
     return item | {"type": "function_call", "arguments": json.dumps(tool.input)}
 
 
 def stream_gemini(turn: ModelTurn, request: Mapping[str, Any]) -> bytes:
-    """A streamed answer in one piece."""
+    """Return the turn as one streamed chunk."""
     parts: list[dict[str, Any]] = [{"text": turn.text}]
     parts += [
-        {"functionCall": {"name": tool.name, "args": tool.input}, "thoughtSignature": "c2NyaXB0"} for tool in turn.tools
+        # The real model signs its calls.
+        {"functionCall": {"name": tool.name, "args": tool.input}, "thoughtSignature": "c2NyaXB0"}
+        for tool in turn.tools
     ]
     candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
     usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}

@@ -1,23 +1,23 @@
-"""A model that says what a script tells it, on loopback, in the three interfaces that the clients speak."""
+"""A model on loopback that says what a script tells it, in the three interfaces that the clients use."""
 
 import gzip
 import json
 import threading
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
 from verdikt.hosts.live import model_api
-from verdikt.hosts.live.model_script import ModelScript, ModelTurn
+from verdikt.hosts.live.model_api import ModelTurn
 
 _RENDERERS: dict[str, Callable[[ModelTurn, Mapping[str, Any]], bytes]] = {
     "/messages": model_api.stream_anthropic,
     "/responses": model_api.stream_openai_responses,
     ":streamGenerateContent": model_api.stream_gemini,
 }
-"""How the path of a request ends → how the answer is put."""
+"""The end of a request's path → how the response is rendered."""
 
 _DECODERS: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.decompress, "deflate": zlib.decompress}
 
@@ -26,16 +26,16 @@ class _QuietServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up is no news."""
+        """Ignore a client that closes its connection."""
 
 
 class ScriptedModel:
-    """The model, listening while inside `with`. `requests` is every request for an answer, in order."""
+    """The model, which listens inside `with`. `requests` holds every request for a turn, in order."""
 
-    def __init__(self, script: ModelScript) -> None:
-        self._script = script
+    def __init__(self, turns: Sequence[ModelTurn]) -> None:
+        self._turns = turns
         self._lock = threading.Lock()
-        self._turn_counts: dict[str, int] = {}
+        self._turn_count = 0
         self.requests: list[dict[str, Any]] = []
         self._server = _QuietServer(("127.0.0.1", 0), _create_request_handler(self))
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -57,27 +57,18 @@ class ScriptedModel:
         return any(needle in json.dumps(request) for request in self.requests)
 
     def take_turn(self, request: dict[str, Any]) -> ModelTurn:
-        """The next turn of the conversation that the request belongs to."""
-        text = json.dumps(request)
+        """Record a request and return the turn that responds to it."""
         with self._lock:
             self.requests.append(request)
-            name = next((word for word in self._script.side_conversations if word in _get_opening_text(request)), "")
-            if not name and not request.get("tools") and '"additional_tools"' not in text:
-                return self._script.default_turn
-            turns = self._script.side_conversations[name] if name else self._script.turns
-            index = self._turn_counts.get(name, 0)
-            self._turn_counts[name] = index + 1
-        return turns[index] if index < len(turns) else self._script.default_turn
+            return self.choose_turn(request)
 
-
-def _get_opening_text(request: Mapping[str, Any]) -> str:
-    """What the conversation began with: the system's words and the first of the person's."""
-    messages = request.get("messages") or request.get("contents") or []
-    if "input" in request:
-        items = request["input"] if isinstance(request["input"], list) else [request["input"]]
-        messages = [item for item in items if isinstance(item, Mapping) and item.get("role") == "user"]
-        return json.dumps(messages)
-    return json.dumps([request.get("system"), request.get("systemInstruction"), *messages[:1]])
+    def choose_turn(self, request: dict[str, Any]) -> ModelTurn:
+        """Return the next turn of the script; called for one request at a time."""
+        # Requests without tools ask for titles and summaries, and are no part of the conversation.
+        if not request.get("tools") and '"additional_tools"' not in json.dumps(request):
+            return ModelTurn("done")
+        self._turn_count += 1
+        return self._turns[self._turn_count - 1] if self._turn_count <= len(self._turns) else ModelTurn("done")
 
 
 def _create_request_handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
@@ -85,7 +76,7 @@ def _create_request_handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler
         protocol_version = "HTTP/1.1"
 
         def log_message(self, format: str, *args: object) -> None:
-            """Says nothing: a test's output is its own."""
+            """Print nothing."""
 
         def _read_body(self) -> bytes:
             if "chunked" in self.headers.get("transfer-encoding", ""):
@@ -109,21 +100,21 @@ def _create_request_handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler
                 self.close_connection = True
 
         def do_GET(self) -> None:
-            """Lists of models and the like."""
+            """Respond to requests for lists of models with an empty one."""
             self._send_body(200, "application/json", b'{"object":"list","data":[],"models":[]}')
 
         def do_POST(self) -> None:
-            """A turn, or a count of tokens."""
+            """Respond with a turn, or with a count of tokens."""
             try:
                 request = json.loads(self._read_body() or b"{}")
             except (ValueError, OSError, zlib.error):
                 self._send_body(400, "application/json", b"{}")
                 return
             path = self.path.split("?")[0]
-            put = next((put for end, put in _RENDERERS.items() if path.endswith(end)), None)
-            if put is None or not isinstance(request, dict):
+            render = next((render for end, render in _RENDERERS.items() if path.endswith(end)), None)
+            if render is None or not isinstance(request, dict):
                 self._send_body(200, "application/json", b'{"input_tokens":10,"totalTokens":10}')
                 return
-            self._send_body(200, "text/event-stream", put(model.take_turn(request), request))
+            self._send_body(200, "text/event-stream", render(model.take_turn(request), request))
 
     return _RequestHandler

@@ -1,4 +1,4 @@
-"""OpenCode, through the plugin `opencode_plugin.js`, which hands its events on and throws when told to."""
+"""OpenCode, through `plugin.js`, which passes its events on and throws when it gets a block."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,35 +6,20 @@ from typing import Any
 from verdikt.hosts.hook_event import HookEvent, HookEventKind
 from verdikt.hosts.hook_response import HookResponse, build_block_response, build_response
 from verdikt.hosts.host_decision import HostDecision
-from verdikt.hosts.payload import FieldNames, PayloadFields, read_hook_event
+from verdikt.hosts.opencode import HOST
+from verdikt.hosts.payload import PayloadFields, read_hook_event
 from verdikt.model.action import Action, Outcome
 from verdikt.model.verdict import VerdictKind
 
-EVENTS: dict[str, HookEventKind] = {
-    "session.created": HookEventKind.START,
-    "chat.message": HookEventKind.PROMPT,
-    "tool.execute.before": HookEventKind.BEFORE,
-    "tool.execute.after": HookEventKind.AFTER,
-    "session.idle": HookEventKind.STOP,
-}
-
-_FIELD_NAMES = FieldNames(event="ev", session="sessionID", tool="tool", input="args", call="callID", result="output")
-
 
 def decode(payload: object, event_name: str = "", env: Mapping[str, str] | None = None) -> HookEvent:
-    """The moment that the plugin's payload stands for: `ev`, and OpenCode's own `input` and `output`."""
-    return read_hook_event(
-        _flatten_payload(PayloadFields(payload)),
-        host="opencode",
-        events=EVENTS,
-        parse_outcome=_parse_outcome,
-        event_name=event_name,
-        field_names=_FIELD_NAMES,
-    )
+    """Return the event that the plugin's payload stands for: `ev`, and OpenCode's own `input` and `output`."""
+    flat = _flatten_payload(PayloadFields(payload))
+    return read_hook_event(HOST, flat, parse_outcome=_parse_outcome, event_name=event_name)
 
 
 def encode(hook_event: HookEvent, host_decision: HostDecision) -> HookResponse:
-    """The plugin throws on `decision: block` and on any status but 0; it hands `context` to the model where it can."""
+    """Return the response for the plugin, which throws on `decision: block` and on any status but 0."""
     if host_decision.is_blocked or (host_decision.kind is VerdictKind.ASK and hook_event.kind is HookEventKind.BEFORE):
         if hook_event.kind in (HookEventKind.STOP, HookEventKind.AFTER):
             return build_response(
@@ -45,13 +30,14 @@ def encode(hook_event: HookEvent, host_decision: HostDecision) -> HookResponse:
 
 
 def _flatten_payload(fields: PayloadFields) -> dict[str, Any]:
-    """One object out of the plugin's `input`, `output`, `parts` and `properties`."""
+    """Return the plugin's `input`, `output`, `parts` and `properties` as one object."""
     output = fields.get_object("output")
     flat = {
         **fields.get_object("properties"),
         **fields.get_object("input"),
         "ev": fields.get_text("ev") or fields.get_text("type"),
     }
+    # An event of OpenCode's bus comes under this name, with its own type beside it.
     if flat["ev"] == "event":
         flat["ev"] = fields.get_text("type")
     flat["cwd"] = fields.get_text("directory")
@@ -69,7 +55,8 @@ def _flatten_payload(fields: PayloadFields) -> dict[str, Any]:
 
 
 def _strip_quotes(text: str) -> str:
-    """What the person said: `opencode run` puts quotes around it, and what stands in quotes counts as somebody else's words."""
+    """Return the person's prompt without the quotation marks that `opencode run` puts around it."""
+    # Text in quotation marks would count as a quotation, and not as the person's own request.
     inside = text.strip()
     return inside[1:-1] if len(inside) > 1 and inside[0] == inside[-1] == '"' else text
 

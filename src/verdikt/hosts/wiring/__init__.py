@@ -1,1 +1,1 @@
-"""How each host is told to call the hook, and how it is told to stop calling it."""
+"""Wiring: how hosts are made to call the hook, how that is undone, and how it is inspected."""

@@ -1,4 +1,4 @@
-"""One file as it is and as it shall be, and the record that brings it back byte for byte."""
+"""Changes of single files, and the record with which they are undone byte for byte."""
 
 import json
 import os
@@ -14,25 +14,25 @@ from verdikt.model.canonical_json import sha256_hex
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """What becomes of one file. `None` stands for no file."""
+    """The change of one file. `None` stands for no file."""
 
     path: str
     before: bytes | None
     after: bytes | None
     host: str
     description: str
-    """In words for a person."""
+    """What changes, in words for a person."""
     project: str = ""
-    """The only project that a file outside of it is changed for."""
+    """The project for which a file outside of it is changed; empty if it is not for a single one."""
 
     @property
     def is_needed(self) -> bool:
-        """Whether anything changes at all."""
+        """Whether the change has any effect."""
         return self.before != self.after
 
 
 def read_file(path: str) -> bytes | None:
-    """The file's bytes, or None when there is none."""
+    """Return the file's bytes, or None if there is no file."""
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:
@@ -42,19 +42,20 @@ def read_file(path: str) -> bytes | None:
 
 
 def write_file(path: str, data: bytes | None) -> list[str]:
-    """Puts the bytes there in one step, through links, with the mode that was there; the directories that had to be made."""
+    """Replace the file atomically, through links and with its old mode. Return the directories that were created."""
     real = Path(os.path.realpath(path))
     try:
         if data is None:
             real.unlink(missing_ok=True)
             return []
-        made = []
+        created_directories = []
         parent = real.parent
         while not parent.exists():
-            made.append(str(parent))
+            created_directories.append(str(parent))
             parent = parent.parent
         real.parent.mkdir(parents=True, exist_ok=True)
         mode = real.stat().st_mode & 0o7777 if real.exists() else 0o644
+        # In the same directory, because a rename is atomic within one file system only.
         fd, temporary = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
         try:
             with os.fdopen(fd, "wb") as file:
@@ -70,24 +71,25 @@ def write_file(path: str, data: bytes | None) -> list[str]:
         raise WiringError(
             f"cannot write `{path}`: {error.strerror}; make it writable or choose another scope"
         ) from error
-    return made
+    return created_directories
 
 
 def refuse_unwritable(paths: Iterable[str]) -> None:
-    """Refuses to go on when one of these files could not be written, so that not half of them are."""
+    """Raise `WiringError` if one of these files cannot be written, so that not only some of them are."""
     for path in paths:
-        place = Path(os.path.realpath(path))
-        while not place.exists():
-            place = place.parent
-        # A new file takes the place of the old one, so its directory must be writable; what is read-only is so for a reason.
-        if not all(os.access(there, os.W_OK) for there in (place, place if place.is_dir() else place.parent)):
+        existing = Path(os.path.realpath(path))
+        while not existing.exists():
+            existing = existing.parent
+        # Files are replaced, so the directory must be writable. A read-only file is respected: it is so for a reason.
+        directory = existing if existing.is_dir() else existing.parent
+        if not all(os.access(checked, os.W_OK) for checked in (existing, directory)):
             raise WiringError(
-                f"cannot write `{path}`: `{place}` is read-only; make it writable or choose another scope"
+                f"cannot write `{path}`: `{existing}` is read-only; make it writable or choose another scope"
             )
 
 
 class WiringRecord:
-    """Every file that was changed, as it was before the first change; kept in verdikt's data directory."""
+    """The originals of all files that were changed, in verdikt's data directory."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / "wiring.json"
@@ -101,43 +103,45 @@ class WiringRecord:
             ) from error
 
     def apply_changes(self, changes: Iterable[FileChange]) -> None:
-        """Makes the changes; each is on record, and its file backed up, before it is touched."""
+        """Make the changes. Each is on record, and its file backed up, before the file is touched."""
         planned = [change for change in changes if change.is_needed]
         refuse_unwritable([str(self._path), *(change.path for change in planned)])
         for change in planned:
-            known = self.files.setdefault(
+            # Only the first change of a file records its original; later ones would record our own version.
+            entry = self.files.setdefault(
                 change.path, {"host": change.host, "made": [], "before": self._save_backup(change.before)}
             )
-            known["projects"] = sorted({*known.get("projects", ()), change.project})
-            known["after"] = sha256_hex(change.after) if change.after is not None else ""
+            entry["projects"] = sorted({*entry.get("projects", ()), change.project})
+            entry["after"] = sha256_hex(change.after) if change.after is not None else ""
             self._save_record()
-            known["made"] += write_file(change.path, change.after)
+            entry["made"] += write_file(change.path, change.after)
             self._save_record()
 
     def read_original(self, path: str) -> bytes | None:
-        """The file as it was before verdikt first touched it."""
+        """Return the file as it was before verdikt first changed it."""
         name = self.files[path]["before"]
         return read_file(str(self._backups / name)) if name else None
 
     def is_untouched(self, path: str) -> bool:
-        """Whether nobody has changed the file since verdikt did."""
+        """Whether the file is as verdikt left it."""
         data = read_file(path)
         return str(self.files[path]["after"]) == (sha256_hex(data) if data is not None else "")
 
     def restore_file(self, path: str, data: bytes | None) -> None:
-        """Puts the file back as given, removes directories that were made for it, and drops it from the record."""
+        """Write the file, remove directories that were created for it, and drop it from the record."""
+        # A file that already is as it should be keeps its modification time.
         if data != read_file(path):
             write_file(path, data)
-        known = self.files.pop(path)
-        for place, directory in enumerate(known["made"]):
+        entry = self.files.pop(path)
+        for index, directory in enumerate(entry["made"]):
             try:
                 Path(directory).rmdir()
             except OSError:
-                # Another file of ours may still be there, and takes them with it; else it is somebody else's.
+                # It is not empty. If another file of ours lies in it, removing that one removes the directories too.
                 below = os.path.join(directory, "")
-                heir = next((other for name, other in self.files.items() if name.startswith(below)), None)
-                if heir:
-                    heir["made"] += known["made"][place:]
+                other_entry = next((other for name, other in self.files.items() if name.startswith(below)), None)
+                if other_entry:
+                    other_entry["made"] += entry["made"][index:]
                 break
         self._save_record()
 

@@ -1,4 +1,4 @@
-"""Hooks in JSON settings: merged with what is there, taken out again, everything else left as it is."""
+"""Hooks in JSON settings: added to what is there and removed again, everything else left as it is."""
 
 import json
 import re
@@ -10,43 +10,44 @@ from verdikt.hosts.wiring.registration import is_hook_command
 
 HookEntry = Mapping[str, Any]
 
-
 _COMMENT = re.compile(rb"^\s*(//|/\*)", re.MULTILINE)
 
 
 def parse(data: bytes | None, where: str) -> dict[str, Any]:
-    """The settings in a file; no file is no settings. What cannot be read is not touched."""
+    """Return the settings in a file; none if there is no file. Raises `WiringError` for a file that cannot be read."""
     if data is None or not data.strip():
         return {}
     try:
         settings = json.loads(data.decode("utf-8-sig"))
-        # What could not be written again as it was read, an endless number or endless depth, is not touched either.
+        # Raises for numbers and depths that can be read but not written back.
         json.dumps(settings, indent=2, allow_nan=False)
     except (ValueError, RecursionError) as error:
-        what = "JSON without comments, which would be lost" if _COMMENT.search(data) else "JSON"
+        expected = "JSON without comments, which would be lost" if _COMMENT.search(data) else "JSON"
         raise WiringError(
-            f"{where}: expected {what}, found something else ({error}); mend the file and run this again"
+            f"{where}: expected {expected}, found something else ({error}); fix the file and run this again"
         ) from error
     if not isinstance(settings, dict):
         raise WiringError(
-            f"{where}: expected an object at the top, found something else; mend the file and run this again"
+            f"{where}: expected an object at the top, found something else; fix the file and run this again"
         )
     return settings
 
 
 def render(settings: Mapping[str, Any]) -> bytes:
-    """The file's text."""
+    """Return the content of the file."""
     text = json.dumps(settings, indent=2, ensure_ascii=False)
     try:
         return text.encode() + b"\n"
-    except UnicodeEncodeError:  # half a character, which can only be written as it was: by its number
+    except UnicodeEncodeError:
+        # Half of a character outside the basic plane can only be written as an escape.
         return json.dumps(settings, indent=2).encode() + b"\n"
 
 
 def add_hooks(
     settings: Mapping[str, Any], entries: Mapping[str, HookEntry], where: str, extra_settings: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The settings with one entry per event of ours, at the end of what others have there."""
+    """Return the settings with one entry of ours for each event, after the entries of others."""
+    # An entry that is already right keeps its place, so that wiring twice changes nothing.
     merged = remove_hooks(settings, where, keep=entries)
     for key, value in extra_settings.items():
         merged.setdefault(key, value)
@@ -61,25 +62,30 @@ def add_hooks(
 def remove_hooks(
     settings: Mapping[str, Any], where: str, keep: Mapping[str, HookEntry] | None = None
 ) -> dict[str, Any]:
-    """The settings without entries of ours, except those to keep; lists that only held ours go with them."""
-    found = settings.get("hooks", {})
-    if not isinstance(found, dict) or not all(isinstance(groups, list) for groups in found.values()):
+    """Return the settings without our entries, except those in `keep`; lists that only held ours are removed too."""
+    present = settings.get("hooks", {})
+    if not isinstance(present, dict) or not all(isinstance(groups, list) for groups in present.values()):
         raise WiringError(
-            f"{where}: expected lists of hooks under `hooks`, found something else; mend the file and run this again"
+            f"{where}: expected lists of hooks under `hooks`, found something else; fix the file and run this again"
         )
     hooks: dict[str, list[Any]] = {}
-    for event, groups in found.items():
-        kept = [group for group in groups if group == (keep or {}).get(event) or not _is_own_group(group)]
-        kept = [_drop_own_handlers(group) if group != (keep or {}).get(event) else group for group in kept]
-        if kept or not groups:
-            hooks[event] = kept
-    if hooks or not found:
+    for event, groups in present.items():
+        entry_to_keep = (keep or {}).get(event)
+        remaining_groups = [
+            group if group == entry_to_keep else _drop_own_handlers(group)
+            for group in groups
+            if group == entry_to_keep or not _is_own_group(group)
+        ]
+        # An event whose list was empty before stays: it is not ours to remove.
+        if remaining_groups or not groups:
+            hooks[event] = remaining_groups
+    if hooks or not present:
         return {**settings, "hooks": hooks} if "hooks" in settings else dict(settings)
     return {key: value for key, value in settings.items() if key != "hooks"}
 
 
 def find_hook_commands(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every (event, command) of ours in the settings, whatever shape the host gives its entries."""
+    """Yield every (event, command) of ours in the settings, in any of the forms that hosts use for entries."""
     for event, group in _iter_groups(settings):
         for command in _iter_commands(group):
             if is_hook_command(command):
@@ -96,6 +102,7 @@ def _iter_groups(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _iter_commands(group: object) -> Iterator[object]:
     if isinstance(group, dict):
         yield group.get("command")
+        # Copilot CLI names the command after the shell.
         yield group.get("bash")
         handlers = group.get("hooks")
         for handler in handlers if isinstance(handlers, list) else ():
@@ -104,17 +111,17 @@ def _iter_commands(group: object) -> Iterator[object]:
 
 
 def _is_own_group(group: object) -> bool:
-    """Whether nothing in the group belongs to somebody else."""
-    found = [command for command in _iter_commands(group) if command is not None]
-    return bool(found) and all(is_hook_command(command) for command in found)
+    """Whether every command in the group is ours."""
+    commands = [command for command in _iter_commands(group) if command is not None]
+    return bool(commands) and all(is_hook_command(command) for command in commands)
 
 
 def _drop_own_handlers(group: Any) -> Any:
     if isinstance(group, dict) and isinstance(group.get("hooks"), list):
-        kept = [
+        other_handlers = [
             handler
             for handler in group["hooks"]
             if not any(is_hook_command(command) for command in _iter_commands(handler))
         ]
-        return {**group, "hooks": kept}
+        return {**group, "hooks": other_handlers}
     return group

@@ -1,4 +1,4 @@
-"""The command line that a host is given: the wrapper, its limits, the interpreter and the hook."""
+"""The command line that a host runs: the wrapper, its limits, the interpreter and the hook."""
 
 import os
 import shlex
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from verdikt.model.lazy_regex import compile_lazily
 
 CLIENT_TIMEOUT_SECONDS = 30
-"""How long a client waits; explicit, because the clients' own defaults range from one second to ten minutes."""
+"""How long a client waits. Always written out, because the clients' own defaults range from a second to ten minutes."""
 
 WRAPPER_TIMEOUT_SECONDS = 20
-"""How long the wrapper waits for the hook, which itself answers within ten."""
+"""How long the wrapper waits for the hook, which itself responds within ten seconds."""
 
 HOOK_MODULE = "verdikt.hosts.hook"
 """The module that is the hook, run with `python -m`."""
@@ -18,51 +18,69 @@ HOOK_MODULE = "verdikt.hosts.hook"
 SCRIPT_WRAPPER = "guard.sh"
 NATIVE_WRAPPER = "verdikt-hook"
 WRAPPER_NAMES = (NATIVE_WRAPPER, SCRIPT_WRAPPER)
-"""What a wrapper can be called."""
 
+# Names of earlier versions count too, so that `verdikt init` replaces their entries instead of adding a second one.
 _HOOK_COMMAND = compile_lazily(r"\bverdikt[./](hosts[./]hook|adapters[./](entry|launch))\b|\bverdikt-hook\b")
 
+# A wrapper that ended with 2 has blocked with a reason of its own. Any other failure means that it is missing or was
+# killed, which must block too, with a word on stderr: without one Codex and Gemini CLI run the tool. The syntax is
+# that of every POSIX shell, because clients use sh, bash or zsh.
 _BLOCK_IF_MISSING = "{ [ $? = 2 ] || echo 'verdikt: blocked' >&2; exit 2; }"
-"""What follows a wrapper that did not end with 0: it has blocked in its own words, or it is gone or was killed, which blocks too. With
-a word on stderr, without which Codex and Gemini CLI run the tool. For every POSIX shell: clients use sh, bash or zsh."""
+
+# The shell replaces itself with the wrapper, which saves one process for every call.
+_EXEC_PREFIX = "exec "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """Where the wrapper lies and how the hook is started, all absolute."""
+    """Where the wrapper lies and how the hook is started; all paths are absolute."""
 
     wrapper_path: str
     python: tuple[str, ...]
     """The interpreter with its flags; isolated, so that nothing in the project can stand in for a module of ours."""
     socket_path: str = ""
-    """Of a warm process that another user runs; then nobody else is asked."""
+    """The socket of a warm process that another user runs; if set, no other process is asked."""
 
     @property
     def wrapper_argv(self) -> list[str]:
-        """The wrapper and whom it asks; the script only hands on what the hook says, which then asks by itself."""
-        return [
-            self.wrapper_path,
-            *(self._socket_arguments if os.path.basename(self.wrapper_path) != SCRIPT_WRAPPER else []),
-        ]
+        """The wrapper with the socket; the script takes none and leaves it to the hook."""
+        return [self.wrapper_path, *([] if self._is_script else self._socket_arguments)]
+
+    @property
+    def _is_script(self) -> bool:
+        return os.path.basename(self.wrapper_path) == SCRIPT_WRAPPER
 
     @property
     def _socket_arguments(self) -> list[str]:
         return ["--socket", self.socket_path] if self.socket_path else []
 
     def build_hook_argv(self, host: str, event_name: str) -> list[str]:
-        """The hook without its wrapper."""
-        asked = self._socket_arguments if os.path.basename(self.wrapper_path) == SCRIPT_WRAPPER else []
-        return [*self.python, "-m", HOOK_MODULE, *asked, host, event_name]
+        """Return the command of the hook without its wrapper."""
+        socket_arguments = self._socket_arguments if self._is_script else []
+        return [*self.python, "-m", HOOK_MODULE, *socket_arguments, host, event_name]
 
-    def build_command_line(self, host: str, event_name: str, *, fail_closed: bool) -> str:
-        """The line for a host's settings. Where the agent is about to act, even a missing wrapper blocks."""
+    def build_command_line(
+        self, host: str, event_name: str, *, fail_closed: bool, host_blocks_on_failure: bool = False
+    ) -> str:
+        """Return the line for a host's settings.
+
+        With `fail_closed` even a missing wrapper blocks: by what follows it on the line, or, with
+        `host_blocks_on_failure`, by the host itself.
+        """
         mode = "closed" if fail_closed else "open"
         line = shlex.join(
             [*self.wrapper_argv, str(WRAPPER_TIMEOUT_SECONDS), mode, *self.build_hook_argv(host, event_name)]
         )
-        return f"{line} || {_BLOCK_IF_MISSING}" if fail_closed else line
+        if not fail_closed:
+            return line
+        return f"{_EXEC_PREFIX}{line}" if host_blocks_on_failure else f"{line} || {_BLOCK_IF_MISSING}"
 
 
 def is_hook_command(command: object) -> bool:
-    """Whether a command in somebody's settings is the hook."""
+    """Whether a command in a settings file is the hook."""
     return isinstance(command, str) and _HOOK_COMMAND.search(command) is not None
+
+
+def relies_on_host(command: str) -> bool:
+    """Whether the line leaves it to the host to block when the wrapper is missing."""
+    return command.startswith(_EXEC_PREFIX)

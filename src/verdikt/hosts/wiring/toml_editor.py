@@ -1,4 +1,4 @@
-"""Single keys in Codex's TOML files, with everything else left as it stands."""
+"""Changes of single keys in TOML files; everything else stays as it is, comments included."""
 
 import codecs
 import json
@@ -10,54 +10,54 @@ from verdikt.errors import WiringError
 
 
 def parse(data: bytes | None, where: str) -> dict[str, Any]:
-    """The tables in a file; no file is no tables."""
+    """Return the tables of a file; none if there is no file."""
     try:
         return tomllib.loads((data or b"").decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise WiringError(
-            f"{where}: expected TOML, found something else ({error}); mend the file and run this again"
+            f"{where}: expected TOML, found something else ({error}); fix the file and run this again"
         ) from error
 
 
 def find_value(tables: object, *path: str) -> object:
-    """What stands at a place in these tables; None where there is nothing, whatever stands above it."""
+    """Return the value at a path in these tables; None if any part of the path is missing or not a table."""
     for key in path:
         tables = tables.get(key) if isinstance(tables, dict) else None
     return tables
 
 
 def set_key(data: bytes | None, table: tuple[str, ...], key: str, value: str | bool, where: str) -> bytes:
-    """The file with the key set in that table, which is added at the end where there is none."""
+    """Return the file with the key set in that table, which is added at the end if it is missing."""
     before = parse(data, where)
-    wanted = _set_in_tables(before, (*table, key), value)
-    if wanted == before:
+    expected = _set_in_tables(before, (*table, key), value)
+    if expected == before:
         return data or b""
     line = f"{key} = {json.dumps(value)}"
     text = (data or b"").decode("utf-8-sig")
-    mark = codecs.BOM_UTF8 if (data or b"").startswith(codecs.BOM_UTF8) else b""
-    for way in (_replace_line, _insert_line, _append_table, _prepend_dotted_key):
-        # What the edit means is checked by reading it back, so that it does not matter how people write their files.
-        result = way(text, table, key, line)
-        if result is not None and _parses_to(result, wanted):
-            return mark + result.encode()
+    byte_order_mark = codecs.BOM_UTF8 if (data or b"").startswith(codecs.BOM_UTF8) else b""
+    for edit in (_replace_line, _insert_line, _append_table, _prepend_dotted_key):
+        # Each edit is checked by parsing the result, so the edits need not know every way to write TOML.
+        result = edit(text, table, key, line)
+        if result is not None and _parses_to(result, expected):
+            return byte_order_mark + result.encode()
     name = ".".join(table)
     raise WiringError(f"{where}: could not set `{key}` in `[{name}]`; put `{line}` there yourself and run this again")
 
 
 def _set_in_tables(tables: dict[str, Any], path: tuple[str, ...], value: str | bool) -> dict[str, Any]:
     copy = dict(tables)
-    head, *rest = path
-    if rest:
-        inner = copy.get(head, {})
-        copy[head] = _set_in_tables(inner if isinstance(inner, dict) else {}, tuple(rest), value)
+    key, *remaining_keys = path
+    if remaining_keys:
+        inner = copy.get(key, {})
+        copy[key] = _set_in_tables(inner if isinstance(inner, dict) else {}, tuple(remaining_keys), value)
     else:
-        copy[head] = value
+        copy[key] = value
     return copy
 
 
-def _parses_to(text: str, wanted: dict[str, Any]) -> bool:
+def _parses_to(text: str, expected: dict[str, Any]) -> bool:
     try:
-        return tomllib.loads(text) == wanted
+        return tomllib.loads(text) == expected
     except ValueError:
         return False
 
@@ -71,12 +71,12 @@ def _format_header(table: tuple[str, ...]) -> str:
 
 
 def _find_section(text: str, table: tuple[str, ...]) -> tuple[int, int] | None:
-    """Where the table's lines begin and end."""
-    found = re.search(rf"^[ \t]*{re.escape(_format_header(table))}[ \t]*(#[^\r\n]*)?(\r?\n|\Z)", text, re.MULTILINE)
-    if not found:
+    """Return where the lines of the table begin and end."""
+    header = re.search(rf"^[ \t]*{re.escape(_format_header(table))}[ \t]*(#[^\r\n]*)?(\r?\n|\Z)", text, re.MULTILINE)
+    if not header:
         return None
-    following = re.compile(r"^[ \t]*\[", re.MULTILINE).search(text, found.end())
-    return found.end(), following.start() if following else len(text)
+    next_header = re.compile(r"^[ \t]*\[", re.MULTILINE).search(text, header.end())
+    return header.end(), next_header.start() if next_header else len(text)
 
 
 def _replace_line(text: str, table: tuple[str, ...], key: str, line: str) -> str | None:
@@ -101,7 +101,7 @@ def _insert_line(text: str, table: tuple[str, ...], key: str, line: str) -> str 
 
 
 def _prepend_dotted_key(text: str, table: tuple[str, ...], key: str, line: str) -> str:
-    """Above everything else, for those who write `features.foo = true` there."""
+    """Insert a dotted key at the top, for files that write `features.foo = true` there."""
     return f"{'.'.join(map(_quote_key, table))}.{line}{_detect_newline(text)}{text}"
 
 
@@ -112,5 +112,5 @@ def _append_table(text: str, table: tuple[str, ...], key: str, line: str) -> str
 
 
 def _detect_newline(text: str) -> str:
-    """How lines end there."""
+    """Return how lines end in this text."""
     return "\r\n" if "\r\n" in text else "\n"

@@ -1,0 +1,308 @@
+"""Classify tools of connected services (MCP) by declaration, annotations, the words of their name and arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from verdikt.effects import host
+from verdikt.effects.code import classify_code
+from verdikt.effects.code.sql import classify_sql, looks_like_sql
+from verdikt.effects.effect_catalog import find_entry
+from verdikt.effects.program.table import word_set
+from verdikt.effects.zone_effects import derive_zone_effects
+from verdikt.model.effect import Certainty, Effect, EffectClass, Target
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.command import Word
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+    from verdikt.model.action import Action
+
+_NAME_WORD = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+# In the order in which they are tried: the more dangerous reading of a name comes first.
+_VERB_EFFECTS: tuple[tuple[str, frozenset[str]], ...] = (
+    (
+        "mcp.delete",
+        word_set(
+            "delete remove drop destroy purge truncate wipe terminate erase clear revoke uninstall prune reset flush "
+            "unpublish archive cancel kill"
+        ),
+    ),
+    (
+        "mcp.run",
+        word_set(
+            "run execute exec eval evaluate invoke shell bash terminal command script deploy trigger apply restart "
+            "rollback start stop spawn install"
+        ),
+    ),
+    (
+        "mcp.send",
+        word_set(
+            "send post publish upload push email message reply comment tweet share invite notify merge submit "
+            "transfer pay buy order"
+        ),
+    ),
+    (
+        "mcp.write",
+        word_set(
+            "create update write edit set add insert put patch upsert modify rename move copy assign append save "
+            "import enable disable fork close open label commit replace attach link tag schedule grant transition "
+            "checkout stage stash switch restore resume pause"
+        ),
+    ),
+    (
+        "mcp.read",
+        word_set(
+            "get list read search find query fetch view describe show count check status lookup browse inspect "
+            "analyze explain diff log logs summarize resolve preview validate verify compare select scan retrieve "
+            "download extract navigate screenshot snapshot hover click type wait think console network help info "
+            "whoami ping test stat tree glob grep ask plan press fill drag resize activate thinking "
+            "sequentialthinking tabs handle scroll focus"
+        ),
+    ),
+)
+_READ_VERBS = word_set(
+    "get list read search find query fetch view describe show count check status lookup preview download plan "
+    "validate diff log logs inspect explain test ping analyze resolve"
+)
+_REVEAL_VERBS = ("get", "read", "fetch", "show", "reveal", "retrieve")
+_MONEY_NOUNS = word_set(
+    "refund refunds charge charges payment payments payout payouts transfer transfers invoice invoices purchase "
+    "order trade swap withdraw withdrawal"
+)
+_MESSAGE_VERBS = word_set(
+    "send post reply publish tweet share invite notify email forward broadcast dm call text message"
+)
+_MESSAGE_NOUNS = word_set(
+    "message messages email emails mail sms chat dm tweet thread channel invite invitation invitations notification "
+    "notifications whatsapp telegram discord slack call voicemail newsletter"
+)
+_ACCESS_NOUNS = word_set(
+    "protection permission permissions role roles policy policies secret secrets token tokens key keys member "
+    "members collaborator collaborators webhook webhooks visibility access acl iam user users team ruleset "
+    "credential credentials firewall deploykey"
+)
+_CHANGE_VERBS = word_set(
+    "create update set add put patch edit modify grant assign enable disable change rotate make write upsert invite "
+    "attach"
+)
+_SECRET_NOUNS = word_set("secret secrets password passwords credential credentials apikey token tokens")
+_DEPLOY_VERBS = word_set("deploy release publish promote rollout redeploy")
+_SHARED_BRANCHES = word_set("main master trunk production prod release stable develop")
+_BULK_WORDS = word_set("bulk batch many all everything mass")
+_PASSWORD_MANAGERS = word_set("1password onepassword bitwarden lastpass keepass dashlane keychain vault")
+_INFRASTRUCTURE_SERVICES = word_set(
+    "terraform tofu pulumi aws gcp gcloud azure cloudflare kubernetes k8s heroku fly netlify vercel digitalocean "
+    "linode hetzner openstack proxmox datadog okta auth0"
+)
+_FILE_NOUNS = word_set("file files directory image")
+_SERVICE_WORDS = ("git", "github", "gitlab", "slack", "gmail")
+"""Services that put their own name before the verb: `github_create_issue`."""
+_SHELL_KEYS = ("command", "cmd", "script", "shell_command")
+_PATH_KEYS = ("path", "file_path", "filepath", "filename", "file", "source", "destination", "directory", "uri", "paths")
+_SQL_KEYS = ("sql", "query", "statement")
+_CODE_KEYS = ("code", "source", "cell", "javascript")
+_URL_KEYS = ("url", "uri", "address")
+_FORCE_KEYS = ("force", "forced", "force_push", "forcePush", "overwrite")
+_BRANCH_KEYS = ("branch", "ref", "target")
+_EFFECT_BY_CLASS = {
+    "read": "mcp.read",
+    "write": "mcp.write",
+    "network": "mcp.send",
+    "execute": "mcp.run",
+    "spawn": "agent.run",
+    "destructive": "mcp.delete",
+}
+_FILE_EFFECT_BY_VERB = {
+    "mcp.delete": "fs.delete.tree",
+    "mcp.write": "fs.overwrite",
+    "mcp.read": "fs.read",
+    "mcp.send": "fs.read",
+}
+
+
+def classify_mcp_tool(action: Action, call: Invocation, manifest: Mapping[str, Any]) -> Iterator[Effect]:
+    """Yield the effects of a service's tool: declared ones first; hints and arguments raise them and never lower."""
+    entry = manifest.get(action.tool)
+    target = (Target(action.tool, "other"),)
+    declared = list(_classify_declared(entry, target, call))
+    yield from declared
+
+    verb_effect = infer_verb_effect(action.tool)
+    annotations = _find_annotations(entry, action)
+    if not declared:
+        yield call.make_effect(verb_effect or "unknown.tool", target)
+    # A declaration knows more than the words of a name.
+    for what, note in () if declared else infer_effects(action.tool, action.payload):
+        # Which branch a forced push overwrites is unknown; the current one is the likeliest.
+        targets = (Target("the current branch", "ref"),) if what == "git.push.force" else target
+        yield call.make_effect(what, targets, note=note)
+    if annotations.get("destructiveHint") is True and verb_effect != "mcp.delete":
+        yield call.make_effect("mcp.delete", target, possible=True, note="it says so itself")
+    if annotations.get("openWorldHint") is True and verb_effect in ("mcp.write", "") and not declared:
+        yield call.make_effect("mcp.send", target, possible=True)
+    yield from classify_arguments(action, call)
+
+
+def _classify_declared(entry: Any, target: tuple[Target, ...], call: Invocation) -> Iterator[Effect]:
+    names = entry.get("effects") if isinstance(entry, Mapping) else None
+    for name in names if isinstance(names, list | tuple) else ():
+        if isinstance(name, str) and name in tuple(EffectClass):
+            what = _EFFECT_BY_CLASS[name]
+            yield Effect(
+                cls=EffectClass(name),
+                what=what,
+                targets=target,
+                certainty=Certainty.CERTAIN,
+                recoverable=find_entry(what).recoverable,
+                by=call.command_line,
+                note="declared",
+            )
+
+
+def _find_annotations(entry: Any, action: Action) -> Mapping[str, Any]:
+    """Return the tool's MCP annotations, from the manifest or else from the payload."""
+    for holder in (entry, action.payload):
+        annotations = holder.get("annotations") if isinstance(holder, Mapping) else None
+        if isinstance(annotations, Mapping):
+            return annotations
+    return {}
+
+
+def split_tool_name(tool: str) -> list[str]:
+    """Return the words of a tool's name in lower case, without the name of its service."""
+    name = tool.rsplit("__", maxsplit=1)[-1] if "__" in tool else tool.rsplit(":", 1)[-1].rsplit("/", 1)[-1]
+    return [word.lower() for word in _NAME_WORD.findall(name)]
+
+
+def _split_service_name(tool: str) -> set[str]:
+    """Return the words of the name of the service that has the tool."""
+    name = tool.removeprefix("mcp__").rpartition("__")[0]
+    return {word.lower() for word in re.findall(r"[A-Za-z0-9]+", name)}
+
+
+def infer_verb_effect(tool: str) -> str:
+    """Return the effect that the words of a tool's name suggest; empty if they suggest none."""
+    words = split_tool_name(tool)
+    for what, verbs in _VERB_EFFECTS:
+        # The verb usually comes first; a destructive one counts wherever it stands.
+        if words and (words[0] in verbs or (what == "mcp.delete" and not verbs.isdisjoint(words))):
+            return what
+    for what, verbs in _VERB_EFFECTS:
+        if not verbs.isdisjoint(words):
+            return what
+    return ""
+
+
+def infer_effects(tool: str, payload: Any) -> Iterator[tuple[str, str]]:
+    """Yield name and note of the effects that a tool's name and arguments suggest besides that of its verb."""
+    words = split_tool_name(tool)
+    if not words:
+        return
+    arguments = payload if isinstance(payload, Mapping) else {}
+    nouns, service = set(words), _split_service_name(tool)
+    verb = words[0] if words[0] not in _SERVICE_WORDS else (words[1:] or [""])[0]
+    is_vault_item = bool(service & _PASSWORD_MANAGERS) and bool(nouns & {"item", "entry", "login", "note"})
+    if (nouns & _SECRET_NOUNS or is_vault_item) and verb in _REVEAL_VERBS:
+        yield "cred.read", "shows a secret"
+    if verb in _READ_VERBS:
+        return
+    if arguments.get("private") is False or arguments.get("public") is True or arguments.get("visibility") == "public":
+        yield "repo.expose", "everybody could see it"
+    yield from _match_verb(verb, nouns, service)
+    if verb == "push" or (nouns & {"file", "files", "commit"} and service & {"github", "gitlab", "bitbucket"}):
+        yield from _classify_push(arguments)
+
+
+def _match_verb(verb: str, nouns: set[str], service: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield the first effect whose verb and nouns match."""
+    is_message = verb in _MESSAGE_VERBS and (
+        nouns & _MESSAGE_NOUNS or verb in ("tweet", "email", "notify", "dm", "invite")
+    )
+    is_change = verb in _CHANGE_VERBS
+    rows: tuple[tuple[Any, str, str], ...] = (
+        (verb == "move" and nouns & {"trash", "bin"}, "mcp.delete", ""),
+        (nouns & _MONEY_NOUNS and not nouns & _FILE_NOUNS, "mcp.pay", "moves money, or promises to"),
+        (is_message, "message.send", ""),
+        (verb == "share", "cloud.open", "lets others see it"),
+        (verb == "merge" and nouns & {"pull", "request", "pr", "mr", "branch"}, "repo.merge", ""),
+        (verb in _DEPLOY_VERBS, "cloud.write", "others get it at once"),
+        (is_change and nouns & _ACCESS_NOUNS, "repo.admin", "changes who may do what"),
+        (is_change and "release" in nouns, "repo.release", ""),
+        (nouns & _BULK_WORDS and verb not in ("create", "add", "insert"), "db.write.live", "many at once"),
+        (service & _INFRASTRUCTURE_SERVICES, "cloud.write", "changes infrastructure"),
+    )
+    yield from [(what, note) for matches, what, note in rows if matches][:1]
+
+
+def _classify_push(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    branch = _find_text(arguments, _BRANCH_KEYS)
+    if any(arguments.get(key) is True for key in _FORCE_KEYS):
+        yield "git.push.force", "with force"
+    elif branch.removeprefix("refs/heads/") in _SHARED_BRANCHES:
+        yield "repo.merge", "straight to a branch that others work with"
+
+
+def classify_arguments(action: Action, call: Invocation) -> Iterator[Effect]:
+    """Yield what the arguments of a tool mean: a command, a query, code or a path, whichever tool runs it."""
+    payload = action.payload
+    if not isinstance(payload, Mapping):
+        return
+    if command := _find_text(payload, _SHELL_KEYS):
+        yield from call.classify_shell(command)
+    query = _find_text(payload, _SQL_KEYS)
+    if query and looks_like_sql(query):
+        yield from classify_sql(query, call)
+    yield from _classify_url_argument(payload, call)
+    # A tool that starts containers: privileged, or with the machine's root directory mounted.
+    if payload.get("privileged") is True or "/:/" in str(payload.get("volumes", ""))[:400]:
+        yield call.make_effect("container.escape", (Target(action.tool, "other"),))
+    verb_effect = infer_verb_effect(action.tool)
+    yield from _classify_path_arguments(action, payload, verb_effect, call)
+    code = _find_text(payload, _CODE_KEYS)
+    if code and verb_effect == "mcp.run":
+        language = "node" if "javascript" in payload or "browser" in action.tool else "python"
+        yield from classify_code(language, code, call)
+
+
+def _classify_path_arguments(
+    action: Action, payload: Mapping[str, Any], verb_effect: str, call: Invocation
+) -> Iterator[Effect]:
+    """Yield the effects on path arguments of a tool whose name says that it works on files."""
+    name = action.tool.lower()
+    what = _FILE_EFFECT_BY_VERB.get(verb_effect, "")
+    if what and ("file" in name or "director" in name or "fs" in name):
+        paths = [path for path in collect_paths(payload, _PATH_KEYS) if "/" in path or "." in path]
+        effects = list(call.make_effects(what, [Word(path, path) for path in paths[:64]]))
+        yield from effects
+        yield from derive_zone_effects(effects, call.facts)
+
+
+def _classify_url_argument(payload: Mapping[str, Any], call: Invocation) -> Iterator[Effect]:
+    """Yield the effects of an address that is a file of this machine, or the metadata service of its cloud."""
+    address = _find_text(payload, _URL_KEYS)
+    if address.startswith("file://"):
+        effects = list(call.make_effects("fs.read", [Word(address[7:])]))
+        yield from effects
+        yield from derive_zone_effects(effects, call.facts)
+    elif address and host.is_metadata_host(name := host.parse_host(address)):
+        yield call.make_effect("cred.read", (Target(name, "host"),), note="credentials of the machine")
+
+
+def collect_paths(payload: Any, keys: tuple[str, ...]) -> list[str]:
+    """Return the paths under these keys of a payload, each a text or a list of texts."""
+    paths: list[str] = []
+    if isinstance(payload, Mapping):
+        for key in keys:
+            value = payload.get(key)
+            if isinstance(value, str) and value:
+                paths.append(value.removeprefix("file://"))
+            elif isinstance(value, list | tuple):
+                paths.extend(item.removeprefix("file://") for item in value if isinstance(item, str))
+    return paths
+
+
+def _find_text(payload: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    return next((payload[key] for key in keys if isinstance(payload.get(key), str)), "")

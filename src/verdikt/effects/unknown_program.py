@@ -1,0 +1,121 @@
+"""Classify commands that no table describes: unknown programs, names that only run time tells, substituted code."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import TYPE_CHECKING
+
+from verdikt.effects.code import classify_code
+from verdikt.effects.command_input import MAX_LOOKBEHIND, find_program_word
+from verdikt.effects.command_verbs import has_destroy_verb
+from verdikt.effects.invocation import DECODERS, DOWNLOADERS, RAW_CONNECTION_PROGRAMS, SHELLS
+from verdikt.effects.target import is_device
+from verdikt.effects.zone_effects import is_foreign_secret
+from verdikt.model.effect import Target
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.command import UNKNOWN
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+    from verdikt.model.effect import Effect
+    from verdikt.shell.command import Word
+
+_DOWNLOAD_PATTERN = compile_lazily(
+    r"(?<![\w/.-])(?:curl|wget|wget2|fetch|aria2c|lynx|http|https|xh)\s|urlopen\(|requests\.get"
+)
+# `eval "$(pyenv init -)"` and the like: the documented way to set up a shell.
+_SHELL_INIT = compile_lazily(
+    r"(?:init|hook|shellenv|activate|completions?|env|shell-init|printenv|--version|export|-s|-k|alias|shell|setup"
+    r"|ssh-agent|dircolors|resize|login)\b"
+)
+_HIDDEN_TEMPORARY = compile_lazily(r"^(?:/tmp|/var/tmp|/dev/shm)/(?:[^/]+/)*\.[^/]+$|^/dev/shm/")
+_MINING_POOL = "stratum+"
+_CMDLET = compile_lazily(r"^[A-Z][a-z]+-[A-Z][A-Za-z]+$")
+_DESTRUCTIVE_NAME = compile_lazily(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
+_PRINTS_FILE = compile_lazily(r"^(?:\$\(|`)\s*(?:cat|head|tail|sed|awk|grep|cut|tr|rev|xxd|base64|openssl)\b|^\$\(<")
+_UNKNOWN_PROGRAM_NAME = compile_lazily(
+    r"(?:^|[;&|(\n{`]|\b(?:do|then|else|if|while|until|eval|exec|time|sudo|env)\s|!\s)\s*"
+    rf"(?:\w+=\S*\s+)*[\"']?[^\s;&|=]*{UNKNOWN}"
+)
+"""Something unknown where the name of a program stands."""
+
+
+def classify_unknown_program(call: Invocation) -> list[Effect]:
+    """Return what the arguments of a program that no table lists say about it, besides `unknown.program`."""
+    effects = [call.make_effect("unknown.program", (Target(call.name, "other"),))]
+    words = call.command.argv[1:]
+    root = call.resolver.project_root
+    paths = [call.resolve_path(word) for word in words if "/" in word.text]
+    if secrets := tuple(target for target in paths if is_foreign_secret(target, root)):
+        effects.append(call.make_effect("cred.read", secrets, possible=True))
+    texts = [word.text for word in words if word.is_known]
+    if devices := tuple(
+        target for word in words if word.text[:5] == "/dev/" and is_device((target := call.resolve_path(word)).path)
+    ):
+        effects.append(call.make_effect("disk.write", devices, possible=True))
+    if any(_MINING_POOL in text for text in texts):
+        effects.append(call.make_effect("proc.mine", (Target(call.name, "other"),)))
+    if _CMDLET.match(call.name):
+        upstream = [c for c in call.iter_upstream() if _CMDLET.match(c.name)]
+        line = " | ".join(" ".join(w.raw or w.text for w in c.argv) for c in (*reversed(upstream), call.command))
+        effects += classify_code("powershell", line, call)
+    elif has_destroy_verb(texts) or _DESTRUCTIVE_NAME.search(call.name):
+        label = " ".join([call.name, *texts[:3]])
+        effects.append(call.make_effect("unknown.destroy", (Target(label, "other"),), possible=True))
+    return effects
+
+
+def classify_hidden_program(call: Invocation, written_paths: Container[str]) -> list[Effect]:
+    """Return the effects of a program that hides among temporary files, or that works for a mining pool.
+
+    A program in `written_paths` is not hidden: this action wrote it, and what it does is known.
+    """
+    argv = call.command.argv
+    if any(_MINING_POOL in word.text for word in argv):
+        return [call.make_effect("proc.mine", (Target(call.name, "other"),))]
+    if not _HIDDEN_TEMPORARY.match(argv[0].text):
+        return []
+    target = call.resolve_path(argv[0])
+    if target.path in written_paths:
+        return []
+    return [call.make_effect("code.unknown", (target,), note="a program that hides among temporary files")]
+
+
+def classify_unnamed_program(call: Invocation) -> list[Effect]:
+    """Return the effects of a command whose program is only known at run time, by its arguments."""
+    first, operands = call.command.argv[0], call.command.argv[1:]
+    if _DOWNLOAD_PATTERN.search(first.raw):
+        return [call.make_effect("code.remote", note="runs what it downloads")]
+    effects: list[Effect] = []
+    if not operands and first.raw.startswith(("$(", "`")) and _PRINTS_FILE.search(first.raw):
+        effects.append(call.make_effect("code.unknown", possible=True, note="runs what a file holds"))
+    if {word.text for word in operands} & {"-rf", "-fr", "-Rf", "-r", "-R"}:
+        targets = [word for word in operands if not word.text.startswith("-")]
+        effects += call.make_effects("fs.delete.tree", targets, possible=True, note="if the unknown program is `rm`")
+    return [*effects, call.make_effect("unknown.program", (Target(first.display_text, "other"),), possible=True)]
+
+
+def classify_substitution(call: Invocation, index: int) -> list[Effect]:
+    """Return the effect of an interpreter that runs another command's output: `eval "$(…)"`, `bash <(…)`."""
+    word = find_program_word(call.command)
+    if word is None or (_is_literal(word) and not word.raw.startswith("<(")):
+        return []
+    names = {c.name for c in call.commands[max(0, index - MAX_LOOKBEHIND) : index] if c.feeds == index}
+    if names & DOWNLOADERS or _DOWNLOAD_PATTERN.search(word.raw):
+        source = (Target(word.raw or word.display_text, "other"),)
+        return [call.make_effect("code.remote", source, note="runs what it downloads")]
+    if names & RAW_CONNECTION_PROGRAMS:
+        return [call.make_effect("net.shell", note="runs whatever the other side sends")]
+    if names & DECODERS:
+        return [call.make_effect("code.hidden", note="runs what a decoder makes of its input")]
+    if call.name in ("source", ".") or _SHELL_INIT.search(word.raw):
+        return []
+    # The text shows which programs run; their own effects say what they do with the unknown part.
+    if call.name in SHELLS and _UNKNOWN_PROGRAM_NAME.search(word.text) is None:
+        return []
+    return [call.make_effect("code.unknown", possible=True, note="runs text that is made at run time")]
+
+
+def _is_literal(word: Word) -> bool:
+    """Return whether a word is constant, apart from secrets that redaction took out of it."""
+    return word.is_known or word.text.count(UNKNOWN) <= word.raw.count(UNKNOWN)

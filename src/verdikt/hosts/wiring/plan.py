@@ -1,0 +1,146 @@
+"""The changes of `verdikt init` and `verdikt uninstall`, as plans that can be shown before they are applied."""
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from verdikt.hosts.registry import HOSTS, WIRABLE_HOSTS, load_wiring
+from verdikt.hosts.wiring.file_change import FileChange, WiringRecord, read_file, refuse_unwritable
+from verdikt.hosts.wiring.installation import Installation
+from verdikt.hosts.wiring.registration import WRAPPER_NAMES
+
+GIT = "git"
+"""Not an agent, but wired like one: the hooks of a repository, which `verdikt.hosts.git` installs."""
+
+_POLICY_TEMPLATE = """\
+# What agents may do in this project. `verdikt policy show` prints all of it, `verdikt check` tries a command on it.
+# A profile is a set of rules to begin with: relaxed, standard or strict.
+profile: {profile}
+
+# Rules of your own come here, and can only make the profile stricter. For example:
+#
+# rules:
+#   - name: no_publish
+#     effect: pkg.publish        # whatever the command line looks like: `verdikt explain COMMAND` names the effects
+#     verdict: block
+#     reason: "publishing is for people"
+#     fix: "ask for a release"
+"""
+
+
+def list_scopes(host: str) -> tuple[str, ...]:
+    """Return the scopes in which a host can be wired."""
+    return ("project",) if host == GIT else HOSTS[host].scopes
+
+
+def detect_hosts(installation: Installation) -> list[str]:
+    """Return the hosts that are installed, or that the project shows signs of."""
+    path = installation.env.get("PATH", "")
+    return [
+        name
+        for name in WIRABLE_HOSTS
+        if shutil.which(HOSTS[name].program, path=path)
+        or os.path.exists(os.path.join(installation.project, HOSTS[name].project_marker))
+    ]
+
+
+def plan_wiring(
+    installation: Installation, host_names: Iterable[str], *, profile: str, scope: str, trust: bool
+) -> list[FileChange]:
+    """Return every file that wiring these hosts changes, in the order in which it is safe to change them."""
+    # The wrapper comes first: settings that name a missing wrapper block every call.
+    changes = [*_plan_wrappers(installation, scope), *_plan_policy(installation, profile, scope)]
+    for host in host_names:
+        if host != GIT:
+            changes += load_wiring(host).plan_changes(installation, scope, trust=trust)
+    return [change for change in changes if change.is_needed]
+
+
+def _plan_wrappers(installation: Installation, scope: str) -> list[FileChange]:
+    descriptions = ("the wrapper that clients call", "the same, as a script")
+    return [
+        FileChange(path=path, before=read_file(path), after=data, host="", description=description)
+        for (path, data), description in zip(installation.get_wrapper_files(scope).items(), descriptions, strict=False)
+    ]
+
+
+def _plan_policy(installation: Installation, profile: str, scope: str) -> list[FileChange]:
+    """Return the change that creates a policy; none where there already is one."""
+    directory = {
+        "managed": os.path.join(installation.system_directory, "verdikt"),
+        "user": os.path.join(installation.config_directory, "verdikt"),
+    }.get(scope, installation.project)
+    path = os.path.join(directory, "governance.yaml")
+    # A policy that is there is the person's own, whatever it says. `lexists`, because a dangling link is theirs too.
+    if os.path.lexists(path):
+        return []
+    text = _POLICY_TEMPLATE.format(profile=profile).encode()
+    description = f"the policy, with the profile `{profile}`"
+    return [FileChange(path=path, before=None, after=text, host="", description=description)]
+
+
+def apply_plan(installation: Installation, changes: Iterable[FileChange]) -> None:
+    """Make the changes of a plan."""
+    planned = list(changes)
+    installation.load_record().apply_changes(planned)
+    for path in (change.path for change in planned if os.path.basename(change.path) in WRAPPER_NAMES):
+        os.chmod(path, 0o755)
+
+
+def plan_unwiring(
+    installation: Installation, *, host_names: Iterable[str] = (), everything: bool = False
+) -> list[FileChange]:
+    """Return what restores the files of this project, or every file on record."""
+    record = installation.load_record()
+    selected_hosts = set(host_names)
+    changes = []
+    for path, entry in record.files.items():
+        is_wrapper = os.path.basename(path) in WRAPPER_NAMES
+        is_selected = everything or is_wrapper or _belongs_to_project(installation, path, entry)
+        if not is_selected or (selected_hosts and entry["host"] not in selected_hosts):
+            continue
+        # All projects share the wrapper, so it stays as long as another wired file names it.
+        if is_wrapper and not everything and _is_wrapper_needed(installation, record, selected_hosts):
+            continue
+        changes.append(_plan_restore(record, path, entry["host"]))
+    return changes
+
+
+def _belongs_to_project(installation: Installation, path: str, entry: Mapping[str, Any]) -> bool:
+    inside = path.startswith(os.path.join(installation.project, ""))
+    return inside or entry.get("projects") == [installation.project]
+
+
+def _is_wrapper_needed(installation: Installation, record: WiringRecord, selected_hosts: set[str]) -> bool:
+    """Whether a file that stays wired names the wrapper."""
+    return any(
+        entry["host"]
+        and (
+            not _belongs_to_project(installation, path, entry)
+            or (selected_hosts and entry["host"] not in selected_hosts)
+        )
+        for path, entry in record.files.items()
+    )
+
+
+def _plan_restore(record: WiringRecord, path: str, host: str) -> FileChange:
+    current, original = read_file(path), record.read_original(path)
+    if record.is_untouched(path):
+        description = "there was none before" if original is None else "as it was before"
+        return FileChange(path=path, before=current, after=original, host=host, description=description)
+    after, description = current, "changed since, so left as it is"
+    if current is None and original is None:
+        description = "gone already"
+    elif current is not None and host in HOSTS:
+        after, description = load_wiring(host).strip_hooks(current, original, path)
+    return FileChange(path=path, before=current, after=after, host=host, description=description)
+
+
+def apply_unwiring(installation: Installation, changes: Iterable[FileChange]) -> None:
+    """Make the changes that `plan_unwiring` returned."""
+    record = installation.load_record()
+    planned = list(changes)
+    refuse_unwritable(change.path for change in planned if change.is_needed)
+    for change in planned:
+        record.restore_file(change.path, change.after)

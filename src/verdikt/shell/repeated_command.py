@@ -1,0 +1,143 @@
+"""Programs that run a command for each thing they read or find: `xargs`, `parallel`, `find -exec`, `fd -x`."""
+
+from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.command_call import CommandCall
+from verdikt.shell.escape_sequences import decode_escapes
+from verdikt.shell.option_parser import parse_options
+from verdikt.shell.scope import Scope
+
+# Each item is a word or a run of the inner command; the first ones show what it does.
+_MAX_ITEMS = 64
+_MAX_RUNS = 16
+_MAX_ROOTS = 8
+_XARGS_VALUED_OPTIONS = (
+    "J R S a --arg-file d --delimiter E I L --max-lines n --max-args P --max-procs s --max-chars --replace "
+    "--process-slot-var"
+)
+_PARALLEL_VALUED_OPTIONS = (
+    "j --jobs --max-procs n --max-args N a --arg-file C --colsep d --delimiter I S --sshlogin --joblog --results "
+    "--timeout --retries --delay --tmpdir --wd --workdir"
+)
+_PARALLEL_PLACEHOLDERS = ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{#}", "{%}")
+_FIND_WRITE_ACTIONS = frozenset(("-fprint", "-fprint0", "-fprintf", "-fls"))
+_FIND_EXEC_ACTIONS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+
+
+def trace_xargs(call: CommandCall) -> str | None:
+    """Walk the command of `xargs` with what it reads; return its constant output."""
+    options, at = parse_options(call.words, 1, _XARGS_VALUED_OPTIONS)
+    value_by_option = dict(options)
+    # Without a command, xargs runs `echo`.
+    inner_words = call.words[at:] or [Word("echo", "echo")]
+    placeholder = None
+    for option in ("-I", "-i", "--replace", "-J"):
+        if option in value_by_option:
+            value = value_by_option[option]
+            placeholder = value.text if value is not None else "{}"
+    items = _read_items(call, value_by_option, by_line=placeholder is not None)
+    if placeholder:
+        for item in items[:_MAX_RUNS]:
+            filled_words = [_fill_word(word, placeholder, item) for word in inner_words]
+            call.walk_command(filled_words, repeated=True, scope=Scope(call.scope))
+        return None
+    item_words = [Word(item, item if item != UNKNOWN else "…") for item in items]
+    output = call.walk_command([*inner_words, *item_words], repeated=True, scope=Scope(call.scope))
+    return output if inner_words[0].text in ("echo", "printf") else None
+
+
+def _read_items(call: CommandCall, value_by_option: dict[str, Word | None], *, by_line: bool) -> list[str]:
+    """Return what `xargs` reads, when that is constant; one unknown item otherwise."""
+    text = call.frame.stdin
+    if text is None or UNKNOWN in text or "-a" in value_by_option or "--arg-file" in value_by_option:
+        return [UNKNOWN]
+    delimiter = value_by_option.get("-d") or value_by_option.get("--delimiter")
+    if delimiter is not None:
+        items = text.split(decode_escapes(delimiter.text)) if delimiter.text else [text]
+    elif "-0" in value_by_option or "--null" in value_by_option:
+        items = text.split("\0")
+    else:
+        items = [line.strip() for line in text.splitlines()] if by_line else text.split()
+    items = [item.strip("\n") for item in items if item.strip("\n")]
+    return items if len(items) <= _MAX_ITEMS else [*items[:_MAX_ITEMS], UNKNOWN]
+
+
+def _fill_word(word: Word, placeholder: str, item: str) -> Word:
+    if placeholder not in word.text:
+        return word
+    return Word(word.text.replace(placeholder, item), word.raw, word.glob)
+
+
+def trace_parallel(call: CommandCall) -> str | None:
+    """Walk the command of GNU `parallel` for each of its constant arguments or input lines."""
+    at = parse_options(call.words, 1, _PARALLEL_VALUED_OPTIONS)[1]
+    words = call.words[at:]
+    separators = [index for index, word in enumerate(words) if word.text in (":::", ":::+", "::::", "::::+")]
+    stop = separators[0] if separators else len(words)
+    if separators:
+        arguments = words[stop + 1 : separators[1] if len(separators) > 1 else None]
+        items = [word.text for word in arguments] if words[stop].text == ":::" else [UNKNOWN]
+    else:
+        stdin = call.frame.stdin
+        items = [UNKNOWN] if stdin is None or UNKNOWN in stdin else stdin.splitlines()
+    text = " ".join(word.text for word in words[:stop])
+    for item in items[:_MAX_RUNS]:
+        filled_text = text
+        for placeholder in _PARALLEL_PLACEHOLDERS:
+            filled_text = filled_text.replace(placeholder, item if placeholder in ("{}", "{1}") else UNKNOWN)
+        call.walk_shell_text(filled_text if filled_text != text else f"{text} {item}".strip(), repeated=True)
+    return None
+
+
+def trace_find(call: CommandCall) -> str | None:
+    """Walk the commands of `find -exec`, and record the files that `-fprint` writes."""
+    words, count = call.words, len(call.words)
+    at = 1
+    while at < count and (words[at].text in ("-H", "-L", "-P", "-X", "-E") or words[at].text.startswith("-O")):
+        at += 1
+    roots: list[Word] = []
+    while at < count and not words[at].text.startswith(("-", "(", "!", ")")):
+        roots.append(words[at])
+        at += 1
+    while at < count:
+        if words[at].text in _FIND_EXEC_ACTIONS:
+            stop = next((index for index in range(at + 1, count) if _is_exec_end(words, index)), count)
+            _trace_find_action(call, words[at + 1 : stop], roots, words[at].text)
+            at = stop
+        elif words[at].text in _FIND_WRITE_ACTIONS and at + 1 < count:
+            call.record_write(words[at + 1].text)
+        at += 1
+    return None
+
+
+def _is_exec_end(words: list[Word], index: int) -> bool:
+    """Whether a word ends an `-exec`: `;` anywhere, `+` only after `{}`."""
+    return words[index].text == ";" or (words[index].text == "+" and words[index - 1].text == "{}")
+
+
+def _trace_find_action(call: CommandCall, inner_words: list[Word], roots: list[Word], action: str) -> None:
+    """Walk what `find -exec` runs, once for each directory that it searches."""
+    for root in (roots or [Word(".", ".")])[:_MAX_ROOTS]:
+        path = root.text.rstrip("/") + "/" + UNKNOWN
+        filled_words = [
+            Word(word.text.replace("{}", path), word.raw) if "{}" in word.text else word for word in inner_words
+        ]
+        call.walk_command(filled_words, label=f"{call.name} {action}", repeated=True, scope=Scope(call.scope))
+
+
+def has_no_find_action(words: list[Word]) -> bool:
+    """Whether a `find` command neither runs a command nor writes a file."""
+    return not any(word.text in _FIND_EXEC_ACTIONS or word.text in _FIND_WRITE_ACTIONS for word in words)
+
+
+def trace_fd(call: CommandCall) -> str | None:
+    """Walk the commands of `fd --exec`."""
+    words = call.words
+    for index, word in enumerate(words):
+        if word.text in ("-x", "-X", "--exec", "--exec-batch"):
+            stop = next((end for end in range(index + 1, len(words)) if words[end].text == ";"), len(words))
+            inner_words = words[index + 1 : stop]
+            filled_words = [Word(part.text.replace("{}", f"./{UNKNOWN}"), part.raw) for part in inner_words]
+            if filled_words == inner_words:
+                filled_words.append(Word(f"./{UNKNOWN}", "{}"))
+            call.walk_command(filled_words, label=f"{call.name} {word.text}", repeated=True, scope=Scope(call.scope))
+    return None

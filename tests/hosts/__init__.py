@@ -1,0 +1,1 @@
+"""Hosts that exist only in tests."""

@@ -1,0 +1,1 @@
+"""Scripts for people who work on verdikt; nothing here is installed."""
