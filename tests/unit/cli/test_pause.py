@@ -139,7 +139,7 @@ def test_an_index_that_points_to_an_earlier_word_brings_no_pause_back(store: Fil
 
 
 def test_a_pause_takes_no_red_line_away(store: FileStore) -> None:
-    """verdikt's own files stay the operator's, or a pause of minutes could be made one for ever."""
+    """Verdikt's own files stay the operator's, or a pause of minutes could be made one for ever."""
     world = FakeWorld(guarded=("/home/dev/.local/share/verdikt",))
     governance = Governance(
         parse_policy("profile: standard"), store, world_factory=lambda cwd: world, clock=store.clock

@@ -232,10 +232,12 @@ json_values = st.recursive(
 
 
 @given(json_values)
-def test_odd_documents_are_read_or_refused(value: Any) -> None:
-    """Nothing but our own error comes out."""
+def test_malformed_documents_are_refused_or_give_whole_findings(value: Any) -> None:
+    """A document that is not refused gives findings with a title and a known level."""
     with suppress(FindingError):
-        read_findings(json.dumps({"runs": value}).encode())
+        for finding in read_findings(json.dumps({"runs": value}).encode()):
+            assert finding.title
+            assert finding.level in Level.__members__
 
 
 FOUND = (

@@ -76,6 +76,10 @@ def test_journal_keeps_the_last_lines_and_is_bounded(tmp_path: Path) -> None:
     assert journal.read_tail(0) == []
 
 
-def test_journal_that_cannot_be_written_raises_nothing(tmp_path: Path) -> None:
-    """A journal that cannot be written raises nothing."""
-    Journal(tmp_path / "nowhere" / "daemon.log").write_line("x")
+def test_line_is_dropped_when_the_journal_cannot_be_written(tmp_path: Path) -> None:
+    """A journal without a directory drops its lines and creates nothing."""
+    journal = Journal(tmp_path / "nowhere" / "daemon.log")
+    journal.write_line("x")
+
+    assert journal.read_tail(10) == []
+    assert not (tmp_path / "nowhere").exists()

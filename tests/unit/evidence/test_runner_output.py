@@ -54,6 +54,8 @@ def test_counts_of_every_runner_are_parsed(case: dict[str, Any]) -> None:
 
 
 @given(st.text(max_size=300))
-def test_any_output_is_accepted(text: str) -> None:
-    """Text that is not a report gives no counts, and nothing raises."""
-    parse_test_counts(text)
+def test_any_output_gives_no_counts_or_whole_ones(text: str) -> None:
+    """Text that is not a report gives no counts; counts are never negative and name their runner."""
+    counts = parse_test_counts(text)
+
+    assert counts is None or (counts.runner and min(counts.passed, counts.failed, counts.skipped) >= 0)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdikt.evidence.shell_runs import find_edited_paths, read_runs
+from verdikt.evidence.shell_runs import MAX_RUNS, find_edited_paths, read_runs
 
 PROVES = [
     "pytest -q",
@@ -96,10 +96,10 @@ def test_shell_edits_are_found() -> None:
 
 
 @given(st.text(max_size=80))
-def test_any_text_is_accepted(text: str) -> None:
-    """No text raises."""
-    read_runs(text)
-    find_edited_paths(text)
+def test_any_text_gives_bounded_runs_and_named_paths(text: str) -> None:
+    """Any text gives at most `MAX_RUNS` runs, and paths that are not empty."""
+    assert len(read_runs(text)) <= MAX_RUNS
+    assert all(find_edited_paths(text))
 
 
 @pytest.mark.parametrize(
