@@ -44,13 +44,15 @@ class ContentCache:
         except OSError:
             return None
         try:
-            with open(descriptor, "rb") as file:
-                if not _is_private(os.fstat(descriptor), stat.S_ISREG):
-                    return None
+            if not _is_private(os.fstat(descriptor), stat.S_ISREG):
+                return None
+            with open(descriptor, "rb", closefd=False) as file:
                 checksum, _, content = file.read(MAX_BYTES).partition(b"\n")
             return content if checksum.decode("ascii", "replace") == _compute_checksum(key, content) else None
         except OSError:
             return None
+        finally:
+            os.close(descriptor)
 
     def put(self, source: bytes, content: bytes) -> None:
         """Cache `content` for `source`, if the data directory exists; a failure to write is ignored."""

@@ -37,14 +37,16 @@ def read_policy_file(path: str) -> bytes | None:
     except (OSError, ValueError) as error:
         raise PolicyError(f"expected a file that can be read, found: {_describe_error(error)}", where=path) from error
     try:
-        with os.fdopen(descriptor, "rb") as file:
+        # `closefd=False`: for a directory, `open` raises and leaves the descriptor to us.
+        with open(descriptor, "rb", closefd=False) as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise PolicyError("expected a file, found something else in its place", where=path)
-
             # One byte more than allowed, so that the parser can tell that the file is too long.
             return file.read(MAX_BYTES + 1)
     except OSError as error:
         raise PolicyError(f"expected a file that can be read, found: {_describe_error(error)}", where=path) from error
+    finally:
+        os.close(descriptor)
 
 
 def _describe_error(error: Exception) -> str:
