@@ -10,17 +10,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from verdikt.council.config import Councils
-from verdikt.council.runs import Runs, runs_directory
 from verdikt.decide import decide
 from verdikt.errors import VerdiktError
-from verdikt.evidence.gate_service import EvidenceGate
-from verdikt.evidence.section import EvidenceSettings
 from verdikt.graph.policy_cache import load_cached_policy
-from verdikt.guidance.completion import Completion
-from verdikt.guidance.definition import Guidance, find_policy_guards
-from verdikt.guidance.hooks import GuidanceHooks
-from verdikt.ledger.council_findings import create_finding_log, find_open_findings
 from verdikt.ledger.data_directory import get_data_directory, has_stored_policy
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.grants import find_live_grants
@@ -39,19 +31,24 @@ from verdikt.model.session_state import SessionState, StoredMemory, mark_key
 from verdikt.model.verdict import Verdict, decision_from_error, strictest_posture
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.crash_log import record_crash
-from verdikt.observe.git_index import GitIndex
 from verdikt.observe.guarded_paths import list_guarded_paths
 from verdikt.observe.world import RealWorld, find_project_root, to_absolute
-from verdikt.policy import add_tool_policies, load_file
 
+# Evidence, guidance, councils and the reader of policy files are imported where they are used: `before` needs none of them
+# when the policy is cached, and together they are two fifths of the CPU of a hook that no warm process answers.
 if TYPE_CHECKING:
+    from verdikt.council.config import Councils
     from verdikt.council.council_run import CouncilRunner, ProgressCallback
+    from verdikt.evidence.gate_service import EvidenceGate
     from verdikt.graph.policy import Policy
     from verdikt.guidance.completion import (
+        Completion,
         TaskCompletionChecker,
         TaskCompletionResult,
     )
+    from verdikt.guidance.definition import Guidance
     from verdikt.guidance.feedback import FeedbackProviderConfig
+    from verdikt.guidance.hooks import GuidanceHooks
     from verdikt.guidance.tool_policy import ToolPolicy, ToolPolicyGuard
     from verdikt.ledger.pause import Pause
     from verdikt.ledger.store import LogWriter
@@ -100,6 +97,8 @@ class Governance:
         gives the rights with which files are read that do not go through a world, by default those of this process.
         """
         if tool_policies:
+            from verdikt.policy import add_tool_policies
+
             policy = add_tool_policies(policy, tool_policies)
         self.policy = policy
         self.store = store
@@ -122,7 +121,12 @@ class Governance:
         clock: Clock | None = None,
     ) -> Governance:
         """Govern by one policy file, or by the layers in force at `cwd`; a `PolicyError` lists every fault."""
-        policy = load_file(str(path)) if path else load_cached_policy(cwd, env)
+        if path:
+            from verdikt.policy import load_file
+
+            policy = load_file(str(path))
+        else:
+            policy = load_cached_policy(cwd, env)
         store = FileStore(get_data_directory(env), clock, load_projections())
         governance = cls(policy, store, clock=clock, env=env)
         governance._owns_store = True
@@ -221,6 +225,9 @@ class Governance:
     @cached_property
     def evidence_gate(self) -> EvidenceGate:
         """The gate that holds what the agent claims against what the log proves."""
+        from verdikt.evidence.gate_service import EvidenceGate
+        from verdikt.evidence.section import EvidenceSettings
+
         settings = self.policy.section("evidence") or EvidenceSettings()
         return EvidenceGate(
             settings,
@@ -258,6 +265,9 @@ class Governance:
     @cached_property
     def guidance(self) -> Guidance | None:
         """Tool policies, feedback and completion checks of the policy and the constructor; None when there are none."""
+        from verdikt.guidance.completion import Completion
+        from verdikt.guidance.definition import Guidance, find_policy_guards
+
         own = self._completion
         own_completion = own if own is None or isinstance(own, Completion) else Completion(checker=own)
         guidance = Guidance(
@@ -273,6 +283,8 @@ class Governance:
         """The guidance, connected to the log; None when there is no guidance."""
         if self.guidance is None:
             return None
+        from verdikt.guidance.hooks import GuidanceHooks
+
         return GuidanceHooks(self.guidance, self.policy, self.evidence_gate, self._world_factory)
 
     def commit(
@@ -323,17 +335,24 @@ class Governance:
     @property
     def councils(self) -> Councils:
         """The councils of the policy."""
+        from verdikt.council.config import Councils
+
         return self.policy.section("councils") or Councils()
 
     def open_council_runner(self, repo: str) -> CouncilRunner:
         """Return the runner of the councils for a repository."""
         from verdikt.council.council_run import CouncilRunner  # slow to import, see `commit`
+        from verdikt.council.runs import Runs, runs_directory
+        from verdikt.ledger.council_findings import create_finding_log
+        from verdikt.observe.git_index import GitIndex
 
         log = create_finding_log(lambda: self.store)
         directory = runs_directory(self._env, self.councils.runs_dir)
         return CouncilRunner(GitIndex(repo, self._env), Runs(directory, self.clock.now, log), self.clock, self._env)
 
     def _open_findings(self, plan_hash: str) -> Mapping[str, str]:
+        from verdikt.ledger.council_findings import find_open_findings
+
         return find_open_findings(self.store, plan_hash)
 
     def _session_posture(self, session: LogWriter) -> Posture:

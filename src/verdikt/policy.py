@@ -14,8 +14,6 @@ from verdikt.graph.layer_reader import ReadProfile, read_layer
 from verdikt.graph.policy import NO_PROFILE, Policy, PolicyLayer
 from verdikt.graph.policy_registry import PolicyRegistry
 from verdikt.guards import GUARDS
-from verdikt.guidance.section import describe_policy, merge_policies
-from verdikt.guidance.tool_policy import ToolPolicyGuard
 from verdikt.ledger.content_cache import DocumentCache
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.model.schema_type import Section, any_type
@@ -203,6 +201,9 @@ def add_tool_policies(policy: Policy, tool_policies: Iterable[Any]) -> Policy:
     A `ToolPolicyGuard` restricts one to an audience. The layer has a document like one from a file, so decisions by it
     can be replayed.
     """
+    from verdikt.guidance.section import describe_policy, merge_policies
+    from verdikt.guidance.tool_policy import ToolPolicyGuard
+
     guards = merge_policies(
         [[item if isinstance(item, ToolPolicyGuard) else ToolPolicyGuard(item) for item in tool_policies]]
     )

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Hashable, Mapping
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 
 import verdikt
@@ -39,6 +40,14 @@ GROUP_COMMIT_KINDS = (HookEventKind.BEFORE, HookEventKind.PERMISSION, HookEventK
 
 # All other sent variables are paths; a relative one has a meaning only in the client's working directory.
 NON_PATH_VARIABLES = frozenset(["PATH", "USER", "LOGNAME", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ATTENDED"])
+
+_LAZY_MODULES = (
+    "verdikt.evidence.gate_service",
+    "verdikt.guidance.hooks",
+    "verdikt.hosts.integrity",
+    "verdikt.policy",
+)
+"""Modules that the flow imports when it first uses them; the first prompt or stop must not wait for them."""
 
 
 class HookService:
@@ -95,6 +104,8 @@ class HookService:
         """Load what decisions need, so that the first one is as fast as the others."""
         for host in HOSTS:
             load_adapter(host)
+        for module in _LAZY_MODULES:
+            import_module(module)
         try:
             policy = self.policies.load_policy("/", env)
             for tool, payload in _WARM_UP_CALLS:

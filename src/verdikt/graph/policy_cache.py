@@ -18,7 +18,6 @@ from verdikt.graph.compiled_policy import compile_policy, load_compiled_policy
 from verdikt.ledger.content_cache import ContentCache
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.observe.policy_files import MANAGED_POLICY_PATH, read_policy_files
-from verdikt.policy import build_policy, open_document_cache
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
@@ -62,6 +61,9 @@ def load_cached_policy(start: str, environ: Mapping[str, str], *, managed: str =
 
 
 def _build_from_files(files: Sequence[PolicyFile], environ: Mapping[str, str]) -> Policy:
+    # The readers of YAML, sections and guards are not needed while the cached policy is in force.
+    from verdikt.policy import build_policy, open_document_cache
+
     return build_policy(files, cache=open_document_cache(environ))
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from verdikt.hosts.hook_event import HookEventKind
 from verdikt.hosts.host_decision import TEXT_MARK, HostDecision
-from verdikt.hosts.integrity import IntegrityCheck
 from verdikt.hosts.undecided_calls import find_decision, find_undecided_calls
 from verdikt.ledger import pause
 from verdikt.model.entry import EntryKind
@@ -18,6 +17,7 @@ from verdikt.model.verdict import VerdictKind
 if TYPE_CHECKING:
     from verdikt.govern import Governance
     from verdikt.hosts.hook_event import HookEvent
+    from verdikt.hosts.integrity import IntegrityCheck
 
 _Handler = Callable[["Governance", "HookEvent", Mapping[str, str]], HostDecision]
 
@@ -122,6 +122,8 @@ _HANDLERS: dict[HookEventKind, _Handler] = {
 
 def _create_integrity_check(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> IntegrityCheck:
     cwd = os.path.join(governance.base_directory, hook_event.cwd)
+    from verdikt.hosts.integrity import IntegrityCheck  # with the wiring; only at the start and the end of a session
+
     return IntegrityCheck(governance.store.home, hook_event.session_id, cwd, env, file_access=governance.path_access)
 
 

@@ -41,7 +41,6 @@ def read_policy_file(path: str) -> bytes | None:
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise PolicyError("expected a file, found something else in its place", where=path)
-
             # One byte more than allowed, so that the parser can tell that the file is too long.
             return file.read(MAX_BYTES + 1)
     except OSError as error:

@@ -65,8 +65,11 @@ def _read_text(path: str) -> str:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return ""
-    with open(fd, encoding="utf-8-sig", errors="replace") as file:
-        try:
+    try:
+        # Opening a directory's descriptor as a file raises, and would leave the descriptor open.
+        with open(fd, encoding="utf-8-sig", errors="replace", closefd=False) as file:
             return file.read(MAX_CHARACTERS)
-        except OSError:
-            return ""
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)

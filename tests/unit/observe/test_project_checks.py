@@ -1,5 +1,6 @@
 """Detection of a project's test, build and lint commands."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,12 @@ def test_checks_are_detected_by_files(tmp_path: Path, files: dict[str, str], com
 def test_no_directory_gives_no_checks(where: str) -> None:
     """Some hosts report no directory."""
     assert detect_project_checks(where) == {}
+
+
+def test_directory_in_place_of_a_file_is_ignored(tmp_path: Path) -> None:
+    """A directory named like a project file gives no commands, and its descriptor is closed."""
+    (tmp_path / "Makefile").mkdir()
+    before = len(os.listdir("/proc/self/fd"))
+
+    assert detect_project_checks(str(tmp_path)) == {}
+    assert len(os.listdir("/proc/self/fd")) == before
