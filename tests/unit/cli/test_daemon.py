@@ -48,7 +48,7 @@ def test_http_hooks_are_switched_on_by_hand(verdikt: Verdikt, run: Path) -> None
 
     assert f"http://127.0.0.1:{told['http']}/hook/<host>/<event>, token in `{run}/http.token`" in started.stdout
     assert refused.returncode == 1
-    assert "it runs already, without a port" in refused.stderr
+    assert "the daemon runs already, without a port" in refused.stderr
 
 
 def test_hooks_that_ask_by_http_are_printed_and_tried(project: Path, verdikt: Verdikt, run: Path) -> None:
@@ -74,7 +74,7 @@ def test_hooks_that_ask_by_http_are_printed_and_tried(project: Path, verdikt: Ve
     closed = verdikt("doctor", "--calls", "1", **token)
 
     assert unheard.returncode == 1
-    assert "nobody listens on a port: run `verdikt daemon start --http 8787`" in unheard.stderr
+    assert "the daemon does not listen on a port: run `verdikt daemon start --http 8787`" in unheard.stderr
     assert set(settings["hooks"]) == set(SETTINGS_LAYOUTS["claude"].events)
     assert before["url"] == f"http://127.0.0.1:{port}/hook/claude/PreToolUse"
     assert before["headers"]["X-Verdikt-CLAUDE_PROJECT_DIR"] == str(project)

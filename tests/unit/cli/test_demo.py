@@ -25,7 +25,7 @@ def test_piped_it_is_plain_and_fits_a_screen(tmp_path: Path) -> None:
     assert "refused this turn claims what its log does not prove" in done.stdout
     assert "prove it: pytest -q" in done.stdout
     assert "verified" in lines[-2]
-    assert lines[-1].endswith("6 decisions made again from the log: the same bytes")
+    assert lines[-1].endswith("6 decisions replayed from the log: the same bytes")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -100,7 +100,7 @@ def test_contracts_report_and_explain(played: Scene) -> None:
     assert "refused (shadow)" in run("report")[1]
     story = run("explain", "s1")[1]
     assert "asked    Fix src/app.py" in story
-    assert "(its status is lost)" in story
+    assert "(its exit status is hidden)" in story
     assert "stop     refused (shadow: the agent could stop)" in story
     assert run("explain", "nobody")[0] == 1
 
@@ -146,4 +146,4 @@ def test_nothing_asked_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     scene.run("ls")
     monkeypatch.setenv("VERDIKT_HOME", str(scene.store.home))
 
-    assert run("contracts") == (0, "nothing was asked for that makes a contract\n")
+    assert run("contracts") == (0, "no contracts\n")

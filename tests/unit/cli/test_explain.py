@@ -31,7 +31,7 @@ def test_the_parse_is_a_tree_with_the_effects_of_each_command(project: Path) -> 
 
     assert said.splitlines()[0] == "├─ echo hi"
     assert "      └─ git push --force origin main   (in sudo › bash, conditional)" in said
-    assert "destructive git.push.force  main   certain, cannot be brought back" in said
+    assert "destructive git.push.force  main   certain, can't be undone" in said
     assert "block  git_force_push" in said
     assert "fix  git push --force-with-lease" in said
 

@@ -73,7 +73,7 @@ def test_a_person_grants_lists_and_revokes(env: dict[str, str]) -> None:
     assert run(env, "ledger", "verify").returncode == 0
 
     assert run(env, "grant", "revoke", grant["id"]).returncode == 0
-    assert run(env, "grant", "list").stdout == "no grant holds now\n"
+    assert run(env, "grant", "list").stdout == "no valid grants\n"
     again = run(env, "grant", "revoke", grant["id"])
     assert again.returncode == 1
     assert "no live grant" in again.stderr
@@ -84,7 +84,7 @@ def test_another_word_grants_nothing(env: dict[str, str]) -> None:
     code, _ = at_terminal(env, "yes", *WORDS)
 
     assert code == 1
-    assert run(env, "grant", "list").stdout == "no grant holds now\n"
+    assert run(env, "grant", "list").stdout == "no valid grants\n"
 
 
 def test_without_a_terminal_nothing_is_granted(env: dict[str, str]) -> None:

@@ -54,9 +54,9 @@ def test_verify_holds(run: Run) -> None:
     result = run("ledger", "verify")
 
     assert result.exit_code == 0
-    assert "s1: holds, 3 entries, not signed yet" in result.output
-    assert "s2: holds, 1 entry, signed up to 1" in result.output
-    assert "4 entries in 2 sessions: all holds" in result.output
+    assert "s1: intact, 3 entries, not signed yet" in result.output
+    assert "s2: intact, 1 entry, signed up to 1" in result.output
+    assert "4 entries in 2 sessions: log intact" in result.output
 
 
 def test_verify_tells_what_and_where(run: Run, home: Path) -> None:
@@ -67,7 +67,7 @@ def test_verify_tells_what_and_where(run: Run, home: Path) -> None:
     result = run("ledger", "verify", "--all")
 
     assert result.exit_code == 1
-    assert "s1: BROKEN" in result.output
+    assert "s1: FAILING" in result.output
     assert "edit at s1 entry 2: entry 2: expected hash" in result.output
     said = json.loads(run("ledger", "verify", "--session", "s1", "--json").output)
     assert (said["holds"], said["faults"][0]["kind"], said["faults"][0]["seq"]) == (False, "edit", 2)
@@ -179,7 +179,7 @@ def test_a_session_may_be_named_by_its_beginning(run: Run, home: Path) -> None:
     assert "947e0df6-49fe-423d 1 decision" in run("ledger", "tail", "--session", "947e0d").output
     assert run("ledger", "stats", "--session", "947").output.startswith("1 entries")
     for words, message in (
-        (("show", "s", "1"), "expected the beginning of one session, found `s`, with which 2 begin"),
+        (("show", "s", "1"), "expected the beginning of one session, found `s`, which fits 2"),
         (("show", "94f", "1"), "no session `94f` in"),
         (("tail", "--session", "x"), "no session `x` in"),
         (("export", "--session", "x"), "no session `x` in"),
@@ -367,4 +367,4 @@ def test_output_is_plain_when_piped(home: Path) -> None:
     )
 
     assert b"\x1b" not in done.stdout
-    assert io.BytesIO(done.stdout).readline().startswith(b"s1: holds")
+    assert io.BytesIO(done.stdout).readline().startswith(b"s1: intact")

@@ -67,7 +67,7 @@ def test_an_agent_cannot_even_at_a_terminal(tmp_path: Path, mark: str) -> None:
     code, said = at_terminal("pause", "10m", "--reason", "x", env=clean(tmp_path) | {mark: "1"})
 
     assert code == 1
-    assert "agents cannot pause verdikt" in said
+    assert "pausing verdikt is for operators: this runs inside " in said
 
 
 def test_a_pipe_cannot(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_pipe_cannot(tmp_path: Path) -> None:
     shown = subprocess.run([*command[:4], "--json"], env=clean(tmp_path), capture_output=True, text=True, check=False)
 
     assert done.returncode == 1
-    assert "only a person at a terminal" in done.stderr
+    assert "pausing verdikt needs a person at a terminal" in done.stderr
     assert json.loads(shown.stdout) == {"paused": False, "seconds": 0, "reason": ""}
 
 

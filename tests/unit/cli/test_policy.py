@@ -27,10 +27,10 @@ CASES = """\
   verdict: ask
   guard: no_push
   reason: publishes
-- name: nobody is there to answer
+- name: without a person to answer, an ask is a block
   run: git push
   verdict: block
-  reason: nobody is there
+  reason: none is there to answer
 - name: the environment is not written
   tool: Write
   input: {file_path: .env}
@@ -121,7 +121,7 @@ def test_lint_is_silent_about_a_good_policy(project: Path) -> None:
 
     assert result.exit_code == 0
     assert "Bash git push" in result.output
-    assert "6 rules can fire, 0 found wrong" in result.output
+    assert "6 rules can fire, 0 problems" in result.output
 
 
 def test_lint_fails_for_a_rule_that_cannot_fire(project: Path) -> None:

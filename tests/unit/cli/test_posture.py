@@ -42,9 +42,9 @@ def run(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def test_show_tells_the_posture_and_where_it_comes_from(run: Run) -> None:
     """The policy's start until somebody moved it."""
-    assert "interactive: a person is there to answer (session `s`, as the policy starts" in run("show").stdout
+    assert "interactive: a person is there to answer (session `s`, the policy's default)" in run("show").stdout
     run("set", "locked", "--reason", "lunch")
-    assert "locked: only reads happen (session `s`, set for this session)" in run("show").stdout
+    assert "locked: only reads are allowed (session `s`, set for this session)" in run("show").stdout
     assert json.loads(run("show", "--json").stdout) == {"session": "s", "posture": "locked", "set": True}
 
 

@@ -24,5 +24,5 @@ def test_of_many_findings_it_is_told_where_they_are_named() -> None:
     """Nobody reads fifty commands."""
     lines = render_refusal("ship-it", "abc", verdict(*["HIGH"] * 50), ["the level is HIGH"]).splitlines()
 
-    assert lines[-1] == "  verdikt findings show --plan-hash abc --json tells the ids of the others"
+    assert lines[-1] == "  verdikt findings show --plan-hash abc --json lists the ids of the others"
     assert sum("findings clear" in line for line in lines) == 5

@@ -132,7 +132,7 @@ def _print_audit(report: "AuditReport", directory: Path) -> None:
         click.echo(f"{session.session}: {mark}, {entries}, {signed}, head {session.head.hash[:12]}")
     for finding in report.findings:
         where = f"{finding.session or 'general'}{f' entry {finding.seq}' if finding.seq else ''}"
-        # A note is worth reading, but does not make the log fail: such as an unsigned tail.
+        # A note is worth reading, but does not make the log fail: such as entries that no signature covers yet.
         word = click.style(finding.kind.value, fg="yellow" if finding.is_note else "red")
         click.echo(f"  {word} at {where}: {finding.message}")
     if _is_empty(report):
