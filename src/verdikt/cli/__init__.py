@@ -49,6 +49,7 @@ class RootGroup(LazyGroup):
         """Run the command; report a `VerdiktError` in one line, with status 1, or 65 for a bad policy."""
         try:
             return super().invoke(ctx)
+        # Only our own errors: a traceback of any other is worth more to a bug report than a message.
         except VerdiktError as error:
             exception_type = BadPolicy if isinstance(error, PolicyError) else click.ClickException
             raise exception_type(str(error)) from error
@@ -70,5 +71,5 @@ def root() -> None:
 
 def main(argv: list[str] | None = None) -> Any:
     """Run the command line and exit with the command's status."""
-    # click reports its own usage errors with status 2.
+    # click reports its own usage errors with status 2; `UsageCommand` changes that where 2 is taken.
     return root.main(args=argv if argv is not None else sys.argv[1:], prog_name="verdikt")

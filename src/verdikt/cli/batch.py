@@ -21,6 +21,7 @@ from verdikt.model.verdict import Decision, decision_from_error
 from verdikt.observe.guarded_paths import list_guarded_paths
 from verdikt.observe.world import RealWorld, find_project_root
 
+# Home directories of Linux and macOS; other users' homes in a recorded history must count as homes too.
 _HOME_DIRECTORY = re.compile(r"^(/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
 
 
@@ -68,6 +69,7 @@ def observe_and_decide(action: Action, policy: Policy, posture: Posture, *, home
         guarded = list_guarded_paths(root, {**os.environ, "HOME": home} if home else os.environ)
         facts = Facts(RealWorld(action.cwd, home=home, guarded=guarded), secrets=secrets)
         return decide(action, facts, SessionState(), posture, policy)
+    # Broad on purpose: an error of any kind in the flow must become a block, here as in a hook.
     except Exception as error:
         return decision_from_error(error)
 
@@ -93,6 +95,7 @@ def effect_to_dict(effect: Effect) -> dict[str, Any]:
         "by": effect.by,
         "note": effect.note,
     }
+    # Not by truth: `recoverable: false` is what a reader looks for.
     return {key: value for key, value in data.items() if value not in ("", [])}
 
 

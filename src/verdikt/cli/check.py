@@ -120,6 +120,7 @@ def read_action(words: tuple[str, ...], tool: str | None, cwd: str) -> "Action":
         tool = tool or "Bash"
         payload = _build_payload(words, tool)
     else:
+        # At a terminal it would wait for input without a word.
         if sys.stdin.isatty():
             raise click.UsageError("expected a command, or a tool call as JSON on stdin")
         tool, payload, cwd = _parse_call(sys.stdin.buffer.read(), cwd)
@@ -146,6 +147,7 @@ def _parse_call(data: bytes, cwd: str) -> tuple[str, dict[str, Any], str]:
 
 def _build_payload(words: tuple[str, ...], tool: str | None) -> dict[str, Any]:
     """Return the tool's input: a command for a shell, a path for a file tool, or an object written as JSON."""
+    # Joined as `sh -c` gets it: quoting inside the command is the caller's, and must survive.
     text = " ".join(words)
     if classify_tool(tool or "") is ActionKind.BASH:
         return {"command": text}
@@ -184,5 +186,6 @@ def _render_decision(decision: "Decision") -> str:
         lost = "" if effect.recoverable else ", can't be undone"
         target = f" {effect.target}" if effect.target else ""
         lines.append(click.style(f"  {effect.cls:<12}", dim=True) + f"{effect.what}{target}{sure}{lost}")
+    # Sixteen digits are enough to find the receipt in the log, and short enough to read out.
     receipt = f"  posture {decision.posture}, receipt {decision.receipt.sha256[:16]}"
     return "\n".join([*lines, click.style(receipt, dim=True)])

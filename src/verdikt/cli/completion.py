@@ -70,6 +70,7 @@ def check(session: str, file: str | None, home: Path | None, as_json: bool) -> N
     """
     governance = _load_governance(file, home)
     session = resolve_session(governance.store, session) if session else ""
+    # `try`: neither the attempt nor its result is recorded, so a person can repeat it at will.
     results = governance.try_completion(session, os.getcwd())
     if as_json:
         rows = [{"complete": result.complete, "feedback": result.feedback or ""} for result in results]
@@ -85,6 +86,7 @@ def check(session: str, file: str | None, home: Path | None, as_json: bool) -> N
 
 
 def _load_governance(file: str | None, home: Path | None) -> "Governance":
+    # The session's log is in this directory; the governance reads it from the environment.
     env = {**os.environ, "VERDIKT_HOME": str(resolve_home(home))}
     try:
         return Governance.load(file, cwd=os.getcwd(), env=env)

@@ -94,6 +94,7 @@ def plan_command(
 
     Example: verdikt council plan ship-it --json
     """
+    # Checked by hand: a trigger that none of the councils has would otherwise plan nothing, silently.
     if trigger and trigger not in TRIGGERS:
         raise VerdiktError(f"expected a trigger of {', '.join(TRIGGERS)}, found `{trigger}`")
     gov = Governance.load(cwd=repo)
@@ -178,6 +179,7 @@ def show_progress(title: str, *, quiet: bool) -> Iterator["ProgressCallback | No
     """Show what each reviewer is doing: with spinners on a terminal, one line per change elsewhere."""
     if quiet:
         yield None
+    # On stderr, so that stdout has the verdict alone.
     elif not sys.stderr.isatty():
         yield lambda name, doing: click.echo(f"{title}: {name}: {doing}", err=True)
     else:

@@ -88,6 +88,7 @@ def stop(*, as_json: bool) -> None:
 
     Example: verdikt daemon stop
     """
+    # Without its daemon the agent would still be governed, but every call would be slower, and the log interrupted.
     refuse_agents("`verdikt daemon stop`")
     pid = daemon_control.stop_daemon(daemon_control.require_run_directory())
     if as_json:
@@ -137,6 +138,7 @@ def hooks(*, project: str) -> None:
     installation = Installation(
         project=os.path.realpath(project), data_directory=str(get_data_directory(os.environ)), env=os.environ
     )
+    # Settings on stdout, the hint on stderr: the output can be redirected into a file.
     click.echo(json.dumps(http_hooks.build_settings(installation, port), indent=2))
     click.echo(
         f"start the client with {http_hooks.TOKEN_VARIABLE}=$(cat '{run_directory}/http.token'); "

@@ -30,6 +30,7 @@ def query_status(sock: Path) -> dict[str, Any] | None:
     request = protocol.encode_request([__version__, "@status", "", "", "/", "open"], {}, b"")
     try:
         _, out, _ = client.send_request(str(sock), request, 5.0, own_socket=False)
+    # Nothing listens: an ordinary state, not an error.
     except client.DaemonUnreachable:
         return None
     except client.NoReply as error:
@@ -55,5 +56,6 @@ def wait_until(condition: Callable[[], Any], seconds: float) -> Any:
     """Poll a condition and return its first true value, or its last value when the time is over."""
     end = time.monotonic() + seconds
     while not (value := condition()) and time.monotonic() < end:
+        # Short enough not to be felt by a person who waits for `daemon start`.
         time.sleep(0.02)
     return value

@@ -50,6 +50,7 @@ class DemoEnvironment:
             self.policy,
             self.store,
             world_factory=lambda cwd: RealWorld(cwd, env={}, home=home, guarded=guarded),
+            # Nothing else: the demo must look the same on every machine.
             env={"HOME": home},
         )
 
@@ -103,6 +104,7 @@ def show_feedback(demo: DemoEnvironment) -> None:
     )
     print_line("Edit", click.style("src/app.py", bold=True))
     for line in feedback.context.splitlines():
+        # The lines with tags are for the model that reads the context.
         if line and not line.startswith("<"):
             print_line("" if line.startswith("->") else "told", line.replace("-> ", "→ "), "cyan")
     click.echo()
@@ -120,6 +122,7 @@ def show_unproven_claim(demo: DemoEnvironment) -> None:
 
 def show_log_verification(demo: DemoEnvironment) -> None:
     """Show that the log verifies and that every decision in it can be replayed."""
+    # Signs the end of the log, so that the verification below covers every entry.
     demo.store.append_checkpoint(SESSION)
     report = audit(demo.data)
     problems = "; ".join(str(finding) for finding in report.findings)

@@ -96,6 +96,7 @@ def explain_action(action: "Action", policy: Any, posture: Posture) -> dict[str,
         "verdict": {"reason": "", "fix": "", **verdict_to_record(decision.verdict)},
         "posture": decision.posture.value,
         "approved": decision.approved,
+        # The same digest as in the log, if the command has run with this policy and world.
         "receipt": decision.receipt.sha256,
     }
 
@@ -104,6 +105,7 @@ def _classify_steps(action: "Action") -> tuple[list["Step"], list[str]]:
     """Return the commands of a shell text with the effects of each, and the parts that were not understood."""
     if action.kind is not ActionKind.BASH:
         return [], []
+    # As in a decision: an explanation may be shared, and must not carry a password.
     action, kinds = redact_action(action)
     root = find_project_root(action.cwd, os.environ.get("HOME", ""))
     facts = Facts(RealWorld(action.cwd, guarded=list_guarded_paths(root, os.environ)), secrets=kinds)

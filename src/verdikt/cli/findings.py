@@ -98,6 +98,7 @@ def record(
 
     Example: verdikt findings record --plan-hash abc123 --level HIGH --title "SQL injection in users.py"
     """
+    # Validates the level and the evidence, and raises `FindingError` before anything is written.
     finding = build_finding(level=level, title=title, agent=agent, evidence=evidence, rationale=rationale, id=id)
     print_json(open_runs().record(plan_hash, finding).record())
 
@@ -147,6 +148,7 @@ def retro(*, limit: int, min_level: str, as_json: bool) -> None:
     verdicts, unreadable = open_runs().recent(limit=limit, min_level=min_level)
     if as_json:
         print_json([verdict.record() for verdict in verdicts])
+        # Not part of the JSON, whose form is promised: a list of verdicts.
         for name in unreadable:
             click.echo(f"unreadable: {name}", err=True)
     else:

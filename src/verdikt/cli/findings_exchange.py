@@ -119,9 +119,11 @@ def gate(
 
 
 def _load_verdicts(plans: Sequence[str], files: Sequence[Any]) -> tuple[list[CouncilVerdict], list[str]]:
+    # Files are judged alone, without the runs directory: a pipeline has no history there.
     if files:
         return [CouncilVerdict("files", tuple(_read_findings_files(files, "")))], []
     if not plans:
+        # Without a limit: one old verdict left out could be the one that blocks.
         return open_runs().recent(limit=sys.maxsize)
     return [require_verdict(plan) for plan in plans], []
 

@@ -59,7 +59,9 @@ def add(*, guard: str, target: str, session: str, seconds: int, reason: str, as_
     """
     require_terminal("granting")
     store = open_data_store(home)
+    # An unknown session is allowed: a grant can be given before the agent starts.
     session = session if session == "*" else resolve_session(store, session, allow_unknown=True)
+    # Whole seconds: the grant is signed in canonical JSON, where fractions are a source of differences.
     now = int(store.clock.now())
     grant = Grant(
         id=os.urandom(4).hex(),

@@ -31,6 +31,7 @@ def read_manifest(path: Path) -> "Manifest":
         data = path.read_bytes()
     except OSError as error:
         raise ManifestError(f"cannot read `{path}`: {error.strerror}") from error
+    # By the suffix, not by trial: an invalid JSON file should get an error about JSON.
     if path.suffix != ".toml":
         return parse_manifest(data)
     try:

@@ -34,6 +34,7 @@ def command(*, duration: str | None, reason: str, end_now: bool, as_json: bool) 
             pause.end_pause(store, by=by)
         else:
             pause.begin_pause(store, seconds=_parse_length(duration or ""), reason=reason, by=by)
+    # Read back from the log: what is shown is what the hooks will see.
     active = pause.find_active_pause(store)
     seconds = max(0, active.until - int(store.clock.now())) if active else 0
     if as_json:

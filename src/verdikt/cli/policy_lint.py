@@ -22,6 +22,7 @@ def command(file: str | None, project: str, managed: str | None, as_json: bool, 
 
     Example: verdikt policy lint --policy governance.yaml
     """
+    # The catalog is passed in because `graph` may not import `effects`.
     report = lint_policy(
         load_selected_policy(file, project, managed), {name: effect.cls for name, effect in EFFECT_CATALOG.items()}
     )

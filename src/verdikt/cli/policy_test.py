@@ -65,6 +65,7 @@ def command(
 
 
 def _load_cases(paths: Sequence[str]) -> Iterator[PolicyCase]:
+    # All files are read before the first error is raised, so that one run shows every mistake.
     faults: list[PolicyError] = []
     for path in _find_case_files(paths):
         try:

@@ -74,6 +74,7 @@ def set_posture(*, posture: str, session: str, reason: str, as_json: bool, home:
     before, _ = _read_posture(store, session)
     # Raises where the table of moves has none from here to there.
     move(before, after)
+    # A stricter posture may be set from anywhere, also by an agent for itself.
     if strictest_posture(before, after) is not after:
         require_terminal("loosening the posture")
     entry = store.append(

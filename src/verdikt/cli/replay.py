@@ -102,6 +102,7 @@ class _ReplayRange:
             for name in self.sessions:
                 for entry in self.store.read_entries(name, since=self.seq - 1 if self.seq else 0):
                     step()
+                    # Entries are in order: the rest of the session need not be read.
                     if self.seq is not None and entry.seq > self.seq:
                         break
                     if entry.timestamp_seconds >= self._not_before and (past := read_decision(entry)) is not None:
@@ -110,6 +111,7 @@ class _ReplayRange:
 
 @contextmanager
 def _show_progress(entry_count: int) -> "Iterator[Any]":
+    # A bar in a pipe or a build's log is only noise.
     if entry_count < PROGRESS_MIN_ENTRIES or not sys.stderr.isatty():
         yield lambda: None
         return
@@ -141,6 +143,7 @@ def _verify_decisions(replay_range: _ReplayRange, as_json: bool) -> None:
     else:
         for mismatch in mismatches:
             click.echo(_render_mismatch(mismatch))
+        # A difference may come from another release; the reader should know before searching elsewhere.
         older = engines - {__version__}
         versions = f" (recorded by {', '.join(sorted(older))}, replayed by {__version__})" if older else ""
         result = "all the same, byte for byte"

@@ -20,6 +20,7 @@ from verdikt.policy import load_policy
 
 def open_runs() -> Runs:
     """Open the runs directory that a command works on; changes are recorded in the log."""
+    # Opened with the first change: commands that only read need no store.
     log = create_finding_log(lambda: open_store(get_data_directory(os.environ), projections=load_projections()))
     return Runs(runs_directory(os.environ, _read_runs_dir_setting()), SystemClock().now, log)
 

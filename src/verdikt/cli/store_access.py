@@ -52,6 +52,7 @@ def resolve_session(store: "FileStore", prefix: str, *, allow_unknown: bool = Fa
     With `allow_unknown` it may be a session that the log does not know yet. That is reported, because it may also be
     a typing error.
     """
+    # A complete id first: it may be the beginning of another one.
     if store.reader.has_session(prefix):
         return prefix
     matches = [name for name in store.list_sessions() if name.startswith(prefix)]

@@ -1,4 +1,4 @@
-"""A project in a home of its own, and the command line in it."""
+"""Fixtures: a project with a home of its own, and the command line in it."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ Verdikt = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """An empty project beside an empty home."""
+    """Return an empty project beside an empty home."""
     (tmp_path / "home/.local/share").mkdir(parents=True)
     project = tmp_path / "project"
     project.mkdir()
@@ -24,7 +24,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def verdikt(project: Path) -> Verdikt:
-    """The command line, in the project, in an environment of its own."""
+    """Return a function that runs the command line in the project, in a clean environment."""
 
     def run(*arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
         clean = {"HOME": str(project.parent / "home"), "PATH": "/usr/bin:/bin", "VERDIKT_DAEMON": "off"}
@@ -36,7 +36,7 @@ def verdikt(project: Path) -> Verdikt:
 
 @pytest.fixture
 def run(project: Path) -> Iterator[Path]:
-    """Where the warm process lives; what was started there is ended."""
+    """Return the daemon's directory; end the daemon afterwards."""
     directory = project.parent / "home/.local/share/verdikt/run"
     yield directory
     if pid := find_daemon_pid(directory):

@@ -1,4 +1,4 @@
-"""A real repository in a home of its own, with a council whose scanner looks for words."""
+"""Fixtures: a real repository in a home of its own, with a council whose scanner looks for words."""
 
 import json
 import os
@@ -26,13 +26,13 @@ print(json.dumps({"findings": found}))
 
 @dataclass
 class Repo:
-    """A repository, and what is done in it."""
+    """A git repository with helpers for the tests."""
 
     path: Path
     env: dict[str, str]
 
     def git(self, *words: str, check: bool = True, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
-        """Runs git there."""
+        """Run git in the repository."""
         done = subprocess.run(
             ["git", *words], cwd=cwd or self.path, env=self.env, capture_output=True, text=True, check=False
         )
@@ -40,14 +40,14 @@ class Repo:
         return done
 
     def write(self, name: str, text: str | bytes) -> None:
-        """Puts a file there and stages it."""
+        """Write a file and stage it."""
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode() if isinstance(text, str) else text)
         self.git("add", "--", name)
 
     def verdikt(self, *words: str, cwd: Path | None = None, **env: str) -> "subprocess.CompletedProcess[str]":
-        """Runs verdikt there."""
+        """Run verdikt in the repository."""
         return subprocess.run(
             [sys.executable, "-m", "verdikt", *words],
             cwd=cwd or self.path,
@@ -62,7 +62,7 @@ class Repo:
         return Governance.load(cwd=str(cwd or self.path), env=self.env)
 
     def policy(self, **council: object) -> None:
-        """Declares the council `ship-it`; not staged."""
+        """Declare the council `ship-it` in an unstaged policy."""
         scanner = str(self.path.parent / "scanner.py")
         reviewers = {"words": {"command": [sys.executable, scanner, "{files}"]}}
         document = {"councils": {"ship-it": {"guardrail": True, "reviewers": reviewers, **council}}}
@@ -71,7 +71,7 @@ class Repo:
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repo:
-    """An empty repository with the council's policy in it, unstaged."""
+    """Return an empty repository with the council's policy in it, unstaged."""
     home = tmp_path / "home"
     home.mkdir()
     (tmp_path / "scanner.py").write_text(SCANNER)
@@ -86,8 +86,8 @@ def repo(tmp_path: Path) -> Repo:
         "GIT_COMMITTER_NAME": "Ada",
         "GIT_COMMITTER_EMAIL": "ada@example.org",
     }
-    made = Repo(tmp_path / "project", env)
-    made.path.mkdir()
-    made.git("init", "-q", "-b", "main")
-    made.policy()
-    return made
+    repository = Repo(tmp_path / "project", env)
+    repository.path.mkdir()
+    repository.git("init", "-q", "-b", "main")
+    repository.policy()
+    return repository

@@ -30,6 +30,7 @@ def claims(as_json: bool, batch: bool) -> None:
             error_count += "error" in answer
             click.echo(json.dumps(answer, ensure_ascii=False))
         raise SystemExit(EXIT_BAD_LINE if error_count else 0)
+    # Never fails on bytes: a transcript may be cut in the middle of a character.
     found_claims = _extract_claims(sys.stdin.buffer.read().decode("utf-8", "replace"))
     if as_json:
         click.echo(json.dumps(found_claims, ensure_ascii=False))
@@ -42,6 +43,7 @@ def claims(as_json: bool, batch: bool) -> None:
 
 
 def _read_lines() -> Iterator[bytes]:
+    # Line by line: the caller may wait for each answer before it sends the next message.
     return (line for line in sys.stdin.buffer if line.strip())
 
 

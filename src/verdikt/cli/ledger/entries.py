@@ -114,6 +114,7 @@ def show(session: str, seq: int | None, artifact: str | None, as_json: bool, hom
             _print_entry(entry, as_json)
         return
     if artifact:
+        # Bytes, not text: an artifact can be anything.
         sys.stdout.buffer.write(store.read_artifact(session, seq, artifact))
         return
     selected = store.reader.read_entry(session, seq)

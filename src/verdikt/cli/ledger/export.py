@@ -54,5 +54,6 @@ def _open_output(path: Path) -> Iterator[BinaryIO]:
     try:
         with open(path, "wb") as file:
             yield file
+    # Also for errors while writing: a full disk must not look like a complete export.
     except OSError as error:
         raise LedgerError(f"cannot write `{path}`: {error.strerror}; choose another file") from error
