@@ -64,7 +64,7 @@ def test_child_process_is_reported_with_its_command() -> None:
 
 
 def test_process_is_found_by_the_directory_in_its_environment(tmp_path: Path) -> None:
-    """A process that left its group is found by its environment, and not by a directory whose name only begins alike."""
+    """A process that left its group is found by its environment, not by a directory whose name only begins alike."""
     env = {"HOME": str(tmp_path / "home")}
     with subprocess.Popen(
         [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env=env, start_new_session=True

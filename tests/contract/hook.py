@@ -41,7 +41,7 @@ def fire(
 
 
 def run_forked(arguments: list[str], payload: bytes, env: Mapping[str, str]) -> Said:
-    """The hook's answer to a payload. The child shares our modules and nothing else."""
+    """Return the hook's answer to a payload. The child shares our modules and nothing else."""
     import tempfile
 
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:

@@ -33,7 +33,7 @@ RULINGS = {
 
 
 def load(name: str) -> dict[str, Any]:
-    """A recorded payload with its environment."""
+    """Load a recorded payload with its environment."""
     recorded: dict[str, Any] = json.loads((PAYLOADS / f"{name}.json").read_text())
     return recorded
 
@@ -47,7 +47,7 @@ def event_of(name: str) -> str:
 
 
 def decode(name: str, *, event: str | None = None) -> HookEvent:
-    """A recorded payload through its host's adapter."""
+    """Decode a recorded payload with its host's adapter."""
     recorded = load(name)
     host = name.split("/", maxsplit=1)[0].split("_", maxsplit=1)[0]
     return load_adapter(host).decode(
@@ -431,7 +431,8 @@ def test_codex_gets_no_key_it_does_not_know(name: str, ruling: str) -> None:
 
 
 BLOCK_EVERYWHERE = HookResponse(
-    stdout='{"decision":"block","reason":"[verdikt] blocked (no_rm): `/` cannot be brought back\\nInstead: name a path"}',
+    stdout='{"decision":"block","reason":'
+    '"[verdikt] blocked (no_rm): `/` cannot be brought back\\nInstead: name a path"}',
     stderr=REASON,
     exit_code=2,
 )

@@ -1,6 +1,6 @@
-"""What every host is told at every event for every ruling, and what every recorded payload stands for: frozen, read by people.
+"""Frozen files: the answer to every host at every event for every ruling, and the meaning of every recorded payload.
 
-A change of these files is a change of what hosts are told. `python -m tests.contract.test_answers` writes them anew.
+A change of these files is a change of what hosts are told. `python -m tests.contract.test_answers` writes them again.
 """
 
 import json
@@ -30,7 +30,7 @@ EVENTS = [(host, event) for host in HOSTS for event in HOSTS[host].events]
 
 
 def answers(host: str, event: str) -> dict[str, str]:
-    """The moment that the event is, and for each ruling the status, the document and what stands on stderr."""
+    """Return the kind of the event, and for each ruling the status, the document and the text on stderr."""
     adapter = load_adapter(host)
     kind = HOSTS[host].events[event]
     turn = Turn(message="m") if kind is HookEventKind.STOP else None
@@ -43,7 +43,7 @@ def answers(host: str, event: str) -> dict[str, str]:
 
 
 def stands_for(name: str) -> dict[str, Any]:
-    """What was understood of a recorded payload, without what is empty."""
+    """Return what was understood of a recorded payload, without the empty fields."""
     moment = decode(name)
     found: dict[str, Any] = {
         "kind": moment.kind.value,

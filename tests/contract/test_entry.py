@@ -35,7 +35,7 @@ OTHERS = [name for name in RECORDED if name not in BEFORE]
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    """A home of its own."""
+    """Return an environment with a home of its own."""
     return {
         "VERDIKT_HOME": str(tmp_path / "data"),
         "HOME": str(tmp_path),
@@ -45,7 +45,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 
 def crashes(env: dict[str, str]) -> list[dict[str, Any]]:
-    """The recorded crashes."""
+    """Return the recorded crashes."""
     file = Path(env["VERDIKT_HOME"]) / "_hook_crashes.jsonl"
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
@@ -134,7 +134,7 @@ WRONG = st.recursive(
 
 @st.composite
 def mutated(draw: st.DrawFn, names: list[str]) -> tuple[str, str, bytes]:
-    """A recorded payload with fields replaced, dropped or added, or with its bytes cut."""
+    """Draw a recorded payload with fields replaced, dropped or added, or with its bytes cut."""
     name = draw(st.sampled_from(names))
     payload = dict(load(name)["payload"])
     for _ in range(draw(st.integers(0, 3))):
@@ -190,7 +190,7 @@ def test_any_payload_elsewhere_gets_a_well_formed_answer(case: tuple[str, str, b
 
 
 def python(*arguments: str, env: dict[str, str], **popen: Any) -> "subprocess.Popen[bytes]":
-    """The entry in an interpreter of its own."""
+    """Start the entry in an interpreter of its own."""
     command = [sys.executable, "-m", "verdikt.hosts.hook", *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, **popen)
@@ -270,7 +270,7 @@ def test_a_closed_stdout_is_still_a_block(env: dict[str, str]) -> None:
 
 
 def deaf(*arguments: str, env: dict[str, str], before: str = "") -> "subprocess.CompletedProcess[bytes]":
-    """The entry with half a payload, and a stderr that nobody reads any more."""
+    """Run the entry with half a payload, and a stderr whose reader is gone."""
     heard, deaf = os.pipe()
     os.close(heard)
     code = f"{before}\nfrom verdikt.hosts.hook import main; main({list(arguments)})"
@@ -294,7 +294,9 @@ def test_a_failure_that_nobody_hears_of_is_still_a_block(host: str, tmp_path: Pa
 
 
 BROKEN = {
-    "what the moment demands cannot be told": "import verdikt.hosts.hook_call as c; c.HookCall.build_failure_response = None",
+    "what the moment demands cannot be told": (
+        "import verdikt.hosts.hook_call as c; c.HookCall.build_failure_response = None"
+    ),
     "the call cannot be made": "import verdikt.hosts.hook_call as c; c.HookCall = None",
     "the answer cannot be written down": (
         "import verdikt.hosts.hook_call as c; from verdikt.hosts.hook_response import HookResponse\n"

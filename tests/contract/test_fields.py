@@ -1,4 +1,7 @@
-"""Every field of every event of every host, with every kind of wrong value in it: the answer is well formed, and closed where it must be."""
+"""Every field of every event of every host, with every kind of wrong value in it.
+
+The answer is well formed, and closed where it must be.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -40,7 +43,7 @@ Place = tuple[str | int, ...]
 
 
 def places(value: object, above: Place = ()) -> Iterator[Place]:
-    """The path of every member; of a list, its first two."""
+    """Yield the path of every member; of a list, its first two."""
     inside = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
     for key, member in inside:
         yield (*above, key)
@@ -48,7 +51,7 @@ def places(value: object, above: Place = ()) -> Iterator[Place]:
 
 
 def with_wrong(payload: dict[str, Any], place: Place, wrong: object) -> dict[str, Any]:
-    """The payload with that value in that place."""
+    """Return the payload with that value in that place."""
     changed = deepcopy(payload)
     inside: Any = changed
     for key in place[:-1]:
@@ -88,7 +91,10 @@ def wrongs(host: str, event: str, values: Iterable[str] = WRONG) -> Iterator[tup
 
 
 def well_formed(reply: HookResponse, host: str, *, asks: bool) -> None:
-    """One object on one line, no null and no empty text in it; status 2 only with a block in words; no ask where nobody hears it."""
+    """Check that the answer is one object on one line without null or empty text.
+
+    Status 2 comes only with a block in words, and an ask only where a user can be asked.
+    """
     document = json.loads(reply.stdout)
     assert isinstance(document, dict)
     assert reply.stdout.isascii()
@@ -103,7 +109,7 @@ def well_formed(reply: HookResponse, host: str, *, asks: bool) -> None:
 
 
 def said(reply: HookResponse) -> Said:
-    """The reply as a client hears it."""
+    """Return the reply as a client receives it."""
     return Said(reply.exit_code, reply.stdout.encode(), reply.stderr.encode())
 
 
@@ -113,7 +119,7 @@ EVENTS = sorted({(host, event) for host in HOSTS for event in HOSTS[host].events
 
 @pytest.mark.parametrize(("host", "event"), EVENTS)
 def test_wrong_values_are_understood_or_refused_in_words(host: str, event: str) -> None:
-    """The adapter by itself: never another exception than its own, and every ruling on what it made of the payload holds."""
+    """The adapter by itself raises no exception but its own, and every ruling on the decoded payload holds."""
     adapter = load_adapter(host)
     for what, payload in wrongs(host, event):
         try:
@@ -146,7 +152,7 @@ DECIDED = [
 
 @pytest.mark.parametrize(("host", "event"), DECIDED)
 def test_wrong_values_go_through_governance(host: str, event: str, tmp_path: Path) -> None:
-    """What the adapter takes goes the whole way, into a real log: it is decided, with nothing of our own paths in the answer."""
+    """A payload that the adapter accepts is decided and logged, with none of our own paths in the answer."""
     env = {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "data"), **ENV}
     (tmp_path / "project").mkdir()
     governance = Governance.load(cwd=str(tmp_path / "project"), env=env)

@@ -21,7 +21,7 @@ WRAPPERS = ("guard.sh", "verdikt-hook")
 
 @pytest.fixture(params=WRAPPERS)
 def wrapper(request: pytest.FixtureRequest) -> Path:
-    """The script, and the native client, which becomes it where nobody can be asked."""
+    """Return the script, and the native client, which becomes it where no user can be asked."""
     return GUARD if request.param == "guard.sh" else native.client()
 
 
@@ -75,7 +75,7 @@ FAILURES = {
 
 
 def guard(mode: str, *hook: str, script: Path = GUARD, seconds: str = "20") -> subprocess.CompletedProcess[str]:
-    """The wrapper around a hook."""
+    """Run the wrapper around a hook."""
     shell = ["sh"] if script.suffix == ".sh" else []
     command = [*shell, str(script), seconds, mode, *native.absolute(list(hook))]
     env = {**os.environ, "VERDIKT_DAEMON": "off"}

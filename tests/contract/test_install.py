@@ -1,4 +1,4 @@
-"""The package is installed with the native client where there is a C compiler, and works without it where there is none."""
+"""The package is installed with the native client where there is a C compiler, and works without it elsewhere."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def pip(*arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
 
 
 def installed(tmp_path: Path, **env: str) -> tuple[str, Path]:
-    """The name of the wheel that is built, and what it installs as `verdikt-hook`."""
+    """Return the name of the wheel that is built, and what it installs as `verdikt-hook`."""
     source = tmp_path / "source"
     source.mkdir()
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
@@ -45,7 +45,7 @@ def installed(tmp_path: Path, **env: str) -> tuple[str, Path]:
 
 
 def answer(command: Path, *words: str, payload: bytes) -> tuple[int, dict[str, str]]:
-    """What it says."""
+    """Return the exit status and the document that the command prints."""
     env = {"HOME": str(command.parent), "PATH": os.environ["PATH"], "VERDIKT_DAEMON": "off"}
     done = subprocess.run([str(command), *words], input=payload, capture_output=True, env=env, check=False)
     return done.returncode, json.loads(done.stdout)

@@ -19,7 +19,7 @@ SOURCE = Path(hosts.__file__).parent
 
 
 def plugin(directory: Path, hook: list[str], *, guard: str = "") -> Path:
-    """The plugin as `verdikt init` writes it, in front of this hook."""
+    """Write the plugin as `verdikt init` does, in front of this hook."""
     text = (SOURCE / "opencode" / "plugin.js").read_text()
     text = text.replace('["verdikt-guard"]', json.dumps([guard or str(SOURCE / "guard.sh"), "5"]))
     file = directory / "verdikt.js"
@@ -28,7 +28,7 @@ def plugin(directory: Path, hook: list[str], *, guard: str = "") -> Path:
 
 
 def fire(file: Path) -> "subprocess.CompletedProcess[str]":
-    """A recorded call through the plugin."""
+    """Send a recorded call through the plugin."""
     payload = json.dumps(load("opencode/tool.execute.before")["payload"] | {"directory": str(file.parent)})
     command = [NODE, str(SOURCE / "opencode" / "canary.mjs"), str(file)]
     env = {"PATH": os.environ["PATH"], "HOME": str(file.parent), "VERDIKT_DAEMON": "off"}

@@ -32,6 +32,7 @@ JSON = st.recursive(
 
 
 def verdict(payload: Any, kind: ActionKind = ActionKind.BASH) -> Verdict:
+    """Return the engine's verdict on an action with this payload."""
     return ENGINE.evaluate(Action(kind=kind, tool="Bash", payload=payload)).verdict
 
 
@@ -42,6 +43,7 @@ def test_any_json_gets_a_verdict(payload: Any, kind: ActionKind) -> None:
 
 
 def nested(make: Any, depth: int) -> Any:
+    """Return a value nested to this depth."""
     value: Any = "x"
     for _ in range(depth):
         value = make(value)

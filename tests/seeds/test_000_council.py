@@ -65,6 +65,7 @@ class Ticking:
         self.at = 1000.0
 
     def __call__(self) -> float:
+        """Return a time one second after the one before."""
         self.at += 1
         return self.at
 

@@ -736,7 +736,7 @@ def test_feedback_comes_back_with_the_call_that_triggered_it(tmp_path: Path) -> 
 
 # S4-41, S4-81
 def test_a_checker_sees_what_is_about_to_be_given(tmp_path: Path) -> None:
-    """A checker gets session, output, file system, adapter and stop reason; a refusal without feedback has a default."""
+    """A checker gets session, output, file system, adapter, stop reason; a refusal without feedback has a default."""
     seen: list[TaskCompletionContext] = []
 
     class Looks:

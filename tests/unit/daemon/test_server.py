@@ -79,7 +79,8 @@ class StartServer(Protocol):
 
     def __call__(
         self, decide: Callable[[HookRequest], DaemonReply] = ..., deadline_seconds: float = ...
-    ) -> RunningServer: ...
+    ) -> RunningServer:
+        """Start a server."""
 
 
 @pytest.fixture
@@ -416,7 +417,6 @@ def test_request_resets_the_idle_time(start_server: StartServer) -> None:
 @pytest.mark.usefixtures("fast_checks")
 def test_hanging_request_is_blocked_when_the_server_stops(start_server: StartServer, release: threading.Event) -> None:
     """A request whose decision hangs is answered with a block when the server stops."""
-
     running = start_server(wait_for(release))
     waiting = running.begin_request()
     end = time.monotonic() + 20

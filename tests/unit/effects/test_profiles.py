@@ -28,7 +28,7 @@ def test_profile_is_at_least_as_strict_as_the_one_before() -> None:
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_profile_keeps_every_red_line(profile: str) -> None:
-    """verdikt guards itself under every profile."""
+    """Every profile keeps the rules by which verdikt guards itself."""
     red = {name for name, rule in list_rules("standard").items() if rule.red_line}
 
     assert "guard_tamper" in red

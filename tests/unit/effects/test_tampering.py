@@ -104,7 +104,7 @@ def test_no_verify_is_asked_about_where_verdikt_checks_commits(profile: str) -> 
 
 
 def test_hooks_in_a_configured_hooks_path_are_guarded() -> None:
-    """verdikt's hooks are guarded where `core.hooksPath` points, too."""
+    """Hooks of verdikt are guarded where `core.hooksPath` points, too."""
     files = {f"{ROOT}/.git/config": "[core]\n\thooksPath = .husky/_\n", f"{ROOT}/.husky/_/pre-commit": CHECK}
     for command in (
         "git config --unset core.hooksPath",
