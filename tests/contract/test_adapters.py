@@ -443,7 +443,8 @@ def test_encode_for_codex_uses_only_keys_that_it_knows(name: str, host_decision:
 
 
 BLOCK_EVERYWHERE = HookResponse(
-    stdout='{"decision":"block","reason":"[verdikt] blocked (no_rm): `/` cannot be brought back\\nInstead: name a path"}',
+    stdout='{"decision":"block","reason":'
+    '"[verdikt] blocked (no_rm): `/` cannot be brought back\\nInstead: name a path"}',
     stderr=REASON,
     exit_code=2,
 )

@@ -193,7 +193,7 @@ def test_a_signal_does_not_keep_the_wrapper_from_its_deadline(tmp_path: Path, nu
 def test_a_decision_that_cannot_be_written_is_carried_by_the_status(
     tmp_path: Path, mode: str, code: int, way: str
 ) -> None:
-    """stdout is closed, its reader is gone, or the disk is full; that is no crash of the hook."""
+    """Stdout is closed, its reader is gone, or the disk is full; that is no crash of the hook."""
     installed = tmp_path / "hooks" / "guard.sh"
     installed.parent.mkdir()
     shutil.copy(GUARD, installed)
@@ -220,7 +220,7 @@ def test_the_hook_gets_the_environment_unchanged() -> None:
 
 @pytest.mark.parametrize("failure", ["a crash", "a kill", "a hang", "a missing interpreter"])
 def test_without_timeout_the_wrapper_uses_perl_for_its_deadline(tmp_path: Path, failure: str) -> None:
-    """macOS has no timeout(1)."""
+    """MacOS has no timeout(1)."""
     script = tmp_path / "guard.sh"
     script.write_text(
         GUARD.read_text()

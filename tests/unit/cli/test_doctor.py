@@ -119,7 +119,7 @@ def test_doctor_names_what_is_wrong_and_fails(
 
 
 def test_doctor_with_an_empty_profile_still_sees_the_canary_blocked(project: Path, verdikt: Verdikt) -> None:
-    """verdikt guards its own files under every policy."""
+    """Verdikt guards its own files under every policy."""
     verdikt("init", "--host", "claude", "--yes")
     (project / "governance.yaml").write_text("profile: none\nguards: [audit]\n")
     completed = verdikt("doctor", "--calls", "1")
