@@ -41,7 +41,7 @@ def close_after_command(store: "FileStore") -> "FileStore":
 
 
 def open_data_store(home: Path | None) -> "FileStore":
-    """Open the store in the data directory, with every projection; it is created if missing, and closed with the command."""
+    """Open the store in the data directory, created if missing, with every projection; closed with the command."""
     return close_after_command(open_store(resolve_home(home), projections=load_projections()))
 
 
