@@ -339,8 +339,8 @@ def test_a_failure_after_the_response_changes_nothing(env: dict[str, str]) -> No
     """A warm process for the next call cannot be started; the response stands."""
     broken = (
         "import os, verdikt.daemon.client as c\n"
-        "c.start_for_the_next = lambda env: 1 / 0\n"
-        "c.relay = lambda *given, **more: None"
+        "c.start_if_absent = lambda env: 1 / 0\n"
+        "c.relay_hook_call = lambda *given, **more: None"
     )
     code = f"{broken}\nfrom verdikt.hosts.hook import main; main(['claude', 'PreToolUse'])"
     for command, status in (("ls", 0), ("rm -rf /", 2)):
