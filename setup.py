@@ -41,11 +41,13 @@ class BuildScripts(build_scripts):
     """Replaces the script of the same name with the native client."""
 
     def finalize_options(self) -> None:
+        """Let pip write the interpreter line, and copy the scripts at every build."""
         super().finalize_options()
         self.executable = "python"  # pip replaces `#!python` by the path of the interpreter it installs for
         self.force = True
 
     def run(self) -> None:
+        """Copy the scripts, and put the native client in the place of the Python one where it was built."""
         super().run()
         if program := build_client(self.distribution.get_version()):
             target = Path(self.build_dir) / NAME
@@ -58,6 +60,7 @@ class BuildWheel(bdist_wheel):
     """Tags the wheel for one platform when the native client is in it, else for all; for every Python in both cases."""
 
     def get_tag(self) -> tuple[str, str, str]:
+        """Return a platform tag where the wheel holds the native client."""
         if not build_client(self.distribution.get_version()):
             return super().get_tag()
         return "py3", "none", (self.plat_name or get_platform()).replace("-", "_").replace(".", "_")

@@ -1,0 +1,1 @@
+"""Benchmarks: ratios against floors and peers in one run."""

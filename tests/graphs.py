@@ -28,7 +28,7 @@ class ScriptedGuard:
             self.governance_layer = GovernanceLayer.OBSERVE
 
     def check(self, action: Action) -> Verdict:
-        """The answer."""
+        """Return the verdict of this guard."""
         self.call_count += 1
         if self.word in ("raise", "observe"):
             raise ValueError("out of order")

@@ -1,4 +1,4 @@
-"""Which package may import which, what is pure, one definition per class name; each rule fires on a seeded violation."""
+"""Which package may import which, what is pure, one definition per class; each rule fires on a seeded violation."""
 
 import ast
 import re
@@ -33,7 +33,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "hosts": {"errors", "host_descriptions", "model", "govern", "observe", "ledger", "daemon"},  # of daemon, its client
     "adapters": {"hosts"},
 }
-"""Package → the packages it may import besides itself. A package not named here (cli, daemon) may import every other."""
+"""Package → the packages it may import besides itself. One that is not named (cli, daemon) may import every other."""
 
 IO_MODULES: dict[str, set[str]] = {
     "graph/policy_cache.py": {"ledger", "observe", "policy"},

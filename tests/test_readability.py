@@ -26,7 +26,7 @@ NAMES_THEM = {"tests/test_readability.py"}
 
 @pytest.fixture(scope="module")
 def total() -> Measurement:
-    """The measurement of the whole source."""
+    """Return the measurement of the whole source."""
     return measure_tree(ROOT / "src" / "verdikt")["total"]
 
 

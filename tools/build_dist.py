@@ -1,7 +1,8 @@
 """Build what a release uploads: `python -m tools.build_dist [DIRECTORY]`, `dist/` by default.
 
-Three files: the source distribution, a wheel without the native client for every platform, and on Linux a wheel with it. That
-one is tagged manylinux, which an index accepts, and may be: the client is linked statically, so it needs no C library at all.
+Three files: the source distribution, a wheel without the native client for every platform, and on Linux a wheel with
+it. That one is tagged manylinux, which an index accepts, and may be: the client is linked statically, so it needs no C
+library at all.
 """
 
 import os

@@ -12,13 +12,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 BANNED_WORDS = re.compile(r"\b(?:nobody|somebody|whoever|anew)\b", re.IGNORECASE)
-"""Words that make a sentence need a second reading; the plain ones are `no one`, `the caller`, `the client`, `again`."""
+"""Words that make a sentence need a second reading; plain ones are `no one`, `the caller`, `the client`, `again`."""
 
 IRREGULAR_PARTICIPLES = frozenset(
     """
     told made kept given found said seen shown held taken known gone done begun bought built brought caught chosen drawn
-    driven fallen felt fought forgotten forgiven frozen got grown heard hidden laid led left lent lost meant met paid sent
-    sold spent spoken stood stuck swept taught thought thrown understood won worn written bound broken borne born struck
+    driven fallen felt fought forgotten forgiven frozen got grown heard hidden laid led left lent lost meant met paid
+    sent sold spent spoken stood stuck swept taught thought thrown understood won worn written bound broken
+    borne born struck
     """.split()
 )
 NOT_PARTICIPLES = frozenset("need feed seed speed embed exceed proceed succeed".split())

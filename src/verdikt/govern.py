@@ -34,8 +34,8 @@ from verdikt.observe.crash_log import record_crash
 from verdikt.observe.guarded_paths import list_guarded_paths
 from verdikt.observe.world import RealWorld, find_project_root, to_absolute
 
-# Evidence, guidance, councils and the reader of policy files are imported where they are used: `before` needs none of them
-# when the policy is cached, and together they are two fifths of the CPU of a hook that no warm process answers.
+# Evidence, guidance, councils and the reader of policy files are imported where they are used: `before` needs
+# none of them when the policy is cached, and together they are two fifths of the CPU of a hook that no daemon answers.
 if TYPE_CHECKING:
     from verdikt.council.config import Councils
     from verdikt.council.council_run import CouncilRunner, ProgressCallback

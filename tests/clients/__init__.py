@@ -1,0 +1,1 @@
+"""Tests with the real clients against a scripted model on loopback."""

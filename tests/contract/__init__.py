@@ -1,0 +1,1 @@
+"""Tests of the contracts with hosts, clients and stores."""

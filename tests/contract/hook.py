@@ -1,15 +1,19 @@
-"""Runs the hook entry: as hosts do, or in a forked child, so that thousands of payloads cost seconds."""
+"""Runs the hook as hosts do, or in a forked child, so that thousands of payloads cost seconds."""
 
 import json
 import os
 import subprocess
+import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from verdikt.hosts.hook import main
+
 
 class Said(NamedTuple):
-    """What came out of a process."""
+    """The result of a process."""
 
     code: int
     stdout: bytes
@@ -26,7 +30,7 @@ def catches(pid: int, number: int) -> bool:
 def fire(
     program: Sequence[str], command: str, place: Path, moment: str = "PreToolUse"
 ) -> subprocess.CompletedProcess[str]:
-    """One call of Claude Code about a command, in a project where an agent can write, with no warm process."""
+    """Run the hook for one command as Claude Code does, without a warm process."""
     call = {"session_id": "s", "cwd": str(place), "hook_event_name": moment, "tool_name": "Bash"}
     env = {"HOME": str(place / "home"), "VERDIKT_HOME": str(place / "data"), "VERDIKT_DAEMON": "off"}
     return subprocess.run(
@@ -41,9 +45,7 @@ def fire(
 
 
 def run_forked(arguments: list[str], payload: bytes, env: Mapping[str, str]) -> Said:
-    """The hook's answer to a payload. The child shares our modules and nothing else."""
-    import tempfile
-
+    """Return the hook's response to a payload. The child shares our modules and nothing else."""
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         stdin.write(payload)
         stdin.flush()
@@ -56,11 +58,7 @@ def run_forked(arguments: list[str], payload: bytes, env: Mapping[str, str]) -> 
                 os.environ.clear()
                 os.environ.update(env)
                 os.environ.setdefault("VERDIKT_DAEMON", "off")
-                import sys
-
                 sys.stdin = open(0)  # noqa: SIM115 (pytest replaced it)
-                from verdikt.hosts.hook import main
-
                 main(arguments)
             finally:
                 os._exit(99)

@@ -23,7 +23,7 @@ PAYLOADS = Path(__file__).parent / "payloads"
 RECORDED = sorted(str(path.relative_to(PAYLOADS).with_suffix("")) for path in PAYLOADS.glob("*/*.json"))
 
 REASON = "[verdikt] blocked (no_rm): `/` cannot be brought back\nInstead: name a path"
-RULINGS = {
+DECISIONS = {
     "pass": HostDecision(),
     "warn": HostDecision(kind=VerdictKind.WARN, context="[verdikt] careful"),
     "approved": HostDecision(approved=True),
@@ -33,13 +33,13 @@ RULINGS = {
 
 
 def load(name: str) -> dict[str, Any]:
-    """A recorded payload with its environment."""
+    """Return a recorded payload with its environment."""
     recorded: dict[str, Any] = json.loads((PAYLOADS / f"{name}.json").read_text())
     return recorded
 
 
 def event_of(name: str) -> str:
-    """`claude/PreToolUse.Bash` → `PreToolUse`, as the wiring names it to the hook."""
+    """Return the event in the name of a payload: `claude/PreToolUse.Bash` → `PreToolUse`."""
     host, file = name.split("/")
     if host == "opencode":
         return file.removeprefix("event.")
@@ -47,7 +47,7 @@ def event_of(name: str) -> str:
 
 
 def decode(name: str, *, event: str | None = None) -> HookEvent:
-    """A recorded payload through its host's adapter."""
+    """Return the event of a recorded payload, by its host's adapter."""
     recorded = load(name)
     host = name.split("/", maxsplit=1)[0].split("_", maxsplit=1)[0]
     return load_adapter(host).decode(
@@ -56,7 +56,7 @@ def decode(name: str, *, event: str | None = None) -> HookEvent:
 
 
 def members(value: object) -> Iterator[object]:
-    """Every value inside a JSON document."""
+    """Yield every value inside a JSON document."""
     yield value
     if isinstance(value, dict):
         for member in value.values():
@@ -67,19 +67,19 @@ def members(value: object) -> Iterator[object]:
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_every_recorded_payload_is_understood(name: str) -> None:
-    """Each stands for the moment that its host's table says, and carries what belongs to that moment."""
+def test_decode_of_every_recorded_payload_returns_the_kind_of_its_event(name: str) -> None:
+    """The event carries what belongs to its kind."""
     host = name.split("/", maxsplit=1)[0].split("_", maxsplit=1)[0]
-    moment = decode(name)
+    hook_event = decode(name)
 
-    assert moment.kind is HOSTS[host].events.get(event_of(name), HookEventKind.NOTICE)
-    assert moment.host == host
-    assert moment.session_id != "default"
+    assert hook_event.kind is HOSTS[host].events.get(event_of(name), HookEventKind.NOTICE)
+    assert hook_event.host == host
+    assert hook_event.session_id != "default"
     acts = (HookEventKind.BEFORE, HookEventKind.PERMISSION, HookEventKind.AFTER)
-    assert (moment.action is not None) == (moment.kind in acts)
-    assert (moment.outcome is not None) == (moment.kind is HookEventKind.AFTER)
-    assert (moment.prompt is not None) == (moment.kind is HookEventKind.PROMPT)
-    assert (moment.turn is not None) == (moment.kind is HookEventKind.STOP)
+    assert (hook_event.action is not None) == (hook_event.kind in acts)
+    assert (hook_event.outcome is not None) == (hook_event.kind is HookEventKind.AFTER)
+    assert (hook_event.prompt is not None) == (hook_event.kind is HookEventKind.PROMPT)
+    assert (hook_event.turn is not None) == (hook_event.kind is HookEventKind.STOP)
 
 
 @pytest.mark.parametrize(
@@ -105,19 +105,21 @@ def test_every_recorded_payload_is_understood(name: str) -> None:
         ("generic/before", "Bash", ActionKind.BASH, "ls"),
     ],
 )
-def test_the_same_action_from_every_host(name: str, tool: str, kind: ActionKind, text: str) -> None:
-    """Tool, kind, command or path, whatever the host calls its fields."""
+def test_decode_of_a_call_returns_the_same_action_on_every_host(
+    name: str, tool: str, kind: ActionKind, text: str
+) -> None:
+    """Tool, kind, and command or path are found under each host's own names."""
     action = decode(name).action
 
     assert action is not None
     assert (action.tool, action.kind, action.command or action.path) == (tool, kind, text)
 
 
-def test_every_tool_that_a_client_was_seen_to_call_is_known(tmp_path: Path) -> None:
-    """Or the agent would be stopped at its own client's tools: nobody could be asked about them."""
+def test_every_recorded_tool_is_known_to_the_policy(tmp_path: Path) -> None:
+    """Otherwise the agent would be stopped at tools of its own client."""
     env = {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "data")}
     governance = Governance.load(cwd=str(tmp_path), env=env)
-    calls = [moment.action for name in RECORDED if (moment := decode(name)).kind is HookEventKind.BEFORE]
+    calls = [hook_event.action for name in RECORDED if (hook_event := decode(name)).kind is HookEventKind.BEFORE]
     known = [action for action in calls if action and action.kind is not ActionKind.MCP]
     verdicts = {action.tool: governance.before(action).verdict.guard for action in known}
     governance.store.close()
@@ -149,8 +151,10 @@ def test_every_tool_that_a_client_was_seen_to_call_is_known(tmp_path: Path) -> N
         ("generic/after", True, 0, "a"),
     ],
 )
-def test_what_came_of_an_action(name: str, success: bool, code: int | None, output: str) -> None:
-    """The exit status where the host tells it, and None where it does not."""
+def test_decode_of_an_outcome_returns_success_status_and_output(
+    name: str, success: bool, code: int | None, output: str
+) -> None:
+    """The exit status is None where the host does not report it."""
     outcome = decode(name).outcome
 
     assert outcome is not None
@@ -160,8 +164,8 @@ def test_what_came_of_an_action(name: str, success: bool, code: int | None, outp
 TRAILER = "\nExit Code: 3\nProcess Group PGID: 7\n</untrusted_context>"
 
 
-def test_a_failure_without_a_word_is_still_one() -> None:
-    """The event says so."""
+def test_decode_of_a_failure_without_an_error_text_is_still_a_failure() -> None:
+    """The event itself says that the call failed."""
     payload = load("claude/PostToolUseFailure.Bash")["payload"]
     del payload["error"]
     outcome = load_adapter("claude").decode(payload, "PostToolUseFailure").outcome
@@ -229,8 +233,10 @@ def test_a_failure_without_a_word_is_still_one() -> None:
         ("generic/after", {"outcome": "text", "error": "x"}, (False, None, "text", "")),
     ],
 )
-def test_how_an_action_can_end(name: str, change: dict[str, Any], expected: tuple[bool, int | None, str, str]) -> None:
-    """As each host tells it: success, status, output and error."""
+def test_decode_of_every_form_of_an_outcome_returns_how_the_action_ended(
+    name: str, change: dict[str, Any], expected: tuple[bool, int | None, str, str]
+) -> None:
+    """Success, status, output and error, as each host reports them."""
     host = name.split("/", maxsplit=1)[0]
     outcome = load_adapter(host).decode(load(name)["payload"] | change, event_of(name)).outcome
 
@@ -259,17 +265,17 @@ def test_how_an_action_can_end(name: str, change: dict[str, Any], expected: tupl
         ),
     ],
 )
-def test_other_names_for_the_same_things(host: str, payload: dict[str, Any]) -> None:
-    """Which hosts were seen to use, or their documentation has."""
-    moment = load_adapter(host).decode(payload)
+def test_decode_accepts_alternative_field_names(host: str, payload: dict[str, Any]) -> None:
+    """Hosts were seen to use these names, or document them."""
+    hook_event = load_adapter(host).decode(payload)
 
-    assert moment.kind is HookEventKind.BEFORE
-    assert moment.action is not None
-    assert moment.action.command == "ls"
-    assert moment.cwd == payload.get("workspace_roots", [""])[0]
+    assert hook_event.kind is HookEventKind.BEFORE
+    assert hook_event.action is not None
+    assert hook_event.action.command == "ls"
+    assert hook_event.cwd == payload.get("workspace_roots", [""])[0]
 
 
-def test_a_failed_mcp_call_in_gemini_is_a_failure() -> None:
+def test_decode_of_a_failed_mcp_call_in_gemini_is_a_failure() -> None:
     """The error is in the response, not in the event."""
     outcome = decode("gemini/AfterTool.mcp_mock_boom").outcome
 
@@ -290,8 +296,10 @@ def test_a_failed_mcp_call_in_gemini_is_a_failure() -> None:
         ("something that this client never wrote before", True, None),
     ],
 )
-def test_gemini_writes_how_a_command_ended_below_what_it_printed(told: str, success: bool, code: int | None) -> None:
-    """A killed command is no success, and what a command prints cannot pass for how it ended."""
+def test_decode_in_gemini_reads_the_status_only_from_the_end_of_the_text(
+    told: str, success: bool, code: int | None
+) -> None:
+    """A killed command is a failure, and the output of a command cannot pass for its status."""
     payload = load("gemini/AfterTool.run_shell_command")["payload"]
     payload["tool_response"] = {"llmContent": f"<untrusted_context>\n{told}\n</untrusted_context>"}
     outcome = load_adapter("gemini").decode(payload, "AfterTool").outcome
@@ -301,26 +309,26 @@ def test_gemini_writes_how_a_command_ended_below_what_it_printed(told: str, succ
 
 
 @pytest.mark.parametrize("host", ["claude", "codex"])
-def test_a_sub_agent_has_its_own_session_and_its_name(host: str) -> None:
-    """Its counters are its own, and a policy can name it."""
-    moment = decode(f"{host}/PreToolUse.Bash.in_subagent")
-    session, _, agent = moment.session_id.partition(".")
+def test_decode_of_a_call_by_a_sub_agent_returns_a_session_of_its_own(host: str) -> None:
+    """Its counters are its own, and a policy can name it by its type."""
+    hook_event = decode(f"{host}/PreToolUse.Bash.in_subagent")
+    session, _, agent = hook_event.session_id.partition(".")
 
     assert session == load(f"{host}/PreToolUse.Bash.in_subagent")["payload"]["session_id"]
     assert agent == load(f"{host}/PreToolUse.Bash.in_subagent")["payload"]["agent_id"]
-    assert moment.action is not None
-    assert moment.action.agent in ("general-purpose", "default")
+    assert hook_event.action is not None
+    assert hook_event.action.agent in ("general-purpose", "default")
 
 
-def test_a_sub_agent_without_a_type_goes_by_its_id() -> None:
-    """So that a policy can tell it from its parent."""
+def test_decode_of_a_sub_agent_without_a_type_names_it_by_its_id() -> None:
+    """A policy can tell it from its parent."""
     payload = load("claude/PreToolUse.Bash.in_subagent")["payload"] | {"agent_type": None}
 
     assert load_adapter("claude").decode(payload, "PreToolUse").agent == payload["agent_id"]
 
 
-def test_of_a_failure_of_our_own_the_model_hears_only_the_kind() -> None:
-    """What an exception says can name our files; what we say about its call or the policy, it needs."""
+def test_build_failure_response_names_only_the_class_of_an_internal_error() -> None:
+    """The message of an exception can name our files; errors about the call or the policy are shown in full."""
     call = HookCall(["codex", "PreToolUse"], {}, "/")
 
     assert "RuntimeError" in call.build_failure_response(RuntimeError("/home/dev/.local/share/verdikt/state.db")).stdout
@@ -328,8 +336,8 @@ def test_of_a_failure_of_our_own_the_model_hears_only_the_kind() -> None:
     assert "expected a policy" in call.build_failure_response(PolicyError("expected a policy")).stdout
 
 
-def test_background_agents_are_known_at_stop() -> None:
-    """What is still running comes with the turn."""
+def test_decode_of_a_stop_returns_the_agents_that_still_run() -> None:
+    """They come with the turn."""
     turn = decode("claude/SubagentStop.in_subagent").turn
 
     assert turn is not None
@@ -337,8 +345,8 @@ def test_background_agents_are_known_at_stop() -> None:
     assert turn.transcript_path.endswith("agent-ac8961660afa0bf4c.jsonl")
 
 
-def test_the_plugin_of_opencode_tells_where_it_is_and_what_was_said_last() -> None:
-    """Which OpenCode itself does not put into its events."""
+def test_decode_in_opencode_reads_directory_and_last_message_from_the_plugin() -> None:
+    """OpenCode itself does not put them into its events."""
     opencode = load_adapter("opencode")
     call = load("opencode/tool.execute.before")["payload"] | {"directory": "/home/dev/proj"}
     idle = load("opencode/event.session.idle")["payload"] | {"message": "all done"}
@@ -347,8 +355,8 @@ def test_the_plugin_of_opencode_tells_where_it_is_and_what_was_said_last() -> No
     assert (turn := opencode.decode(idle, "session.idle").turn) and turn.message == "all done"
 
 
-def test_what_only_looks_like_a_person_is_not_taken_for_one() -> None:
-    """Notifications, our own refusals and a parent's words to its sub-agent come as prompts."""
+def test_decode_of_a_prompt_that_no_person_wrote_marks_it_as_not_human() -> None:
+    """Notifications, our own refusals and the prompts for sub-agents come as prompts."""
     payload = load("claude/UserPromptSubmit")["payload"]
     notification = payload | {"prompt": "<task-notification>done</task-notification>"}
     ours = payload | {"prompt": "[verdikt] the file is missing"}
@@ -372,41 +380,43 @@ def test_what_only_looks_like_a_person_is_not_taken_for_one() -> None:
         ({"CLAUDE_CODE_SESSION_ATTENDED": "?"}, "default", False, Posture.AUTONOMOUS),
     ],
 )
-def test_whether_anybody_is_there(env: dict[str, str], mode: str, asks: bool, posture: Posture | None) -> None:
-    """Claude Code tells by its environment whether a person sits there, and by its mode what that person wants."""
+def test_decode_in_claude_reads_attendance_and_posture(
+    env: dict[str, str], mode: str, asks: bool, posture: Posture | None
+) -> None:
+    """The environment says whether a person watches, and the permission mode what that person wants."""
     payload = load("claude/PreToolUse.Bash")["payload"] | {"permission_mode": mode}
-    moment = load_adapter("claude").decode(payload, "PreToolUse", env)
+    hook_event = load_adapter("claude").decode(payload, "PreToolUse", env)
 
-    assert (moment.can_ask, moment.posture) == (asks, posture)
+    assert (hook_event.can_ask, hook_event.posture) == (asks, posture)
 
 
-@pytest.mark.parametrize("ruling", RULINGS)
+@pytest.mark.parametrize("host_decision", DECISIONS)
 @pytest.mark.parametrize("name", RECORDED)
-def test_an_answer_is_one_document_that_no_client_misreads(name: str, ruling: str) -> None:
-    """One line of JSON, an object, no null and no empty text in it; status 0, or 2 with something on stderr."""
-    moment = decode(name)
-    reply = load_adapter(moment.host).encode(moment, RULINGS[ruling].resolve_ask(moment))
-    document = json.loads(reply.stdout)
+def test_encode_of_every_decision_returns_one_document_that_no_client_misreads(name: str, host_decision: str) -> None:
+    """One line of JSON, an object without null or empty text; status 0, or 2 with a text on stderr."""
+    hook_event = decode(name)
+    response = load_adapter(hook_event.host).encode(hook_event, DECISIONS[host_decision].resolve_ask(hook_event))
+    document = json.loads(response.stdout)
 
-    assert reply.stdout.isascii()
-    assert "\n" not in reply.stdout
+    assert response.stdout.isascii()
+    assert "\n" not in response.stdout
     assert isinstance(document, dict)
     assert all(member is not None and member != "" for member in members(document))
-    assert reply.exit_code in (0, 2)
-    assert reply.exit_code == 0 or reply.stderr
-    if not moment.can_ask:
+    assert response.exit_code in (0, 2)
+    assert response.exit_code == 0 or response.stderr
+    if not hook_event.can_ask:
         assert "ask" not in members(document)
-    if ruling == "block" and moment.kind is HookEventKind.BEFORE:
-        assert blocks(reply)
+    if host_decision == "block" and hook_event.kind is HookEventKind.BEFORE:
+        assert is_refusal(response)
 
 
-def blocks(reply: HookResponse) -> bool:
-    """Whether the reply says no in the words of one of the clients, with the reason and the fix."""
-    document = json.loads(reply.stdout)
+def is_refusal(response: HookResponse) -> bool:
+    """Whether the response refuses in the form of one of the clients, with the reason and the fix."""
+    document = json.loads(response.stdout)
     specific = document.get("hookSpecificOutput", {}).get("decision", {})
     flat = document.get("permission") or document.get("permissionDecision") or document.get("behavior")
     said = document.get("decision") == "block" or specific.get("behavior") == "deny" or flat == "deny"
-    return said and "cannot be brought back" in reply.stdout and "Instead: name a path" in reply.stdout
+    return said and "cannot be brought back" in response.stdout and "Instead: name a path" in response.stdout
 
 
 CODEX_KEYS = {
@@ -417,13 +427,15 @@ CODEX_KEYS = {
 }
 
 
-@pytest.mark.parametrize("ruling", RULINGS)
+@pytest.mark.parametrize("host_decision", DECISIONS)
 @pytest.mark.parametrize("name", [name for name in RECORDED if name.startswith("codex/")])
-def test_codex_gets_no_key_it_does_not_know(name: str, ruling: str) -> None:
+def test_encode_for_codex_uses_only_keys_that_it_knows(name: str, host_decision: str) -> None:
     """Its schema is closed: one unknown key turns a deny into an allow."""
-    moment = decode(name)
-    document = json.loads(load_adapter("codex").encode(moment, RULINGS[ruling].resolve_ask(moment)).stdout)
-    allowed = CODEX_KEYS.get(moment.name, {"decision", "reason", "hookSpecificOutput", "systemMessage"})
+    hook_event = decode(name)
+    document = json.loads(
+        load_adapter("codex").encode(hook_event, DECISIONS[host_decision].resolve_ask(hook_event)).stdout
+    )
+    allowed = CODEX_KEYS.get(hook_event.name, {"decision", "reason", "hookSpecificOutput", "systemMessage"})
 
     assert set(document) <= allowed
     assert set(document.get("hookSpecificOutput", {})) <= {"hookEventName", "additionalContext", "decision"}
@@ -431,7 +443,8 @@ def test_codex_gets_no_key_it_does_not_know(name: str, ruling: str) -> None:
 
 
 BLOCK_EVERYWHERE = HookResponse(
-    stdout='{"decision":"block","reason":"[verdikt] blocked (no_rm): `/` cannot be brought back\\nInstead: name a path"}',
+    stdout='{"decision":"block","reason":'
+    '"[verdikt] blocked (no_rm): `/` cannot be brought back\\nInstead: name a path"}',
     stderr=REASON,
     exit_code=2,
 )
@@ -442,7 +455,7 @@ ALLOWED = HostDecision(approved=True)
 
 
 @pytest.mark.parametrize(
-    ("name", "ruling", "stdout", "code"),
+    ("name", "host_decision", "stdout", "code"),
     [
         ("claude/PreToolUse.Bash", SHORT, '{"decision":"block","reason":"R"}', 2),
         ("claude/PreToolUse.Bash", HostDecision(), "{}", 0),
@@ -518,40 +531,42 @@ ALLOWED = HostDecision(approved=True)
         ("generic/before", SHORT, '{"decision":"block","reason":"R"}', 2),
     ],
 )
-def test_the_words_each_client_was_seen_to_obey(name: str, ruling: HostDecision, stdout: str, code: int) -> None:
-    """Byte for byte what was measured on the real clients."""
-    moment = decode(name)
-    reply = load_adapter(moment.host).encode(moment, ruling)
+def test_encode_returns_the_bytes_that_each_client_was_seen_to_obey(
+    name: str, host_decision: HostDecision, stdout: str, code: int
+) -> None:
+    """The responses are those that were measured on the real clients."""
+    hook_event = decode(name)
+    response = load_adapter(hook_event.host).encode(hook_event, host_decision)
 
-    assert (reply.stdout, reply.exit_code) == (stdout, code)
-    assert reply.stderr == ("R" if code == 2 else "")
+    assert (response.stdout, response.exit_code) == (stdout, code)
+    assert response.stderr == ("R" if code == 2 else "")
 
 
-def test_a_second_refusal_to_stop_is_a_block() -> None:
+def test_encode_of_a_second_refused_stop_in_claude_is_a_block() -> None:
     """A context makes Claude Code go on once; after that only a block does."""
     claude = load_adapter("claude")
-    moment = claude.decode(load("claude/Stop")["payload"] | {"stop_hook_active": True})
+    hook_event = claude.decode(load("claude/Stop")["payload"] | {"stop_hook_active": True})
 
-    assert claude.encode(moment, SHORT).stdout == '{"decision":"block","reason":"R"}'
+    assert claude.encode(hook_event, SHORT).stdout == '{"decision":"block","reason":"R"}'
 
 
-def test_an_unknown_host_gets_the_deny_that_blocks_everywhere() -> None:
-    """Nobody knows the client, so the answer is the one that all of them obey."""
-    moment = load_adapter("something-new").decode(load("claude/PreToolUse.Bash")["payload"])
+def test_an_unregistered_host_gets_the_block_that_holds_everywhere() -> None:
+    """The client is unknown, so the response is the one that all measured clients obey."""
+    hook_event = load_adapter("something-new").decode(load("claude/PreToolUse.Bash")["payload"])
 
-    assert load_adapter("something-new").encode(moment, RULINGS["block"]) == BLOCK_EVERYWHERE
+    assert load_adapter("something-new").encode(hook_event, DECISIONS["block"]) == BLOCK_EVERYWHERE
 
 
 @pytest.mark.parametrize(
     "name", ["codex/PreToolUse.Bash", "gemini/BeforeTool.read_file", "opencode/tool.execute.before"]
 )
-def test_an_ask_that_would_run_or_hang_is_a_block_that_says_so(name: str) -> None:
-    """Codex runs the tool on `ask`, Gemini hangs, OpenCode cannot ask at all."""
-    moment = decode(name)
-    ruling = RULINGS["ask"].resolve_ask(moment)
+def test_an_ask_that_would_reach_no_person_becomes_a_block_that_says_so(name: str) -> None:
+    """Codex runs the tool on `ask`, Gemini CLI hangs, and OpenCode cannot ask at all."""
+    hook_event = decode(name)
+    host_decision = DECISIONS["ask"].resolve_ask(hook_event)
 
-    assert ruling.is_blocked
-    assert "No person can be asked in this session" in ruling.reason
+    assert host_decision.is_blocked
+    assert "No person can be asked in this session" in host_decision.reason
 
 
 @pytest.mark.parametrize(
@@ -570,7 +585,7 @@ def test_an_ask_that_would_run_or_hang_is_a_block_that_says_so(name: str) -> Non
         ("generic", {"tool": "Bash", "arguments": {"command": "ls"}}, HookEventKind.BEFORE),
     ],
 )
-def test_an_event_nobody_knows_is_judged_by_what_it_holds(
+def test_decode_of_an_unknown_event_judges_it_by_its_payload(
     host: str, payload: dict[str, Any], kind: HookEventKind
 ) -> None:
     """A tool call without a result is about to happen, whatever the event is called."""
@@ -589,15 +604,15 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("event", ["", "BeforeWhatever"])
-@pytest.mark.parametrize("ruling", ["ask", "block"])
+@pytest.mark.parametrize("host_decision", ["ask", "block"])
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_refusal_holds_on_an_event_nobody_knows(host: str, ruling: str, event: str) -> None:
-    """An ask there could be dropped by us or ignored by the client; either way the tool would run."""
+def test_a_refusal_at_an_unknown_event_is_a_block(host: str, host_decision: str, event: str) -> None:
+    """An ask could be ignored there, and then the tool would run."""
     adapter = load_adapter(host)
-    moment = adapter.decode(UNKNOWN[host], event, {"CLAUDE_CODE_SESSION_ATTENDED": "1"})
+    hook_event = adapter.decode(UNKNOWN[host], event, {"CLAUDE_CODE_SESSION_ATTENDED": "1"})
 
-    assert moment.kind is HookEventKind.BEFORE
-    assert blocks(adapter.encode(moment, RULINGS[ruling].resolve_ask(moment)))
+    assert hook_event.kind is HookEventKind.BEFORE
+    assert is_refusal(adapter.encode(hook_event, DECISIONS[host_decision].resolve_ask(hook_event)))
 
 
 @pytest.mark.parametrize(
@@ -615,8 +630,8 @@ def test_a_refusal_holds_on_an_event_nobody_knows(host: str, ruling: str, event:
         ({"hook_event_name": "Stop", "tool_name": "Bash"}, "expected the event `PreToolUse`, found `Stop`"),
     ],
 )
-def test_a_payload_that_is_no_tool_call_is_refused(payload: object, message: str) -> None:
-    """What cannot be read is not guessed at."""
+def test_decode_of_a_malformed_payload_raises(payload: object, message: str) -> None:
+    """The message says what was expected and what was found."""
     for host in ("claude", "codex"):
         with pytest.raises(HookError) as refused:
             load_adapter(host).decode(payload, "PreToolUse")
@@ -639,10 +654,8 @@ ILLEGIBLE = [
 
 @pytest.mark.parametrize(("key", "value", "message"), ILLEGIBLE)
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_call_that_says_in_no_words_what_it_is_about_is_refused(
-    host: str, key: str, value: object, message: str
-) -> None:
-    """On every host: nobody could tell what it would do. What came of one is still taken note of."""
+def test_decode_of_a_call_whose_input_is_not_text_raises(host: str, key: str, value: object, message: str) -> None:
+    """Such a call could not be classified. Its outcome is still recorded."""
     given = {"command": "ls", key: value}
     payload = {
         "copilot": {"toolName": "bash", "toolArgs": given},
@@ -666,24 +679,24 @@ def test_a_call_that_says_in_no_words_what_it_is_about_is_refused(
         ("Grep", {"pattern": "x", "path": None}),
     ],
 )
-def test_what_other_tools_are_given_is_their_own_affair(tool: str, given: dict[str, Any]) -> None:
-    """Lists of words, what is typed into a terminal, what nobody declared: policy and effects look at it."""
-    moment = load_adapter("claude").decode({"tool_name": tool, "tool_input": given}, "PreToolUse")
+def test_decode_of_a_call_with_other_valid_input_returns_an_action(tool: str, given: dict[str, Any]) -> None:
+    """Lists of texts, input for a terminal, and the input of undeclared tools are left to the policy."""
+    hook_event = load_adapter("claude").decode({"tool_name": tool, "tool_input": given}, "PreToolUse")
 
-    assert moment.action is not None
-    assert moment.action.payload == given
+    assert hook_event.action is not None
+    assert hook_event.action.payload == given
 
 
-def test_words_for_the_model() -> None:
-    """Who refuses, why, what to do instead; warnings as context; nothing that breaks a JSON reader."""
+def test_host_decision_renders_reason_fix_and_warnings_for_the_model() -> None:
+    """The text holds nothing that breaks a JSON parser."""
     block = Verdict.block(guard="no_rm", reason="`/` cannot be brought back", fix="name a path")
     warn = Verdict.warn(guard="slow", reason="this takes long", fix="run one test")
-    ruling = HostDecision.from_verdict(block, warnings=(warn,))
+    host_decision = HostDecision.from_verdict(block, warnings=(warn,))
 
-    assert ruling.reason == REASON
-    assert ruling.context == "[verdikt] this takes long\nInstead: run one test"
-    assert HostDecision.from_verdict(warn).context == ruling.context
-    assert HostDecision.from_verdict(warn, warnings=(warn, warn)).context == ruling.context
+    assert host_decision.reason == REASON
+    assert host_decision.context == "[verdikt] this takes long\nInstead: run one test"
+    assert HostDecision.from_verdict(warn).context == host_decision.context
+    assert HostDecision.from_verdict(warn, warnings=(warn, warn)).context == host_decision.context
     assert HostDecision(kind=VerdictKind.BLOCK, reason="a\ud800b\x00c\u00a0d").reason == "a\ufffdb\ufffdc d"
     assert len(HostDecision(kind=VerdictKind.BLOCK, reason="x" * 100_000).reason) == 6000
     assert (

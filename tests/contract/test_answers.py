@@ -1,6 +1,6 @@
-"""What every host is told at every event for every ruling, and what every recorded payload stands for: frozen, read by people.
+"""Frozen vectors: the response of every host at every event to every decision, and the event of every payload.
 
-A change of these files is a change of what hosts are told. `python -m tests.contract.test_answers` writes them anew.
+A change of these files changes what hosts are told. `python -m tests.contract.test_answers` writes them.
 """
 
 import json
@@ -19,7 +19,7 @@ from verdikt.model.verdict import VerdictKind
 VECTORS = Path(__file__).parent.parent / "vectors"
 ANSWERS, MOMENTS = VECTORS / "host_answers.json", VECTORS / "host_moments.json"
 
-RULINGS = {
+DECISIONS = {
     "pass": HostDecision(),
     "warn": HostDecision(kind=VerdictKind.WARN, context="C"),
     "approved": HostDecision(approved=True, context="C"),
@@ -29,65 +29,75 @@ RULINGS = {
 EVENTS = [(host, event) for host in HOSTS for event in HOSTS[host].events]
 
 
-def answers(host: str, event: str) -> dict[str, str]:
-    """The moment that the event is, and for each ruling the status, the document and what stands on stderr."""
+def encode_all(host: str, event: str) -> dict[str, str]:
+    """Return the kind of the event, and for each decision the status, the document and stderr."""
     adapter = load_adapter(host)
     kind = HOSTS[host].events[event]
     turn = Turn(message="m") if kind is HookEventKind.STOP else None
-    moment = HookEvent(kind=kind, host=host, name=event, can_ask=True, turn=turn)
-    found = {"moment": kind.value}
-    for name, ruling in RULINGS.items():
-        reply = adapter.encode(moment, ruling)
-        found[name] = " ".join(part for part in (str(reply.exit_code), reply.stdout, reply.stderr) if part)
-    return found
+    hook_event = HookEvent(kind=kind, host=host, name=event, can_ask=True, turn=turn)
+    responses = {"moment": kind.value}
+    for name, host_decision in DECISIONS.items():
+        response = adapter.encode(hook_event, host_decision)
+        parts = (str(response.exit_code), response.stdout, response.stderr)
+        responses[name] = " ".join(part for part in parts if part)
+    return responses
 
 
-def stands_for(name: str) -> dict[str, Any]:
-    """What was understood of a recorded payload, without what is empty."""
-    moment = decode(name)
-    found: dict[str, Any] = {
-        "kind": moment.kind.value,
-        "session": moment.session_id,
-        "agent": moment.agent,
-        "cwd": moment.cwd,
-        "asks": moment.can_ask,
-        "posture": moment.posture.value if moment.posture else "",
+def describe_payload(name: str) -> dict[str, Any]:
+    """Return the event of a recorded payload, without empty fields."""
+    hook_event = decode(name)
+    fields: dict[str, Any] = {
+        "kind": hook_event.kind.value,
+        "session": hook_event.session_id,
+        "agent": hook_event.agent,
+        "cwd": hook_event.cwd,
+        "asks": hook_event.can_ask,
+        "posture": hook_event.posture.value if hook_event.posture else "",
     }
-    if moment.action:
-        found |= {"action": moment.action.kind.value, "tool": moment.action.tool, "call": moment.action.call_id}
-        found |= {"target": moment.action.command or moment.action.path, "given": sorted(moment.action.payload)}
-    if moment.outcome:
-        outcome = moment.outcome
-        found |= {"success": outcome.success, "exit": outcome.exit_code, "output": outcome.output[:200]}
-        found |= {"error": outcome.error[:200], "seconds": outcome.duration_seconds}
-    if moment.prompt:
-        found |= {"prompt": moment.prompt.text[:200], "human": moment.prompt.human}
-    if moment.turn:
-        found |= {"message": moment.turn.message, "transcript": moment.turn.transcript_path}
-        found |= {"again": moment.turn.stop_hook_active, "background": list(moment.turn.background)}
+    if hook_event.action:
+        fields |= {
+            "action": hook_event.action.kind.value,
+            "tool": hook_event.action.tool,
+            "call": hook_event.action.call_id,
+        }
+        fields |= {
+            "target": hook_event.action.command or hook_event.action.path,
+            "given": sorted(hook_event.action.payload),
+        }
+    if hook_event.outcome:
+        outcome = hook_event.outcome
+        fields |= {"success": outcome.success, "exit": outcome.exit_code, "output": outcome.output[:200]}
+        fields |= {"error": outcome.error[:200], "seconds": outcome.duration_seconds}
+    if hook_event.prompt:
+        fields |= {"prompt": hook_event.prompt.text[:200], "human": hook_event.prompt.human}
+    if hook_event.turn:
+        fields |= {"message": hook_event.turn.message, "transcript": hook_event.turn.transcript_path}
+        fields |= {"again": hook_event.turn.stop_hook_active, "background": list(hook_event.turn.background)}
     empty = ("", None, [])
-    return {key: value for key, value in found.items() if value not in (empty if key != "message" else (None,))}
+    return {key: value for key, value in fields.items() if value not in (empty if key != "message" else (None,))}
 
 
 @pytest.mark.parametrize(("host", "event"), EVENTS)
-def test_what_a_host_is_told(host: str, event: str) -> None:
-    """Byte for byte."""
-    assert answers(host, event) == json.loads(ANSWERS.read_text())[f"{host} {event}"]
+def test_encode_of_every_event_returns_the_frozen_responses(host: str, event: str) -> None:
+    """The responses are the same byte for byte."""
+    assert encode_all(host, event) == json.loads(ANSWERS.read_text())[f"{host} {event}"]
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_what_a_payload_stands_for(name: str) -> None:
-    """Whose call it was, what it was about, what came of it."""
-    assert stands_for(name) == json.loads(MOMENTS.read_text())[name]
+def test_decode_of_every_recorded_payload_returns_the_frozen_event(name: str) -> None:
+    """Session, agent, action and outcome are the same."""
+    assert describe_payload(name) == json.loads(MOMENTS.read_text())[name]
 
 
-def test_nothing_is_frozen_that_is_gone() -> None:
-    """Every row has its event and every payload its row."""
+def test_the_vectors_name_exactly_the_known_events_and_payloads() -> None:
+    """Every row has its event, and every payload its row."""
     assert set(json.loads(ANSWERS.read_text())) == {f"{host} {event}" for host, event in EVENTS}
     assert set(json.loads(MOMENTS.read_text())) == set(RECORDED)
 
 
 if __name__ == "__main__":
-    told = {f"{host} {event}": answers(host, event) for host, event in EVENTS}
-    ANSWERS.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
-    MOMENTS.write_text(json.dumps({name: stands_for(name) for name in RECORDED}, indent=1, ensure_ascii=False) + "\n")
+    responses = {f"{host} {event}": encode_all(host, event) for host, event in EVENTS}
+    ANSWERS.write_text(json.dumps(responses, indent=1, ensure_ascii=False) + "\n")
+    MOMENTS.write_text(
+        json.dumps({name: describe_payload(name) for name in RECORDED}, indent=1, ensure_ascii=False) + "\n"
+    )

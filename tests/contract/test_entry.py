@@ -1,4 +1,4 @@
-"""The hook entry: exactly one document on stdout, a block before an action, no opinion elsewhere, whatever comes in."""
+"""The hook process: one document on stdout for any input; on failure a block before an action, else no opinion."""
 
 import fcntl
 import json
@@ -35,7 +35,7 @@ OTHERS = [name for name in RECORDED if name not in BEFORE]
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    """A home of its own."""
+    """Return an environment with a home of its own."""
     return {
         "VERDIKT_HOME": str(tmp_path / "data"),
         "HOME": str(tmp_path),
@@ -44,20 +44,20 @@ def env(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def crashes(env: dict[str, str]) -> list[dict[str, Any]]:
-    """The recorded crashes."""
+def read_crashes(env: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the recorded crashes."""
     file = Path(env["VERDIKT_HOME"]) / "_hook_crashes.jsonl"
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def is_block(said: Said) -> bool:
-    """Whether this blocks on the client that it was said to."""
-    document = json.loads(said.stdout)
+def is_block(output: Said) -> bool:
+    """Whether this response blocks on the client that got it."""
+    document = json.loads(output.stdout)
     decision = document.get("hookSpecificOutput", {}).get("decision", {})
     flat = document.get("permissionDecision") or document.get("permission") or document.get("behavior")
-    if said.code == 2:
-        return document.get("decision") == "block" and bool(document["reason"] and said.stderr)
-    return said.code == 0 and ("deny" in (flat, decision.get("behavior")))
+    if output.code == 2:
+        return document.get("decision") == "block" and bool(document["reason"] and output.stderr)
+    return output.code == 0 and ("deny" in (flat, decision.get("behavior")))
 
 
 HALF = b'{"session_id": "s", "tool_name": "Bash", "tool_inp'
@@ -87,19 +87,19 @@ LARGE = "fifty megabytes"
 
 @pytest.mark.parametrize("wired", CLOSED)
 @pytest.mark.parametrize("bad", [bad for bad in BAD if bad != LARGE])
-def test_what_cannot_be_read_is_blocked_before_an_action(wired: str, bad: str, env: dict[str, str]) -> None:
-    """And the crash is on record, unless an empty object stands for something there."""
-    said = run_forked(wired.split(), BAD[bad], env)
+def test_an_unreadable_payload_before_an_action_is_blocked(wired: str, bad: str, env: dict[str, str]) -> None:
+    """The crash is recorded, unless an empty object is valid there."""
+    output = run_forked(wired.split(), BAD[bad], env)
 
-    assert is_block(said)
-    assert said.stdout.count(b"\n") == 1
-    assert b"Traceback" not in said.stdout + said.stderr
-    assert crashes(env) or bad == "an empty object"
+    assert is_block(output)
+    assert output.stdout.count(b"\n") == 1
+    assert b"Traceback" not in output.stdout + output.stderr
+    assert read_crashes(env) or bad == "an empty object"
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_what_is_too_large_is_blocked_before_an_action_on_every_host(host: str, env: dict[str, str]) -> None:
-    """Fifty megabytes, of which the client gets rid."""
+def test_a_payload_that_is_too_large_is_blocked_on_every_host(host: str, env: dict[str, str]) -> None:
+    """All fifty megabytes are read, so that the client can write them."""
     events = HOSTS[host].events
     before = next(event for event, kind in events.items() if kind is HookEventKind.BEFORE)
     after = next(event for event, kind in events.items() if kind is HookEventKind.AFTER)
@@ -110,19 +110,21 @@ def test_what_is_too_large_is_blocked_before_an_action_on_every_host(host: str, 
 
 @pytest.mark.parametrize("wired", OPEN)
 @pytest.mark.parametrize("bad", ["nothing", "half a document", "bytes", "null"])
-def test_elsewhere_it_is_no_opinion_and_a_recorded_crash(wired: str, bad: str, env: dict[str, str]) -> None:
-    """A hook that only watches holds nobody up."""
-    said = run_forked(wired.split(), BAD[bad], env)
+def test_an_unreadable_payload_at_another_event_is_no_opinion_and_a_recorded_crash(
+    wired: str, bad: str, env: dict[str, str]
+) -> None:
+    """A hook that only observes does not stop the agent."""
+    output = run_forked(wired.split(), BAD[bad], env)
 
-    assert (said.code, said.stdout) == (0, b"{}\n")
-    assert [crash["hook"] for crash in crashes(env)] == [wired.replace(" ", ".")]
+    assert (output.code, output.stdout) == (0, b"{}\n")
+    assert [crash["hook"] for crash in read_crashes(env)] == [wired.replace(" ", ".")]
 
 
-def test_without_an_event_in_the_wiring_what_cannot_be_read_is_blocked(env: dict[str, str]) -> None:
-    """Nobody knows what it was, so it is taken for the worst."""
+def test_an_unreadable_payload_of_an_unknown_event_is_blocked(env: dict[str, str]) -> None:
+    """It could have been a call that is about to happen."""
     assert is_block(run_forked(["claude"], HALF, env))
     assert is_block(run_forked([], HALF, env))
-    assert is_block(run_forked(["nobody", "nothing"], HALF, env))
+    assert is_block(run_forked(["unknown", "nothing"], HALF, env))
 
 
 WRONG = st.recursive(
@@ -133,8 +135,8 @@ WRONG = st.recursive(
 
 
 @st.composite
-def mutated(draw: st.DrawFn, names: list[str]) -> tuple[str, str, bytes]:
-    """A recorded payload with fields replaced, dropped or added, or with its bytes cut."""
+def mutate_payload(draw: st.DrawFn, names: list[str]) -> tuple[str, str, bytes]:
+    """Return a recorded payload with fields replaced, dropped or added, or with its bytes cut."""
     name = draw(st.sampled_from(names))
     payload = dict(load(name)["payload"])
     for _ in range(draw(st.integers(0, 3))):
@@ -150,7 +152,7 @@ def mutated(draw: st.DrawFn, names: list[str]) -> tuple[str, str, bytes]:
 
 
 def is_understood(host: str, event: str, raw: bytes) -> bool:
-    """Whether a payload stands for a moment."""
+    """Whether a payload stands for an event."""
     try:
         load_adapter(host).decode(parse_payload(raw), event, {})
     except VerdiktError:
@@ -158,47 +160,49 @@ def is_understood(host: str, event: str, raw: bytes) -> bool:
     return True
 
 
-@given(case=mutated(BEFORE))
+@given(case=mutate_payload(BEFORE))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_payload_before_an_action_gets_a_well_formed_answer(
+def test_any_payload_before_an_action_gets_a_well_formed_response(
     case: tuple[str, str, bytes], env: dict[str, str]
 ) -> None:
-    """One object on stdout; a status of 2 comes with a block in words; never a traceback."""
+    """One object on stdout; status 2 comes with a block; no traceback."""
     host, event, raw = case
-    said = run_forked([host, event], raw, env)
-    document = json.loads(said.stdout)
+    output = run_forked([host, event], raw, env)
+    document = json.loads(output.stdout)
 
-    assert said.code in (0, 2)
+    assert output.code in (0, 2)
     assert isinstance(document, dict)
-    assert said.code == 0 or is_block(said)
-    assert is_understood(host, event, raw) or is_block(said)
-    assert b"Traceback" not in said.stdout + said.stderr
+    assert output.code == 0 or is_block(output)
+    assert is_understood(host, event, raw) or is_block(output)
+    assert b"Traceback" not in output.stdout + output.stderr
 
 
-@given(case=mutated(OTHERS))
+@given(case=mutate_payload(OTHERS))
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_payload_elsewhere_gets_a_well_formed_answer(case: tuple[str, str, bytes], env: dict[str, str]) -> None:
-    """Status 0 or a refusal in words; no opinion where nobody knows what it was about."""
+def test_any_payload_at_another_event_gets_a_well_formed_response(
+    case: tuple[str, str, bytes], env: dict[str, str]
+) -> None:
+    """Status 0 or a refusal; no opinion if the payload cannot be understood."""
     host, event, raw = case
-    said = run_forked([host, event], raw, env)
+    output = run_forked([host, event], raw, env)
 
-    assert said.code in (0, 2)
-    assert isinstance(json.loads(said.stdout), dict)
+    assert output.code in (0, 2)
+    assert isinstance(json.loads(output.stdout), dict)
     known = HOSTS[host].events.get(event) is not None
-    assert is_understood(host, event, raw) or not known or (said.code, said.stdout) == (0, b"{}\n")
-    assert b"Traceback" not in said.stdout + said.stderr
+    assert is_understood(host, event, raw) or not known or (output.code, output.stdout) == (0, b"{}\n")
+    assert b"Traceback" not in output.stdout + output.stderr
 
 
-def python(*arguments: str, env: dict[str, str], **popen: Any) -> "subprocess.Popen[bytes]":
-    """The entry in an interpreter of its own."""
+def start_hook(*arguments: str, env: dict[str, str], **popen: Any) -> "subprocess.Popen[bytes]":
+    """Start the hook in an interpreter of its own."""
     command = [sys.executable, "-m", "verdikt.hosts.hook", *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, **popen)
 
 
 def test_a_client_that_never_finishes_writing_gets_a_block_in_time(env: dict[str, str]) -> None:
-    """The watchdog answers before the client would give up, however far the hook has come by then."""
-    hook = python("claude", "PreToolUse", env=env | {"VERDIKT_HOOK_SECONDS": "0.3"})
+    """The time limit of the hook expires before that of the client."""
+    hook = start_hook("claude", "PreToolUse", env=env | {"VERDIKT_HOOK_SECONDS": "0.3"})
     assert hook.stdin
     assert hook.stdout
     hook.stdin.write(HALF)
@@ -210,9 +214,9 @@ def test_a_client_that_never_finishes_writing_gets_a_block_in_time(env: dict[str
     hook.communicate()
 
 
-def test_the_watchdog_says_that_it_took_too_long(env: dict[str, str]) -> None:
-    """Its signal, once the hook is known to wait for the rest of the payload."""
-    hook = python("claude", "PreToolUse", env=env)
+def test_the_expired_time_limit_is_named_in_the_block(env: dict[str, str]) -> None:
+    """The alarm interrupts a hook that waits for the rest of the payload."""
+    hook = start_hook("claude", "PreToolUse", env=env)
     assert hook.stdin
     hook.stdin.write(HALF)
     hook.stdin.flush()
@@ -228,7 +232,7 @@ def test_the_watchdog_says_that_it_took_too_long(env: dict[str, str]) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_is_a_block(number: signal.Signals, env: dict[str, str]) -> None:
     """Every signal that can be caught."""
-    hook = python("codex", "PreToolUse", env=env)
+    hook = start_hook("codex", "PreToolUse", env=env)
     eventually("its handlers are in place", lambda: catches(hook.pid, signal.SIGHUP))
     hook.send_signal(number)
     stdout, stderr = hook.communicate(timeout=60)
@@ -239,7 +243,7 @@ def test_a_signal_is_a_block(number: signal.Signals, env: dict[str, str]) -> Non
 
 
 def test_a_package_that_cannot_be_imported_is_a_block(tmp_path: Path, env: dict[str, str]) -> None:
-    """Half an installation is not permission."""
+    """An incomplete installation must not let the tool run."""
     broken = tmp_path / "verdikt"
     broken.mkdir()
     source = Path(hosts.__file__).parent
@@ -247,7 +251,7 @@ def test_a_package_that_cannot_be_imported_is_a_block(tmp_path: Path, env: dict[
     (broken / "hosts").mkdir()
     (broken / "hosts" / "__init__.py").write_text("")
     (broken / "hosts" / "hook.py").write_text((source / "hook.py").read_text())
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-m", "verdikt.hosts.hook", "claude", "PreToolUse"],
         input=b"{}",
         capture_output=True,
@@ -256,45 +260,56 @@ def test_a_package_that_cannot_be_imported_is_a_block(tmp_path: Path, env: dict[
         check=False,
     )
 
-    assert said.returncode == 2
-    assert json.loads(said.stdout)["decision"] == "block"
-    assert said.stderr
+    assert output.returncode == 2
+    assert json.loads(output.stdout)["decision"] == "block"
+    assert output.stderr
 
 
 def test_a_closed_stdout_is_still_a_block(env: dict[str, str]) -> None:
-    """The status alone says it."""
+    """The exit status alone blocks."""
     code = "import os; os.close(1); from verdikt.hosts.hook import main; main(['claude', 'PreToolUse'])"
-    said = subprocess.run([sys.executable, "-c", code], input=b"{", stderr=subprocess.PIPE, env=env, check=False)
+    output = subprocess.run([sys.executable, "-c", code], input=b"{", stderr=subprocess.PIPE, env=env, check=False)
 
-    assert said.returncode == 2
+    assert output.returncode == 2
 
 
-def deaf(*arguments: str, env: dict[str, str], before: str = "") -> "subprocess.CompletedProcess[bytes]":
-    """The entry with half a payload, and a stderr that nobody reads any more."""
-    heard, deaf = os.pipe()
-    os.close(heard)
+def run_with_closed_stderr(
+    *arguments: str, env: dict[str, str], before: str = ""
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run the hook with half a payload and a stderr that is closed at the other end."""
+    read_end, write_end = os.pipe()
+    os.close(read_end)
     code = f"{before}\nfrom verdikt.hosts.hook import main; main({list(arguments)})"
     try:
         return subprocess.run(
-            [sys.executable, "-c", code], input=HALF, stdout=subprocess.PIPE, stderr=deaf, env=env, check=False
+            [sys.executable, "-c", code],
+            input=HALF,
+            stdout=subprocess.PIPE,
+            stderr=write_end,
+            env=env,
+            check=False,
         )
     finally:
-        os.close(deaf)
+        os.close(write_end)
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_failure_that_nobody_hears_of_is_still_a_block(host: str, tmp_path: Path, env: dict[str, str]) -> None:
-    """No place to record it and no stderr to say so: the document and the status are all that is left."""
+def test_a_failure_that_can_be_neither_recorded_nor_printed_is_still_a_block(
+    host: str, tmp_path: Path, env: dict[str, str]
+) -> None:
+    """Only the document and the status remain."""
     (tmp_path / "file").write_text("")
     before = next(event for event, kind in HOSTS[host].events.items() if kind is HookEventKind.BEFORE)
-    said = deaf(host, before, env=env | {"VERDIKT_HOME": str(tmp_path / "file" / "data")})
+    output = run_with_closed_stderr(host, before, env=env | {"VERDIKT_HOME": str(tmp_path / "file" / "data")})
 
-    assert said.returncode in (0, 2)
-    assert is_block(Said(said.returncode, said.stdout, b"unheard"))
+    assert output.returncode in (0, 2)
+    assert is_block(Said(output.returncode, output.stdout, b"unheard"))
 
 
 BROKEN = {
-    "what the moment demands cannot be told": "import verdikt.hosts.hook_call as c; c.HookCall.build_failure_response = None",
+    "the failure response cannot be built": (
+        "import verdikt.hosts.hook_call as c; c.HookCall.build_failure_response = None"
+    ),
     "the call cannot be made": "import verdikt.hosts.hook_call as c; c.HookCall = None",
     "the answer cannot be written down": (
         "import verdikt.hosts.hook_call as c; from verdikt.hosts.hook_response import HookResponse\n"
@@ -307,42 +322,42 @@ BROKEN = {
 
 @pytest.mark.parametrize("broken", BROKEN)
 @pytest.mark.parametrize("heard", [True, False])
-def test_a_failure_of_the_failure_is_a_block(broken: str, heard: bool, env: dict[str, str]) -> None:
-    """Whatever else goes wrong on the way to saying that something went wrong."""
+def test_a_failure_while_a_failure_is_handled_is_a_block(broken: str, heard: bool, env: dict[str, str]) -> None:
+    """Whatever else goes wrong while the first error is reported."""
     if heard:
         code = f"{BROKEN[broken]}\nfrom verdikt.hosts.hook import main; main(['claude', 'PreToolUse'])"
-        said = subprocess.run([sys.executable, "-c", code], input=HALF, capture_output=True, env=env, check=False)
-        assert said.stderr
+        output = subprocess.run([sys.executable, "-c", code], input=HALF, capture_output=True, env=env, check=False)
+        assert output.stderr
     else:
-        said = deaf("claude", "PreToolUse", env=env, before=BROKEN[broken])
+        output = run_with_closed_stderr("claude", "PreToolUse", env=env, before=BROKEN[broken])
 
-    assert said.returncode == 2
-    assert json.loads(said.stdout)["decision"] == "block"
+    assert output.returncode == 2
+    assert json.loads(output.stdout)["decision"] == "block"
 
 
-def test_what_fails_after_the_answer_changes_nothing(env: dict[str, str]) -> None:
-    """A warm process for the next call that cannot be started, at a call that is let through and at one that is not."""
+def test_a_failure_after_the_response_changes_nothing(env: dict[str, str]) -> None:
+    """A warm process for the next call cannot be started; the response stands."""
     broken = (
         "import os, verdikt.daemon.client as c\n"
-        "c.start_for_the_next = lambda env: 1 / 0\n"
-        "c.relay = lambda *given, **more: None"
+        "c.start_if_absent = lambda env: 1 / 0\n"
+        "c.relay_hook_call = lambda *given, **more: None"
     )
     code = f"{broken}\nfrom verdikt.hosts.hook import main; main(['claude', 'PreToolUse'])"
     for command, status in (("ls", 0), ("rm -rf /", 2)):
         call = {"session_id": "s", "cwd": "/", "tool_name": "Bash", "tool_input": {"command": command}}
-        said = subprocess.run(
+        output = subprocess.run(
             [sys.executable, "-c", code],
             input=json.dumps(call).encode(),
             capture_output=True,
             env={key: value for key, value in env.items() if key != "VERDIKT_DAEMON"},
             check=False,
         )
-        assert said.returncode == status
-        assert said.stdout.count(b"\n") == 1
+        assert output.returncode == status
+        assert output.stdout.count(b"\n") == 1
 
 
-def test_nothing_that_prints_reaches_stdout(env: dict[str, str]) -> None:
-    """Not Python's print, not a C library, not a child process."""
+def test_stray_output_goes_to_stderr(env: dict[str, str]) -> None:
+    """Neither print, nor a C library, nor a child process can write to stdout."""
     code = (
         "import os, sys, verdikt.hosts.hook_call as hook_call\n"
         "def noisy(name):\n"
@@ -351,25 +366,27 @@ def test_nothing_that_prints_reaches_stdout(env: dict[str, str]) -> None:
         "from verdikt.hosts.hook import main\n"
         "main(['claude', 'PreToolUse'])\n"
     )
-    said = subprocess.run([sys.executable, "-c", code], input=b"{}", capture_output=True, env=env, check=False)
+    output = subprocess.run([sys.executable, "-c", code], input=b"{}", capture_output=True, env=env, check=False)
 
-    assert said.returncode == 2
-    assert json.loads(said.stdout)["decision"] == "block"
-    assert b"noise" in said.stderr
+    assert output.returncode == 2
+    assert json.loads(output.stdout)["decision"] == "block"
+    assert b"noise" in output.stderr
 
 
 @pytest.mark.parametrize("kind", ["read", "write", "bash"])
-def test_s1_32_the_wiring_of_seed_001_works(kind: str, env: dict[str, str]) -> None:
-    """`python -m verdikt.adapters.claude_hooks bash "$TOOL_INPUT"`: the variable does not exist, so stdin is read."""
+def test_claude_hooks_called_with_a_kind_reads_the_payload_from_argument_or_stdin(
+    kind: str, env: dict[str, str]
+) -> None:
+    """`python -m verdikt.adapters.claude_hooks bash "$TOOL_INPUT"`: the variable may not exist, so stdin is read."""
     command = [sys.executable, "-m", "verdikt.adapters.claude_hooks", kind]
     for argument, stdin in [("", b"{"), ("{", b"")]:
-        said = subprocess.run([*command, argument], input=stdin, capture_output=True, env=env, check=False)
+        output = subprocess.run([*command, argument], input=stdin, capture_output=True, env=env, check=False)
 
-        assert said.returncode == 2
-        assert "expected one JSON document" in json.loads(said.stdout)["reason"]
+        assert output.returncode == 2
+        assert "expected one JSON document" in json.loads(output.stdout)["reason"]
 
 
-def test_the_hook_loads_no_command_line(env: dict[str, str]) -> None:
+def test_the_hook_does_not_import_the_command_line(env: dict[str, str]) -> None:
     """The hook runs before every tool call."""
     code = (
         "import sys, os; from verdikt.__main__ import main; sys.argv = ['verdikt', 'hook', 'claude', 'PreToolUse']\n"
@@ -380,14 +397,14 @@ def test_the_hook_loads_no_command_line(env: dict[str, str]) -> None:
         "os._exit = leave\n"
         "main()\n"
     )
-    said = subprocess.run([sys.executable, "-c", code], input=b"{", capture_output=True, env=env, check=False)
+    output = subprocess.run([sys.executable, "-c", code], input=b"{", capture_output=True, env=env, check=False)
 
-    assert said.stderr.endswith(b"[]")
-    assert said.returncode == 2
+    assert output.stderr.endswith(b"[]")
+    assert output.returncode == 2
 
 
-def test_every_payload_on_disk_is_one_of_the_suite() -> None:
-    """A file nobody reads proves nothing."""
+def test_every_recorded_payload_is_part_of_the_suite() -> None:
+    """A file that no test reads proves nothing."""
     assert len(RECORDED) == len(list(PAYLOADS.glob("*/*.json"))) > 100
     assert len(BEFORE) > 30
 
@@ -396,8 +413,8 @@ WRONG_TYPES: list[Any] = [[], [1], "x", 7, 1.5, True]
 
 
 @pytest.mark.parametrize("name", [name for name in BEFORE if "ConfigChange" not in name])
-def test_a_wrong_type_where_the_call_stands_is_a_block(name: str, env: dict[str, str]) -> None:
-    """The tool's name and its input, on every host: what cannot be understood is not let through."""
+def test_a_wrong_type_of_tool_name_or_input_is_a_block(name: str, env: dict[str, str]) -> None:
+    """On every host, what cannot be understood is not let through."""
     host = name.partition("/")[0].partition("_")[0]
     payload = load(name)["payload"]
     places = [key for key in ("tool_name", "tool_input", "toolName", "toolArgs", "tool", "arguments") if key in payload]

@@ -1,4 +1,7 @@
-"""Every field of every event of every host, with every kind of wrong value in it: the answer is well formed, and closed where it must be."""
+"""Every field of every event of every host with every kind of wrong value: the response is well formed.
+
+Where the agent is about to act, it is a block.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -10,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.contract.hook import Said
-from tests.contract.test_adapters import RECORDED, RULINGS, event_of, load, members
+from tests.contract.test_adapters import DECISIONS, RECORDED, event_of, load, members
 from tests.contract.test_entry import is_block
 from verdikt.errors import HookError, VerdiktError
 from verdikt.govern import Governance
@@ -39,16 +42,16 @@ WRONG: dict[str, Any] = {
 Place = tuple[str | int, ...]
 
 
-def places(value: object, above: Place = ()) -> Iterator[Place]:
-    """The path of every member; of a list, its first two."""
+def iter_places(value: object, above: Place = ()) -> Iterator[Place]:
+    """Yield the path of every member; of a list, only of its first two."""
     inside = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
     for key, member in inside:
         yield (*above, key)
-        yield from places(member, (*above, key))
+        yield from iter_places(member, (*above, key))
 
 
-def with_wrong(payload: dict[str, Any], place: Place, wrong: object) -> dict[str, Any]:
-    """The payload with that value in that place."""
+def replace_value(payload: dict[str, Any], place: Place, wrong: object) -> dict[str, Any]:
+    """Return the payload with that value in that place."""
     changed = deepcopy(payload)
     inside: Any = changed
     for key in place[:-1]:
@@ -61,82 +64,84 @@ def with_wrong(payload: dict[str, Any], place: Place, wrong: object) -> dict[str
 
 
 @cache
-def events() -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """(host, event) → payloads. An event that was not recorded gets all fields that its host was ever seen to send."""
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+def load_events() -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Return (host, event) → payloads. An event that was not recorded gets all fields that its host ever sent."""
+    payloads_by_event: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for name in RECORDED:
-        found.setdefault((name.split("/")[0].split("_")[0], event_of(name)), []).append(load(name)["payload"])
+        payloads_by_event.setdefault((name.split("/")[0].split("_")[0], event_of(name)), []).append(
+            load(name)["payload"]
+        )
     for host in HOSTS:
-        every: dict[str, Any] = {}
-        for (other, _), payloads in found.items():
-            every |= {key: value for payload in payloads for key, value in payload.items() if other == host}
+        all_fields: dict[str, Any] = {}
+        for (other, _), payloads in payloads_by_event.items():
+            all_fields |= {key: value for payload in payloads for key, value in payload.items() if other == host}
         for event in HOSTS[host].events:
-            named = {key: event for key in ("hook_event_name", "hookName", "event", "ev") if key in every}
-            found.setdefault((host, event), [every | named])
-    return found
+            named = {key: event for key in ("hook_event_name", "hookName", "event", "ev") if key in all_fields}
+            payloads_by_event.setdefault((host, event), [all_fields | named])
+    return payloads_by_event
 
 
-def wrongs(host: str, event: str, values: Iterable[str] = WRONG) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every wrong value in every place, each place once."""
+def iter_wrong_payloads(host: str, event: str, values: Iterable[str] = WRONG) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every wrong value in every place, each place once."""
     seen: set[Place] = set()
-    for payload in events()[host, event]:
-        for place in places(payload):
+    for payload in load_events()[host, event]:
+        for place in iter_places(payload):
             if place not in seen:
                 seen.add(place)
                 for what in values:
-                    yield f"{what} in {place}", with_wrong(payload, place, WRONG[what])
+                    yield f"{what} in {place}", replace_value(payload, place, WRONG[what])
 
 
-def well_formed(reply: HookResponse, host: str, *, asks: bool) -> None:
-    """One object on one line, no null and no empty text in it; status 2 only with a block in words; no ask where nobody hears it."""
-    document = json.loads(reply.stdout)
+def assert_well_formed(response: HookResponse, host: str, *, asks: bool) -> None:
+    """Assert one object on one line without null or empty text, and no ask that would reach no person."""
+    document = json.loads(response.stdout)
     assert isinstance(document, dict)
-    assert reply.stdout.isascii()
-    assert "\n" not in reply.stdout
+    assert response.stdout.isascii()
+    assert "\n" not in response.stdout
     assert all(member is not None and member != "" for member in members(document))
-    assert reply.exit_code in (0, 2)
-    assert reply.exit_code == 0 or is_block(said(reply))
+    assert response.exit_code in (0, 2)
+    assert response.exit_code == 0 or is_block(to_output(response))
     assert asks or "ask" not in members(document)
     if host == "codex":
         assert set(document) <= {"decision", "reason", "hookSpecificOutput", "systemMessage"}
         assert document.get("decision", "block") == "block"
 
 
-def said(reply: HookResponse) -> Said:
-    """The reply as a client hears it."""
-    return Said(reply.exit_code, reply.stdout.encode(), reply.stderr.encode())
+def to_output(response: HookResponse) -> Said:
+    """Return the response as a client receives it."""
+    return Said(response.exit_code, response.stdout.encode(), response.stderr.encode())
 
 
 ENV = {"CLAUDE_CODE_SESSION_ATTENDED": "1"}
-EVENTS = sorted({(host, event) for host in HOSTS for event in HOSTS[host].events} | set(events()))
+EVENTS = sorted({(host, event) for host in HOSTS for event in HOSTS[host].events} | set(load_events()))
 
 
 @pytest.mark.parametrize(("host", "event"), EVENTS)
-def test_wrong_values_are_understood_or_refused_in_words(host: str, event: str) -> None:
-    """The adapter by itself: never another exception than its own, and every ruling on what it made of the payload holds."""
+def test_decode_of_a_wrong_value_returns_an_event_or_raises_our_own_error(host: str, event: str) -> None:
+    """Every decision about the decoded event is encoded into a well-formed response."""
     adapter = load_adapter(host)
-    for what, payload in wrongs(host, event):
+    for what, payload in iter_wrong_payloads(host, event):
         try:
-            moment = adapter.decode(payload, event, ENV)
-        except VerdiktError as refused:
+            hook_event = adapter.decode(payload, event, ENV)
+        except VerdiktError as error:
             call = HookCall([host, event], ENV, "/")
             call.adapter = adapter
-            reply = call.build_failure_response(refused)
-            well_formed(reply, host, asks=False)
-            closed = HOSTS[host].events.get(event, HookEventKind.BEFORE).fails_closed
-            assert is_block(said(reply)) if closed else reply == HookResponse(), what
+            response = call.build_failure_response(error)
+            assert_well_formed(response, host, asks=False)
+            fails_closed = HOSTS[host].events.get(event, HookEventKind.BEFORE).fails_closed
+            assert is_block(to_output(response)) if fails_closed else response == HookResponse(), what
             continue
-        assert event not in HOSTS[host].events or moment.kind is HOSTS[host].events[event], what
-        for name, ruling in RULINGS.items():
-            reply = adapter.encode(moment, ruling.resolve_ask(moment))
-            well_formed(reply, host, asks=moment.can_ask)
-            if name == "block" and moment.kind.fails_closed:
-                assert is_block(said(reply)), what
+        assert event not in HOSTS[host].events or hook_event.kind is HOSTS[host].events[event], what
+        for name, host_decision in DECISIONS.items():
+            response = adapter.encode(hook_event, host_decision.resolve_ask(hook_event))
+            assert_well_formed(response, host, asks=hook_event.can_ask)
+            if name == "block" and hook_event.kind.fails_closed:
+                assert is_block(to_output(response)), what
             if name in ("pass", "warn", "approved"):
-                assert not is_block(said(reply)), what
+                assert not is_block(to_output(response)), what
 
 
-# Where Copilot stops, the agent's last words are waited for, and nobody writes them here.
+# At a stop of Copilot the hook waits for the transcript, which does not exist here.
 DECIDED = [
     (host, event)
     for host, event in EVENTS
@@ -145,20 +150,22 @@ DECIDED = [
 
 
 @pytest.mark.parametrize(("host", "event"), DECIDED)
-def test_wrong_values_go_through_governance(host: str, event: str, tmp_path: Path) -> None:
-    """What the adapter takes goes the whole way, into a real log: it is decided, with nothing of our own paths in the answer."""
+def test_a_wrong_value_that_the_adapter_accepts_is_decided(host: str, event: str, tmp_path: Path) -> None:
+    """What the adapter accepts is decided and logged, and the response holds none of our own paths."""
     env = {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "data"), **ENV}
     (tmp_path / "project").mkdir()
     governance = Governance.load(cwd=str(tmp_path / "project"), env=env)
-    for what, payload in wrongs(host, event, ("absent", "null", "a list", "an object", "no text", "odd characters")):
+    for what, payload in iter_wrong_payloads(
+        host, event, ("absent", "null", "a list", "an object", "no text", "odd characters")
+    ):
         call = HookCall([host, event], env, str(tmp_path / "project"))
         try:
-            reply = call.decide_payload(json.dumps(payload).encode(), lambda cwd, env: governance)
+            response = call.decide_payload(json.dumps(payload).encode(), lambda cwd, env: governance)
         except HookError:
             continue  # as above
-        except VerdiktError as refused:
-            reply = call.build_failure_response(refused)
-            assert is_block(said(reply)) == call.fails_closed, what
-        well_formed(reply, host, asks=bool(call.hook_event and call.hook_event.can_ask))
-        assert str(tmp_path / "data") not in reply.stdout + reply.stderr, what
+        except VerdiktError as error:
+            response = call.build_failure_response(error)
+            assert is_block(to_output(response)) == call.fails_closed, what
+        assert_well_formed(response, host, asks=bool(call.hook_event and call.hook_event.can_ask))
+        assert str(tmp_path / "data") not in response.stdout + response.stderr, what
     governance.store.close()

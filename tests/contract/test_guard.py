@@ -1,4 +1,4 @@
-"""The wrapper that clients call: whatever the hook does, the client hears a decision."""
+"""The wrapper that clients call: the client gets a decision whatever the hook does."""
 
 import json
 import os
@@ -21,7 +21,7 @@ WRAPPERS = ("guard.sh", "verdikt-hook")
 
 @pytest.fixture(params=WRAPPERS)
 def wrapper(request: pytest.FixtureRequest) -> Path:
-    """The script, and the native client, which becomes it where nobody can be asked."""
+    """Return the script, and the native client, which becomes the script when no warm process answers."""
     return GUARD if request.param == "guard.sh" else native.client()
 
 
@@ -74,38 +74,38 @@ FAILURES = {
 }
 
 
-def guard(mode: str, *hook: str, script: Path = GUARD, seconds: str = "20") -> subprocess.CompletedProcess[str]:
-    """The wrapper around a hook."""
+def run_guard(mode: str, *hook: str, script: Path = GUARD, seconds: str = "20") -> subprocess.CompletedProcess[str]:
+    """Run the wrapper around a hook."""
     shell = ["sh"] if script.suffix == ".sh" else []
     command = [*shell, str(script), seconds, mode, *native.absolute(list(hook))]
     env = {**os.environ, "VERDIKT_DAEMON": "off"}
     return subprocess.run(command, capture_output=True, text=True, timeout=60, input="{}", check=False, env=env)
 
 
-def patience(failure: str) -> str:
-    """As long as it takes, but for what never ends."""
+def choose_seconds(failure: str) -> str:
+    """Return a short time limit for a hook that never ends, and a long one otherwise."""
     return "1" if "sleep" in " ".join(FAILURES[failure]) else "20"
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_hook_that_fails_blocks(failure: str, wrapper: Path) -> None:
-    """Status 2, a reason on stderr, and the one document that blocks on every client."""
-    said = guard("closed", *FAILURES[failure], script=wrapper, seconds=patience(failure))
-    document = json.loads(said.stdout)
+def test_a_failing_hook_before_an_action_is_a_block(failure: str, wrapper: Path) -> None:
+    """Status 2, a reason on stderr, and the document that blocks on every client."""
+    completed = run_guard("closed", *FAILURES[failure], script=wrapper, seconds=choose_seconds(failure))
+    document = json.loads(completed.stdout)
 
-    assert said.returncode == 2
+    assert completed.returncode == 2
     assert document["decision"] == "block"
     assert set(document) == {"decision", "reason"}
-    assert "[verdikt] blocked" in said.stderr
-    assert said.stdout.count("\n") == 1
+    assert "[verdikt] blocked" in completed.stderr
+    assert completed.stdout.count("\n") == 1
 
 
 @pytest.mark.parametrize("failure", ["a crash", "a kill", "a hang", "a missing interpreter", "plain text"])
-def test_where_nothing_is_about_to_happen_a_failure_is_no_opinion(failure: str, wrapper: Path) -> None:
-    """The agent is not held up by a hook that only watches."""
-    said = guard("open", *FAILURES[failure], script=wrapper, seconds=patience(failure))
+def test_a_failing_hook_at_another_event_is_no_opinion(failure: str, wrapper: Path) -> None:
+    """A hook that only observes does not stop the agent."""
+    completed = run_guard("open", *FAILURES[failure], script=wrapper, seconds=choose_seconds(failure))
 
-    assert (said.returncode, said.stdout) == (0, "{}\n")
+    assert (completed.returncode, completed.stdout) == (0, "{}\n")
 
 
 @pytest.mark.parametrize(
@@ -126,57 +126,57 @@ def test_where_nothing_is_about_to_happen_a_failure_is_no_opinion(failure: str, 
         (["sh", "-c", f"echo '{BLOCK}'; echo no >&2; exit 2"], 2),
     ],
 )
-def test_a_decision_is_handed_on_unchanged(hook: list[str], code: int, wrapper: Path) -> None:
-    """Byte for byte, with its status."""
+def test_a_decision_is_passed_on_unchanged(hook: list[str], code: int, wrapper: Path) -> None:
+    """Document and status stay as they are, byte for byte."""
     alone = subprocess.run(hook, capture_output=True, text=True, check=False)
-    said = guard("closed", *hook, script=wrapper)
+    completed = run_guard("closed", *hook, script=wrapper)
 
-    assert (said.returncode, said.stdout.rstrip("\n")) == (code, alone.stdout.rstrip("\n"))
-    assert said.stderr == alone.stderr
+    assert (completed.returncode, completed.stdout.rstrip("\n")) == (code, alone.stdout.rstrip("\n"))
+    assert completed.stderr == alone.stderr
 
 
-def test_the_hook_reads_what_the_client_wrote(wrapper: Path) -> None:
-    """The payload passes through."""
-    assert guard("closed", "cat", script=wrapper).stdout == "{}\n"
+def test_the_payload_reaches_the_hook(wrapper: Path) -> None:
+    """The wrapper passes stdin through."""
+    assert run_guard("closed", "cat", script=wrapper).stdout == "{}\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["1"], ["1", "closed"], ["x", "y", "z"]])
-def test_a_wrapper_called_wrongly_blocks(arguments: list[str], wrapper: Path) -> None:
-    """Broken wiring is not permission."""
+def test_a_wrapper_with_wrong_arguments_blocks(arguments: list[str], wrapper: Path) -> None:
+    """Broken wiring must not let the tool run."""
     command = [*(["sh"] if wrapper == GUARD else []), str(wrapper), *arguments]
-    said = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    completed = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
-    assert said.returncode == 2
-    assert json.loads(said.stdout)["decision"] == "block"
-    assert said.stderr
+    assert completed.returncode == 2
+    assert json.loads(completed.stdout)["decision"] == "block"
+    assert completed.stderr
 
 
-def test_a_failure_is_written_down_beside_the_log(tmp_path: Path, wrapper: Path) -> None:
-    """Nobody else can: the hook did not live to tell."""
+def test_a_failure_is_recorded_beside_the_log(tmp_path: Path, wrapper: Path) -> None:
+    """The hook itself could not record it."""
     (tmp_path / "hooks").mkdir()
     script = tmp_path / "hooks" / wrapper.name
     shutil.copy(wrapper, script)
     shutil.copy(GUARD, script.with_name("guard.sh"))
-    guard("open", "false", script=script)
-    guard("closed", "false", script=script)
+    run_guard("open", "false", script=script)
+    run_guard("closed", "false", script=script)
     lines = [json.loads(line) for line in (tmp_path / "_hook_crashes.jsonl").read_text().splitlines()]
 
     assert [line["note"] for line in lines] == ["open", "closed"]
     assert lines[0]["message"] == "it failed with status 1"
 
 
-def test_whoever_else_holds_the_output_is_not_waited_for(wrapper: Path) -> None:
-    """The hook has ended, and what it said counts."""
+def test_a_child_that_keeps_stdout_open_is_not_awaited(wrapper: Path) -> None:
+    """The hook has ended, and its output counts."""
     hook = ["sh", "-c", "sleep 300 2>&- & echo $! >&2; echo '{}'"]
-    said = guard("closed", *hook, script=wrapper, seconds="100")
-    os.kill(int(said.stderr), signal.SIGKILL)
+    completed = run_guard("closed", *hook, script=wrapper, seconds="100")
+    os.kill(int(completed.stderr), signal.SIGKILL)
 
-    assert (said.returncode, said.stdout) == (0, "{}\n")
+    assert (completed.returncode, completed.stdout) == (0, "{}\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_does_not_keep_it_from_its_deadline(tmp_path: Path, number: signal.Signals) -> None:
-    """Whatever the hook does, a client that wants it to end hears a decision."""
+def test_a_signal_does_not_keep_the_wrapper_from_its_deadline(tmp_path: Path, number: signal.Signals) -> None:
+    """The client gets a decision although it sent a signal."""
     hook = ["/bin/sh", "-c", f"touch {tmp_path}/there; exec sleep 300"]
     call = subprocess.Popen([str(GUARD), "3", "closed", *hook], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     eventually("the hook runs", lambda: (tmp_path / "there").exists() or call.poll() is not None)
@@ -190,8 +190,10 @@ def test_a_signal_does_not_keep_it_from_its_deadline(tmp_path: Path, number: sig
 
 @pytest.mark.parametrize(("mode", "code"), [("closed", 2), ("open", 0)])
 @pytest.mark.parametrize("way", ["closed", "broken", "full"])
-def test_when_nobody_hears_the_answer_the_status_says_it(tmp_path: Path, mode: str, code: int, way: str) -> None:
-    """A closed stdout, one that nobody reads, a disk that is full. The hook did its work: that is no crash of it."""
+def test_a_decision_that_cannot_be_written_is_carried_by_the_status(
+    tmp_path: Path, mode: str, code: int, way: str
+) -> None:
+    """Stdout is closed, its reader is gone, or the disk is full; that is no crash of the hook."""
     installed = tmp_path / "hooks" / "guard.sh"
     installed.parent.mkdir()
     shutil.copy(GUARD, installed)
@@ -206,19 +208,19 @@ def test_when_nobody_hears_the_answer_the_status_says_it(tmp_path: Path, mode: s
     assert not (tmp_path / "_hook_crashes.jsonl").exists()
 
 
-def test_the_hook_gets_the_environment_as_it_is() -> None:
-    """What comes first in PATH is for the wrapper alone: a decision may read it."""
+def test_the_hook_gets_the_environment_unchanged() -> None:
+    """The wrapper changes PATH for itself only: a decision may depend on it."""
     env = {"PATH": f"/opt/first:{os.environ['PATH']}", "HOME": "/home/x", "LC_ALL": "C.UTF-8"}
     command = [str(GUARD), "20", "closed", "/bin/sh", "-c", "env >&2; echo '{}'"]
-    said = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    completed = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
-    assert said.stdout == "{}\n"
-    assert {f"{name}={value}" for name, value in env.items()} <= set(said.stderr.splitlines())
+    assert completed.stdout == "{}\n"
+    assert {f"{name}={value}" for name, value in env.items()} <= set(completed.stderr.splitlines())
 
 
 @pytest.mark.parametrize("failure", ["a crash", "a kill", "a hang", "a missing interpreter"])
-def test_without_timeout_perl_keeps_the_time(tmp_path: Path, failure: str) -> None:
-    """As on macOS."""
+def test_without_timeout_the_wrapper_uses_perl_for_its_deadline(tmp_path: Path, failure: str) -> None:
+    """MacOS has no timeout(1)."""
     script = tmp_path / "guard.sh"
     script.write_text(
         GUARD.read_text()
@@ -226,18 +228,18 @@ def test_without_timeout_perl_keeps_the_time(tmp_path: Path, failure: str) -> No
         .replace("command -v timeout", "command -v no-such-timeout")
     )
 
-    assert guard("closed", *FAILURES[failure], script=script, seconds=patience(failure)).returncode == 2
-    assert guard("closed", "echo", "{}", script=script).stdout == "{}\n"
+    assert run_guard("closed", *FAILURES[failure], script=script, seconds=choose_seconds(failure)).returncode == 2
+    assert run_guard("closed", "echo", "{}", script=script).stdout == "{}\n"
 
 
-def test_the_python_entry_works_under_the_wrapper(tmp_path: Path, wrapper: Path) -> None:
-    """As `verdikt init` wires it, here with a payload that is not JSON."""
+def test_the_python_hook_works_under_the_wrapper(tmp_path: Path, wrapper: Path) -> None:
+    """As `verdikt init` wires it, with a payload that is not JSON."""
     shell = ["sh"] if wrapper == GUARD else []
     hook = [sys.executable, "-m", "verdikt.hosts.hook", "codex", "PreToolUse"]
     command = [*shell, str(wrapper), "20", "closed", *hook]
     env = {"VERDIKT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "VERDIKT_DAEMON": "off"}
-    said = subprocess.run(command, capture_output=True, text=True, input="{half", env=env, check=False)
+    completed = subprocess.run(command, capture_output=True, text=True, input="{half", env=env, check=False)
 
-    assert said.returncode == 2
-    assert "expected one JSON document" in json.loads(said.stdout)["reason"]
-    assert "expected one JSON document" in said.stderr
+    assert completed.returncode == 2
+    assert "expected one JSON document" in json.loads(completed.stdout)["reason"]
+    assert "expected one JSON document" in completed.stderr

@@ -1,4 +1,4 @@
-"""The package is installed with the native client where there is a C compiler, and works without it where there is none."""
+"""Installation of the package, with the native client if there is a C compiler and without it otherwise."""
 
 import json
 import os
@@ -14,24 +14,24 @@ from tests.contract import native
 from verdikt.daemon.native import build
 
 
-def pip(*arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
-    """pip, without a network: what builds the package is installed already."""
+def run_pip(*arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    """Run pip without a network; the build requirements are installed already."""
     command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
-    done = subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done
+    completed = subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr
+    return completed
 
 
-def installed(tmp_path: Path, **env: str) -> tuple[str, Path]:
-    """The name of the wheel that is built, and what it installs as `verdikt-hook`."""
+def install_package(tmp_path: Path, **env: str) -> tuple[str, Path]:
+    """Return the name of the wheel, and the path of the installed `verdikt-hook`."""
     source = tmp_path / "source"
     source.mkdir()
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     shutil.copytree(ROOT / "src/verdikt", source / "src/verdikt", ignore=shutil.ignore_patterns("__pycache__"))
-    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(source), **env)
+    run_pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(source), **env)
     (wheel,) = tmp_path.glob("*.whl")
-    pip(
+    run_pip(
         "install",
         "--no-deps",
         "--no-index",
@@ -44,51 +44,53 @@ def installed(tmp_path: Path, **env: str) -> tuple[str, Path]:
     return wheel.name, tmp_path / "there/bin/verdikt-hook"
 
 
-def answer(command: Path, *words: str, payload: bytes) -> tuple[int, dict[str, str]]:
-    """What it says."""
+def run_hook(command: Path, *arguments: str, payload: bytes) -> tuple[int, dict[str, str]]:
+    """Return the status and the document of a call."""
     env = {"HOME": str(command.parent), "PATH": os.environ["PATH"], "VERDIKT_DAEMON": "off"}
-    done = subprocess.run([str(command), *words], input=payload, capture_output=True, env=env, check=False)
-    return done.returncode, json.loads(done.stdout)
+    completed = subprocess.run([str(command), *arguments], input=payload, capture_output=True, env=env, check=False)
+    return completed.returncode, json.loads(completed.stdout)
 
 
-def test_with_a_compiler_the_program_is_installed(tmp_path: Path) -> None:
-    """And the wheel says for which platform it is."""
-    wheel, command = installed(tmp_path)
+def test_installing_with_a_compiler_installs_the_native_client(tmp_path: Path) -> None:
+    """The name of the wheel says for which platform it is."""
+    wheel, command = install_package(tmp_path)
 
     assert "-py3-none-" in wheel
     assert not wheel.endswith("any.whl")
     assert command.read_bytes()[:4] in (b"\x7fELF", b"\xcf\xfa\xed\xfe")
     assert os.access(command, os.X_OK)
-    assert answer(command, "5", "closed", "/bin/cat", payload=b"{}")[0] == 2, "the script that runs it is not beside it"
+    assert run_hook(command, "5", "closed", "/bin/cat", payload=b"{}")[0] == 2, (
+        "the script that runs it is not beside it"
+    )
     shutil.copy(native.GUARD, command.parent)
-    assert answer(command, "5", "closed", "/bin/cat", payload=b"{}") == (0, {})
+    assert run_hook(command, "5", "closed", "/bin/cat", payload=b"{}") == (0, {})
 
 
 @pytest.mark.parametrize("way", range(len(build.LINK_VARIANTS.get(sys.platform, ()))))
-def test_every_way_of_linking_gives_a_client(tmp_path: Path, way: int) -> None:
-    """Whichever this system has what it needs for, without a warning."""
+def test_every_link_variant_builds_a_working_client(tmp_path: Path, way: int) -> None:
+    """The compiler prints no warning."""
     target = tmp_path / "verdikt-hook"
 
     assert build.run_compiler(target, "test", [*build.HARDENING_FLAGS, *build.LINK_VARIANTS[sys.platform][way]]) == ""
     shutil.copy(native.GUARD, tmp_path)
-    assert answer(target, "20", "closed", "/bin/cat", payload=b"{}") == (0, {})
-    assert answer(target, "20", "closed", "/bin/false", payload=b"{}")[0] == 2
+    assert run_hook(target, "20", "closed", "/bin/cat", payload=b"{}") == (0, {})
+    assert run_hook(target, "20", "closed", "/bin/false", payload=b"{}")[0] == 2
 
 
 @pytest.mark.parametrize("missing", ["CC", "PATH"])
-def test_without_a_compiler_the_script_is_installed(tmp_path: Path, missing: str) -> None:
-    """With the same command line: as the wrapper, by hand, and with a socket at which nobody is."""
-    wheel, command = installed(tmp_path, **{missing: "/nonexistent"})
+def test_installing_without_a_compiler_installs_the_script(tmp_path: Path, missing: str) -> None:
+    """It takes the same command line: as a wrapper, by hand, and with a socket at which nothing listens."""
+    wheel, command = install_package(tmp_path, **{missing: "/nonexistent"})
 
     assert wheel.endswith("-py3-none-any.whl")
-    assert answer(command, "5", "closed", "/bin/cat", payload=b"{}") == (0, {})
-    assert answer(command, "5", "closed", "/bin/false", payload=b"{}")[0] == 2
-    assert answer(command, payload=b"{}")[0] == 2
+    assert run_hook(command, "5", "closed", "/bin/cat", payload=b"{}") == (0, {})
+    assert run_hook(command, "5", "closed", "/bin/false", payload=b"{}")[0] == 2
+    assert run_hook(command, payload=b"{}")[0] == 2
     by_hand = json.dumps({"tool_name": "Bash", "tool_input": {"command": "rm -rf /"}, "cwd": "/tmp"}).encode()
-    code, said = answer(command, "codex", "PreToolUse", payload=by_hand)
-    assert (code, said["decision"]) == (2, "block")
+    code, document = run_hook(command, "codex", "PreToolUse", payload=by_hand)
+    assert (code, document["decision"]) == (2, "block")
     wrapped = ["5", "closed", sys.executable, "-I", "-m", "verdikt.hosts.hook", "codex", "PreToolUse"]
-    for words in (wrapped, ["codex", "PreToolUse"]):
-        code, said = answer(command, "--socket", "/nowhere/x.sock", *words, payload=by_hand)
-        assert (code, said["decision"]) == (2, "block")
-        assert "the warm process at `/nowhere/x.sock` cannot be asked" in said["reason"]
+    for arguments in (wrapped, ["codex", "PreToolUse"]):
+        code, document = run_hook(command, "--socket", "/nowhere/x.sock", *arguments, payload=by_hand)
+        assert (code, document["decision"]) == (2, "block")
+        assert "the warm process at `/nowhere/x.sock` cannot be asked" in document["reason"]

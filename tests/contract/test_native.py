@@ -284,7 +284,7 @@ def no_directory(place: Place) -> None:
 
 
 def stale_socket(place: Place) -> None:
-    """A warm process was killed."""
+    """Leave the socket of a killed daemon."""
     with FakeWarm(place.data, lambda connection: None):
         pass
 
@@ -296,7 +296,7 @@ def directory_open_to_others(place: Place) -> None:
 
 
 def symbolic_link(place: Place) -> None:
-    """The directory is a link, which may lead to another user's."""
+    """Make the directory a link, which may lead to another user's."""
     (place.data / "other").mkdir(mode=0o700)
     (place.data / "run").symlink_to("other")
 
@@ -313,13 +313,13 @@ def file_instead_of_directory(place: Place) -> None:
 
 
 def directory_of_another_user(place: Place) -> None:
-    """The directory belongs to another user."""
+    """Give the directory to another user."""
     stale_socket(place)
     os.chown(place.data / "run", 12345, 12345)
 
 
 def closed_directory(place: Place) -> None:
-    """The directory cannot be entered; root can, and finds a stale socket."""
+    """Close the directory to its user; root can still enter it, and finds a stale socket."""
     stale_socket(place)
     (place.data / "run").chmod(0)
 

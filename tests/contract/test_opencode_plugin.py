@@ -18,8 +18,8 @@ NODE = shutil.which("node") or "node"
 SOURCE = Path(hosts.__file__).parent
 
 
-def plugin(directory: Path, hook: list[str], *, guard: str = "") -> Path:
-    """The plugin as `verdikt init` writes it, in front of this hook."""
+def write_plugin(directory: Path, hook: list[str], *, guard: str = "") -> Path:
+    """Write the plugin as `verdikt init` does, in front of this hook."""
     text = (SOURCE / "opencode" / "plugin.js").read_text()
     text = text.replace('["verdikt-guard"]', json.dumps([guard or str(SOURCE / "guard.sh"), "5"]))
     file = directory / "verdikt.js"
@@ -28,7 +28,7 @@ def plugin(directory: Path, hook: list[str], *, guard: str = "") -> Path:
 
 
 def fire(file: Path) -> "subprocess.CompletedProcess[str]":
-    """A recorded call through the plugin."""
+    """Send a recorded call through the plugin."""
     payload = json.dumps(load("opencode/tool.execute.before")["payload"] | {"directory": str(file.parent)})
     command = [NODE, str(SOURCE / "opencode" / "canary.mjs"), str(file)]
     env = {"PATH": os.environ["PATH"], "HOME": str(file.parent), "VERDIKT_DAEMON": "off"}
@@ -44,45 +44,45 @@ def fire(file: Path) -> "subprocess.CompletedProcess[str]":
         (["/nonexistent"], "could not be started"),
     ],
 )
-def test_what_is_blocked_is_thrown(tmp_path: Path, hook: list[str], reason: str) -> None:
+def test_a_block_or_a_failure_makes_the_plugin_throw(tmp_path: Path, hook: list[str], reason: str) -> None:
     """OpenCode does not run a tool whose plugin throws, and shows the model the message."""
-    said = fire(plugin(tmp_path, hook))
+    completed = fire(write_plugin(tmp_path, hook))
 
-    assert said.returncode == 2
-    assert reason in json.loads(said.stdout)["reason"]
-
-
-def test_a_missing_wrapper_is_thrown(tmp_path: Path) -> None:
-    """Whoever deletes the wrapper has not switched anything off."""
-    assert "could not be started" in fire(plugin(tmp_path, ["true"], guard=str(tmp_path / "gone"))).stdout
+    assert completed.returncode == 2
+    assert reason in json.loads(completed.stdout)["reason"]
 
 
-def test_what_is_allowed_is_not(tmp_path: Path) -> None:
-    """No opinion lets the call go on."""
-    said = fire(plugin(tmp_path, ["sh", "-c", "echo '{}'"]))
-
-    assert (said.returncode, set(json.loads(said.stdout))) == (0, {"milliseconds"})
+def test_a_missing_wrapper_makes_the_plugin_throw(tmp_path: Path) -> None:
+    """Deleting the wrapper does not switch governance off."""
+    assert "could not be started" in fire(write_plugin(tmp_path, ["true"], guard=str(tmp_path / "gone"))).stdout
 
 
-def test_a_plugin_that_cannot_be_loaded_shows(tmp_path: Path) -> None:
-    """OpenCode skips it in silence; `verdikt doctor` does not."""
-    file = plugin(tmp_path, ["sh", "-c", "echo '{}'"])
+def test_no_opinion_lets_the_call_go_on(tmp_path: Path) -> None:
+    """The plugin returns without throwing."""
+    completed = fire(write_plugin(tmp_path, ["sh", "-c", "echo '{}'"]))
+
+    assert (completed.returncode, set(json.loads(completed.stdout))) == (0, {"milliseconds"})
+
+
+def test_a_plugin_that_cannot_be_loaded_is_reported_by_the_canary(tmp_path: Path) -> None:
+    """OpenCode itself skips such a plugin in silence."""
+    file = write_plugin(tmp_path, ["sh", "-c", "echo '{}'"])
     file.write_text(file.read_text() + "\n}")
 
     assert "the plugin did not work" in fire(file).stdout
 
 
-def test_the_python_entry_answers_the_plugin(tmp_path: Path) -> None:
-    """As it is wired, here with a home in which nothing can be written."""
-    said = fire(plugin(tmp_path, [sys.executable, "-I", "-m", "verdikt.hosts.hook", "opencode"]))
+def test_the_python_hook_answers_the_plugin(tmp_path: Path) -> None:
+    """The hook is called as it is wired."""
+    completed = fire(write_plugin(tmp_path, [sys.executable, "-I", "-m", "verdikt.hosts.hook", "opencode"]))
 
-    assert json.loads(said.stdout).get("decision", "block") == "block"
+    assert json.loads(completed.stdout).get("decision", "block") == "block"
 
 
-def test_a_session_that_begins_is_known(tmp_path: Path) -> None:
-    """What it is measured by at its stop is remembered at its start."""
+def test_the_creation_of_a_session_is_decoded_as_its_start(tmp_path: Path) -> None:
+    """The baseline of the session is recorded at this event."""
     payload = {"ev": "session.created", "properties": {"sessionID": "s1"}, "directory": str(tmp_path)}
-    moment = adapter.decode(payload, "session.created")
+    hook_event = adapter.decode(payload, "session.created")
 
-    assert (moment.kind, moment.session_id, moment.cwd) == (HookEventKind.START, "s1", str(tmp_path))
+    assert (hook_event.kind, hook_event.session_id, hook_event.cwd) == (HookEventKind.START, "s1", str(tmp_path))
     assert '"session.created"' in (SOURCE / "opencode" / "plugin.js").read_text()

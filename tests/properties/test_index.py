@@ -39,6 +39,7 @@ PATHS = st.one_of(
 
 
 def one_or_two(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Draw a list of one or two values."""
     return st.lists(values, min_size=1, max_size=2)
 
 
@@ -65,6 +66,7 @@ CONDITIONS = st.fixed_dictionaries(
 
 @st.composite
 def rules(draw: st.DrawFn) -> Rule:
+    """Draw a rule with at least one condition."""
     conditions = draw(CONDITIONS.filter(bool))
     if "pattern" in conditions and draw(st.booleans()):
         conditions["field"] = ["x", "x.y"]

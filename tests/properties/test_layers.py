@@ -22,6 +22,7 @@ VERDICTS = st.sampled_from(["pass", "warn", "ask", "block"])
 
 @st.composite
 def rules(draw: st.DrawFn) -> str:
+    """Draw the `rules` section of a policy file."""
     rule_texts = [
         f"{{name: r{number}, {draw(CONDITIONS)}, verdict: {draw(VERDICTS)}, reason: because, fix: do not}}"
         for number in range(draw(st.integers(1, 3)))
@@ -58,11 +59,13 @@ EFFECTS = st.builds(
 
 
 def make_context(effects: list[Effect]) -> GovernanceContext:
+    """Return the context of a command with these effects."""
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "rm x"})
     return GovernanceContext(action=action, effects=Effects(tuple(effects)), facts=Facts(FakeWorld()))
 
 
 def evaluate_kind(policy: Policy, effects: list[Effect]) -> VerdictKind:
+    """Return the kind of the policy's verdict on a command with these effects."""
     ctx = make_context(effects)
     return PolicyEngine(policy.root).evaluate(ctx.action, effects=ctx.effects, facts=ctx.facts).verdict.kind
 

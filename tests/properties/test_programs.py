@@ -17,13 +17,15 @@ from verdikt.shell.command import UNKNOWN, Command, Redirect, Word
 
 PROGRAMS = sorted(name for names in PROGRAMS_BY_FAMILY.values() for name in names.split())
 VERBS = (
-    "delete rm remove destroy purge list get describe create update apply run exec install uninstall publish config set auth api db kv state "
-    "system volume compose prune down up drop reset flush stop start secret show view login push pull s3 storage help -- - "
+    "delete rm remove destroy purge list get describe create update apply run exec install uninstall publish config "
+    "set auth api db kv state system volume compose prune down up drop reset flush stop start secret show view login "
+    "push pull s3 storage help -- - "
 ).split()
 FLAGS = (
-    "-f --force -y --yes -r -R --recursive --all -a -n --dry-run --dry-run=client -X DELETE -v /:/host --mount type=bind,source=/,target=/x --privileged "
-    "-c 'DROP -e --eval --context=kind-x -s stop -o yaml -u root -G sudo --endpoint-url=http://localhost:1 --remote -k 1 -1 -9 0 1 + =x key=value a:b s3://b/k "
-    "https://example.com/x.git git+https://e.com/x owner/repo @scope/pkg pkg@1 ~/.ssh/id_rsa /dev/sda /etc/passwd . .. * /s /q HKLM\\Software"
+    "-f --force -y --yes -r -R --recursive --all -a -n --dry-run --dry-run=client -X DELETE -v /:/host --mount "
+    "type=bind,source=/,target=/x --privileged -c 'DROP -e --eval --context=kind-x -s stop -o yaml -u root -G sudo "
+    "--endpoint-url=http://localhost:1 --remote -k 1 -1 -9 0 1 + =x key=value a:b s3://b/k https://example.com/x.git "
+    "git+https://e.com/x owner/repo @scope/pkg pkg@1 ~/.ssh/id_rsa /dev/sda /etc/passwd . .. * /s /q HKLM\\Software"
 ).split()
 words = st.one_of(st.sampled_from(VERBS), st.sampled_from(FLAGS), st.just(UNKNOWN), st.just(""), st.text(max_size=8))
 

@@ -1,4 +1,4 @@
-"""Settings of any shape: wired or refused, looked at without a fault, and brought back byte for byte."""
+"""Settings of any shape are wired or refused, inspected without an error, and restored byte for byte."""
 
 import json
 import shutil
@@ -43,22 +43,23 @@ DOCUMENTS = st.dictionaries(st.sampled_from(NAMES), JSON, max_size=3).flatmap(
 
 TOML = st.lists(
     st.sampled_from([
-        "features = 1", "features.x = true", "[features]", "features = {a = 1}", "unified_exec_tty = true", "hooks = false",
-        "[projects]", "projects = 3", "trust_level = 5", 'trust_level = "untrusted"', "[hooks]", "hooks = []", "hooks.state = 1",
-        "[hooks.state]", "[[hooks.PreToolUse]]", "[[hooks.PreToolUse.hooks]]", f'command = "{OURS}"', "command = 5", "# mine",
-        'projects."PROJECT" = 5', '[projects."PROJECT"]', "x = '''", "[", "é = 1", "\ufeff", "managed_dir = 4", "a.b.c = 1",
+        "features = 1", "features.x = true", "[features]", "features = {a = 1}", "unified_exec_tty = true",
+        "hooks = false", "[projects]", "projects = 3", "trust_level = 5", 'trust_level = "untrusted"', "[hooks]",
+        "hooks = []", "hooks.state = 1", "[hooks.state]", "[[hooks.PreToolUse]]", "[[hooks.PreToolUse.hooks]]",
+        f'command = "{OURS}"', "command = 5", "# mine", 'projects."PROJECT" = 5', '[projects."PROJECT"]',
+        "x = '''", "[", "é = 1", "\ufeff", "managed_dir = 4", "a.b.c = 1",
     ]),
     max_size=6,
 )  # fmt: skip
 
 
-def held(root: Path) -> dict[str, bytes]:
-    """Every file but verdikt's own."""
+def read_files(root: Path) -> dict[str, bytes]:
+    """Return every file that is not verdikt's own."""
     return {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file() and "data" not in path.parts}
 
 
-def wire_and_take_back(files: dict[str, bytes], hosts: list[str], scope: str) -> None:
-    """Wires what can be wired, looks at it, takes it out: what was there is there again, and nothing else went wrong."""
+def wire_and_unwire(files: dict[str, bytes], hosts: list[str], scope: str) -> None:
+    """Wire what can be wired, inspect it and unwire it; every file must be as it was before."""
     root = Path(tempfile.mkdtemp())
     try:
         (root / "project").mkdir()
@@ -66,30 +67,30 @@ def wire_and_take_back(files: dict[str, bytes], hosts: list[str], scope: str) ->
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data.replace(b"PROJECT", str(root / "project").encode()))
-        here = Installation(
+        installation = Installation(
             project=str(root / "project"),
             data_directory=str(root / "data"),
             env={"HOME": str(root / "home"), "PATH": ""},
             system_directory=str(root / "etc"),
         )
-        before = held(root)
-        list(find_wired_files(here))
+        before = read_files(root)
+        list(find_wired_files(installation))
         try:
-            changes = plan_wiring(here, hosts, profile="standard", scope=scope, trust=True)
-        except WiringError as refused:
-            assert str(root) in str(refused)
+            changes = plan_wiring(installation, hosts, profile="standard", scope=scope, trust=True)
+        except WiringError as error:
+            assert str(root) in str(error)
         else:
-            apply_plan(here, changes)
+            apply_plan(installation, changes)
             for host in hosts:
-                path = here.get_settings_file(HOSTS[host], scope)
+                path = installation.get_settings_file(HOSTS[host], scope)
                 parse = toml_editor.parse if path.endswith(".toml") else wiring.parse
                 named = {event for event, _ in wiring.find_hook_commands(parse(Path(path).read_bytes(), path))}
                 assert set(HOSTS[host].wired_events) <= named
-            assert plan_wiring(here, hosts, profile="standard", scope=scope, trust=True) == []
-        list(find_wired_files(here))
-        find_unreadable_settings(here)
-        apply_unwiring(here, plan_unwiring(here, everything=True))
-        assert held(root) == before
+            assert plan_wiring(installation, hosts, profile="standard", scope=scope, trust=True) == []
+        list(find_wired_files(installation))
+        find_unreadable_settings(installation)
+        apply_unwiring(installation, plan_unwiring(installation, everything=True))
+        assert read_files(root) == before
     finally:
         shutil.rmtree(root)
 
@@ -98,16 +99,16 @@ def wire_and_take_back(files: dict[str, bytes], hosts: list[str], scope: str) ->
 @given(document=DOCUMENTS, indent=st.sampled_from([None, 1]))
 @settings(max_examples=20, deadline=None)
 def test_any_settings_are_wired_or_refused(host: str, document: dict[str, Any], indent: int | None) -> None:
-    """Whatever else stands in the file that names a client's hooks."""
+    """Any JSON in the file that names a client's hooks is restored byte for byte."""
     name = f"project/{HOSTS[host].settings_files['project']}"
-    wire_and_take_back({name: json.dumps(document, indent=indent).encode()}, [host], "project")
+    wire_and_unwire({name: json.dumps(document, indent=indent).encode()}, [host], "project")
 
 
 @pytest.mark.parametrize("scope", ["project", "user", "managed"])
 @given(lines=TOML, more=TOML, end=st.sampled_from(["\n", "\r\n"]))
 @settings(max_examples=30, deadline=None)
 def test_any_toml_is_wired_or_refused(scope: str, lines: list[str], more: list[str], end: str) -> None:
-    """Codex's own settings, the project's, and the requirements for everybody."""
+    """Any TOML in the three files of Codex is restored byte for byte."""
     own, other = (end.join(each).encode() for each in (lines, more))
     files = {"home/.codex/config.toml": own, "project/.codex/config.toml": other, "etc/codex/requirements.toml": own}
-    wire_and_take_back(files, ["codex"], scope)
+    wire_and_unwire(files, ["codex"], scope)

@@ -1,0 +1,1 @@
+"""Tests against a naive reference evaluator of policy graphs."""

@@ -52,9 +52,11 @@ def evaluate_naively(graph: tuple[Any, ...]) -> Answer:
 
 
 def to_vote(answer: Answer) -> Answer:
+    """Return the answer as a vote: a guard that is ignored after an error votes to block."""
     return ("block", {"error"}) if answer[0] == "ignored" else answer
 
 
 def nth_most_lenient(answers: list[Answer], n: int) -> Answer:
+    """Return the n-th answer, counted from the most lenient."""
     kind = sorted((kind for kind, _ in answers), key=ORDER.index)[n - 1]
     return kind, set().union(*(marks for k, marks in answers if k == kind)) if kind == "block" else set()

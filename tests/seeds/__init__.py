@@ -1,0 +1,1 @@
+"""Tests of the seed documents' own snippets and tables."""

@@ -38,7 +38,7 @@ def bash(command: str, session: str = "s1", call: str = "") -> Action:
 
 @pytest.fixture
 def store(tmp_path: Path) -> FileStore:
-    """An empty log."""
+    """Return an empty log."""
     return close_after_test(FileStore(tmp_path / "data", FakeClock(), load_projections()))
 
 

@@ -66,7 +66,7 @@ def find_walk_faults(listed: list[str], entered: list[str]) -> list[str]:
 
 @pytest.fixture
 def entered_files(tmp_path: Path) -> list[str]:
-    """The files that one ordinary decision enters, with all modules imported by an earlier one."""
+    """Return the files that one ordinary decision enters, with all modules imported by an earlier one."""
     project = tmp_path / "project"
     project.mkdir()
     (project / "governance.yaml").write_text("profile: standard\n")

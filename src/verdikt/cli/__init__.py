@@ -5,50 +5,54 @@ from typing import Any
 
 import click
 
+from verdikt.cli.exit_status import EXIT_BAD_POLICY
 from verdikt.cli.lazy_group import LazyGroup
 from verdikt.errors import PolicyError, VerdiktError
 
 COMMANDS: dict[str, str] = {
+    # Each text is what `verdikt --help` shows: a table, so that the help loads none of the modules.
     "findings": "what reviewers found: record, show, explain, retro, clear, import, export, gate",
     "council": "reviewers of what is about to be committed: plan, run, done, history, purge",
     "git": "hooks that make commits wait for the councils: install, uninstall, status, check",
     "demo": "a scripted agent session through the real engine",
     "policy": "show, check and test policies",
-    "check": "what the policy says of a tool call, or of many",
-    "explain": "what a command would do, part by part, and who decides",
-    "manifest": "what tools declare that they do: validate, classify",
-    "hook": "what hosts call: decides about one event",
+    "check": "what the policy says about a tool call, or many of them",
+    "explain": "what a command would do, part by part, and which guard decides",
+    "manifest": "declared effects of tools: validate, classify",
+    "hook": "the command that hosts call: decides one event",
     "ledger": "the tamper-evident log: verify, tail, show, stats, export, checkpoint, rotate, reindex",
-    "replay": "decide again what was decided, or what another policy would have said",
-    "posture": "who is there to answer: show, set",
+    "replay": "repeat recorded decisions, with their own policy or another",
+    "posture": "whether a person is there to answer: show, set",
     "evidence": "no `done` without proof: claims, contracts, validators, reports",
     "completion": "what must be true before an agent may stop: show, check",
     "keys": "the keys that sign the log: init, list, rotate",
     "grant": "an operator's permission to get past a guard: add, list, revoke",
-    "init": "make this project governed: policy and hooks",
-    "uninstall": "take the hooks out, files as they were",
+    "init": "set up this project: policy and hooks",
+    "uninstall": "remove the hooks and restore the files",
     "doctor": "prove that the hooks fire",
     "daemon": "the warm process that answers hooks: start, stop, status, hooks, logs",
-    "pause": "let everything but red lines through for a while, on record",
+    "pause": "allow everything but red lines for a while, on record",
 }
-"""Command → what it is for. `verdikt.cli.<command>` (dashes as underscores) holds `command`, a click command."""
+"""Command → its purpose. `verdikt.cli.<command>` (dashes as underscores) defines `command`, a click command."""
 
 
 class BadPolicy(click.ClickException):
-    """Ends the command with the status of a policy that cannot be loaded."""
+    """A policy that cannot be loaded, as an error of the command line."""
 
-    exit_code = 65
+    exit_code = EXIT_BAD_POLICY
 
 
 class RootGroup(LazyGroup):
-    """Every command; here errors stop."""
+    """All commands; the one place where errors become a message and a status."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; what verdikt refuses on purpose is told in a line, with status 1, or 65 when it is the policy."""
+        """Run the command; report a `VerdiktError` in one line, with status 1, or 65 for a bad policy."""
         try:
             return super().invoke(ctx)
+        # Only our own errors: a traceback of any other is worth more to a bug report than a message.
         except VerdiktError as error:
-            raise (BadPolicy if isinstance(error, PolicyError) else click.ClickException)(str(error)) from error
+            exception_type = BadPolicy if isinstance(error, PolicyError) else click.ClickException
+            raise exception_type(str(error)) from error
 
 
 @click.group(
@@ -59,13 +63,13 @@ class RootGroup(LazyGroup):
 )
 @click.version_option(package_name="verdikt")
 def root() -> None:
-    """verdikt stands between an AI agent and the world.
+    """Decide what an AI agent may do, before it happens, and keep a tamper-evident log.
 
     Example: verdikt check --tool Bash 'rm -rf build'
     """
 
 
 def main(argv: list[str] | None = None) -> Any:
-    """Runs the command line and exits with the command's status."""
-    # click reports its own usage errors with status 2.
+    """Run the command line and exit with the command's status."""
+    # click reports its own usage errors with status 2; `UsageCommand` changes that where 2 is taken.
     return root.main(args=argv if argv is not None else sys.argv[1:], prog_name="verdikt")

@@ -1,4 +1,4 @@
-"""`verdikt check`: what the policy says of a tool call. Nothing is run and nothing is recorded."""
+"""`verdikt check`: what the policy says about a tool call. Nothing is run and nothing is recorded."""
 
 import os
 import sys
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from verdikt.cli.batch import answer_lines, observe_and_decide
+from verdikt.cli.exit_status import EXIT_BAD_PAYLOAD, EXIT_BAD_POLICY, EXIT_BY_DISPOSITION
 from verdikt.cli.manifest import read_manifest
 from verdikt.cli.usage_command import UsageCommand
 from verdikt.effects.declared import ToolCall, judge, receive
@@ -15,7 +16,7 @@ from verdikt.errors import CanonicalError, HookError, ManifestError, PolicyError
 from verdikt.graph.layer_reader import PROFILE_NAMES
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.canonical_json import encode_canonical, parse_json
-from verdikt.model.posture import Disposition, Posture
+from verdikt.model.posture import Posture
 from verdikt.model.tool_kind import classify_tool
 from verdikt.policy import load_file, load_policy, parse_policy
 
@@ -23,26 +24,22 @@ if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
     from verdikt.model.verdict import Decision
 
-EXIT_STATUSES = {Disposition.ALLOW: 0, Disposition.DENY: 1, Disposition.ESCALATE: 2}
-EXIT_BAD_PAYLOAD = 64
-EXIT_BAD_POLICY = 65
-
 
 @click.command(cls=UsageCommand)
 @click.argument("words", nargs=-1, metavar="[COMMAND]")
-@click.option("--tool", help="The tool; Bash when a command is given.")
-@click.option("--posture", type=click.Choice([posture.value for posture in Posture]), help="Who is there to answer.")
+@click.option("--tool", help="The tool; default: Bash.")
 @click.option(
-    "--profile", type=click.Choice(PROFILE_NAMES), help="A shipped profile instead of the policy in force here."
+    "--posture", type=click.Choice([posture.value for posture in Posture]), help="Whether a person is there to answer."
 )
-@click.option("--policy", "policy_file", type=click.Path(dir_okay=False), help="A policy file instead of it.")
+@click.option("--profile", type=click.Choice(PROFILE_NAMES), help="Use a shipped profile, not the policy in force.")
+@click.option("--policy", "policy_file", type=click.Path(dir_okay=False), help="Use this policy file instead.")
 @click.option(
     "--manifest",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Decide by what this manifest says of tools, and nothing else.",
+    help="Decide only by the effects that this manifest declares.",
 )
-@click.option("--cwd", default="", help="Where it would happen; here when not given.")
-@click.option("--json", "as_json", is_flag=True, help="The canonical receipt and a newline.")
+@click.option("--cwd", default="", help="The directory of the call; default: here.")
+@click.option("--json", "as_json", is_flag=True, help="Print the canonical receipt and a newline.")
 @click.option("--batch", is_flag=True, help="Read JSON lines {id, tool, input, cwd}; answer each with a line.")
 def command(
     *,
@@ -56,7 +53,7 @@ def command(
     as_json: bool,
     batch: bool,
 ) -> None:
-    """Asks the policy about a tool call, given as words or as JSON on stdin. Nothing is run and nothing is recorded.
+    """Ask the policy about a tool call, as words or as JSON on stdin. Nothing is run or recorded.
 
     JSON: {"tool": …, "arguments": {…}}, or a host's own {"tool_name": …, "tool_input": {…}}.
     Exit status: 0 allow, 1 deny, 2 ask, 64 bad payload or usage, 65 bad policy or manifest.
@@ -64,9 +61,10 @@ def command(
     \b
     Example: verdikt check --tool Bash 'rm -rf build'
              verdikt check --manifest tools.json < call.json
-    """
+    """  # noqa: D301
     try:
         if batch:
+            # A batch is meant for comparisons between machines, so the default does not depend on local policy files.
             policy = select_policy(profile or (None if policy_file else "standard"), policy_file, cwd)
             _check_batch(policy, Posture(posture) if posture else policy.posture)
             return
@@ -82,7 +80,7 @@ def command(
         click.echo(decision.receipt.bytes + b"\n", nl=False)
     else:
         click.echo(_render_decision(decision))
-    sys.exit(EXIT_STATUSES[decision.disposition])
+    sys.exit(EXIT_BY_DISPOSITION[decision.disposition])
 
 
 def _check_batch(policy: "Policy", posture: Posture) -> None:
@@ -91,7 +89,7 @@ def _check_batch(policy: "Policy", posture: Posture) -> None:
 
 
 def _exit_with_error(error: VerdiktError, status: int) -> NoReturn:
-    """What cannot be judged is denied, in a form that both machines and people can read."""
+    """Deny what cannot be decided: canonical JSON on stdout for machines, one line on stderr for people."""
     name, message = type(error).__name__, str(error)
     click.echo(encode_canonical({"disposition": "deny", "error": name, "message": message}) + b"\n", nl=False)
     click.echo(f"{name}: {' '.join(message.split())}", err=True)
@@ -99,16 +97,16 @@ def _exit_with_error(error: VerdiktError, status: int) -> NoReturn:
 
 
 def _check_manifest(manifest: Path, words: tuple[str, ...], tool: str | None, posture: Posture) -> NoReturn:
-    """A call by a manifest alone: the eight-field receipt on stdout, and nothing else anywhere."""
+    """Decide a call by a manifest alone and print the eight-field receipt."""
     declared = read_manifest(manifest)
     call = ToolCall(tool=tool, arguments=_build_payload(words, tool)) if tool else receive(sys.stdin.buffer.read())
     receipt = judge(call, declared, posture)
     click.echo(receipt.bytes + b"\n", nl=False)
-    sys.exit(EXIT_STATUSES[receipt.disposition])
+    sys.exit(EXIT_BY_DISPOSITION[receipt.disposition])
 
 
 def select_policy(profile: str | None, file: str | None, cwd: str) -> "Policy":
-    """The policy that a command was told to use, or the one in force."""
+    """Return the policy that the options select, or the one in force in `cwd`."""
     if profile and file:
         raise click.UsageError("expected --profile or --policy, found both")
     if profile:
@@ -117,11 +115,12 @@ def select_policy(profile: str | None, file: str | None, cwd: str) -> "Policy":
 
 
 def read_action(words: tuple[str, ...], tool: str | None, cwd: str) -> "Action":
-    """The tool call that was given as words, or as JSON on stdin."""
+    """Return the tool call from the words of the command line, or from JSON on stdin."""
     if words or tool:
         tool = tool or "Bash"
         payload = _build_payload(words, tool)
     else:
+        # At a terminal it would wait for input without a word.
         if sys.stdin.isatty():
             raise click.UsageError("expected a command, or a tool call as JSON on stdin")
         tool, payload, cwd = _parse_call(sys.stdin.buffer.read(), cwd)
@@ -129,24 +128,26 @@ def read_action(words: tuple[str, ...], tool: str | None, cwd: str) -> "Action":
 
 
 def _parse_call(data: bytes, cwd: str) -> tuple[str, dict[str, Any], str]:
-    """Tool, input and place of a call, in our own words or in a host's."""
+    """Return tool, input and directory of a call, with our own keys or a host's."""
     try:
-        found = parse_json(data)
+        document = parse_json(data)
     except CanonicalError:
-        found = None
-    tool = (found.get("tool_name") or found.get("tool")) if isinstance(found, dict) else None
-    if not isinstance(found, dict) or not isinstance(tool, str):
-        receive(data)  # says what is wrong
+        document = None
+    tool = (document.get("tool_name") or document.get("tool")) if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(tool, str):
+        # Raises the error with the promised text for each kind of bad payload.
+        receive(data)
         raise HookError("payload missing 'tool' string field")
-    key = next((key for key in ("arguments", "tool_input", "input") if key in found), "")
-    payload = found[key] if key else {}
+    key = next((key for key in ("arguments", "tool_input", "input") if key in document), "")
+    payload = document[key] if key else {}
     if not isinstance(payload, dict):
         raise HookError(f"'{key}' field must be a JSON object if present")
-    return tool, payload, cwd or (found["cwd"] if isinstance(found.get("cwd"), str) else "")
+    return tool, payload, cwd or (document["cwd"] if isinstance(document.get("cwd"), str) else "")
 
 
 def _build_payload(words: tuple[str, ...], tool: str | None) -> dict[str, Any]:
-    """The tool's input: a command for a shell, a path for a file tool, or JSON."""
+    """Return the tool's input: a command for a shell, a path for a file tool, or an object written as JSON."""
+    # Joined as `sh -c` gets it: quoting inside the command is the caller's, and must survive.
     text = " ".join(words)
     if classify_tool(tool or "") is ActionKind.BASH:
         return {"command": text}
@@ -166,7 +167,7 @@ def _build_payload(words: tuple[str, ...], tool: str | None) -> dict[str, Any]:
 
 
 def decide_action(action: "Action", policy: "Policy", posture: Posture) -> "Decision":
-    """The same core as a hook, over the world as it is."""
+    """Decide an action of this user, with the same core as a hook."""
     return observe_and_decide(action, policy, posture, home=os.environ.get("HOME", ""))
 
 
@@ -174,7 +175,7 @@ _COLOURS = {"pass": "green", "warn": "yellow", "ask": "magenta", "block": "red"}
 
 
 def _render_decision(decision: "Decision") -> str:
-    """The decision for people."""
+    """Return the decision as text for people."""
     verdict = decision.verdict
     head = click.style(verdict.kind.word, fg=_COLOURS[verdict.kind.word], bold=True)
     lines = [f"{head}  {verdict.guard}" + ("  (the host need not ask)" if decision.approved else "")]
@@ -182,8 +183,9 @@ def _render_decision(decision: "Decision") -> str:
     lines += [f"  warn {warning.reason}" for warning in decision.warnings if warning is not verdict]
     for effect in decision.effects:
         sure = "" if effect.certain else " (possible)"
-        lost = "" if effect.recoverable else ", cannot be brought back"
+        lost = "" if effect.recoverable else ", can't be undone"
         target = f" {effect.target}" if effect.target else ""
         lines.append(click.style(f"  {effect.cls:<12}", dim=True) + f"{effect.what}{target}{sure}{lost}")
+    # Sixteen digits are enough to find the receipt in the log, and short enough to read out.
     receipt = f"  posture {decision.posture}, receipt {decision.receipt.sha256[:16]}"
     return "\n".join([*lines, click.style(receipt, dim=True)])

@@ -1,7 +1,6 @@
-"""`verdikt council`: what should be reviewed, the reviewers at work, and what was reviewed."""
+"""`verdikt council`: plan reviews, run the reviewers, list and delete past reviews."""
 
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from verdikt.cli.exit_status import EXIT_BLOCKED
+from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.runs_directory import exit_without_verdict, open_runs
 from verdikt.cli.store_access import close_after_command, json_option
 from verdikt.council.config import TRIGGERS
@@ -16,7 +17,6 @@ from verdikt.errors import FindingError, VerdiktError
 from verdikt.govern import Governance
 from verdikt.ledger.council_findings import find_open_findings
 from verdikt.model.finding import Review
-from verdikt.observe.agent_environment import detect_agent
 from verdikt.report.findings import escape_nonprintable, explain
 
 if TYPE_CHECKING:
@@ -24,18 +24,23 @@ if TYPE_CHECKING:
     from verdikt.council.council_run import CouncilRunner, ProgressCallback
     from verdikt.model.plan import Plan
 
-EXIT_BLOCKED = 2
 DAY_SECONDS = 86_400.0
 
-repo_option = click.option("--repo", type=click.Path(exists=True, file_okay=False), default=".", help="Default: here.")
-base_option = click.option("--base", default="", help="Compare with where this branch left that commit, not with HEAD.")
-files_option = click.option("--files", multiple=True, help="These files instead of the council's scope; repeatable.")
-scope_option = click.option("--scope", type=click.Choice(["diff", "full"]), help="Instead of the council's own.")
+repo_option = click.option(
+    "--repo", type=click.Path(exists=True, file_okay=False), default=".", help="The repository; default: here."
+)
+base_option = click.option("--base", default="", help="Compare with the merge base of this commit, not with HEAD.")
+files_option = click.option(
+    "--files", multiple=True, help="Review these files instead of the council's scope; repeatable."
+)
+scope_option = click.option(
+    "--scope", type=click.Choice(["diff", "full"]), help="Use this scope instead of the council's own."
+)
 
 
 @click.group()
 def command() -> None:
-    """Reviewers of what is about to be committed, declared under `councils` in the policy.
+    """Review what is about to be committed, by the reviewers under `councils` in the policy.
 
     Example: verdikt council run ship-it
     """
@@ -53,24 +58,25 @@ def _build_plan(
     runner: "CouncilRunner", council: "Council", base: str, files: Sequence[str], scope: str | None
 ) -> "Plan":
     if base:
-        there = runner.index.resolve_commit(base)
-        if not there:
+        commit = runner.index.resolve_commit(base)
+        if not commit:
             raise click.UsageError(f"expected a commit, found `{base}`, which git does not know")
-        base = runner.index.find_merge_base(there, "HEAD")
+        # What others merged into the base since this branch began is not this branch's change.
+        base = runner.index.find_merge_base(commit, "HEAD")
     return runner.build_plan(council, base=base, files=files, scope=scope or "")
 
 
-@command.command()
+@command.command("plan")
 @click.argument("name", required=False)
-@click.option("--trigger", default="", help="The councils that this calls: pre-commit, file-save, session-start …")
+@click.option("--trigger", default="", help="Only councils with this trigger: pre-commit, file-save, session-start …")
 @click.option("--path", default="", help="The file that was saved, for --trigger file-save.")
-@click.option("--dry-run", is_flag=True, help="Keep nothing.")
+@click.option("--dry-run", is_flag=True, help="Do not save the plan.")
 @base_option
 @files_option
 @scope_option
 @repo_option
 @json_option
-def plan(
+def plan_command(
     *,
     name: str | None,
     trigger: str,
@@ -82,36 +88,37 @@ def plan(
     repo: str,
     as_json: bool,
 ) -> None:
-    """Makes the plan of a council, or of every one: which files, which contents, who looks at them.
+    """Plan a review by one council, or by each: which files, which contents, which reviewers.
 
-    With --json, a line for each council. Agents record what they find under the plan's hash.
+    With --json, one line for each council. Agents record their findings under the plan's hash.
 
     Example: verdikt council plan ship-it --json
     """
+    # Checked by hand: a trigger that none of the councils has would otherwise plan nothing, silently.
     if trigger and trigger not in TRIGGERS:
         raise VerdiktError(f"expected a trigger of {', '.join(TRIGGERS)}, found `{trigger}`")
     gov = Governance.load(cwd=repo)
     close_after_command(gov.store)
-    chamber = gov.open_council_runner(repo)
+    runner = gov.open_council_runner(repo)
     for council in _select_councils(gov, name, trigger):
         if path and not council.covers_file(path):
             continue
-        made = _build_plan(chamber, council, base, files or ((path,) if path else ()), scope)
-        made = made if dry_run else chamber.runs.save_plan(made)
+        plan = _build_plan(runner, council, base, files or ((path,) if path else ()), scope)
+        plan = plan if dry_run else runner.runs.save_plan(plan)
         if as_json:
             row = {
                 "trigger": trigger or "manual",
                 "toolbox": council.name,
-                "plan_hash": made.plan_hash,
-                "plan_file": str(chamber.runs.plan_path(made.plan_hash)),
-                "agents": list(made.agents),
-                "files": list(made.files),
-                "source": made.source,
-                "guardrail": made.guardrail,
+                "plan_hash": plan.plan_hash,
+                "plan_file": str(runner.runs.plan_path(plan.plan_hash)),
+                "agents": list(plan.agents),
+                "files": list(plan.files),
+                "source": plan.source,
+                "guardrail": plan.guardrail,
             }
             click.echo(json.dumps(row))
         else:
-            _print_plan(council, made)
+            _print_plan(council, plan)
 
 
 def _print_plan(council: "Council", plan: "Plan") -> None:
@@ -138,7 +145,7 @@ def _print_plan(council: "Council", plan: "Plan") -> None:
 @repo_option
 @json_option
 def run(*, name: str | None, base: str, files: tuple[str, ...], scope: str | None, repo: str, as_json: bool) -> None:
-    """Runs the command reviewers of a council, or of every one, and shows the verdict; ends with 2 when it stops a commit.
+    """Run the command reviewers of one council, or of each, and show the verdict; status 2 when it blocks.
 
     Example: verdikt council run ship-it --base origin/main
     """
@@ -147,22 +154,23 @@ def run(*, name: str | None, base: str, files: tuple[str, ...], scope: str | Non
     councils = _select_councils(gov, name, "")
     if not councils:
         raise VerdiktError("the policy declares no council; name one under `councils` in governance.yaml")
-    chamber = gov.open_council_runner(repo)
+    runner = gov.open_council_runner(repo)
     blocked = False
     rows = []
     for council in councils:
-        made = _build_plan(chamber, council, base, files, scope)
+        plan = _build_plan(runner, council, base, files, scope)
         with show_progress(council.name, quiet=as_json) as progress:
-            verdict = chamber.run_reviewers(council, made, progress=progress)
-        judged = chamber.evaluate_plan(council, made, lambda plan_hash: find_open_findings(gov.store, plan_hash))
-        blocked = blocked or judged.blocks
-        rows.append({**verdict.record(), "council": council.name, "blocks": judged.blocks, "faults": judged.faults})
+            verdict = runner.run_reviewers(council, plan, progress=progress)
+        # The log is asked as well: a finding that was deleted from the verdict file still blocks.
+        decision = runner.evaluate_plan(council, plan, lambda plan_hash: find_open_findings(gov.store, plan_hash))
+        blocked = blocked or decision.blocks
+        rows.append({**verdict.record(), "council": council.name, "blocks": decision.blocks, "faults": decision.faults})
         if not as_json:
             click.echo(explain(verdict))
-            for fault in judged.faults:
+            for fault in decision.faults:
                 click.echo(f"  ! {fault}")
-            if judged.missing:
-                _print_plan(council, made)
+            if decision.missing:
+                _print_plan(council, plan)
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     sys.exit(EXIT_BLOCKED if blocked else 0)
@@ -170,12 +178,14 @@ def run(*, name: str | None, base: str, files: tuple[str, ...], scope: str | Non
 
 @contextmanager
 def show_progress(title: str, *, quiet: bool) -> Iterator["ProgressCallback | None"]:
-    """Shows what each reviewer is doing: moving on a terminal, a line each elsewhere."""
+    """Show what each reviewer is doing: with spinners on a terminal, one line per change elsewhere."""
     if quiet:
         yield None
+    # On stderr, so that stdout has the verdict alone.
     elif not sys.stderr.isatty():
         yield lambda name, doing: click.echo(f"{title}: {name}: {doing}", err=True)
     else:
+        # rich takes long to import, and hooks and pipelines never get here.
         from rich.console import Console
         from rich.progress import Progress as Bars
         from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -195,10 +205,10 @@ def show_progress(title: str, *, quiet: bool) -> Iterator["ProgressCallback | No
 
 @command.command()
 @click.option("--plan-hash", required=True, help="The plan that was reviewed.")
-@click.option("--agent", required=True, help="Who is done.")
+@click.option("--agent", required=True, help="The reviewer that is done.")
 @json_option
 def done(*, plan_hash: str, agent: str, as_json: bool) -> None:
-    """Records that a reviewer looked at a plan and has no more to say.
+    """Record that a reviewer has finished with a plan, also without any finding.
 
     Example: verdikt council done --plan-hash abc123 --agent security-reviewer
     """
@@ -210,24 +220,26 @@ def done(*, plan_hash: str, agent: str, as_json: bool) -> None:
 
 
 @command.command()
-@click.option("--council", "name", default="", help="Only this council's.")
+@click.option("--council", "name", default="", help="Only plans of this council.")
 @click.option("--limit", type=int, default=20, show_default=True, help="How many.")
 @json_option
 def history(*, name: str, limit: int, as_json: bool) -> None:
-    """Lists plans with their verdicts, newest first.
+    """List plans with their verdicts, newest first.
 
     Example: verdikt council history --limit 5
     """
     runs = open_runs()
     plans, unreadable = runs.plans()
     rows = []
-    for made in [made for made in plans if not name or made.toolbox == name][: max(limit, 0)]:
+    for plan in [plan for plan in plans if not name or plan.toolbox == name][: max(limit, 0)]:
         try:
-            verdict = runs.load(made.plan_hash)
-            said = "no verdict" if verdict is None else f"{verdict.level}  {verdict.summary}"
+            verdict = runs.load(plan.plan_hash)
+            summary = "no verdict" if verdict is None else f"{verdict.level}  {verdict.summary}"
         except FindingError:
-            said = "unreadable verdict"
-        rows.append({"plan_hash": made.plan_hash, "toolbox": made.toolbox, "files": len(made.files), "verdict": said})
+            summary = "unreadable verdict"
+        rows.append(
+            {"plan_hash": plan.plan_hash, "toolbox": plan.toolbox, "files": len(plan.files), "verdict": summary}
+        )
     if as_json:
         click.echo(json.dumps({"plans": rows, "unreadable": unreadable}, indent=2))
         return
@@ -240,14 +252,14 @@ def history(*, name: str, limit: int, as_json: bool) -> None:
 
 
 @command.command()
-@click.option("--older-than-days", type=float, default=30.0, show_default=True)
+@click.option("--older-than-days", type=float, default=30.0, show_default=True, help="The minimum age.")
 @json_option
 def purge(*, older_than_days: float, as_json: bool) -> None:
-    """Deletes plans and verdicts that nobody changed for a while; the log keeps what was found.
+    """Delete plans and verdicts that have not changed for a while; the findings stay in the log.
 
     Example: verdikt council purge --older-than-days 90
     """
-    if agent := detect_agent(os.environ):
-        raise click.ClickException(f"{agent} runs this command, and agents cannot delete verdicts")
-    gone = open_runs().purge(older_than_days * DAY_SECONDS)
-    click.echo(json.dumps({"purged": gone}) if as_json else f"{len(gone)} plan(s) deleted")
+    # Without its verdict a commit could be reviewed again until the findings suit the agent.
+    refuse_agents("deleting verdicts")
+    purged = open_runs().purge(older_than_days * DAY_SECONDS)
+    click.echo(json.dumps({"purged": purged}) if as_json else f"{len(purged)} plan(s) deleted")

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from verdikt.cli import daemon_control
+from verdikt.cli.exit_status import EXIT_NOT_RUNNING
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.store_access import json_option
 from verdikt.daemon.client import start_daemon as spawn
@@ -20,19 +21,17 @@ from verdikt.hosts.claude import http_hooks
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.ledger.data_directory import get_data_directory
 
-EXIT_NOT_RUNNING = 3
-"""The status of `verdikt daemon status` when there is none, as service managers have it."""
-
+# Generous: a starting daemon imports the whole engine before it answers, and the machine may be busy.
 START_SECONDS = 15.0
 
 _SOCKET_OPTION = click.option(
-    "--socket", "sock", type=click.Path(path_type=Path), help="The socket of a system-wide one, instead of your own."
+    "--socket", "sock", type=click.Path(path_type=Path), help="The socket of a system-wide daemon, instead of your own."
 )
 
 
 @click.group()
 def command() -> None:
-    """The warm process that answers hooks: started by the first of them, ended by itself when it has nothing to do.
+    """Control the warm process that answers hooks; the first hook starts it, and it ends when idle.
 
     Example: verdikt daemon status
     """
@@ -44,36 +43,38 @@ def command() -> None:
 )
 @click.option("--system", is_flag=True, help="Serve every user of this machine, and stay in the foreground.")
 @_SOCKET_OPTION
-@click.option("--home", type=click.Path(path_type=Path), help="With --system: where the data of all users is kept.")
-@click.option("--allow", type=int, multiple=True, help="With --system: only this user id. Can be given again.")
+@click.option("--home", type=click.Path(path_type=Path), help="With --system: the data directory of all users.")
+@click.option("--allow", type=int, multiple=True, help="With --system: only this user id; repeatable.")
 @json_option
 def start(
     *, port: int | None, system: bool, sock: Path | None, home: Path | None, allow: tuple[int, ...], as_json: bool
 ) -> None:
-    """Starts it now, instead of by the next hook; does nothing when it runs already.
+    """Start the daemon now instead of with the next hook; do nothing when it runs already.
 
     \b
     Example: verdikt daemon start
              verdikt daemon start --http 8787
              verdikt daemon start --system --socket /run/verdikt/daemon.sock --home /var/lib/verdikt
-    """
+    """  # noqa: D301
     if system or sock or home or allow:
         _serve_all_users(system, sock, home, allow)
     directory = daemon_control.require_run_directory()
-    found = daemon_control.query_status(directory / "daemon.sock")
-    begun = found is None
-    if begun:
-        found = _start_background(directory, [] if port is None else ["--http", str(port)])
-    elif port is not None and not (found or {}).get("http"):
-        raise DaemonError("it runs already, without a port: end it with `verdikt daemon stop`, then start it again")
-    assert found is not None
+    status = daemon_control.query_status(directory / "daemon.sock")
+    started = status is None
+    if started:
+        status = _start_background(directory, [] if port is None else ["--http", str(port)])
+    elif port is not None and not (status or {}).get("http"):
+        raise DaemonError(
+            "the daemon runs already, without a port: end it with `verdikt daemon stop`, then start it again"
+        )
+    assert status is not None
     if as_json:
-        click.echo(json.dumps({"started": begun, **found}))
+        click.echo(json.dumps({"started": started, **status}))
         return
-    click.echo(f"{'started' if begun else 'runs already'}: process {found['pid']}")
-    if found.get("http"):
+    click.echo(f"{'started' if started else 'runs already'}: process {status['pid']}")
+    if status.get("http"):
         click.echo(
-            f"http hooks: http://127.0.0.1:{found['http']}/hook/<host>/<event>, token in `{directory}/http.token`; "
+            f"http hooks: http://127.0.0.1:{status['http']}/hook/<host>/<event>, token in `{directory}/http.token`; "
             "`verdikt daemon hooks` prints settings for a project"
         )
 
@@ -81,12 +82,13 @@ def start(
 @command.command()
 @json_option
 def stop(*, as_json: bool) -> None:
-    """Ends it. Whoever has asked is answered first; the next hook starts a new one, unless VERDIKT_DAEMON=off.
+    """End the daemon after it has answered pending calls; the next hook starts another one.
 
-    For people: an agent's environment is refused.
+    With VERDIKT_DAEMON=off no hook starts it. Only for people: it refuses to run inside an agent.
 
     Example: verdikt daemon stop
     """
+    # Without its daemon the agent would still be governed, but every call would be slower, and the log interrupted.
     refuse_agents("`verdikt daemon stop`")
     pid = daemon_control.stop_daemon(daemon_control.require_run_directory())
     if as_json:
@@ -95,23 +97,23 @@ def stop(*, as_json: bool) -> None:
         click.echo(f"stopped process {pid}" if pid else "not running")
 
 
-@command.command()
+@command.command("status")
 @_SOCKET_OPTION
 @json_option
-def status(*, sock: Path | None, as_json: bool) -> None:
-    """How it is: process, version, calls, times, memory. Ends with 3 when it does not run.
+def show_status(*, sock: Path | None, as_json: bool) -> None:
+    """Show process, version, calls, times and memory of the daemon; status 3 when it does not run.
 
     Example: verdikt daemon status --json
     """
-    place = sock or daemon_control.require_run_directory() / "daemon.sock"
-    found = daemon_control.query_status(place)
+    socket_path = sock or daemon_control.require_run_directory() / "daemon.sock"
+    status = daemon_control.query_status(socket_path)
     if as_json:
-        click.echo(json.dumps({"running": found is not None, "socket": str(place), **(found or {})}))
-    elif found is None:
-        click.echo("not running; the next hook starts it" if sock is None else f"nobody answers at `{place}`")
+        click.echo(json.dumps({"running": status is not None, "socket": str(socket_path), **(status or {})}))
+    elif status is None:
+        click.echo("not running; the next hook starts it" if sock is None else f"no answer at `{socket_path}`")
     else:
-        click.echo(_render_status(found, place))
-    if found is None:
+        click.echo(_render_status(status, socket_path))
+    if status is None:
         sys.exit(EXIT_NOT_RUNNING)
 
 
@@ -120,63 +122,68 @@ def status(*, sock: Path | None, as_json: bool) -> None:
     "--project", type=click.Path(exists=True, file_okay=False), default=".", help="The project; default: here."
 )
 def hooks(*, project: str) -> None:
-    """Prints hooks that ask by http, for a project's `.claude/settings.json`. `verdikt init` wires commands instead.
+    """Print http hooks for a project's `.claude/settings.json`; `verdikt init` wires commands instead.
 
-    Needs `verdikt daemon start --http PORT`, and Claude Code 2.1.295 or newer, which blocks when nobody listens.
+    Needs `verdikt daemon start --http PORT`, and Claude Code 2.1.295 or newer, which blocks when nothing listens.
 
     Example: verdikt daemon hooks > hooks.json
     """
-    run = daemon_control.require_run_directory()
-    found = daemon_control.query_status(run / "daemon.sock")
-    port = (found or {}).get("http")
+    run_directory = daemon_control.require_run_directory()
+    status = daemon_control.query_status(run_directory / "daemon.sock")
+    port = (status or {}).get("http")
     if not port:
         raise DaemonError(
-            "nobody listens on a port: run `verdikt daemon start --http 8787` (`verdikt daemon stop` first)"
+            "the daemon does not listen on a port: run `verdikt daemon start --http 8787` (`verdikt daemon stop` first)"
         )
-    here = Installation(
+    installation = Installation(
         project=os.path.realpath(project), data_directory=str(get_data_directory(os.environ)), env=os.environ
     )
-    click.echo(json.dumps(http_hooks.build_settings(here, port), indent=2))
+    # Settings on stdout, the hint on stderr: the output can be redirected into a file.
+    click.echo(json.dumps(http_hooks.build_settings(installation, port), indent=2))
     click.echo(
-        f"start the client with {http_hooks.TOKEN_VARIABLE}=$(cat '{run}/http.token'); `verdikt doctor` tries the hooks",
+        f"start the client with {http_hooks.TOKEN_VARIABLE}=$(cat '{run_directory}/http.token'); "
+        "`verdikt doctor` tries the hooks",
         err=True,
     )
 
 
 @command.command()
-@click.option("-n", "--lines", default=20, show_default=True, help="How many of the last lines.")
+@click.option("-n", "--lines", default=20, show_default=True, help="How many lines from the end.")
 def logs(*, lines: int) -> None:
-    """What became of it: starts, ends, whom it sent away. Nothing of what it was asked.
+    """Show the daemon's journal: starts, ends and refused clients, but no tool calls.
 
     Example: verdikt daemon logs -n 50
     """
     for line in Journal(daemon_control.require_run_directory() / "daemon.log").read_tail(lines):
-        ts, _, rest = line.partition(" ")
+        timestamp, _, message = line.partition(" ")
         try:
-            click.echo(f"{datetime.fromtimestamp(float(ts), UTC):%Y-%m-%d %H:%M:%S} {rest}")
+            click.echo(f"{datetime.fromtimestamp(float(timestamp), UTC):%Y-%m-%d %H:%M:%S} {message}")
         except (ValueError, OverflowError, OSError):
+            # A line cut off by a crash, or written by another version: shown as it is.
             click.echo(line)
 
 
 def _start_background(directory: Path, arguments: list[str]) -> dict[str, Any]:
-    """Starts one in the background; how it is, once it answers."""
+    """Start a daemon in the background and return its status once it answers."""
     if not spawn(os.environ, *arguments):
         raise DaemonError(f"cannot start `{sys.executable}`: run `verdikt doctor`")
-    found: dict[str, Any] | None = daemon_control.wait_until(
+    status: dict[str, Any] | None = daemon_control.wait_until(
         lambda: daemon_control.query_status(directory / "daemon.sock"), START_SECONDS
     )
-    if found is None:
-        raise DaemonError(f"it was started and does not answer: see `verdikt daemon logs`, or look into `{directory}`")
-    return found
+    if status is None:
+        raise DaemonError(
+            f"the daemon was started and does not answer: see `verdikt daemon logs`, or look into `{directory}`"
+        )
+    return status
 
 
 def _serve_all_users(system: bool, sock: Path | None, home: Path | None, allow: tuple[int, ...]) -> None:
-    """Becomes the process that serves every user."""
+    """Replace this command by the daemon that serves every user; does not return."""
     if not (system and sock and home):
         raise click.UsageError("expected --system together with --socket and --home")
 
-    words = ["--system", "--socket", str(sock.absolute()), "--home", str(home.absolute())]
-    sys.exit(run_daemon([*words, *(word for uid in allow for word in ("--allow", str(uid)))], dict(os.environ)))
+    arguments = ["--system", "--socket", str(sock.absolute()), "--home", str(home.absolute())]
+    sys.exit(run_daemon([*arguments, *(word for uid in allow for word in ("--allow", str(uid)))], dict(os.environ)))
 
 
 def _render_status(stats: dict[str, Any], socket_path: Path) -> str:
@@ -188,6 +195,6 @@ def _render_status(stats: dict[str, Any], socket_path: Path) -> str:
             f"for {minutes // 60} h {minutes % 60} min {seconds} s; "
             f"calls {stats['calls']}, refused {stats['refused']}, under way {stats['pending']}",
             f"p50 {stats['p50_ms']} ms, p99 {stats['p99_ms']} ms; "
-            f"policies held {stats['policies']}, memory {stats['memory_kb'] // 1024} MB",
+            f"policies cached {stats['policies']}, memory {stats['memory_kb'] // 1024} MB",
         ]
     )

@@ -1,4 +1,4 @@
-"""The user's own warm process, as the command line sees it: asked how it is, waited for, ended."""
+"""Query, await and stop the user's own daemon from the command line."""
 
 import json
 import os
@@ -13,32 +13,34 @@ from verdikt.daemon import client, protocol
 from verdikt.daemon.client import find_daemon_pid, get_run_directory
 from verdikt.errors import DaemonError
 
+# Twice the time that a stopping daemon takes to answer pending calls (`SHUTDOWN_SECONDS`).
 STOP_SECONDS = 20.0
 
 
 def require_run_directory() -> Path:
-    """Where it lives."""
-    found = get_run_directory(os.environ)
-    if not found:
+    """Return the directory of the daemon's socket and journal; raise `DaemonError` when there can be none."""
+    directory = get_run_directory(os.environ)
+    if not directory:
         raise DaemonError("expected an absolute HOME, XDG_DATA_HOME or VERDIKT_HOME, found none")
-    return Path(found)
+    return Path(directory)
 
 
 def query_status(sock: Path) -> dict[str, Any] | None:
-    """What a warm process says of itself; None when nobody answers."""
-    question = protocol.encode_request([__version__, "@status", "", "", "/", "open"], {}, b"")
+    """Return the statistics of the daemon at a socket; None when nothing answers there."""
+    request = protocol.encode_request([__version__, "@status", "", "", "/", "open"], {}, b"")
     try:
-        _, out, _ = client.send_request(str(sock), question, 5.0, own_socket=False)
+        _, out, _ = client.send_request(str(sock), request, 5.0, own_socket=False)
+    # Nothing listens: an ordinary state, not an error.
     except client.DaemonUnreachable:
         return None
     except client.NoReply as error:
-        raise DaemonError(f"it runs, and says nothing of itself: {error}") from error
-    found: dict[str, Any] = json.loads(out)
-    return found
+        raise DaemonError(f"the daemon runs, but does not report its status: {error}") from error
+    status: dict[str, Any] = json.loads(out)
+    return status
 
 
 def stop_daemon(run_directory: Path) -> int:
-    """Ends the one that lives there and waits until it is gone; its process number, 0 when there was none."""
+    """End the daemon of a run directory and wait until it is gone; return its process id, 0 if there was none."""
     pid = find_daemon_pid(run_directory)
     if pid:
         try:
@@ -51,8 +53,9 @@ def stop_daemon(run_directory: Path) -> int:
 
 
 def wait_until(condition: Callable[[], Any], seconds: float) -> Any:
-    """What holds, as soon as it does; what it was when the time was over."""
+    """Poll a condition and return its first true value, or its last value when the time is over."""
     end = time.monotonic() + seconds
-    while not (found := condition()) and time.monotonic() < end:
+    while not (value := condition()) and time.monotonic() < end:
+        # Short enough not to be felt by a person who waits for `daemon start`.
         time.sleep(0.02)
-    return found
+    return value

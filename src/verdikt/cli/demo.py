@@ -33,12 +33,13 @@ _COLOURS = {VerdictKind.PASS: "green", VerdictKind.WARN: "yellow", VerdictKind.A
 
 
 class DemoEnvironment:
-    """A project, a policy and a log: what the scenes play on. Everything lies below one temporary folder."""
+    """A project, a policy and a log below one temporary folder, for the scenes to use."""
 
     def __init__(self, folder: Path) -> None:
         self.project = folder / "project"
         self.data = folder / "data"
-        home = "/home/dev"  # nobody's: below the temporary folder, nothing would be a loss
+        # Not the real home, nor one below the temporary folder, where every delete would count as harmless.
+        home = "/home/dev"
         (self.project / "src" / "auth").mkdir(parents=True)
         (self.project / ".git").mkdir()
         (self.project / "src" / "auth" / "handler.py").write_text("def login(): ...\n")
@@ -49,15 +50,16 @@ class DemoEnvironment:
             self.policy,
             self.store,
             world_factory=lambda cwd: RealWorld(cwd, env={}, home=home, guarded=guarded),
+            # Nothing else: the demo must look the same on every machine.
             env={"HOME": home},
         )
 
     def build_action(self, kind: ActionKind, tool: str, **payload: str) -> Action:
-        """A call that the agent makes in the project."""
+        """Return a tool call of the agent in the project."""
         return Action(kind=kind, tool=tool, payload=payload, session_id=SESSION, cwd=str(self.project))
 
     def attempt_action(self, kind: ActionKind, tool: str, **payload: str) -> None:
-        """The agent wants to act: decided, recorded, then answered."""
+        """Decide and record a tool call of the agent, and print the answer."""
         decision = self.governance.before(self.build_action(kind, tool, **payload))
         verdict = decision.verdict
         what = ", ".join(dict.fromkeys(effect.what for effect in decision.effects))
@@ -69,65 +71,68 @@ class DemoEnvironment:
 
 
 def print_line(word: str, text: str, colour: str = "") -> None:
-    """One line: a word in its column, and what it is about."""
-    shown = click.style(word.ljust(8), fg=colour, bold=True) if colour else click.style(word.ljust(8), dim=True)
-    click.echo(f"  {shown}{text}")
+    """Print one line: a word in its column, and a text."""
+    label = click.style(word.ljust(8), fg=colour, bold=True) if colour else click.style(word.ljust(8), dim=True)
+    click.echo(f"  {label}{text}")
 
 
 def show_ordinary_work(demo: DemoEnvironment) -> None:
-    """Ordinary work goes through in silence, also when it only speaks of danger."""
+    """Show that ordinary work passes, also when it only mentions something dangerous."""
     demo.attempt_action(ActionKind.BASH, "Bash", command="git log --oneline | head -5")
     demo.attempt_action(ActionKind.BASH, "Bash", command="echo 'never run rm -rf / here' >> NOTES.md")
 
 
 def show_dangerous_commands(demo: DemoEnvironment) -> None:
-    """What cannot be undone is blocked however it is written, with a way that is open instead."""
+    """Show that what can't be undone is blocked however it is written, with an alternative."""
     demo.attempt_action(ActionKind.BASH, "Bash", command="cd ~ && rm -r -f Documents")
     demo.attempt_action(ActionKind.BASH, "Bash", command="git push --force origin main")
     demo.attempt_action(ActionKind.WRITE, "Write", file_path="src/auth/handler.py")
 
 
 def show_uncertain_command(demo: DemoEnvironment) -> None:
-    """What depends on something unknown is asked."""
+    """Show that a command which depends on something unknown is asked about."""
     demo.attempt_action(ActionKind.BASH, "Bash", command='rm -rf "$BUILD_DIR"')
 
 
 def show_feedback(demo: DemoEnvironment) -> None:
-    """After a call the agent hears what it should know now."""
+    """Show the feedback that an agent gets after a call."""
     demo.governance.prompt(Prompt(text="Fix the login in `src/app.py`", session_id=SESSION, cwd=str(demo.project)))
-    done = Outcome(success=True, exit_code=0, output="3 passed in 0.10s")
-    demo.governance.after(demo.build_action(ActionKind.BASH, "Bash", command="pytest -q"), done)
-    told = demo.governance.after(
+    outcome = Outcome(success=True, exit_code=0, output="3 passed in 0.10s")
+    demo.governance.after(demo.build_action(ActionKind.BASH, "Bash", command="pytest -q"), outcome)
+    feedback = demo.governance.after(
         demo.build_action(ActionKind.WRITE, "Edit", file_path="src/app.py"), Outcome(success=True)
     )
     print_line("Edit", click.style("src/app.py", bold=True))
-    for line in told.context.splitlines():
+    for line in feedback.context.splitlines():
+        # The lines with tags are for the model that reads the context.
         if line and not line.startswith("<"):
             print_line("" if line.startswith("->") else "told", line.replace("-> ", "→ "), "cyan")
     click.echo()
 
 
 def show_unproven_claim(demo: DemoEnvironment) -> None:
-    """Who says "done" must have shown it."""
+    """Show that a claim of success without evidence is refused."""
     message = "The login is fixed and all tests pass."
     answer = demo.governance.stop(Turn(session_id=SESSION, message=message, cwd=str(demo.project)))
     print_line("stop", click.style(message, bold=True))
-    for at, line in enumerate(answer.reason.splitlines()):
-        print_line("refused" if at == 0 else "", line, "" if at else "red")
+    for index, line in enumerate(answer.reason.splitlines()):
+        print_line("refused" if index == 0 else "", line, "" if index else "red")
     click.echo()
 
 
 def show_log_verification(demo: DemoEnvironment) -> None:
-    """The log holds, and every decision in it can be made again."""
+    """Show that the log verifies and that every decision in it can be replayed."""
+    # Signs the end of the log, so that the verification below covers every entry.
     demo.store.append_checkpoint(SESSION)
-    found = audit(demo.data)
-    faults = "; ".join(str(fault) for fault in found.findings)
-    text = f"{found.entry_count} entries, each chained to the one before, the end signed: "
-    print_line("log", text + ("verified" if found.is_intact else faults), "green" if found.is_intact else "red")
-    past = [decision for entry in demo.store.read_entries(SESSION) if (decision := read_decision(entry))]
-    odd = [decision.seq for decision in past if find_differences(decision, replay(decision, demo.policy))]
-    text = f"{len(past)} decisions made again from the log: "
-    print_line("replay", text + ("the same bytes" if not odd else f"entries {odd} differ"), "red" if odd else "green")
+    report = audit(demo.data)
+    problems = "; ".join(str(finding) for finding in report.findings)
+    text = f"{report.entry_count} entries, each chained to the one before, the end signed: "
+    print_line("log", text + ("verified" if report.is_intact else problems), "green" if report.is_intact else "red")
+    decisions = [decision for entry in demo.store.read_entries(SESSION) if (decision := read_decision(entry))]
+    changed = [decision.seq for decision in decisions if find_differences(decision, replay(decision, demo.policy))]
+    text = f"{len(decisions)} decisions replayed from the log: "
+    result = f"entries {changed} differ" if changed else "the same bytes"
+    print_line("replay", text + result, "red" if changed else "green")
 
 
 SCENES: tuple[Callable[[DemoEnvironment], None], ...] = (
@@ -138,20 +143,20 @@ SCENES: tuple[Callable[[DemoEnvironment], None], ...] = (
     show_unproven_claim,
     show_log_verification,
 )
-"""What is shown, in order. A scene is a function of the stage; a new one is a function and a place here."""
+"""The scenes in order; a new scene is a function of the environment and an entry here."""
 
 
 @click.command()
 def command() -> None:
-    """Shows an agent at work under a policy: what passes, what is blocked, what is asked.
+    """Show an agent at work under a policy: what passes, what is blocked, what is asked.
 
     Everything is real but the agent, and lies in a temporary folder that is removed at the end.
 
     Example: verdikt demo
     """
     with tempfile.TemporaryDirectory(prefix="verdikt-demo-") as folder:
-        stage = DemoEnvironment(Path(folder))
+        environment = DemoEnvironment(Path(folder))
         click.echo(click.style("verdikt", bold=True) + ": every step of an agent is decided before it happens\n")
         for scene in SCENES:
-            scene(stage)
-        stage.store.close()
+            scene(environment)
+        environment.store.close()

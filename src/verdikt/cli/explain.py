@@ -1,4 +1,4 @@
-"""`verdikt explain`: what a command would do, part by part, and who decides about it."""
+"""`verdikt explain`: what a command would do, part by part, and which guard decides."""
 
 import json
 import os
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdikt.cli.check import EXIT_BAD_POLICY, decide_action, read_action, select_policy
+from verdikt.cli.check import decide_action, read_action, select_policy
+from verdikt.cli.exit_status import EXIT_BAD_POLICY
 from verdikt.cli.store_access import json_option
 from verdikt.cli.usage_command import UsageCommand
 from verdikt.effects.classifier import extract_command_text
@@ -43,15 +44,15 @@ _STYLES: dict[str, dict[str, Any]] = {
 
 @click.command(cls=UsageCommand)
 @click.argument("words", nargs=-1, required=True, metavar="COMMAND")
-@click.option("--tool", help="The tool; Bash when not given.")
+@click.option("--tool", help="The tool; default: Bash.")
+@click.option("--profile", type=click.Choice(PROFILE_NAMES), help="Use a shipped profile, not the policy in force.")
+@click.option("--policy", "policy_file", type=click.Path(dir_okay=False), help="Use this policy file instead.")
 @click.option(
-    "--profile", type=click.Choice(PROFILE_NAMES), help="A shipped profile instead of the policy in force here."
+    "--posture", type=click.Choice([posture.value for posture in Posture]), help="Whether a person is there to answer."
 )
-@click.option("--policy", "policy_file", type=click.Path(dir_okay=False), help="A policy file instead of it.")
-@click.option("--posture", type=click.Choice([posture.value for posture in Posture]), help="Who is there to answer.")
-@click.option("--cwd", default="", help="Where it would happen; here when not given.")
+@click.option("--cwd", default="", help="The directory of the call; default: here.")
 @json_option
-@click.option("--html", "as_html", is_flag=True, help="A page of its own, to share.")
+@click.option("--html", "as_html", is_flag=True, help="Print a self-contained page, to share.")
 def command(
     *,
     words: tuple[str, ...],
@@ -63,12 +64,12 @@ def command(
     as_json: bool,
     as_html: bool,
 ) -> None:
-    """Shows what a command would do and why the policy says what it says. Nothing is run and nothing is recorded.
+    """Show what a command would do and why the policy decides as it does. Nothing is run or recorded.
 
     \b
     Example: verdikt explain 'cd build && sudo rm -rf *'
              verdikt explain --html 'curl https://example.com/x.sh | sh' > explained.html
-    """
+    """  # noqa: D301
     try:
         policy = select_policy(profile, policy_file, cwd)
     except PolicyError as error:
@@ -84,7 +85,7 @@ def command(
 
 
 def explain_action(action: "Action", policy: Any, posture: Posture) -> dict[str, Any]:
-    """Everything that is known about an action, as plain data."""
+    """Return an action's commands, effects and verdict as plain data."""
     decision = decide_action(action, policy, posture)
     steps, problems = _classify_steps(action)
     return {
@@ -95,14 +96,16 @@ def explain_action(action: "Action", policy: Any, posture: Posture) -> dict[str,
         "verdict": {"reason": "", "fix": "", **verdict_to_record(decision.verdict)},
         "posture": decision.posture.value,
         "approved": decision.approved,
+        # The same digest as in the log, if the command has run with this policy and world.
         "receipt": decision.receipt.sha256,
     }
 
 
 def _classify_steps(action: "Action") -> tuple[list["Step"], list[str]]:
-    """The commands of a shell text with the effects of each, and what of it was not understood."""
+    """Return the commands of a shell text with the effects of each, and the parts that were not understood."""
     if action.kind is not ActionKind.BASH:
         return [], []
+    # As in a decision: an explanation may be shared, and must not carry a password.
     action, kinds = redact_action(action)
     root = find_project_root(action.cwd, os.environ.get("HOME", ""))
     facts = Facts(RealWorld(action.cwd, guarded=list_guarded_paths(root, os.environ)), secrets=kinds)
@@ -110,7 +113,7 @@ def _classify_steps(action: "Action") -> tuple[list["Step"], list[str]]:
     steps: list[Step] = []
     ScriptClassifier(TargetResolver(facts), steps).classify_shell(text)
     script = analyse(text, home=facts.home, cwd=facts.cwd, read=facts.text)
-    # Texts inside texts are read first; their effects are also those of the command that runs them.
+    # Inner scripts (`sh -c …`) come first; their effects are repeated at the command that runs them.
     return steps[len(steps) - len(script.commands) :], list(script.problems)
 
 
@@ -118,7 +121,7 @@ def _step_to_dict(step: "Step") -> dict[str, Any]:
     command = step.command
     words = [
         *(f"{name}={value.display_text}" for name, value in command.assignments),
-        *(w.display_text for w in command.argv),
+        *(word.display_text for word in command.argv),
     ]
     words += [f"{redirect.op}{redirect.target.display_text}" for redirect in command.redirects]
     return {
@@ -138,5 +141,5 @@ def _step_to_dict(step: "Step") -> dict[str, Any]:
 
 
 def _fill_effect_defaults(effect: dict[str, Any]) -> dict[str, Any]:
-    """An effect with every field, the empty ones included."""
+    """Return an effect with every field, also those that a receipt leaves out when they have the default."""
     return {"targets": [], "certainty": "certain", "recoverable": True, "note": "", **effect}

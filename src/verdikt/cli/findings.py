@@ -1,4 +1,4 @@
-"""`verdikt findings`: what reviewers found, recorded, shown, explained, cleared."""
+"""`verdikt findings`: record, show, explain and clear what reviewers found."""
 
 import json
 import os
@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from verdikt.cli.exit_status import EXIT_FAILURE, EXIT_FINDINGS_ERROR
 from verdikt.cli.findings_exchange import export, gate, import_findings
 from verdikt.cli.runs_directory import exit_without_verdict, open_runs, require_verdict
 from verdikt.cli.store_access import always_json_option, json_option
@@ -16,30 +17,29 @@ from verdikt.model.finding import Level, build_finding
 from verdikt.report import findings as report
 
 LEVELS = tuple(level.name for level in Level)
-EXIT_USAGE = 2
 
 plan_option: Callable[[Any], Any] = click.option("--plan-hash", required=True, help="The plan that was reviewed.")
 level_type = click.Choice(LEVELS, case_sensitive=False)
 
 
 class FindingsGroup(click.Group):
-    """Takes several words after one `--evidence`, and turns our own errors into status 2."""
+    """Accepts several words after one `--evidence`, and reports a `FindingError` with status 2."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Finds the subcommand."""
+        """Find the subcommand, after the words of `--evidence` have been spread."""
         return super().resolve_command(ctx, spread_evidence(args))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the subcommand."""
+        """Run the subcommand; end with status 2 on a `FindingError`."""
         try:
             return super().invoke(ctx)
         except FindingError as error:
             click.echo(f"verdikt findings: {error}", err=True)
-            ctx.exit(EXIT_USAGE)
+            ctx.exit(EXIT_FINDINGS_ERROR)
 
 
 def spread_evidence(args: list[str]) -> list[str]:
-    """`--evidence a b` as `--evidence a --evidence b`; words that only go on with a note are joined to it."""
+    """Rewrite `--evidence a b` as `--evidence a --evidence b`; join words that continue a note."""
     spread_out: list[str] = []
     specs: list[str] | None = None
     for word in args:
@@ -50,6 +50,7 @@ def spread_evidence(args: list[str]) -> list[str]:
                 continue
         if specs is None:
             spread_out.append(word)
+        # After `file:line:` comes a note: an unquoted word without a path's marks belongs to it.
         elif specs and specs[-1].count(":") >= 2 and not any(mark in word for mark in ":/.\\"):
             specs[-1] += f" {word}"
         else:
@@ -62,13 +63,13 @@ def _evidence_options(specs: list[str] | None) -> list[str]:
 
 
 def print_json(value: Any) -> None:
-    """Prints a value for machines."""
+    """Print a value as indented JSON."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 @click.group(cls=FindingsGroup)
 def command() -> None:
-    """What reviewers found.
+    """Record, show and clear what reviewers found.
 
     Example: verdikt findings record --plan-hash abc123 --level HIGH --title "SQL injection" --evidence src/users.py:42
     """
@@ -76,12 +77,12 @@ def command() -> None:
 
 @command.command()
 @plan_option
-@click.option("--level", type=level_type, required=True, help="How bad it is.")
-@click.option("--title", required=True, help="What it is, in a line.")
-@click.option("--agent", default="", help="Who found it.")
+@click.option("--level", type=level_type, required=True, help="The severity.")
+@click.option("--title", required=True, help="The finding in one line.")
+@click.option("--agent", default="", help="The reviewer.")
 @click.option("--evidence", multiple=True, help="file, file:line or file:line:note; several may follow.")
 @click.option("--rationale", default="", help="Why it matters.")
-@click.option("--id", "id", default="", help="A key of your own; the default is made of level, agent and title.")
+@click.option("--id", "id", default="", help="A key of your own; default: made from level, agent and title.")
 @always_json_option
 def record(
     *,
@@ -93,10 +94,11 @@ def record(
     rationale: str,
     id: str,
 ) -> None:
-    """Records a finding and prints the verdict it leads to.
+    """Record a finding and print the resulting verdict.
 
     Example: verdikt findings record --plan-hash abc123 --level HIGH --title "SQL injection in users.py"
     """
+    # Validates the level and the evidence, and raises `FindingError` before anything is written.
     finding = build_finding(level=level, title=title, agent=agent, evidence=evidence, rationale=rationale, id=id)
     print_json(open_runs().record(plan_hash, finding).record())
 
@@ -105,7 +107,7 @@ def record(
 @plan_option
 @json_option
 def show(*, plan_hash: str, as_json: bool) -> None:
-    """Shows the verdict on a plan.
+    """Show the verdict on a plan.
 
     Example: verdikt findings show --plan-hash abc123 --json
     """
@@ -116,7 +118,7 @@ def show(*, plan_hash: str, as_json: bool) -> None:
 @plan_option
 @json_option
 def explain(*, plan_hash: str, as_json: bool) -> None:
-    """Shows the evidence chain of a plan, the worst finding first.
+    """Show the evidence chain of a plan, the worst finding first.
 
     Example: verdikt findings explain --plan-hash abc123
     """
@@ -124,7 +126,7 @@ def explain(*, plan_hash: str, as_json: bool) -> None:
 
 
 def print_verdict(plan_hash: str, as_json: bool) -> None:
-    """The verdict for people or for machines."""
+    """Print the verdict as text or as JSON."""
     verdict = require_verdict(plan_hash)
     if as_json:
         print_json(verdict.record())
@@ -134,16 +136,19 @@ def print_verdict(plan_hash: str, as_json: bool) -> None:
 
 @command.command()
 @click.option("--limit", type=int, default=10, show_default=True, help="How many.")
-@click.option("--min-level", type=level_type, default="LOW", show_default=True, help="Leave out what is less.")
+@click.option(
+    "--min-level", type=level_type, default="LOW", show_default=True, help="Leave out verdicts below this level."
+)
 @json_option
 def retro(*, limit: int, min_level: str, as_json: bool) -> None:
-    """Lists the verdicts changed last, newest first.
+    """List the verdicts that changed last, newest first.
 
     Example: verdikt findings retro --min-level HIGH
     """
     verdicts, unreadable = open_runs().recent(limit=limit, min_level=min_level)
     if as_json:
         print_json([verdict.record() for verdict in verdicts])
+        # Not part of the JSON, whose form is promised: a list of verdicts.
         for name in unreadable:
             click.echo(f"unreadable: {name}", err=True)
     else:
@@ -153,11 +158,11 @@ def retro(*, limit: int, min_level: str, as_json: bool) -> None:
 @command.command()
 @plan_option
 @click.option("--id", "id", required=True, help="The finding.")
-@click.option("--by", default=lambda: os.environ.get("USER", ""), help="Who clears it; the default is $USER.")
-@click.option("--why", required=True, help="Why it may go.")
+@click.option("--by", default=lambda: os.environ.get("USER", ""), help="The person who clears it; default: $USER.")
+@click.option("--why", required=True, help="The reason.")
 @always_json_option
 def clear(*, plan_hash: str, id: str, by: str, why: str) -> None:
-    """Takes a finding away; who did it and why stays.
+    """Clear a finding; who did it and why is kept.
 
     Example: verdikt findings clear --plan-hash abc123 --id 79f1b2bfa09a --why 'query is parameterised now'
     """
@@ -168,14 +173,14 @@ def clear(*, plan_hash: str, id: str, by: str, why: str) -> None:
         print_json(verdict.record())
 
 
-for part in (import_findings, export, gate):
-    command.add_command(part)
+for exchange_command in (import_findings, export, gate):
+    command.add_command(exchange_command)
 
 
 def main(argv: list[str] | None = None) -> Any:
-    """`python -m verdikt.council`."""
+    """Run `python -m verdikt.council`, where no `RootGroup` reports errors."""
     try:
         return command.main(args=argv, prog_name="python -m verdikt.council")
     except VerdiktError as error:
         click.echo(f"Error: {error}", err=True)
-        sys.exit(1)
+        sys.exit(EXIT_FAILURE)

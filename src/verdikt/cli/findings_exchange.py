@@ -1,4 +1,4 @@
-"""`verdikt findings import|export|gate`: findings from scanners, for other tools, for pipelines."""
+"""`verdikt findings import|export|gate`: exchange findings with scanners, other tools and pipelines."""
 
 import json
 import os
@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from verdikt import __version__
+from verdikt.cli.exit_status import EXIT_BLOCKED
 from verdikt.cli.runs_directory import open_runs, require_verdict
 from verdikt.cli.store_access import json_option
 from verdikt.council.finding_parser import MAX_BYTES, read_findings
@@ -21,27 +22,27 @@ from verdikt.report.junit import render_junit
 from verdikt.report.sarif import to_sarif
 
 LEVELS = tuple(level.name for level in Level)
-EXIT_BLOCKED = 2
 FORMATS = ("sarif", "junit", "markdown", "json")
 
 
 def _read_findings_files(files: Sequence[Any], agent: str) -> list[Finding]:
-    everything: list[Finding] = []
+    all_findings: list[Finding] = []
     for file in files:
         try:
-            everything += read_findings(file.read(MAX_BYTES + 1), agent=agent, root=os.getcwd())
+            # One byte more than allowed, so that the parser can tell a file that is too long.
+            all_findings += read_findings(file.read(MAX_BYTES + 1), agent=agent, root=os.getcwd())
         except FindingError as error:
             raise FindingError(f"`{file.name}`: {error}") from error
-    return everything
+    return all_findings
 
 
 @click.command("import")
 @click.option("--plan-hash", required=True, help="The plan that was reviewed.")
-@click.option("--agent", default="", help="Who found it; default: what the document says.")
+@click.option("--agent", default="", help="The reviewer; default: as the document says.")
 @json_option
 @click.argument("files", nargs=-1, required=True, type=click.File("rb"))
 def import_findings(*, plan_hash: str, agent: str, as_json: bool, files: Sequence[Any]) -> None:
-    """Records what scanners found: SARIF 2.1.0 or findings as JSON; `-` reads stdin.
+    """Record what scanners found: SARIF 2.1.0 or findings as JSON; `-` reads stdin.
 
     Example: bandit -r src -f sarif | verdikt findings import --plan-hash abc123 -
     """
@@ -51,10 +52,12 @@ def import_findings(*, plan_hash: str, agent: str, as_json: bool, files: Sequenc
 
 @click.command()
 @click.option("--plan-hash", required=True, help="The plan that was reviewed.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="sarif", show_default=True, help="For whom.")
-@click.option("--output", "-o", type=click.File("w", encoding="utf-8"), default="-", help="A file, instead of stdout.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="sarif", show_default=True, help="The format.")
+@click.option(
+    "--output", "-o", type=click.File("w", encoding="utf-8"), default="-", help="Write to this file instead of stdout."
+)
 def export(*, plan_hash: str, form: str, output: Any) -> None:
-    """Writes the verdict on a plan for other tools.
+    """Write the verdict on a plan for other tools.
 
     Example: verdikt findings export --plan-hash abc123 --format sarif -o findings.sarif
     """
@@ -62,7 +65,7 @@ def export(*, plan_hash: str, form: str, output: Any) -> None:
 
 
 def render_verdicts(verdicts: Sequence[CouncilVerdict], form: str) -> str:
-    """Verdicts in one of the formats."""
+    """Return verdicts in one of `FORMATS`."""
     if form == "junit":
         return render_junit(findings.to_junit_results(verdicts), "verdikt findings")
     if form == "markdown":
@@ -74,23 +77,30 @@ def render_verdicts(verdicts: Sequence[CouncilVerdict], form: str) -> str:
 
 
 @click.command()
-@click.option("--min-level", type=click.Choice(LEVELS, case_sensitive=False), default="HIGH", show_default=True)
-@click.option("--plan-hash", multiple=True, help="The plans to judge; default: every verdict in the runs directory.")
-@click.option("--annotate/--no-annotate", default=None, help="Workflow commands for a build; default: on GitHub.")
+@click.option(
+    "--min-level",
+    type=click.Choice(LEVELS, case_sensitive=False),
+    default="HIGH",
+    show_default=True,
+    help="Block at this level or worse.",
+)
+@click.option("--plan-hash", multiple=True, help="Only these plans; default: every verdict in the runs directory.")
+@click.option("--annotate/--no-annotate", default=None, help="Print workflow commands; default: only on GitHub.")
 @json_option
 @click.argument("files", nargs=-1, type=click.File("rb"))
 def gate(
     *, min_level: str, plan_hash: Sequence[str], annotate: bool | None, as_json: bool, files: Sequence[Any]
 ) -> None:
-    """Ends with 2 when a finding is of this level or worse, or when there is no verdict to judge by.
+    """End with status 2 on a finding of this level or worse, or when there is no verdict.
 
-    Judges plans, or SARIF and findings JSON given as files.
+    Reads plans, or files with SARIF or findings as JSON.
 
     Example: verdikt findings gate --min-level HIGH bandit.sarif
     """
     verdicts, unreadable = _load_verdicts(plan_hash, files)
     least = Level.from_name(min_level)
     stopping = [finding for verdict in verdicts for finding in verdict.findings if finding.severity >= least]
+    # Nothing to judge blocks as well: a pipeline whose scan was skipped must not pass.
     blocked = bool(stopping or unreadable or not verdicts)
     if as_json:
         value = {
@@ -109,9 +119,11 @@ def gate(
 
 
 def _load_verdicts(plans: Sequence[str], files: Sequence[Any]) -> tuple[list[CouncilVerdict], list[str]]:
+    # Files are judged alone, without the runs directory: a pipeline has no history there.
     if files:
         return [CouncilVerdict("files", tuple(_read_findings_files(files, "")))], []
     if not plans:
+        # Without a limit: one old verdict left out could be the one that blocks.
         return open_runs().recent(limit=sys.maxsize)
     return [require_verdict(plan) for plan in plans], []
 
@@ -124,6 +136,6 @@ def _print_gate_result(
     for name in unreadable:
         click.echo(f"unreadable: {escape_nonprintable(name)}")
     if not verdicts:
-        click.echo("no verdict to judge by; run `verdikt council run`, or name SARIF files")
+        click.echo("no verdict; run `verdikt council run`, or name SARIF files")
     word = click.style("blocked", fg="red") if blocked else click.style("passed", fg="green")
     click.echo(f"[gate] {word} at {least.name}")

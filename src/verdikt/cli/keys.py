@@ -1,4 +1,4 @@
-"""`verdikt keys`: the keys that sign the log."""
+"""`verdikt keys`: create, list and rotate the keys that sign the log."""
 
 import json
 from pathlib import Path
@@ -15,13 +15,13 @@ _ALGORITHM_OPTION = click.option(
     type=click.Choice(["ed25519", "hmac-sha256"]),
     default="ed25519",
     show_default=True,
-    help="hmac-sha256 can be forged by whoever can read it.",
+    help="With hmac-sha256, anyone who can read the key can forge the log.",
 )
 
 
 @click.group()
 def command() -> None:
-    """The keys that sign the log.
+    """Manage the keys that sign the log.
 
     Example: verdikt keys init
     """
@@ -32,7 +32,7 @@ def command() -> None:
 @json_option
 @home_option
 def init(algorithm: str, as_json: bool, home: Path | None) -> None:
-    """Makes the first key. (It is made when first needed, too.)
+    """Create the first key; without this command it is created when first needed.
 
     Example: verdikt keys init
     """
@@ -49,10 +49,11 @@ def init(algorithm: str, as_json: bool, home: Path | None) -> None:
 @json_option
 @home_option
 def list_keys(as_json: bool, home: Path | None) -> None:
-    """Every key there ever was, oldest first.
+    """List all keys, also those rotated out, oldest first.
 
     Example: verdikt keys list
     """
+    # The key ring alone: a list must not create a store where there is none.
     keyring = Keyring(resolve_home(home) / "keys")
     keys, current = keyring.list_keys(), keyring.current_kid()
     if as_json:
@@ -73,14 +74,15 @@ def list_keys(as_json: bool, home: Path | None) -> None:
 
 @command.command()
 @_ALGORITHM_OPTION
-@click.option("--lost", is_flag=True, help="The secret half of the current key is gone: the new key introduces itself.")
+@click.option("--lost", is_flag=True, help="The current secret key is lost: let the new key sign its own introduction.")
 @json_option
 @home_option
 def rotate(algorithm: str, lost: bool, as_json: bool, home: Path | None) -> None:
-    """Replaces the current key. Everything signed before stays verifiable; the log records it.
+    """Replace the current key; what it signed stays verifiable, and the log records the change.
 
     Example: verdikt keys rotate
     """
+    # An agent with a fresh key could sign a history of its own making.
     refuse_agents("rotating keys")
     key, entry = rotate_key(open_data_store(home), algorithm, lost=lost)
     if as_json:

@@ -1,4 +1,4 @@
-"""Groups of commands of which only the one that is called is loaded."""
+"""Command groups that import a command only when it is called."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -10,8 +10,8 @@ import click
 class LazyGroup(click.Group):
     """Loads a command when it is called, so that `verdikt check` does not pay for `verdikt council`.
 
-    `places` has `module:name` for each command, in the order of the help; `about` says what each is for, so that the help
-    need not load them all.
+    `places` has `module:name` for each command, in the order of the help; `about` has the short help of each, so that
+    the help need not load them all.
     """
 
     def __init__(
@@ -22,19 +22,20 @@ class LazyGroup(click.Group):
         self.about = about
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every command, in the table's order."""
+        """Return the names of all commands, in the order of the table."""
         return list(self.places)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, loaded now."""
+        """Import and return the command of that name; None when there is none."""
         if cmd_name not in self.places:
             return None
+        # Not in `__init__`: importing all commands takes several times as long as running one.
         module, _, name = self.places[cmd_name].partition(":")
         command: click.Command = getattr(import_module(module), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table of commands."""
+        """Write the table of commands, without importing them where their short help is known."""
         if self.about is None:
             super().format_commands(ctx, formatter)
             return

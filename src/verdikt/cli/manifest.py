@@ -1,4 +1,4 @@
-"""`verdikt manifest`: manifests of tools, validated and asked."""
+"""`verdikt manifest`: validate manifests of tools and query them."""
 
 import sys
 import tomllib
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from verdikt.cli.exit_status import EXIT_FAILURE
 from verdikt.effects.declared import ToolCall, classify_declared
 from verdikt.effects.manifest import parse_manifest
 from verdikt.errors import ManifestError
@@ -18,21 +19,21 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Manifests that declare what tools do, as JSON or TOML.
+    """Validate and query manifests that declare what tools do, as JSON or TOML.
 
     Example: verdikt manifest validate tools.json
     """
 
 
 def read_manifest(path: Path) -> "Manifest":
-    """The manifest in a file; a `ManifestError` when it cannot be read."""
+    """Read the manifest in a file, TOML by its suffix, else JSON; raise `ManifestError` when it cannot be used."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ManifestError(f"cannot read `{path}`: {error.strerror}") from error
+    # By the suffix, not by trial: an invalid JSON file should get an error about JSON.
     if path.suffix != ".toml":
         return parse_manifest(data)
-
     try:
         return parse_manifest(tomllib.loads(data.decode()))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -42,7 +43,7 @@ def read_manifest(path: Path) -> "Manifest":
 @command.command()
 @click.argument("path", type=click.Path(path_type=Path))
 def validate(path: Path) -> None:
-    """Says whether a manifest can be used; status 1 when it cannot.
+    """Validate a manifest; status 1 when it cannot be used.
 
     Example: verdikt manifest validate tools.json
     """
@@ -50,7 +51,7 @@ def validate(path: Path) -> None:
         read_manifest(path)
     except ManifestError as error:
         click.echo(f"invalid: {error}", err=True)
-        sys.exit(1)
+        sys.exit(EXIT_FAILURE)
     click.echo(f"valid: {path}")
 
 
@@ -58,13 +59,13 @@ def validate(path: Path) -> None:
 @click.argument("tool")
 @click.option("-m", "--manifest", required=True, type=click.Path(path_type=Path), help="The manifest.")
 def classify(tool: str, manifest: Path) -> None:
-    """What a manifest declares of a tool, as one line of JSON; status 1 when it declares nothing.
+    """Show what a manifest declares about a tool, as one line of JSON; status 1 when nothing.
 
     Example: verdikt manifest classify git_push -m tools.json
     """
     try:
-        found = classify_declared(ToolCall(tool=tool), read_manifest(manifest))
+        classification = classify_declared(ToolCall(tool=tool), read_manifest(manifest))
     except ManifestError as error:
         click.echo(f"ManifestError: {error}", err=True)
-        sys.exit(1)
-    click.echo(encode_canonical(found.dump()).decode())
+        sys.exit(EXIT_FAILURE)
+    click.echo(encode_canonical(classification.dump()).decode())

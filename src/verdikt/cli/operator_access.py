@@ -1,20 +1,32 @@
-"""What only a person at a terminal may do."""
+"""Checks for what only a person at a terminal may do, and who that person is."""
 
+import getpass
 import os
 import sys
+from typing import TextIO
 
 from verdikt.errors import LedgerError
 from verdikt.observe.agent_environment import detect_agent
 
 
 def refuse_agents(what: str) -> None:
-    """Refuses to go on inside an agent's environment."""
+    """Raise `LedgerError` inside an agent's environment."""
+    # An agent that sits in a pseudo-terminal passes a TTY check, but its environment gives it away.
     if agent := detect_agent(os.environ):
         raise LedgerError(f"{what} is for operators: this runs inside {agent}; use a terminal of your own")
 
 
-def require_terminal(what: str) -> None:
-    """Refuses to go on where no person sits at the terminal."""
+def require_terminal(what: str, *, screen: TextIO | None = None) -> None:
+    """Raise `LedgerError` inside an agent, and where stdin or `screen` (default: stderr) is not a terminal."""
     refuse_agents(what)
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not (sys.stdin.isatty() and (screen or sys.stderr).isatty()):
         raise LedgerError(f"{what} needs a person at a terminal: expected a TTY, found none")
+
+
+def get_user_name() -> str:
+    """Return the name of the user, or the user id where the system has no name for it."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # KeyError before Python 3.13. Containers often run under an id that is not in the user database.
+        return str(os.getuid())

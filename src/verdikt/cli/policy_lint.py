@@ -1,10 +1,11 @@
-"""`verdikt policy lint`: rules that never fire, never decide, or contradict another."""
+"""`verdikt policy lint`: find rules that never fire, never decide, or contradict another."""
 
 import json
 import sys
 
 import click
 
+from verdikt.cli.exit_status import EXIT_FAILURE
 from verdikt.cli.policy import load_selected_policy, policy_options
 from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.graph.lint import lint_policy
@@ -14,15 +15,16 @@ from verdikt.graph.lint import lint_policy
 @policy_options
 @click.option("--witnesses", is_flag=True, help="Also print an action on which each rule fires.")
 def command(file: str | None, project: str, managed: str | None, as_json: bool, witnesses: bool) -> None:
-    """Finds for every rule and pattern an action on which it fires, and names those for which there is none.
+    """Find an action on which each rule and pattern fires, and report those for which there is none.
 
-    Also named: a rule that never decides because another fires on the same actions, and one that contradicts another. Status 1
-    when something is found, 65 when the policy cannot be loaded.
+    Also reported: a rule that never decides because another fires on the same actions, and one that contradicts
+    another. Status 1 when there is a problem, 65 when the policy cannot be loaded.
 
     Example: verdikt policy lint --policy governance.yaml
     """
+    # The catalog is passed in because `graph` may not import `effects`.
     report = lint_policy(
-        load_selected_policy(file, project, managed), {name: known.cls for name, known in EFFECT_CATALOG.items()}
+        load_selected_policy(file, project, managed), {name: effect.cls for name, effect in EFFECT_CATALOG.items()}
     )
     if as_json:
         flaws = [
@@ -39,6 +41,6 @@ def command(file: str | None, project: str, managed: str | None, as_json: bool, 
                 )
         for flaw in report.flaws:
             click.echo(f"{click.style(flaw.kind, fg='red')} {flaw.where}: {flaw.message}")
-        count = len(report.witnesses)
-        click.echo(f"{count} rule{'s' * (count != 1)} can fire, {len(report.flaws)} found wrong")
-    sys.exit(1 if report.flaws else 0)
+        count, problems = len(report.witnesses), len(report.flaws)
+        click.echo(f"{count} rule{'s' * (count != 1)} can fire, {problems} problem{'s' * (problems != 1)}")
+    sys.exit(EXIT_FAILURE if report.flaws else 0)

@@ -1,4 +1,4 @@
-"""`verdikt policy schema`: the JSON Schema of policy files."""
+"""`verdikt policy schema`: print the JSON Schema of policy files."""
 
 import json
 
@@ -10,7 +10,7 @@ from verdikt.policy import get_registry
 
 @click.command()
 def command() -> None:
-    """Prints the JSON Schema of governance.yaml, for editors.
+    """Print the JSON Schema of governance.yaml, for editors.
 
     Example: verdikt policy schema > governance.schema.json
     """

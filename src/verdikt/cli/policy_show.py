@@ -1,4 +1,4 @@
-"""`verdikt policy show`: the merged policy with where each part came from."""
+"""`verdikt policy show`: print the merged policy, with the source of each part."""
 
 import json
 from collections.abc import Iterator
@@ -16,16 +16,19 @@ COLOURS = {"block": "red", "ask": "yellow", "warn": "cyan", "pass": "green"}
 @click.command()
 @policy_options
 def command(file: str | None, project: str, managed: str | None, as_json: bool) -> None:
-    """Prints the policy in force: its layers, settings, rules and guards, each with the file and line it comes from.
+    """Print the policy in force: layers, settings, rules and guards, each with its file and line.
 
     Example: verdikt policy show --json
     """
-    found = describe_policy(load_selected_policy(file, project, managed))
-    click.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else "\n".join(_render_policy(found)))
+    description = describe_policy(load_selected_policy(file, project, managed))
+    if as_json:
+        click.echo(json.dumps(description, indent=2, ensure_ascii=False))
+    else:
+        click.echo("\n".join(_render_policy(description)))
 
 
 def describe_policy(policy: Policy) -> dict[str, Any]:
-    """The merged policy as plain data."""
+    """Return the merged policy as plain data."""
     layers = [
         {"layer": layer.name, "file": layer.file, "profile": layer.profile, "disabled": list(layer.disabled)}
         for layer in policy.layers
@@ -47,10 +50,11 @@ def describe_policy(policy: Policy) -> dict[str, Any]:
 
 
 def _describe_setting(policy: Policy, name: str, value: str) -> dict[str, Any]:
-    """A setting and the layer that decided it: the highest of those that name the value in force."""
+    """Return a setting and the layer that decided it: the highest layer that has the value in force."""
     for layer in policy.layers:
-        found = layer.get_setting(name)
-        if found is not None and value in (getattr(found, "word", None), getattr(found, "value", None)):
+        setting = layer.get_setting(name)
+        # A setting is one of two enumerations: a verdict kind has `word`, a posture has `value`.
+        if setting is not None and value in (getattr(setting, "word", None), getattr(setting, "value", None)):
             return {"value": value, "from": layer.locate_key(name), "layer": layer.name}
     return {"value": value, "from": "default", "layer": "default"}
 
@@ -73,7 +77,7 @@ def _describe_section(policy: Policy, name: str) -> dict[str, Any]:
 
 
 def _describe_parts(policy: Policy) -> Iterator[dict[str, Any]]:
-    """Every rule and guard, in the order in which it is asked."""
+    """Yield every rule and guard, in the order of evaluation."""
     for layer in policy.layers:
         yield from _describe_layer_parts(layer, layer.name)
         if layer.base is not None:
@@ -84,10 +88,10 @@ def _describe_layer_parts(layer: PolicyLayer, name: str) -> Iterator[dict[str, A
     for placed in layer.located_items:
         item = placed.item
         if isinstance(item, Rule):
-            more = {"kind": "rule", "verdict": item.verdict.word, "red_line": item.red_line, "reason": item.reason}
+            details = {"kind": "rule", "verdict": item.verdict.word, "red_line": item.red_line, "reason": item.reason}
         else:
-            more = {"kind": "guard", "settings": {key: repr(value) for key, value in placed.settings.items()}}
-        yield {"name": item.name, "layer": name, "from": placed.where, **more}
+            details = {"kind": "guard", "settings": {key: repr(value) for key, value in placed.settings.items()}}
+        yield {"name": item.name, "layer": name, "from": placed.where, **details}
 
 
 def _render_policy(description: dict[str, Any]) -> Iterator[str]:
@@ -100,7 +104,8 @@ def _render_policy(description: dict[str, Any]) -> Iterator[str]:
     for name in ("posture", "unknown_tools"):
         yield f"{name:<14} {description[name]['value']:<12} {_style_dim(description[name]['from'])}"
     for approve in description["approve"]:
-        yield f"{'approve':<14} {'in force' if approve['in_force'] else 'not in force':<12} {_style_dim(approve['from'])}"
+        state = "in force" if approve["in_force"] else "not in force"
+        yield f"{'approve':<14} {state:<12} {_style_dim(approve['from'])}"
     for name, section in description["sections"].items():
         yield f"{name:<14} {'':<12} {_style_dim(', '.join(section['from']))}"
     width = max((len(part["name"]) for part in description["parts"]), default=0)
@@ -110,8 +115,9 @@ def _render_policy(description: dict[str, Any]) -> Iterator[str]:
             layer = part["layer"]
             yield f"\n{layer}"
         word = part.get("verdict", "guard")
+        label = click.style(f"{word:<5}", fg=COLOURS.get(word))
         mark = "!" if part.get("red_line") else " "
-        yield f"  {click.style(f'{word:<5}', fg=COLOURS.get(word))}{mark} {part['name']:<{width}}  {_style_dim(part['from'])}"
+        yield f"  {label}{mark} {part['name']:<{width}}  {_style_dim(part['from'])}"
 
 
 def _style_dim(text: str) -> str:

@@ -1,4 +1,4 @@
-"""`verdikt policy test`: the cases that say what a policy must decide."""
+"""`verdikt policy test`: run the cases that say what a policy must decide."""
 
 import json
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from verdikt.cli.exit_status import EXIT_FAILURE
 from verdikt.cli.policy import exit_with_faults, load_selected_policy, policy_options
 from verdikt.decide import decide
 from verdikt.errors import PolicyError
@@ -19,6 +20,7 @@ from verdikt.model.yaml_document import parse_document
 from verdikt.observe.policy_files import read_policy_file
 from verdikt.report.junit import TestResult, render_junit
 
+# Case files inside dependencies and build results are copies, or test another policy.
 SKIPPED_DIRECTORIES = {"node_modules", "__pycache__", "build", "dist"}
 
 
@@ -35,10 +37,10 @@ def command(
     as_json: bool,
     junit_file: str | None,
 ) -> None:
-    """Runs the cases in FILES (default: every *.cases.yaml below the project) and shows where the policy decides otherwise.
+    """Run the cases in FILES, default: every *.cases.yaml below the project, and show those that fail.
 
-    Nothing is executed: commands are looked at as text. Status 1 when a case fails or none is found, 65 when the policy or a
-    case cannot be read.
+    Commands are only analysed as text, never executed. Status 1 when a case fails or none is found, 65 when the
+    policy or a case cannot be read.
 
     Example: verdikt policy test team.cases.yaml --junit report.xml
     """
@@ -58,10 +60,12 @@ def command(
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
         _print_results(results)
-    sys.exit(1 if not results or any(result.failure for result in results) else 0)
+    # No case at all fails as well: a typing error in a file name must not look like success.
+    sys.exit(EXIT_FAILURE if not results or any(result.failure for result in results) else 0)
 
 
 def _load_cases(paths: Sequence[str]) -> Iterator[PolicyCase]:
+    # All files are read before the first error is raised, so that one run shows every mistake.
     faults: list[PolicyError] = []
     for path in _find_case_files(paths):
         try:
@@ -75,18 +79,19 @@ def _load_cases(paths: Sequence[str]) -> Iterator[PolicyCase]:
 
 
 def _find_case_files(paths: Sequence[str]) -> Iterator[str]:
-    for place in paths:
-        if not Path(place).is_dir():
-            yield place
+    for path in paths:
+        if not Path(path).is_dir():
+            yield path
             continue
-        for path in sorted(Path(place).rglob("*.cases.yaml")):
-            below = path.relative_to(place).parts
-            if not any(part.startswith(".") or part in SKIPPED_DIRECTORIES for part in below):
-                yield str(path)
+        for case_file in sorted(Path(path).rglob("*.cases.yaml")):
+            parts = case_file.relative_to(path).parts
+            if not any(part.startswith(".") or part in SKIPPED_DIRECTORIES for part in parts):
+                yield str(case_file)
 
 
 def run_cases(policy: Policy, cases: Sequence[PolicyCase]) -> Iterator[tuple[PolicyCase, str]]:
-    """Each case with why it failed; an empty text when it did not."""
+    """Yield each case with the reason for its failure; an empty text when it passed."""
+    # Cases of one session share its state, so that a case can depend on those before it.
     sessions: dict[str, SessionState] = {}
     for case in cases:
         action = case.action
@@ -96,12 +101,12 @@ def run_cases(policy: Policy, cases: Sequence[PolicyCase]) -> Iterator[tuple[Pol
 
 
 def _describe_mismatch(case: PolicyCase, decision: Decision) -> str:
-    """What was expected and what was found, line by line; empty when they agree."""
-    found = decision.verdict
+    """Return what was expected and what was found, line by line; empty when they agree."""
+    verdict = decision.verdict
     wanted = f"{case.verdict} by {case.guard}" if case.guard else case.verdict
-    agree = found.kind.word == case.verdict and case.guard in (None, found.guard)
-    lines = [] if agree else [f"expected  {wanted}", f"found     {found.kind.word} by {found.guard}"]
-    for name, part, whole in (("reason", case.reason, found.reason), ("fix", case.fix, found.fix)):
+    agree = verdict.kind.word == case.verdict and case.guard in (None, verdict.guard)
+    lines = [] if agree else [f"expected  {wanted}", f"found     {verdict.kind.word} by {verdict.guard}"]
+    for name, part, whole in (("reason", case.reason, verdict.reason), ("fix", case.fix, verdict.fix)):
         if part is not None and part not in whole:
             lines += [f"expected  {name} with “{part}”", f"found     {name} “{whole}”"]
     if case.approved not in (None, decision.approved):
@@ -112,8 +117,8 @@ def _describe_mismatch(case: PolicyCase, decision: Decision) -> str:
     if not lines:
         return ""
     action = case.action
-    if not agree and found.reason:
-        lines.append(f"because   {found.reason}")
+    if not agree and verdict.reason:
+        lines.append(f"because   {verdict.reason}")
     lines.append(f"asked     {action.tool} {action.command or action.path or dict(action.payload)}")
     effects = [f"{effect.what} {effect.target}".strip() for effect in decision.effects]
     lines.append(f"effects   {'; '.join(effects) or 'none'}")

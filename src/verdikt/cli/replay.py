@@ -1,8 +1,7 @@
-"""`verdikt replay`: recorded decisions made again, by their own policy or by another."""
+"""`verdikt replay`: repeat recorded decisions, with their own policy or another one."""
 
 import gc
 import json
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdikt import __version__
+from verdikt.cli.duration import parse_duration
+from verdikt.cli.exit_status import EXIT_BAD_POLICY, EXIT_FAILURE
 from verdikt.cli.posture import find_newest_session
 from verdikt.cli.store_access import format_timestamp, home_option, json_option, open_existing_store, resolve_sessions
 from verdikt.cli.usage_command import UsageCommand
@@ -26,42 +27,41 @@ if TYPE_CHECKING:
     from verdikt.ledger.files import FileStore
     from verdikt.replay import Difference, PolicyComparison, RecordedDecision
 
-EXIT_BAD_POLICY = 65
 MAX_EXAMPLES = 5
 PROGRESS_MIN_ENTRIES = 500
-"""Entries from which on a progress bar is worth showing."""
-
-_UNIT_SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+"""The minimum number of entries for which a progress bar is shown."""
 
 
-def _parse_duration(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+def _parse_age(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
     if value is None:
         return None
-    match = re.fullmatch(r"([0-9]{1,5})([mhdw])", value)
-    if not match:
+    seconds = parse_duration(value, "mhdw")
+    if seconds is None:
         raise click.BadParameter(f"expected a time such as 30m, 12h, 7d or 4w, found `{value}`")
-    return int(match[1]) * _UNIT_SECONDS[match[2]]
+    return seconds
 
 
 @click.command(cls=UsageCommand)
 @click.argument("seq", type=click.IntRange(min=1), required=False)
-@click.option("--session", default="", help="Only this session; with SEQ, the newest one when not given.")
-@click.option("--since", callback=_parse_duration, metavar="TIME", help="Only what was decided in the last 12h, 7d …")
-@click.option("--policy", "policy_file", type=click.Path(dir_okay=False), help="What would this policy have said?")
+@click.option("--session", default="", help="Only this session; default with SEQ: the newest.")
+@click.option("--since", callback=_parse_age, metavar="TIME", help="Only decisions of the last 12h, 7d …")
+@click.option(
+    "--policy", "policy_file", type=click.Path(dir_okay=False), help="Show what this policy would have decided."
+)
 @json_option
 @home_option
 def command(
     *, seq: int | None, session: str, since: int | None, policy_file: str | None, as_json: bool, home: Path | None
 ) -> None:
-    """Decides again what was decided, from the log alone, and compares every byte of the receipts.
+    """Repeat past decisions from the log alone and compare every byte of the receipts.
 
-    With --policy: which past decisions would differ under that policy. Exit status: 0 all the same (or compared), 1 a
-    difference or something that cannot be replayed, 64 usage, 65 bad policy.
+    With --policy: show which past decisions would differ under that policy. Exit status: 0 all the same (or compared),
+    1 a difference or a decision that cannot be replayed, 64 usage, 65 bad policy.
 
     \b
     Example: verdikt replay --since 7d
              verdikt replay --policy new.yaml
-    """
+    """  # noqa: D301
     policy = None
     if policy_file:
         try:
@@ -72,22 +72,22 @@ def command(
     store = open_existing_store(home)
     if seq is not None and not session:
         session = find_newest_session(store)
-    span = _ReplayRange(store, session, seq, since)
+    replay_range = _ReplayRange(store, session, seq, since)
     tune_garbage_collector()
     if policy:
-        _compare_policy(span, policy, as_json)
+        _compare_policy(replay_range, policy, as_json)
     else:
-        _verify_decisions(span, as_json)
+        _verify_decisions(replay_range, as_json)
 
 
 def tune_garbage_collector() -> None:
-    """Takes what is loaded by now out of the garbage collector's rounds, which would take a third of a long replay."""
+    """Exclude what is loaded so far from garbage collection, which would take a third of a long replay."""
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
 
 
 class _ReplayRange:
-    """The recorded decisions that a call is about."""
+    """The recorded decisions that the options select."""
 
     def __init__(self, store: "FileStore", session: str, seq: int | None, since: int | None) -> None:
         self.store = store
@@ -96,12 +96,13 @@ class _ReplayRange:
         self.sessions = resolve_sessions(store, session)
 
     def iter_decisions(self) -> "Iterator[RecordedDecision]":
-        """Each of them, session by session."""
+        """Yield the decisions, session by session, and show the progress."""
         length = sum(self.store.read_head(name).seq for name in self.sessions)
         with _show_progress(length) as step:
             for name in self.sessions:
                 for entry in self.store.read_entries(name, since=self.seq - 1 if self.seq else 0):
                     step()
+                    # Entries are in order: the rest of the session need not be read.
                     if self.seq is not None and entry.seq > self.seq:
                         break
                     if entry.timestamp_seconds >= self._not_before and (past := read_decision(entry)) is not None:
@@ -110,6 +111,7 @@ class _ReplayRange:
 
 @contextmanager
 def _show_progress(entry_count: int) -> "Iterator[Any]":
+    # A bar in a pipe or a build's log is only noise.
     if entry_count < PROGRESS_MIN_ENTRIES or not sys.stderr.isatty():
         yield lambda: None
         return
@@ -120,33 +122,39 @@ def _show_progress(entry_count: int) -> "Iterator[Any]":
 def _verify_decisions(replay_range: _ReplayRange, as_json: bool) -> None:
     policies = _PolicyCache(replay_range.store)
     total, engines = 0, set()
-    wrong: list[dict[str, Any]] = []
+    mismatches: list[dict[str, Any]] = []
     for past in replay_range.iter_decisions():
         total += 1
         engines.add(past.receipt["engine"])
         try:
-            found = find_differences(past, replay(past, policies.get_policy(past.policy)))
+            differences = find_differences(past, replay(past, policies.get_policy(past.policy)))
         except (LedgerError, PolicyError) as error:
-            wrong.append({**_describe_decision(past), "error": str(error)})
+            # The policy is gone or broken: reported like a difference, because it cannot be confirmed.
+            mismatches.append({**_describe_decision(past), "error": str(error)})
         else:
-            if found:
-                wrong.append({**_describe_decision(past), "differences": [_difference_to_dict(each) for each in found]})
+            if differences:
+                rows = [_difference_to_dict(difference) for difference in differences]
+                mismatches.append({**_describe_decision(past), "differences": rows})
     if not total:
-        raise LedgerError("no decision to replay: nothing was decided in what you named")
+        raise LedgerError("no decision to replay: the selected part of the log has none")
     if as_json:
-        click.echo(json.dumps({"total": total, "same": total - len(wrong), "different": wrong}, ensure_ascii=False))
+        report = {"total": total, "same": total - len(mismatches), "different": mismatches}
+        click.echo(json.dumps(report, ensure_ascii=False))
     else:
-        for each in wrong:
-            click.echo(_render_mismatch(each))
+        for mismatch in mismatches:
+            click.echo(_render_mismatch(mismatch))
+        # A difference may come from another release; the reader should know before searching elsewhere.
         older = engines - {__version__}
-        by = f" (recorded by {', '.join(sorted(older))}, replayed by {__version__})" if older else ""
-        said = "all the same, byte for byte" if not wrong else click.style(f"{len(wrong)} differ", fg="red", bold=True)
-        click.echo(f"{total} decision{'s' if total > 1 else ''} replayed: {said}{by}")
-    sys.exit(1 if wrong else 0)
+        versions = f" (recorded by {', '.join(sorted(older))}, replayed by {__version__})" if older else ""
+        result = "all the same, byte for byte"
+        if mismatches:
+            result = click.style(f"{len(mismatches)} differ", fg="red", bold=True)
+        click.echo(f"{total} decision{'s' if total > 1 else ''} replayed: {result}{versions}")
+    sys.exit(EXIT_FAILURE if mismatches else 0)
 
 
 class _PolicyCache:
-    """Policies by digest: those that were kept, else the one in force here."""
+    """Policies by digest: from the store, else the one in force here."""
 
     def __init__(self, store: "FileStore") -> None:
         self.get_policy = lru_cache(maxsize=64)(self._load_policy)
@@ -156,6 +164,7 @@ class _PolicyCache:
         try:
             return restore_policy(load_stored_policy(self._home, digest))
         except LedgerError:
+            # A policy that was never stored, or was deleted, will do from here if it is the same.
             policy = load_policy()
             if policy.digest != digest:
                 raise
@@ -163,7 +172,7 @@ class _PolicyCache:
 
 
 def _describe_decision(past: "RecordedDecision") -> dict[str, Any]:
-    """Which decision it was."""
+    """Return what identifies a decision for a reader: session, entry, time, tool and a text."""
     action = past.receipt["action"]
     payload = action["payload"] if isinstance(action["payload"], dict) else {}
     texts = (payload.get(key) for key in ("command", "cmd", "file_path", "path", "url"))
@@ -191,24 +200,24 @@ def _render_mismatch(mismatch: dict[str, Any]) -> str:
     lines = [click.style(_render_title(mismatch), bold=True)]
     if "error" in mismatch:
         lines.append(f"  cannot be replayed: {mismatch['error']}")
-    for one in mismatch.get("differences", ()):
-        recorded, found = (json.dumps(one[side], ensure_ascii=False)[:200] for side in ("recorded", "found"))
-        lines.append(f"  {one['field']}: recorded {recorded}, found {found}")
+    for difference in mismatch.get("differences", ()):
+        recorded, replayed = (json.dumps(difference[side], ensure_ascii=False)[:200] for side in ("recorded", "found"))
+        lines.append(f"  {difference['field']}: recorded {recorded}, found {replayed}")
     return "\n".join(lines)
 
 
 def _compare_policy(replay_range: _ReplayRange, policy: "Policy", as_json: bool) -> None:
     comparison = compare_policy(replay_range.iter_decisions(), policy)
     if not comparison.total:
-        raise LedgerError("no decision to replay: nothing was decided in what you named")
+        raise LedgerError("no decision to replay: the selected part of the log has none")
     groups = {
         name: [_change_to_dict(change) for change in comparison.changes_in_group(name)]
         for name in ("blocked", "asked", "allowed")
     }
     if as_json:
-        told = {name: {"count": len(found), "examples": found} for name, found in groups.items()}
+        counted = {name: {"count": len(changes), "examples": changes} for name, changes in groups.items()}
         summary = {"total": comparison.total, "policy": policy.digest, "sentence": comparison.summary}
-        click.echo(json.dumps({**summary, **told}, ensure_ascii=False))
+        click.echo(json.dumps({**summary, **counted}, ensure_ascii=False))
     else:
         click.echo(_render_comparison(comparison, groups))
 
@@ -227,21 +236,22 @@ _COLOURS = {"blocked": "red", "asked": "magenta", "allowed": "green"}
 
 def _render_comparison(comparison: "PolicyComparison", groups: dict[str, list[dict[str, Any]]]) -> str:
     lines = []
-    for name, found in groups.items():
-        if found:
-            lines.append(click.style(f"newly {name}: {len(found)}", fg=_COLOURS[name], bold=True))
-            lines += _render_examples(found)
+    for name, changes in groups.items():
+        if changes:
+            lines.append(click.style(f"newly {name}: {len(changes)}", fg=_COLOURS[name], bold=True))
+            lines += _render_examples(changes)
     lines.append(f"{comparison.total} past decision{'s' if comparison.total > 1 else ''}: {comparison.summary}")
     return "\n".join(lines)
 
 
 def _render_examples(changes: list[dict[str, Any]]) -> list[str]:
-    """The commonest of them, each told once."""
-    alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for each in changes:
-        key = (each["tool"], each["what"], each["was"]["guard"], each["now"]["guard"])
-        alike.setdefault(key, []).append(each)
-    ranked = sorted(alike.values(), key=len, reverse=True)
+    """Return the most frequent changes, each kind once."""
+    # Agents repeat commands: without the grouping one habit would fill the whole list.
+    similar: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for change in changes:
+        key = (change["tool"], change["what"], change["was"]["guard"], change["now"]["guard"])
+        similar.setdefault(key, []).append(change)
+    ranked = sorted(similar.values(), key=len, reverse=True)
     lines = []
     for first, *others in ranked[:MAX_EXAMPLES]:
         now = f"{first['now']['verdict']} by {first['now']['guard']}"
@@ -249,6 +259,6 @@ def _render_examples(changes: list[dict[str, Any]]) -> list[str]:
         lines.append(f"  {_render_title(first)}" + (f"  (and {len(others)} more like it)" if others else ""))
         lines.append(f"    was {first['was']['verdict']} by {first['was']['guard']}, now {now}{reason}")
     if len(ranked) > MAX_EXAMPLES:
-        left = sum(map(len, ranked[MAX_EXAMPLES:]))
-        lines.append(f"  … and {left} others (--json lists them all)")
+        omitted = sum(map(len, ranked[MAX_EXAMPLES:]))
+        lines.append(f"  … and {omitted} others (--json lists them all)")
     return lines

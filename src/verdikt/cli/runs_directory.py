@@ -1,10 +1,12 @@
-"""What commands about findings have in common: the runs directory, with its log."""
+"""The runs directory and its log, as commands about findings open it."""
 
 import os
 import sys
+from typing import NoReturn
 
 import click
 
+from verdikt.cli.exit_status import EXIT_NO_VERDICT
 from verdikt.cli.store_access import open_data_store
 from verdikt.council.config import Councils
 from verdikt.council.runs import Runs, runs_directory
@@ -13,33 +15,31 @@ from verdikt.model.finding import CouncilVerdict
 from verdikt.observe.clock import SystemClock
 from verdikt.policy import load_policy
 
-EXIT_NO_VERDICT = 1
-
 
 def open_runs() -> Runs:
-    """The runs directory that a command works on; what changes there goes into the log."""
+    """Open the runs directory that a command works on; changes are recorded in the log."""
+    # Opened with the first change: commands that only read need no store.
     log = create_finding_log(lambda: open_data_store(None))
     return Runs(runs_directory(os.environ, _read_runs_dir_setting()), SystemClock().now, log)
 
 
 def _read_runs_dir_setting() -> str:
-    """The directory that the policy in force here names."""
+    """Return the directory that the policy in force here names; empty when the environment overrides it."""
+    # Then the policy need not even be readable.
     if os.environ.get("VERDIKT_RUNS_DIR"):
         return ""
-
     return (load_policy().section("councils") or Councils()).runs_dir
 
 
 def require_verdict(plan_hash: str) -> CouncilVerdict:
-    """The verdict on a plan, or status 1."""
+    """Return the verdict on a plan; exit with status 1 when there is none."""
     verdict = open_runs().load(plan_hash)
     if verdict is None:
         exit_without_verdict(plan_hash)
-    assert verdict is not None
     return verdict
 
 
-def exit_without_verdict(plan_hash: str) -> None:
-    """Says that there is no verdict, and leaves."""
+def exit_without_verdict(plan_hash: str) -> NoReturn:
+    """Report that a plan has no verdict and exit with status 1."""
     click.echo(f"No verdict for plan {plan_hash}", err=True)
     sys.exit(EXIT_NO_VERDICT)

@@ -1,4 +1,4 @@
-"""What commands about the data directory have in common."""
+"""Options and look-ups that commands about the data directory share."""
 
 import os
 from collections.abc import Callable
@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 home_option: Callable[[Any], Any] = click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The data directory, instead of $VERDIKT_HOME.",
+    help="The data directory; default: $VERDIKT_HOME.",
 )
-json_option: Callable[[Any], Any] = click.option("--json", "as_json", is_flag=True, help="JSON, for machines.")
+json_option: Callable[[Any], Any] = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+# For commands whose output is always JSON: scripts may pass --json everywhere.
 always_json_option: Callable[[Any], Any] = click.option(
-    "--json", is_flag=True, expose_value=False, help="JSON, as without it."
+    "--json", is_flag=True, expose_value=False, help="Accepted for uniformity: the output is always JSON."
 )
 
 
 def resolve_home(home: Path | None) -> Path:
-    """The data directory that a command works on."""
+    """Return the data directory that a command works on."""
     return home or get_data_directory(os.environ)
 
 
@@ -40,41 +41,43 @@ def close_after_command(store: "FileStore") -> "FileStore":
 
 
 def open_data_store(home: Path | None) -> "FileStore":
-    """Open the store in the data directory, with every projection; it is closed when the command ends."""
+    """Open the store in the data directory, created if missing, with every projection; closed with the command."""
     return close_after_command(open_store(resolve_home(home), projections=load_projections()))
 
 
 def open_existing_store(home: Path | None) -> "FileStore":
-    """The store in the data directory, if there is one."""
-    place = resolve_home(home)
-    if not (place / "ledger").is_dir():
-        raise LedgerError(f"no log in `{place}`: nothing was recorded yet, or VERDIKT_HOME names another directory")
+    """Open the store in the data directory; raise `LedgerError` when there is none."""
+    directory = resolve_home(home)
+    if not (directory / "ledger").is_dir():
+        raise LedgerError(f"no log in `{directory}`: nothing was recorded yet, or VERDIKT_HOME names another directory")
     return open_data_store(home)
 
 
 def resolve_session(store: "FileStore", prefix: str, *, allow_unknown: bool = False) -> str:
-    """The session that was meant: by its id, or by the beginning of it where only one begins so.
+    """Return the session with this id, or the only one whose id begins with it.
 
-    With `to_come` it may be one that the log does not know yet; that is said, because it may as well be a slip.
+    With `allow_unknown` it may be a session that the log does not know yet. That is reported, because it may also be
+    a typing error.
     """
+    # A complete id first: it may be the beginning of another one.
     if store.reader.has_session(prefix):
         return prefix
-    found = [name for name in store.list_sessions() if name.startswith(prefix)]
-    if len(found) > 1:
-        raise LedgerError(f"expected the beginning of one session, found `{prefix}`, with which {len(found)} begin")
-    if not found and allow_unknown:
+    matches = [name for name in store.list_sessions() if name.startswith(prefix)]
+    if len(matches) > 1:
+        raise LedgerError(f"expected the beginning of one session, found `{prefix}`, which fits {len(matches)}")
+    if not matches and allow_unknown:
         click.echo(f"the log has no session `{prefix}` yet", err=True)
         return prefix
-    if not found:
+    if not matches:
         raise LedgerError(f"no session `{prefix}` in `{store.home}`; `verdikt ledger stats` lists them")
-    return found[0]
+    return matches[0]
 
 
 def resolve_sessions(store: "FileStore", prefix: str | None) -> list[str]:
-    """That session, or all of them when none was given."""
+    """Return the session with this id or prefix as a list, or all sessions without a prefix."""
     return [resolve_session(store, prefix)] if prefix else store.list_sessions()
 
 
 def format_timestamp(ts: int) -> str:
-    """Microseconds since the epoch, for people."""
+    """Return microseconds since the epoch as a date and time in UTC."""
     return datetime.fromtimestamp(ts / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S")

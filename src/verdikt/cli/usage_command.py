@@ -1,4 +1,4 @@
-"""Commands whose status 2 means something, so that a wrong call must end with another."""
+"""Commands that report wrong usage with status 64, because 2 means something else for them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,19 +6,19 @@ from typing import Any
 
 import click
 
-EXIT_USAGE = 64
+from verdikt.cli.exit_status import EXIT_USAGE
 
 
 class UsageCommand(click.Command):
-    """A command that is called wrongly ends with status 64."""
+    """A command that ends with status 64 when it is called wrongly."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """The parsed call."""
+        """Parse the call."""
         with _exit_with_usage_status():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs it."""
+        """Run the command; a usage error can also arise here."""
         with _exit_with_usage_status():
             return super().invoke(ctx)
 
@@ -28,5 +28,6 @@ def _exit_with_usage_status() -> Iterator[None]:
     try:
         yield
     except click.UsageError as error:
-        setattr(error, "exit_code", EXIT_USAGE)  # noqa: B010  # for this error alone
+        # On this error alone: the class is shared with the commands that use 2. mypy refuses a plain assignment.
+        setattr(error, "exit_code", EXIT_USAGE)  # noqa: B010
         raise

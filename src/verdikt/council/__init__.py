@@ -1,1 +1,1 @@
-"""Plans, findings and their verdicts."""
+"""Councils: plans of reviews, running reviewers, their findings and verdicts."""

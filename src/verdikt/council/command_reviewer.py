@@ -1,4 +1,4 @@
-"""One command reviewer at work: started, timed, ended, and what it printed read as findings."""
+"""Run one command reviewer with a time limit and read its output as findings."""
 
 import os
 import signal
@@ -13,10 +13,10 @@ from verdikt.errors import FindingError
 from verdikt.model.finding import Finding, Level, Review, build_finding, finding_id
 
 FAILURE_TITLE = "the reviewer failed"
-"""The title under which a reviewer that crashed is found; it goes when the reviewer runs to its end."""
+"""The title of the finding for a reviewer that crashed; it is cleared when the reviewer succeeds."""
 
+# Linux allows 2 MB of arguments in most places, other systems far less; with more names the command runs again.
 _MAX_ARGUMENT_BYTES = 64 * 1024
-"""Bytes of file names that one command gets; with more it is run again for the rest."""
 
 _STDERR_TAIL = 2000
 
@@ -24,7 +24,7 @@ _TIMED_OUT = "it did not end in time"
 
 
 def failure_id(reviewer: str) -> str:
-    """The id of the finding that a reviewer failed."""
+    """Return the id of the finding that says that a reviewer failed."""
     return finding_id(Level.HIGH.name, reviewer, FAILURE_TITLE)
 
 
@@ -37,16 +37,17 @@ def run_reviewer(
     seconds: float,
     now: Callable[[], float],
 ) -> tuple[Review, list[Finding]]:
-    """What a command says of these files. Never raises: a crash, a timeout or an output nobody can read is a finding."""
+    """Run a command on the files; a crash, a timeout or unreadable output is a finding, not an exception."""
     start = now()
-    clean = {key: value for key, value in env.items() if not key.startswith("GIT_")}
-    found: list[Finding] = []
+    # Inside a git hook these name the repository and index of the commit; a scanner's own git calls must not use them.
+    clean_env = {key: value for key, value in env.items() if not key.startswith("GIT_")}
+    findings: list[Finding] = []
     status: int | None = 0
     failure = ""
     for words in _build_commands(reviewer.command, files):
-        status, output, failure = _run_command(words, directory, clean, seconds - (now() - start))
+        status, output, failure = _run_command(words, directory, clean_env, seconds - (now() - start))
         try:
-            found += read_findings(output, agent=reviewer.name, root=directory)
+            findings += read_findings(output, agent=reviewer.name, root=directory)
         except FindingError as error:
             failure = failure or f"{error}"
         if not failure and status not in reviewer.accept:
@@ -56,15 +57,16 @@ def run_reviewer(
         if failure:
             break
     ceiling = Level.from_name(reviewer.at_most)
-    kept = [replace(item, agent=reviewer.name, level=min(item.severity, ceiling).name) for item in found]
-    done = Review(reviewer.name, status, round(now() - start, 3), failure)
+    capped = [replace(item, agent=reviewer.name, level=min(item.severity, ceiling).name) for item in findings]
+    review = Review(reviewer.name, status, round(now() - start, 3), failure)
     if failure:
-        kept.append(build_finding(level="HIGH", title=FAILURE_TITLE, agent=reviewer.name, rationale=failure))
-    return done, kept
+        # After the ceiling, which must not make a failed review harmless.
+        capped.append(build_finding(level="HIGH", title=FAILURE_TITLE, agent=reviewer.name, rationale=failure))
+    return review, capped
 
 
 def _build_commands(command: Sequence[str], files: Sequence[str]) -> Iterator[list[str]]:
-    """The command with the files in their place; several when they are too many for one."""
+    """Yield the command with the files inserted; several commands when the names are too long for one."""
     if FILES_PLACEHOLDER not in command:
         yield list(command)
         return
@@ -82,7 +84,7 @@ def _build_commands(command: Sequence[str], files: Sequence[str]) -> Iterator[li
 def _run_command(
     argv: list[str], directory: str, env: Mapping[str, str], timeout_seconds: float
 ) -> tuple[int | None, bytes, str]:
-    """Status, output, and why it failed; `_LATE` when it did not end within the seconds that were left."""
+    """Return status, output and the reason for a failure; `_TIMED_OUT` when it did not end in time."""
     if timeout_seconds <= 0:
         return None, b"", _TIMED_OUT
     try:
@@ -93,6 +95,7 @@ def _run_command(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            # A process group of its own, so that a timeout can end the children too.
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
@@ -100,15 +103,16 @@ def _run_command(
     try:
         output, errors = process.communicate(timeout=timeout_seconds)
     except subprocess.TimeoutExpired:
-        # With everything that it started: a scanner's children hold its output open.
+        # The whole group: while a child holds the output open, reading it would not end.
         with suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=1)
         return None, b"", _TIMED_OUT
-    said = errors.decode(errors="replace").strip()[-_STDERR_TAIL:]
+    error_text = errors.decode(errors="replace").strip()[-_STDERR_TAIL:]
     if process.returncode < 0:
-        return process.returncode, output, f"it was ended by signal {-process.returncode}: {said}"
+        return process.returncode, output, f"it was ended by signal {-process.returncode}: {error_text}"
+    # An empty output is no report: a scanner that found nothing prints an empty list.
     if not output.strip():
-        return process.returncode, b"[]", f"it printed nothing and ended with status {process.returncode}: {said}"
+        return process.returncode, b"[]", f"it printed nothing and ended with status {process.returncode}: {error_text}"
     return process.returncode, output, ""

@@ -28,22 +28,23 @@ from verdikt.model.yaml_node import YamlNode
 
 TRIGGERS = ("pre-commit", "pre-push", "manual", "session-start", "session-end", "file-save")
 RUNS_DIR = "runs_dir"
-"""The one key of the section that is no council: where plans and verdicts lie."""
+"""The only key of the section that is not a council: the directory of plans and verdicts."""
 
 FILES_PLACEHOLDER = "{files}"
-"""The word of a command in whose place the files come."""
+"""The word of a command that is replaced by the files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewer:
-    """Somebody who looks at files: a command that prints SARIF or findings, or an agent that records them."""
+    """A reviewer of files: a command that prints SARIF or findings, or an agent that records them."""
 
     name: str
     command: tuple[str, ...] = ()
-    agent: str = ""  # what an agent is to look for
+    agent: str = ""  # what an agent should look for
     files: tuple[str, ...] = ()
     at_most: str = Level.CRITICAL.name
-    seconds: int = 0  # 0: as long as the council may take
+    seconds: int = 0  # 0: the council's budget
+    # Linters and scanners end with 1 when they have findings, which is a success for us.
     accept: tuple[int, ...] = (0, 1)
 
     def __post_init__(self) -> None:
@@ -51,13 +52,13 @@ class Reviewer:
             raise FindingError(f"reviewer `{self.name}`: expected either `command` or `agent`, found both or neither")
 
     def covers_file(self, file: str) -> bool:
-        """Whether it looks at this file."""
+        """Return whether it reviews this file."""
         return _matches_any(file, self.files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Council:
-    """Reviewers, what they look at and when; with a guardrail, what they find stops the commit."""
+    """Reviewers, their files and triggers; with a guardrail, their findings stop the commit."""
 
     name: str
     reviewers: tuple[Reviewer, ...]
@@ -69,35 +70,35 @@ class Council:
     budget_seconds: int = DEFAULT_BUDGET_SECONDS
 
     def __post_init__(self) -> None:
-        # With no reviewers its verdict would always be that all is well.
+        # Without reviewers its verdict would always be clean.
         if not self.reviewers:
             raise FindingError(f"council `{self.name}`: expected at least one reviewer, found none")
         if self.scope == "explicit" and not self.files:
             raise FindingError(f"council `{self.name}`: the scope `explicit` needs `files`")
 
     def covers_file(self, file: str) -> bool:
-        """Whether a file is within its scope."""
+        """Return whether a file is within its scope."""
         return _matches_any(file, self.files)
 
 
 def _matches_any(file: str, patterns: Sequence[str]) -> bool:
-    """Whether a file fits one of the patterns, of which none means every file."""
+    """Return whether a file matches one of the patterns; no patterns match every file."""
     return not patterns or any(matches_pattern(file, pattern) for pattern in patterns)
 
 
 @dataclass(frozen=True, slots=True)
 class Councils:
-    """Every council of a policy by name, and where their plans and verdicts lie (empty: where they always do)."""
+    """All councils of a policy by name, and the directory of their plans and verdicts; empty: the default one."""
 
     councils: Mapping[str, Council] = field(default_factory=dict)
     runs_dir: str = ""
 
     def find_by_trigger(self, trigger: str) -> list[Council]:
-        """Those that a trigger calls."""
+        """Return the councils with this trigger."""
         return [council for council in self.councils.values() if trigger in council.trigger]
 
     def get_council(self, name: str) -> Council:
-        """The council of that name."""
+        """Return the council of that name; raise `FindingError` when there is none."""
         if name not in self.councils:
             known = ", ".join(f"`{known}`" for known in self.councils) or "none; declare one under `councils`"
             raise FindingError(f"expected a council of the policy, found `{name}`; it has {known}")
@@ -105,8 +106,9 @@ class Councils:
 
 
 def matches_pattern(file: str, pattern: str) -> bool:
-    """Whether a path fits a pattern; `*` stands for anything, `**/` for any directories, also none."""
+    """Return whether a path matches a pattern; `*` matches anything, `**/` any directories or none."""
     file = file.replace("\\", "/")
+    # fnmatch does not know `**`: for it, `*` already crosses directories, so only "none" needs care.
     while True:
         if fnmatch.fnmatchcase(file, pattern):
             return True
@@ -129,8 +131,8 @@ def _read_command(node: YamlNode) -> tuple[str, ...] | None:
 
 
 def _read_statuses(node: YamlNode) -> tuple[int, ...] | None:
-    found = [item.read_int(minimum=0, maximum=255) for item in node.read_one_or_more(what="exit statuses")]
-    return tuple(status for status in found if status is not None) or None
+    statuses = [item.read_int(minimum=0, maximum=255) for item in node.read_one_or_more(what="exit statuses")]
+    return tuple(status for status in statuses if status is not None) or None
 
 
 _STRING_LIST_SCHEMA = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}
@@ -145,8 +147,8 @@ REVIEWER_FIELDS: Mapping[str, Field] = {
         ),
         "a program that prints SARIF or findings as JSON; `{files}` stands for the files",
     ),
-    "agent": Field(text_type(), "what an agent is to look for; it calls `verdikt findings record`"),
-    "files": Field(text_list_type(), "patterns of the files that it looks at; absent: all of the plan"),
+    "agent": Field(text_type(), "what an agent should look for; it calls `verdikt findings record`"),
+    "files": Field(text_list_type(), "patterns of the files that it reviews; absent: all of the plan"),
     "at_most": Field(choice_type(tuple(Level.__members__)), "the worst level that its findings may have"),
     "seconds": Field(int_type(1), "how long it may take; absent: the council's budget"),
     "accept": Field(
@@ -166,7 +168,7 @@ BUDGET_FIELDS: Mapping[str, Field] = {
 
 
 def _read_reviewers(node: YamlNode) -> tuple[Reviewer, ...] | None:
-    found = []
+    reviewers = []
     if node.value == {}:
         node.add_mismatch("at least one reviewer")
     for name, inner in node.read_mapping(what="reviewers by name").items():
@@ -175,18 +177,18 @@ def _read_reviewers(node: YamlNode) -> tuple[Reviewer, ...] | None:
             continue
         values = read_fields(inner, REVIEWER_FIELDS)
         reviewer = inner.try_build(partial(Reviewer, name=name, **values))
-        found += [reviewer] if reviewer else []
-    return tuple(found) or None
+        reviewers += [reviewer] if reviewer else []
+    return tuple(reviewers) or None
 
 
-_REVIEWERS_SHAPE = SchemaType(
+_REVIEWERS_TYPE = SchemaType(
     _read_reviewers,
     {"type": "object", "minProperties": 1, "additionalProperties": mapping_schema(REVIEWER_FIELDS)},
     "reviewers by name",
 )
 
 COUNCIL_FIELDS: Mapping[str, Field] = {
-    "reviewers": Field(_REVIEWERS_SHAPE, "who looks at the files", required=True),
+    "reviewers": Field(_REVIEWERS_TYPE, "who reviews the files", required=True),
     "trigger": Field(choice_list_type(TRIGGERS), "when it is called; absent: pre-commit"),
     "scope": Field(
         choice_type(SCOPE_MODES), "diff: what changes; full: every file; explicit: the files named under `files`"
@@ -198,8 +200,8 @@ COUNCIL_FIELDS: Mapping[str, Field] = {
 
 
 def read_councils(node: YamlNode) -> Councils | None:
-    """The councils, or None after recording what is wrong with them."""
-    found: dict[str, Council] = {}
+    """Return the councils, or None after recording the errors on the node."""
+    councils: dict[str, Council] = {}
     runs_dir = ""
     for name, inner in node.read_mapping().items():
         if name == RUNS_DIR:
@@ -208,8 +210,8 @@ def read_councils(node: YamlNode) -> Councils | None:
             inner.add_mismatch("a mapping with `reviewers`")
         else:
             council = inner.try_build(partial(_build_council, name, read_fields(inner, COUNCIL_FIELDS)))
-            found |= {name: council} if council else {}
-    return Councils(found, runs_dir)
+            councils |= {name: council} if council else {}
+    return Councils(councils, runs_dir)
 
 
 def _build_council(name: str, values: dict[str, Any]) -> Council | None:
@@ -225,13 +227,14 @@ def _build_council(name: str, values: dict[str, Any]) -> Council | None:
 
 
 def merge_councils(layers: Sequence[Councils]) -> Councils:
-    """Every council of every layer; of two with one name the higher stands, with a guardrail if either has one."""
-    found: dict[str, Council] = {}
+    """Merge the councils of all layers; of two with one name the higher wins, with a guardrail if either has one."""
+    # A project could otherwise switch a guardrail off by declaring the council again.
+    councils: dict[str, Council] = {}
     for layer in layers:
         for name, council in layer.councils.items():
-            upper = found.get(name)
-            found[name] = replace(upper, guardrail=upper.guardrail or council.guardrail) if upper else council
-    return Councils(found, next((layer.runs_dir for layer in layers if layer.runs_dir), ""))
+            upper = councils.get(name)
+            councils[name] = replace(upper, guardrail=upper.guardrail or council.guardrail) if upper else council
+    return Councils(councils, next((layer.runs_dir for layer in layers if layer.runs_dir), ""))
 
 
 SECTION = Section(

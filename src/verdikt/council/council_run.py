@@ -1,4 +1,4 @@
-"""Where a council meets: its plan is made, its reviewers are called, its verdict decides about a commit."""
+"""Plan a council's review, run its reviewers, and decide about a commit by their verdict."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -15,17 +15,18 @@ from verdikt.observe.clock import Clock
 from verdikt.observe.git_index import SUBMODULE_MODE, GitIndex
 
 ProgressCallback = Callable[[str, str], None]
-"""Told of each reviewer: its name, and what it is doing."""
+"""Called with a reviewer's name and what it is doing."""
 
 StandingFindings = Callable[[str], Mapping[str, str]]
-"""What the log says stands against a plan: id → level."""
+"""plan hash → the findings that the log has against it, as id → level."""
 
+# Reviewers are processes: more of them at once only slow each other down.
 MAX_WORKERS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class CouncilDecision:
-    """What a council says of a plan. `faults` are the reasons for which a guardrail stops it."""
+    """A council's decision on a plan. `faults` are the reasons for which a guardrail stops it."""
 
     council: Council
     plan: Plan
@@ -35,13 +36,13 @@ class CouncilDecision:
 
     @property
     def blocks(self) -> bool:
-        """Whether it stops the commit."""
+        """Whether the decision stops the commit."""
         return self.council.guardrail and bool(self.faults)
 
 
 @dataclass(frozen=True, slots=True)
 class CouncilRunner:
-    """One repository, its index, and the runs directory. What git or the disk refuses is a `FindingError`."""
+    """Runs councils on one repository. Errors of git or the disk are raised as `FindingError`."""
 
     index: GitIndex
     runs: Runs
@@ -49,7 +50,7 @@ class CouncilRunner:
     env: Mapping[str, str]
 
     def build_plan(self, council: Council, *, base: str = "", files: Sequence[str] = (), scope: str = "") -> Plan:
-        """What a council should look at now: what the index changes, all of it, or the files named."""
+        """Return the plan for a council: the changes in the index, all of its files, or the given files."""
         scope = "explicit" if files else scope or council.scope
         if files:
             contents = self.index.find_files(files)
@@ -74,49 +75,51 @@ class CouncilRunner:
     def run_reviewers(
         self, council: Council, plan: Plan, *, progress: ProgressCallback | None = None
     ) -> CouncilVerdict:
-        """Runs the command reviewers in parallel, each on the contents of the plan; the verdict they lead to."""
-        tell = progress or (lambda name, doing: None)
+        """Run the command reviewers in parallel on the contents of the plan and return the verdict."""
+        report = progress or (lambda name, doing: None)
         self.runs.save_plan(plan)
         commands = [reviewer for reviewer in council.reviewers if reviewer.command]
-        busy = {reviewer.name: select_files(reviewer, plan) for reviewer in commands}
+        files_by_reviewer = {reviewer.name: select_files(reviewer, plan) for reviewer in commands}
         for reviewer in commands:
-            if not busy[reviewer.name]:
-                tell(reviewer.name, "nothing to look at")
+            if not files_by_reviewer[reviewer.name]:
+                report(reviewer.name, "no files to review")
                 self._record_review(plan, Review(reviewer.name), [])
-        working = [reviewer for reviewer in commands if busy[reviewer.name]]
-        if working:
-            with self._open_plan_tree(plan) as directory, ThreadPoolExecutor(min(MAX_WORKERS, len(working))) as pool:
-                jobs = {}
-                for reviewer in working:
-                    tell(reviewer.name, "running")
+        active = [reviewer for reviewer in commands if files_by_reviewer[reviewer.name]]
+        if active:
+            with self._open_plan_tree(plan) as directory, ThreadPoolExecutor(min(MAX_WORKERS, len(active))) as pool:
+                jobs = []
+                for reviewer in active:
+                    report(reviewer.name, "running")
                     seconds = min(reviewer.seconds or plan.budget_seconds, plan.budget_seconds)
-                    jobs[
-                        pool.submit(
-                            run_reviewer,
-                            reviewer,
-                            busy[reviewer.name],
-                            directory,
-                            self.env,
-                            seconds=seconds,
-                            now=self.clock.now,
-                        )
-                    ] = reviewer
+                    job = pool.submit(
+                        run_reviewer,
+                        reviewer,
+                        files_by_reviewer[reviewer.name],
+                        directory,
+                        self.env,
+                        seconds=seconds,
+                        now=self.clock.now,
+                    )
+                    jobs.append(job)
+                # Recorded as they end: what is finished is on disk when the rest is interrupted.
                 for job in as_completed(jobs):
-                    done, findings = job.result()
-                    self._record_review(plan, done, findings)
-                    tell(done.reviewer, done.failure or f"{len(findings)} finding(s)")
+                    review, findings = job.result()
+                    self._record_review(plan, review, findings)
+                    report(review.reviewer, review.failure or f"{len(findings)} finding(s)")
         return self.runs.record(plan.plan_hash)
 
     def _record_review(self, plan: Plan, review: Review, findings: Sequence[Finding]) -> None:
         self.runs.record(plan.plan_hash, *findings, review=review)
         if not review.failure:
+            # An earlier crash of the same reviewer is settled by a run that succeeded.
             self.runs.clear(
                 plan.plan_hash, failure_id(review.reviewer), by="verdikt", why="the reviewer ran to its end since"
             )
 
     @contextmanager
     def _open_plan_tree(self, plan: Plan) -> Iterator[str]:
-        """Where the plan's contents lie: the work tree, or a copy when that holds something else."""
+        """Yield a directory with the plan's contents: the work tree, or a copy when that differs."""
+        # What is staged is reviewed, not what happens to be in the work tree.
         if self.index.is_work_tree_index and self.index.is_work_tree_clean(plan.files):
             yield self.index.root
         else:
@@ -125,7 +128,7 @@ class CouncilRunner:
 
     @contextmanager
     def at_commit(self, commit: str) -> Iterator["CouncilRunner"]:
-        """The same chamber about a commit instead of the index; about the index when none is named."""
+        """Yield a runner for a commit instead of the index; the same runner without a commit."""
         if not commit:
             yield self
             return
@@ -141,18 +144,21 @@ class CouncilRunner:
         run: bool = False,
         progress: ProgressCallback | None = None,
     ) -> CouncilDecision:
-        """The council's word on what is there now; with `run`, after the commands that have not reported were run."""
+        """Decide about the present index; with `run`, run the commands first that have not reported."""
         plan = self.build_plan(council, base=base)
-        judged = self.evaluate_plan(council, plan, standing)
+        decision = self.evaluate_plan(council, plan, standing)
         commands = {reviewer.name for reviewer in council.reviewers if reviewer.command}
-        late = judged.verdict is None if not judged.missing else not commands.isdisjoint(judged.missing)
-        if run and plan.files and commands and late:
+        if decision.missing:
+            has_pending_commands = not commands.isdisjoint(decision.missing)
+        else:
+            has_pending_commands = decision.verdict is None
+        if run and plan.files and commands and has_pending_commands:
             self.run_reviewers(council, plan, progress=progress)
-            judged = self.evaluate_plan(council, plan, standing)
-        return judged
+            decision = self.evaluate_plan(council, plan, standing)
+        return decision
 
     def evaluate_plan(self, council: Council, plan: Plan, standing: StandingFindings) -> CouncilDecision:
-        """The council's word on a plan: what was found, by whom, and what is missing."""
+        """Decide about a plan: by its findings, the reviewers that have not reported, and the log."""
         if not plan.files:
             return CouncilDecision(council, plan, None)
         try:
@@ -167,6 +173,7 @@ class CouncilRunner:
             if select_files(reviewer, plan) and not verdict.has_reported(reviewer.name)
         )
         faults = [f"reviewer `{name}` has not reported" for name in missing]
+        # The verdict file is the agent's to edit; the log is not. What the log has and the file lacks was removed.
         known = {finding.id: finding.severity for finding in verdict.findings}
         for id, level in standing(plan.plan_hash).items():
             if known.get(id, Level.LOW) < Level.from_name(level):
@@ -176,10 +183,10 @@ class CouncilRunner:
         return CouncilDecision(council, plan, verdict, tuple(faults), missing)
 
     def _explain_missing_verdict(self, plan: Plan) -> str:
-        """Why there is no verdict: nobody looked, or the files changed since."""
+        """Return why there is no verdict: there was no review, or the files changed since."""
         for other in self.runs.plans()[0]:
-            same = other.scope_hash == plan.scope_hash and other.plan_hash != plan.plan_hash
-            if same and self._has_verdict(other):
+            is_earlier_version = other.scope_hash == plan.scope_hash and other.plan_hash != plan.plan_hash
+            if is_earlier_version and self._has_verdict(other):
                 return f"the verdict on plan {other.plan_hash} is stale: the files have changed since"
         return "there is no verdict on what is staged"
 
@@ -191,7 +198,7 @@ class CouncilRunner:
 
 
 def select_files(reviewer: Reviewer, plan: Plan) -> list[str]:
-    """The files of a plan that a reviewer looks at; a command can open neither what goes nor another repository."""
+    """Return the files of a plan for a reviewer; commands get neither deleted files nor submodules."""
     files = [file for file in plan.files if reviewer.covers_file(file)]
     if reviewer.agent:
         return files

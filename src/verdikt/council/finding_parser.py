@@ -1,4 +1,4 @@
-"""What a reviewer prints, as findings: SARIF 2.1.0, or JSON in our own words."""
+"""Parse a reviewer's output as findings: SARIF 2.1.0, or JSON in verdikt's own format."""
 
 import json
 from collections.abc import Mapping
@@ -9,13 +9,14 @@ from verdikt.council.sarif import from_sarif
 from verdikt.errors import FindingError
 from verdikt.model.finding import Evidence, Finding, build_finding
 
+# A limit on memory: the whole document is parsed at once.
 MAX_BYTES = 64 * 1024 * 1024
 
 
 def read_findings(data: bytes, *, agent: str = "", root: str = "") -> list[Finding]:
-    """The findings in a reviewer's output; `FindingError` when it is neither SARIF nor findings.
+    """Return the findings in a reviewer's output; raise `FindingError` when it is neither SARIF nor findings.
 
-    `agent` stands in for a name that the output does not give. Findings are `[{level, title, …}]` or
+    `agent` is used instead of a name that the output does not give. Findings are `[{level, title, …}]` or
     `{"findings": […]}`, with evidence as texts (`file:line:note`) or as mappings.
     """
     if len(data) > MAX_BYTES:
@@ -29,15 +30,15 @@ def read_findings(data: bytes, *, agent: str = "", root: str = "") -> list[Findi
     listed = document.get("findings") if isinstance(document, Mapping) else document
     if not isinstance(listed, list):
         raise FindingError("expected SARIF (`runs`) or findings (`findings`, or a list), found something else")
-    found: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     for number, item in enumerate(listed, 1):
         finding = _parse_finding(item, number, agent)
-        if finding.id in found:
-            # One thing at several places, told once for each.
-            places = (*found[finding.id].evidence, *finding.evidence)
+        if finding.id in findings:
+            # The same problem in several places, reported once for each.
+            places = (*findings[finding.id].evidence, *finding.evidence)
             finding = replace(finding, evidence=tuple(dict.fromkeys(places)))
-        found[finding.id] = finding
-    return list(found.values())
+        findings[finding.id] = finding
+    return list(findings.values())
 
 
 def _parse_finding(item: Any, number: int, agent: str) -> Finding:
@@ -59,6 +60,7 @@ def _parse_finding(item: Any, number: int, agent: str) -> Finding:
 def _parse_evidence_item(place: Any) -> str | Evidence:
     if isinstance(place, Mapping):
         line = place.get("line")
-        whole = isinstance(line, int) and not isinstance(line, bool)
-        return Evidence(str(place.get("file", "")), line if whole else None, str(place.get("note") or ""))
+        # `true` is an int for Python.
+        is_number = isinstance(line, int) and not isinstance(line, bool)
+        return Evidence(str(place.get("file", "")), line if is_number else None, str(place.get("note") or ""))
     return str(place)

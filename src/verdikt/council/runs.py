@@ -1,4 +1,4 @@
-"""The runs directory: `<plan>.json` says what should run, `<plan>.verdict.json` what was found, side by side."""
+"""The runs directory: plans in `<plan>.json` and, beside them, verdicts in `<plan>.verdict.json`."""
 
 import fcntl
 import json
@@ -28,30 +28,31 @@ from verdikt.observe.world import expand_user
 
 PLAN_HASH_PATTERN = compile_lazily(r"[A-Za-z0-9_-]{1,64}\Z")
 VERDICT_SUFFIX = ".verdict.json"
+# A longer file was not written by us; it is refused instead of read into memory.
 MAX_BYTES = 64 * 1024 * 1024
-"""A verdict file longer than this is not one of ours."""
 
 
 def runs_directory(env: Mapping[str, str], configured: str = "") -> Path:
-    """`$VERDIKT_RUNS_DIR`, else what the policy names, else `~/.claude/toolbox-runs`."""
+    """Return `$VERDIKT_RUNS_DIR`, else the directory of the policy, else `~/.claude/toolbox-runs`."""
     if named := env.get("VERDIKT_RUNS_DIR") or configured:
         return Path(expand_user(named, env))
     return Path(env.get("HOME") or os.path.expanduser("~")) / ".claude" / "toolbox-runs"
 
 
 def check_plan_hash(plan_hash: str) -> str:
-    """The plan hash, if it can be part of a file name."""
+    """Return the plan hash if it can be part of a file name; raise `FindingError` otherwise."""
+    # It comes from the command line: `../` in it would lead out of the directory.
     if not PLAN_HASH_PATTERN.match(plan_hash):
         raise FindingError(f"invalid plan_hash: expected letters, digits, `_` and `-`, at most 64, found `{plan_hash}`")
     return plan_hash
 
 
 FindingLogger = Callable[[str, EntryKind, Mapping[str, Any]], None]
-"""Takes what happened to a plan's findings into the log."""
+"""Records a change of a plan's findings in the log: plan hash, kind of entry, body."""
 
 
 class Runs:
-    """Plans and verdicts on disk. Every write is whole or not at all; reviewers may record in parallel."""
+    """Plans and verdicts on disk. Every write is atomic; reviewers may record in parallel."""
 
     def __init__(self, directory: Path, now: Callable[[], float], log: FindingLogger | None = None) -> None:
         self.directory = directory
@@ -59,54 +60,54 @@ class Runs:
         self._log = log or (lambda plan, kind, body: None)
 
     def plan_path(self, plan_hash: str) -> Path:
-        """Where a plan lies."""
+        """Return the path of a plan."""
         return self.directory / f"{check_plan_hash(plan_hash)}.json"
 
     def verdict_path(self, plan_hash: str) -> Path:
-        """Where the verdict on a plan lies: beside it."""
+        """Return the path of the verdict on a plan."""
         return self.directory / f"{check_plan_hash(plan_hash)}{VERDICT_SUFFIX}"
 
     def load(self, plan_hash: str) -> CouncilVerdict | None:
-        """The verdict on a plan, its level computed from its findings; None when there is none."""
+        """Return the verdict on a plan, with the level computed from its findings; None when there is none."""
         document = _read_document(self.verdict_path(plan_hash))
         return None if document is None else read_verdict(document, plan_hash)
 
     def history(self, plan_hash: str) -> list[dict[str, Any]]:
-        """What was replaced, superseded and cleared, by whom and why, oldest first."""
+        """Return the findings that were replaced, superseded or cleared, by whom and why, oldest first."""
         return _read_history(_read_document(self.verdict_path(plan_hash)))
 
     def record(self, plan_hash: str, *findings: Finding, review: Review | None = None) -> CouncilVerdict:
-        """Adds findings, perhaps none. One with the same id is replaced; one that is refined is superseded."""
+        """Add findings, if any; replace those with the same id, supersede those that are refined."""
         with self._edit_verdict(plan_hash) as change:
-            fresh = [change.add_finding(finding) for finding in findings]
+            added = [change.add_finding(finding) for finding in findings]
             if review:
                 change.reviews = [*(old for old in change.reviews if old.reviewer != review.reviewer), review]
             verdict = change.save()
-        for finding in fresh:
+        for finding in added:
             self._log(plan_hash, EntryKind.FINDING, {"finding": finding_to_record(finding)})
         return verdict
 
     def clear(self, plan_hash: str, id: str, *, by: str, why: str) -> CouncilVerdict | None:
-        """Takes a finding away and leaves who did it and why; None when the plan has no verdict."""
+        """Remove a finding and record who did it and why; return None when the plan has no verdict."""
         if not by.strip() or not why.strip():
             raise FindingError("expected who clears the finding and why, found neither; give --by and --why")
         if self.load(plan_hash) is None:
             return None
         with self._edit_verdict(plan_hash) as change:
-            gone = [finding for finding in change.findings if finding.id == id]
-            if not gone:
+            matching = [finding for finding in change.findings if finding.id == id]
+            if not matching:
                 return change.verdict
-            for finding in gone:
-                # In the log first: nothing is let through that is not on record.
+            for finding in matching:
+                # The log first: a crash in between must not leave a cleared finding without a record.
                 body = {"id": id, "by": by, "why": why, "finding": finding_to_record(finding)}
                 self._log(plan_hash, EntryKind.FINDING_CLEARED, body)
                 change.remove_finding(finding, by=by, why=why)
             return change.save()
 
     def recent(self, *, limit: int = 10, min_level: str = "LOW") -> tuple[list[CouncilVerdict], list[str]]:
-        """The verdicts changed last, newest first, and the names of files that could not be read."""
+        """Return the verdicts that changed last, newest first, and the names of unreadable files."""
         least = Level.from_name(min_level)
-        found: list[CouncilVerdict] = []
+        verdicts: list[CouncilVerdict] = []
         unreadable: list[str] = []
         for path in sorted(self.directory.glob(f"*{VERDICT_SUFFIX}")):
             try:
@@ -114,13 +115,13 @@ class Runs:
             except FindingError:
                 unreadable.append(path.name)
             else:
-                found += [verdict] if verdict else []
-        chosen = [verdict for verdict in found if Level[verdict.level] >= least]
+                verdicts += [verdict] if verdict else []
+        chosen = [verdict for verdict in verdicts if Level[verdict.level] >= least]
         chosen.sort(key=lambda verdict: (-verdict.updated_at, verdict.plan_hash))
         return chosen[: max(limit, 0)], unreadable
 
     def save_plan(self, plan: Plan) -> Plan:
-        """Keeps a plan, unless it is there; the one that was there comes back as `cached`."""
+        """Save a plan unless it exists; return an existing one as `cached`."""
         path = self.plan_path(plan.plan_hash)
         with _translate_write_errors(path):
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -134,7 +135,7 @@ class Runs:
         return plan if known is None else replace(plan, created_at=known.created_at, source="cached")
 
     def load_plan(self, plan_hash: str) -> Plan | None:
-        """A plan, if its contents are those that its name stands for; None when there is none."""
+        """Return a plan; None when there is none; raise `FindingError` when its content does not fit its name."""
         document = _read_document(self.plan_path(plan_hash))
         if document is None:
             return None
@@ -144,8 +145,8 @@ class Runs:
         return plan
 
     def plans(self) -> tuple[list[Plan], list[str]]:
-        """Every plan, newest first, and the names of files that could not be read."""
-        found: list[Plan] = []
+        """Return all plans, newest first, and the names of unreadable files."""
+        plans: list[Plan] = []
         unreadable: list[str] = []
         for path in sorted(self.directory.glob("*.json")):
             if path.name.endswith(VERDICT_SUFFIX) or path.name.startswith("."):
@@ -155,24 +156,24 @@ class Runs:
             except FindingError:
                 unreadable.append(path.name)
             else:
-                found += [plan] if plan else []
-        return sorted(found, key=lambda plan: (-plan.created_at, plan.plan_hash)), unreadable
+                plans += [plan] if plan else []
+        return sorted(plans, key=lambda plan: (-plan.created_at, plan.plan_hash)), unreadable
 
     def purge(self, older_than_seconds: float) -> list[str]:
-        """Deletes plans and verdicts that nobody changed for so long, unreadable ones included; their names."""
-        last = self._now() - older_than_seconds
-        ages: dict[str, float] = {}
+        """Delete plans and verdicts that have not changed for so long, also unreadable ones; return their names."""
+        cutoff = self._now() - older_than_seconds
+        change_times: dict[str, float] = {}
         for path in self.directory.glob("*.json"):
             name = path.name.removesuffix(".json").removesuffix(".verdict")
             if PLAN_HASH_PATTERN.match(name):
-                ages[name] = max(ages.get(name, 0.0), _last_changed(path))
-        gone = sorted(name for name, at in ages.items() if at < last)
-        for name in gone:
+                change_times[name] = max(change_times.get(name, 0.0), _read_change_time(path))
+        expired = sorted(name for name, changed_at in change_times.items() if changed_at < cutoff)
+        for name in expired:
             for path in (self.plan_path(name), self.verdict_path(name)):
                 with _translate_write_errors(path), lock_file(path):
                     path.unlink(missing_ok=True)
                     path.with_name(path.name + ".lock").unlink(missing_ok=True)
-        return gone
+        return expired
 
     @contextmanager
     def _edit_verdict(self, plan_hash: str) -> Iterator["_VerdictEdit"]:
@@ -184,7 +185,7 @@ class Runs:
 
 
 class _VerdictEdit:
-    """A verdict file under its lock."""
+    """A verdict file under its lock, as it is being changed."""
 
     def __init__(self, path: Path, plan_hash: str, now: Callable[[], float]) -> None:
         self._path = path
@@ -192,12 +193,11 @@ class _VerdictEdit:
         document = _read_document(path)
         self.verdict = CouncilVerdict(plan_hash) if document is None else read_verdict(document, plan_hash)
         self.findings = list(self.verdict.findings)
-        """What stands there now."""
         self.reviews = list(self.verdict.reviews)
         self._history = _read_history(document)
 
     def add_finding(self, finding: Finding) -> Finding:
-        """Puts a finding in its place, with the lineage of those it takes the place of."""
+        """Add a finding and return it with the ids of the findings that it replaces."""
         supersedes: list[str] = []
         for old in list(self.findings):
             if old.id == finding.id:
@@ -209,50 +209,53 @@ class _VerdictEdit:
                 self._append_history("superseded", old, by=finding.agent, why=f"refined as {finding.id}")
                 self.findings.remove(old)
         lineage = tuple(id for id in dict.fromkeys(supersedes) if id != finding.id)
-        fresh = replace(finding, created_at=self._timestamp, supersedes=lineage)
-        at = next((index for index, old in enumerate(self.findings) if old.id == finding.id), len(self.findings))
-        self.findings[at : at + 1] = [fresh]
-        return fresh
+        added = replace(finding, created_at=self._timestamp, supersedes=lineage)
+        position = next((index for index, old in enumerate(self.findings) if old.id == finding.id), len(self.findings))
+        self.findings[position : position + 1] = [added]
+        return added
 
     def remove_finding(self, finding: Finding, *, by: str, why: str) -> None:
-        """Takes a finding away."""
+        """Remove a finding."""
         self._append_history("cleared", finding, by=by, why=why)
         self.findings.remove(finding)
-        # Whoever found it has reported, and a failure that somebody cleared is one no longer.
-        old = next((one for one in self.reviews if one.reviewer == finding.agent), Review(finding.agent))
-        self.reviews = [*(one for one in self.reviews if one.reviewer != finding.agent), replace(old, failure="")]
+        # Its reviewer has reported, and a failure that a person cleared counts no longer.
+        old = next((review for review in self.reviews if review.reviewer == finding.agent), Review(finding.agent))
+        others = [review for review in self.reviews if review.reviewer != finding.agent]
+        self.reviews = [*others, replace(old, failure="")]
 
     def save(self) -> CouncilVerdict:
-        """Writes the verdict anew."""
+        """Write the verdict and return it."""
         created = self.verdict.created_at or self._timestamp
-        fresh = CouncilVerdict(
+        verdict = CouncilVerdict(
             self.verdict.plan_hash, tuple(self.findings), created, self._timestamp, tuple(self.reviews)
         )
-        write_json(self._path, fresh.record() | ({"history": self._history} if self._history else {}))
-        return fresh
+        write_json(self._path, verdict.record() | ({"history": self._history} if self._history else {}))
+        return verdict
 
     def _append_history(self, event: str, finding: Finding, *, by: str, why: str = "") -> None:
-        """Keeps what is about to go."""
+        """Keep a finding that is about to be removed or changed."""
         self._history.append(
             {"event": event, "at": self._timestamp, "by": by, "why": why, "finding": finding_to_record(finding)}
         )
 
 
 def is_refinement(finding: Finding, old: Finding) -> bool:
-    """Whether a finding says anew, at another level, what the same reviewer said before.
+    """Return whether a finding repeats, at another level, an earlier one of the same reviewer.
 
-    Two findings that were each given an id are about two things, whatever their titles.
+    Two findings that were each given an id of their own are different, whatever their titles.
     """
-    same = old.agent == finding.agent and old.title == finding.title and old.level != finding.level
-    return same and any(one.id == finding_id(one.level, one.agent, one.title) for one in (finding, old))
+    is_same = old.agent == finding.agent and old.title == finding.title and old.level != finding.level
+    return is_same and any(item.id == finding_id(item.level, item.agent, item.title) for item in (finding, old))
 
 
 def read_verdict(document: Mapping[str, Any], plan_hash: str) -> CouncilVerdict:
-    """The verdict in a document. Its level and summary are computed, whatever it says; `FindingError` when it is none."""
+    """Return the verdict in a document; raise `FindingError` when it has none."""
+    # Level and summary are computed from the findings: what the file says about itself is not trusted.
     findings = document.get("findings")
     if not isinstance(findings, list) or not all(isinstance(item, Mapping) for item in findings):
         raise FindingError(
-            f"`{plan_hash}{VERDICT_SUFFIX}`: expected a list of findings, found something else; remove it and review again"
+            f"`{plan_hash}{VERDICT_SUFFIX}`: expected a list of findings, found something else; "
+            "remove it and review again"
         )
     return CouncilVerdict(
         plan_hash,
@@ -264,7 +267,7 @@ def read_verdict(document: Mapping[str, Any], plan_hash: str) -> CouncilVerdict:
 
 
 def write_json(path: Path, record: Mapping[str, Any]) -> None:
-    """Writes a whole file or nothing, and returns when it is on the disk."""
+    """Write a file atomically, and return when it is on the disk."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     data = (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
     with open(temporary, "wb") as file:
@@ -284,34 +287,35 @@ def _translate_write_errors(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _last_changed(path: Path) -> float:
-    """When the file says it was last changed, or when the disk does."""
+def _read_change_time(path: Path) -> float:
+    """Return the time of the last change, by the file's content, or else by the disk."""
     try:
         document = _read_document(path) or {}
     except FindingError:
         document = {}
-    told = parse_timestamp(document.get("updated_at")) or parse_timestamp(document.get("created_at"))
-    return told or path.stat().st_mtime
+    recorded = parse_timestamp(document.get("updated_at")) or parse_timestamp(document.get("created_at"))
+    return recorded or path.stat().st_mtime
 
 
 @contextmanager
 def lock_file(path: Path) -> Iterator[None]:
-    """Alone with a file, among everybody who asks this way; waits for those before."""
-    name = path.with_name(path.name + ".lock")
+    """Hold the lock of a file; wait while another process or thread holds it."""
+    lock_path = path.with_name(path.name + ".lock")
     while True:
-        with open(name, "a") as lock:
+        with open(lock_path, "a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             try:
-                same = os.path.samestat(os.fstat(lock.fileno()), os.stat(name))
+                is_current = os.path.samestat(os.fstat(lock.fileno()), os.stat(lock_path))
             except FileNotFoundError:
-                same = False
-            if same:  # and not one that a purge deleted while we waited
+                is_current = False
+            # A purge may have deleted the lock file while we waited: then another process can hold a new one.
+            if is_current:
                 yield
                 return
 
 
 def _read_document(path: Path) -> dict[str, Any] | None:
-    """The JSON object in a file; None when there is no file."""
+    """Return the JSON object in a file; None when there is no file."""
     try:
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -322,7 +326,8 @@ def _read_document(path: Path) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise FindingError(
-            f"`{path.name}`: expected a JSON object, found a file that cannot be read ({error}); remove it and review again"
+            f"`{path.name}`: expected a JSON object, found a file that cannot be read ({error}); "
+            "remove it and review again"
         ) from error
     if not isinstance(document, dict):
         raise FindingError(f"`{path.name}`: expected a JSON object, found something else; remove it and review again")
@@ -330,5 +335,5 @@ def _read_document(path: Path) -> dict[str, Any] | None:
 
 
 def _read_history(document: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    kept = (document or {}).get("history")
-    return [item for item in kept if isinstance(item, dict)] if isinstance(kept, list) else []
+    history = (document or {}).get("history")
+    return [item for item in history if isinstance(item, dict)] if isinstance(history, list) else []

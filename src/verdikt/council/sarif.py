@@ -1,4 +1,4 @@
-"""SARIF 2.1.0 as findings: what a scanner says, in the words that reviewers use."""
+"""Convert SARIF 2.1.0, the output of scanners, to findings."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from verdikt.model.finding import SARIF_FINGERPRINT, Evidence, Finding, Level, b
 
 LEVEL_BY_NAME = {"error": Level.HIGH, "warning": Level.MEDIUM, "note": Level.LOW, "none": Level.LOW}
 LEVEL_BY_SCORE = ((9.0, Level.CRITICAL), (7.0, Level.HIGH), (4.0, Level.MEDIUM), (0.0, Level.LOW))
-"""A `security-severity` of at least this is of this level, as code hosts read it."""
+"""The level of a `security-severity` of at least this score, as code hosts read it."""
 
 _PASSED_KINDS = ("pass", "notApplicable", "informational")
 _MAX_TITLE = 200
@@ -19,17 +19,17 @@ _MAX_RATIONALE = 300
 
 
 def from_sarif(document: Mapping[str, Any], *, agent: str = "", root: str = "") -> list[Finding]:
-    """The findings of a SARIF document, in its order; paths below `root` become relative to it.
+    """Return the findings of a SARIF document, in its order; paths below `root` become relative to it.
 
-    What a scanner suppressed, or says is gone, is no finding; a scanner that says it failed is one.
+    Suppressed and absent results are left out; a failed execution of the scanner is a finding.
     """
     runs = document.get("runs")
     if not isinstance(runs, list):
         raise FindingError("expected SARIF with a list of runs, found something else")
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for run in _as_mappings(runs):
-        found += _SarifRun(run, agent, root).iter_findings()
-    return found
+        findings += _SarifRun(run, agent, root).iter_findings()
+    return findings
 
 
 class _SarifRun:
@@ -46,11 +46,12 @@ class _SarifRun:
 
     def iter_findings(self) -> Iterator[Finding]:
         for invocation in _as_mappings(self._run.get("invocations")):
+            # Half a scan with no results would otherwise look like a clean one.
             if invocation.get("executionSuccessful") is False:
                 notes = _as_mappings(invocation.get("toolExecutionNotifications"))
-                said = "; ".join(filter(None, (_read_message(note) for note in notes)))
+                reasons = "; ".join(filter(None, (_read_message(note) for note in notes)))
                 title = f"{self._agent or 'the scanner'} did not run to its end"
-                yield build_finding(level="HIGH", title=title, agent=self._agent, rationale=said)
+                yield build_finding(level="HIGH", title=title, agent=self._agent, rationale=reasons)
         for result in _as_mappings(self._run.get("results")):
             if not _is_dismissed(result):
                 yield self._build_finding(result)
@@ -63,32 +64,33 @@ class _SarifRun:
             or _as_text(_as_mapping(result.get("rule")).get("id"))
             or _as_text(rule.get("id"))
         )
-        said = (
+        message = (
             _read_message(result)
             or _as_text(_as_mapping(rule.get("shortDescription")).get("text"))
             or name
             or "no message"
         )
-        own = _as_text(_as_mapping(result.get("partialFingerprints")).get(SARIF_FINGERPRINT))
-        title = said if own or not name else f"{name}: {said}"
-        first = title if own else (title.splitlines() or [title])[0][:_MAX_TITLE]
-        why = "" if first == title else said
-        about = next((text for key in ("fullDescription", "help") if (text := _read_description(rule, key))), "")
+        # Our own export carries the finding's id: it comes back as it was, without rule name or shortening.
+        own_id = _as_text(_as_mapping(result.get("partialFingerprints")).get(SARIF_FINGERPRINT))
+        full_title = message if own_id or not name else f"{name}: {message}"
+        title = full_title if own_id else (full_title.splitlines() or [full_title])[0][:_MAX_TITLE]
+        remainder = "" if title == full_title else message
+        description = next((text for key in ("fullDescription", "help") if (text := _read_description(rule, key))), "")
         return build_finding(
             level=_read_level(result, rule).name,
-            title=first,
+            title=title,
             agent=self._agent,
             evidence=evidence,
-            rationale=about if own else why or _first_paragraph(about, said),
-            id=own or self._compute_id(result, name, said, evidence),
+            rationale=description if own_id else remainder or _first_paragraph(description, message),
+            id=own_id or self._compute_id(result, name, message, evidence),
         )
 
     def _compute_id(self, result: Mapping[str, Any], name: str, message: str, evidence: Sequence[Evidence]) -> str:
-        """Made without the line, so that it stays when lines above are added; the second of two alike gets another."""
+        """Return an id that stays the same when lines above are added; equal results get different ids."""
         prints = _as_mapping(result.get("fingerprints")) or _as_mapping(result.get("partialFingerprints"))
         where = evidence[0].file if evidence else ""
         stable = {str(key): str(value) for key, value in prints.items()} or {"message": message}
-        made = hash_canonical(
+        computed = hash_canonical(
             {
                 "agent": self._agent,
                 "rule": name,
@@ -96,9 +98,9 @@ class _SarifRun:
                 "print": _replace_surrogates(str(stable)),
             }
         )[:12]
-        self._id_counts[made] += 1
-        again = self._id_counts[made]
-        return made if again == 1 else hash_canonical({"same": made, "number": again})[:12]
+        self._id_counts[computed] += 1
+        number = self._id_counts[computed]
+        return computed if number == 1 else hash_canonical({"same": computed, "number": number})[:12]
 
     def _find_rule(self, result: Mapping[str, Any]) -> Mapping[str, Any]:
         index = result.get("ruleIndex", _as_mapping(result.get("rule")).get("index"))
@@ -113,16 +115,16 @@ class _SarifRun:
         if not artifact.get("uri") and isinstance(index, int) and 0 <= index < len(self._artifacts):
             artifact = _as_mapping(_as_mapping(self._artifacts[index]).get("location"))
         line = _as_mapping(physical.get("region")).get("startLine")
-        whole = isinstance(line, int) and not isinstance(line, bool) and line > 0
-        return Evidence(
-            self._relative_path(_as_text(artifact.get("uri"))), line if whole else None, _read_message(location)
-        )
+        is_number = isinstance(line, int) and not isinstance(line, bool) and line > 0
+        file = self._relative_path(_as_text(artifact.get("uri")))
+        return Evidence(file, line if is_number else None, _read_message(location))
 
     def _relative_path(self, uri: str) -> str:
         try:
             parts = urlsplit(uri)
         except ValueError:
             return uri
+        # Not a path here, such as a source archive: shown as it is.
         if parts.scheme not in ("", "file"):
             return uri
         path = unquote(parts.path if parts.scheme else uri)
@@ -141,6 +143,7 @@ def _read_level(result: Mapping[str, Any], rule: Mapping[str, Any]) -> Level:
         except (KeyError, TypeError, ValueError, OverflowError):
             continue
         return next((level for least, level in LEVEL_BY_SCORE if score >= least), Level.LOW)
+    # SARIF's own default is "warning".
     word = result.get("level") or _as_mapping(rule.get("defaultConfiguration")).get("level") or "warning"
     return LEVEL_BY_NAME.get(str(word), Level.MEDIUM)
 
@@ -155,7 +158,7 @@ def _read_description(rule: Mapping[str, Any], key: str) -> str:
 
 
 def _first_paragraph(text: str, message: str) -> str:
-    """The beginning of a rule's description, which can be a whole page; nothing when it only says the message again."""
+    """Return the first paragraph of a rule's description that is not the message; empty when there is none."""
     for paragraph in text.split("\n\n"):
         lines = [line for line in paragraph.splitlines() if not line.lstrip().startswith("#")]
         words = " ".join(" ".join(lines).split())
@@ -181,5 +184,5 @@ def _as_text(value: Any) -> str:
 
 
 def _replace_surrogates(text: str) -> str:
-    """The text with what has no canonical bytes replaced."""
+    """Return the text with lone surrogates escaped, which have no canonical bytes."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -78,7 +78,8 @@ class LeaderLock:
         """End the followers at once and the leader after its turn; return whether all of them ended in time."""
         with self._lock:
             self._is_closed = True
-            # Wakes one follower; each wakes the next. Without a leader, a follower has the lock already or finds it free.
+            # Wakes one follower; each wakes the next. Without a leader, a follower has the lock already
+            # or finds it free.
             if self._leader_ident:
                 self._leader_ident = 0
                 self._leadership.release()

@@ -204,6 +204,7 @@ def find_subject_start(before: str) -> int:
 
 
 def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span without the marks and spaces at its start, at least one character long."""
     while start < end and not (text[start].isalnum() or text[start] in "§¶✅✔☑"):
         start += 1
     return start, max(end, start + 1)

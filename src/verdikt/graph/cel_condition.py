@@ -72,6 +72,7 @@ class CelCondition:
         ]
 
     def __call__(self, action: Action, ctx: GovernanceContext) -> bool:
+        """Evaluate the condition; raise ValueError when the result is not a boolean."""
         result = self._program.eval(data={name: read(action, ctx) for name, read in self._variables}).value()
         # An evaluation error is returned as a value of another type and not raised.
         if result is True or result is False:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-import tarfile
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from tarfile import TarFile
+from typing import TYPE_CHECKING
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.data_directory import encode_session_filename, write_all
 from verdikt.model.lazy_regex import compile_lazily
+
+if TYPE_CHECKING:
+    from tarfile import TarFile
 
 _ARTIFACT_NAME = compile_lazily(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 
@@ -71,6 +73,8 @@ class ArtifactStore:
         self._open_archives.clear()
 
     def _read_packed(self, path: Path, member: str) -> bytes | None:
+        import tarfile  # brings the compressors, and a decision reads no archive
+
         try:
             if path not in self._open_archives:
                 # Kept open, because an audit reads every member and opening unpacks the whole archive.

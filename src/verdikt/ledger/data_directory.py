@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from urllib.parse import unquote_to_bytes
 
 from verdikt.errors import LedgerError
 
@@ -79,6 +78,8 @@ def decode_session_filename(name: str) -> str | None:
     """Return the session id of a file name; None when the name is foreign, or ends in the digest of a long id."""
     if "~" in name:
         return None
+    from urllib.parse import unquote_to_bytes  # brings ipaddress, and only listing sessions needs it
+
     try:
         session = unquote_to_bytes(name).decode()
     except UnicodeDecodeError:

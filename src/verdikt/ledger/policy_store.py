@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,8 @@ def store_policy(home: Path, digest: str, document: Mapping[str, Any]) -> None:
     data = encode_canonical(document)
     if sha256_hex(data) != digest:
         raise LedgerError(f"expected the policy `{digest}`, found a document with another digest")
+    import tempfile  # brings random and shutil, and each policy is stored only once
+
     directory = make_private_directory(home / "policies")
     try:
         # Each writer has its own draft: several processes may store the same policy at once.

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.data_directory import create_database_file
@@ -258,6 +257,8 @@ class StateDatabase:
 
     def _open_readonly(self) -> sqlite3.Connection:
         """Return a connection that changes nothing, also on a read-only file system."""
+        from urllib.parse import quote  # brings ipaddress, and only a check of the database needs it
+
         uri = f"file:{quote(str(self.path.absolute()))}"
         connection = _open_database(f"{uri}?mode=ro")
         try:

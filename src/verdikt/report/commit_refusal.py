@@ -1,4 +1,4 @@
-"""What a commit check says: each council's findings, the worst first, and what to do."""
+"""The message of a refused commit: the council's findings, the worst first, and what to do."""
 
 from collections.abc import Sequence
 from shlex import quote
@@ -6,12 +6,12 @@ from shlex import quote
 from verdikt.model.finding import BLOCKING_LEVELS, CouncilVerdict
 from verdikt.report.findings import explain, sort_by_severity
 
+# Each finding comes with a long command; with more of them the reason would scroll out of sight.
 _MAX_SHOWN = 5
-"""Findings for which the command that clears them is told."""
 
 
 def render_refusal(council: str, plan_hash: str, verdict: CouncilVerdict | None, faults: Sequence[str]) -> str:
-    """Why a council stops a commit, and what to do about it."""
+    """Return why a council stops a commit, and what to do about it."""
     lines = [f"council `{council}` stops this: {'; '.join(faults)}"]
     if verdict is not None:
         lines.append(explain(verdict))
@@ -21,7 +21,7 @@ def render_refusal(council: str, plan_hash: str, verdict: CouncilVerdict | None,
         for finding in stopping[:_MAX_SHOWN]:
             lines.append(f"  verdikt findings clear --plan-hash {plan_hash} --id {quote(finding.id)} --why REASON")
         if len(stopping) > _MAX_SHOWN:
-            lines.append(f"  verdikt findings show --plan-hash {plan_hash} --json tells the ids of the others")
+            lines.append(f"  verdikt findings show --plan-hash {plan_hash} --json lists the ids of the others")
     else:
         lines.append("have it reviewed with:")
         lines.append(f"  verdikt council run {council}")

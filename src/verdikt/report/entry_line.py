@@ -1,4 +1,4 @@
-"""One entry of the log as one line for people."""
+"""Read the fields of a log entry that people look for, and summarize the entry in one line."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,13 +7,14 @@ from verdikt.model.entry import Entry, EntryKind
 
 
 def receipt_of(entry: Entry) -> Mapping[str, Any]:
-    """What a decision's entry says of the decision: its receipt, wherever in the body that stands."""
+    """Return the receipt of a decision's entry."""
+    # An entry of another writer may lack it; then the body's own fields are all there is to show.
     receipt = entry.body.get("receipt")
     return receipt if isinstance(receipt, Mapping) else entry.body
 
 
 def verdict_of(entry: Entry) -> tuple[str, str]:
-    """The verdict's kind and guard; empty for what is no decision."""
+    """Return the verdict's kind and guard; empty texts for an entry that is not a decision."""
     if entry.kind is not EntryKind.DECISION:
         return "", ""
     verdict = receipt_of(entry).get("verdict")
@@ -23,7 +24,7 @@ def verdict_of(entry: Entry) -> tuple[str, str]:
 
 
 def effects_of(entry: Entry) -> tuple[str, ...]:
-    """The classes of a decision's effects, most restrictive first."""
+    """Return the classes of a decision's effects, the most restrictive first."""
     if entry.kind is not EntryKind.DECISION:
         return ()
     classes = receipt_of(entry).get("classes")
@@ -31,7 +32,7 @@ def effects_of(entry: Entry) -> tuple[str, ...]:
 
 
 def summarize_entry(entry: Entry, width: int = 100) -> str:
-    """What the entry is about, in a few words."""
+    """Return a short description of the entry, at most `width` characters long."""
     action = receipt_of(entry).get("action")
     parts = []
     if isinstance(action, Mapping):
@@ -41,9 +42,11 @@ def summarize_entry(entry: Entry, width: int = 100) -> str:
             parts.append(next((str(value) for value in payload.values() if isinstance(value, str) and value), ""))
     else:
         parts += [
+            # Artifacts are digests, which say nothing to a reader.
             f"{key}={value}"
             for key, value in entry.body.items()
             if isinstance(value, str | int | bool) and key != "artifacts"
         ]
+    # A command may span many lines; here it must stay in one.
     text = " ".join(" ".join(filter(None, parts)).split())
     return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,20 +1,23 @@
-"""An explained command as text or as a page: what it would run, what each part does, who decided, what to do instead."""
+"""Render an explained command as text or HTML: its parts, their effects, the verdict and the fix."""
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 Paint = Callable[[str, str], str]
-"""(text, role) → the text as it is shown. Roles: pass, warn, ask, block, dim, command, effect."""
+"""(text, role) → the styled text. Roles: pass, warn, ask, block, dim, command, effect."""
+
+# An expanded glob can have hundreds of targets; the line stays readable with a few.
+_MAX_TARGETS = 4
 
 
 def plain_paint(text: str, role: str) -> str:
-    """The text as it is, for pipes and files."""
+    """Return the text without any style, for pipes and files."""
     return text
 
 
 def render_text(explanation: Mapping[str, Any], paint: Paint = plain_paint) -> str:
-    """The explanation for people, a line for each part."""
+    """Return the explanation as text, one line for each part."""
     lines = [*_render_tree(explanation["commands"], paint), *_render_problems(explanation, paint)]
     if not explanation["commands"]:
         lines += [_render_effect(effect, paint) for effect in explanation["effects"]]
@@ -31,15 +34,22 @@ def render_text(explanation: Mapping[str, Any], paint: Paint = plain_paint) -> s
 def _render_tree(commands: Sequence[Mapping[str, Any]], paint: Paint) -> list[str]:
     lines: list[str] = []
     depths = [command["depth"] for command in commands]
-    for at, command in enumerate(commands):
+    for index, command in enumerate(commands):
         depth = command["depth"]
-        after = depths[at + 1 :]
-        ends = not any(d == depth for d in after[: next((i for i, d in enumerate(after) if d < depth), len(after))])
-        lead = "   " * depth + ("└─ " if ends else "├─ ")
-        lines.append(paint(lead, "dim") + paint(command["shown"], "command") + _render_circumstances(command, paint))
-        hang = "   " * depth + ("   " if ends else "│  ")
-        lines += [paint(hang, "dim") + _render_effect(effect, paint) for effect in command["effects"]]
+        is_last = _is_last_sibling(depths, index)
+        branch = "   " * depth + ("└─ " if is_last else "├─ ")
+        lines.append(paint(branch, "dim") + paint(command["shown"], "command") + _render_circumstances(command, paint))
+        indent = "   " * depth + ("   " if is_last else "│  ")
+        lines += [paint(indent, "dim") + _render_effect(effect, paint) for effect in command["effects"]]
     return lines
+
+
+def _is_last_sibling(depths: Sequence[int], index: int) -> bool:
+    """Return whether no later command has the same depth before one that is less deep."""
+    for depth in depths[index + 1 :]:
+        if depth <= depths[index]:
+            return depth < depths[index]
+    return True
 
 
 def _render_circumstances(command: Mapping[str, Any], paint: Paint) -> str:
@@ -51,10 +61,11 @@ def _render_circumstances(command: Mapping[str, Any], paint: Paint) -> str:
 
 
 def _render_effect(effect: Mapping[str, Any], paint: Paint) -> str:
-    targets = ", ".join(_render_target(target) for target in effect["targets"][:4])
-    more = f" and {len(effect['targets']) - 4} more" if len(effect["targets"]) > 4 else ""
+    targets = ", ".join(_render_target(target) for target in effect["targets"][:_MAX_TARGETS])
+    omitted = len(effect["targets"]) - _MAX_TARGETS
+    more = f" and {omitted} more" if omitted > 0 else ""
     words = [effect["certainty"]]
-    words += [] if effect["recoverable"] else ["cannot be brought back"]
+    words += [] if effect["recoverable"] else ["can't be undone"]
     words += [effect["note"]] if effect.get("note") else []
     what = paint(f"{effect['class']:<12}{effect['what']}", "effect")
     return f"  {what}  {targets}{more}".rstrip() + paint(f"   {', '.join(words)}", "dim")
@@ -82,11 +93,12 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 
 
 def render_html(explanation: Mapping[str, Any]) -> str:
-    """The explanation as a page of its own: nothing in it runs, and nothing is loaded from elsewhere."""
+    """Return the explanation as a self-contained page, without scripts and without anything to load."""
 
     def mark_role(text: str, role: str) -> str:
         return f"\0{role}\1{text}\2"
 
+    # Control characters survive `escape`, so the text, which an agent wrote, is escaped before any tag is added.
     body = escape(render_text(explanation, mark_role))
     for role in ("pass", "warn", "ask", "block", "dim", "command", "effect"):
         body = body.replace(f"\0{role}\1", f'<span class="{role}">')

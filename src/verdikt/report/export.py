@@ -1,4 +1,4 @@
-"""The log in other forms: entries in, bytes out."""
+"""Export log entries as JSON lines, in-toto Statements or a Parquet table."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -11,17 +11,18 @@ from verdikt.report.entry_line import effects_of, verdict_of
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:verdikt:ledger-entry:v1"
+# Rows in memory at a time: a log can be larger than memory.
 _BATCH_ROWS = 10_000
 
 
 def export_jsonl(entries: Iterable[Entry]) -> Iterator[bytes]:
-    """The lines as they stand in the log."""
+    """Yield the lines exactly as they are in the log."""
     for entry in entries:
         yield entry.to_line()
 
 
 def export_in_toto(entries: Iterable[Entry]) -> Iterator[bytes]:
-    """One in-toto Statement a line: the subject is the entry by its hash, the predicate is everything else in it."""
+    """Yield one in-toto Statement per line: the entry's hash as subject, everything else as predicate."""
     for entry in entries:
         subject = {"name": f"verdikt:{entry.session}/{entry.seq}", "digest": {"sha256": entry.hash}}
         predicate = {name: value for name, value in entry.to_record().items() if name != "hash"}
@@ -35,8 +36,9 @@ def export_in_toto(entries: Iterable[Entry]) -> Iterator[bytes]:
 
 
 def export_parquet(entries: Iterable[Entry], sink: BinaryIO) -> int:
-    """A Parquet table: the envelope, the decision's verdict, guard and effects, and the body as JSON; how many rows."""
+    """Write a Parquet table (envelope, verdict, guard, effects, body as JSON) and return the number of rows."""
     try:
+        # A large optional dependency, needed for this format alone.
         import pyarrow
         from pyarrow import parquet as tables
     except ImportError:

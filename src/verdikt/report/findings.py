@@ -1,4 +1,4 @@
-"""Council verdicts as text: the evidence chain of one, the recent ones in a row."""
+"""Render council verdicts as text, Markdown or test results."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from verdikt.report.junit import TestResult
 
 
 def explain(verdict: CouncilVerdict) -> str:
-    """One verdict with its evidence, the worst finding first."""
+    """Return one verdict with its evidence, the worst finding first."""
     lines = [f"[verdict] plan={verdict.plan_hash}  level={verdict.level}  {verdict.summary}"]
     for finding in sort_by_severity(verdict.findings):
         agent = f"  (agent: {escape_nonprintable(finding.agent)})" if finding.agent else ""
@@ -19,7 +19,7 @@ def explain(verdict: CouncilVerdict) -> str:
 
 
 def retro(verdicts: Sequence[CouncilVerdict], unreadable: Sequence[str] = ()) -> str:
-    """Recent verdicts, one line each, in the order given; files that could not be read are named after them."""
+    """Return verdicts in one line each, in the given order, and then the unreadable files."""
     width = max((len(verdict.plan_hash) for verdict in verdicts), default=0) + 2
     lines = [f"[retro] {len(verdicts)} recent verdict(s):"]
     for verdict in verdicts:
@@ -30,30 +30,31 @@ def retro(verdicts: Sequence[CouncilVerdict], unreadable: Sequence[str] = ()) ->
 
 
 def sort_by_severity(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings with the one that blocks first, then by title."""
+    """Return the findings by severity, the worst first, then by title."""
     return sorted(findings, key=lambda finding: (-finding.severity, finding.title))
 
 
 def escape_nonprintable(text: str) -> str:
-    """A text in one line that cannot move the cursor: a finding never looks like two."""
+    """Return a text in one line, without control characters."""
+    # The text comes from a reviewer: with cursor movements one finding could hide or imitate another.
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def render_markdown(verdicts: Sequence[CouncilVerdict]) -> str:
-    """Verdicts as a section each, with a table of findings, the worst first."""
+    """Return verdicts as Markdown: one section each, with a table of findings, the worst first."""
     parts: list[str] = []
     for verdict in verdicts:
         parts += [f"## {verdict.level}: plan `{verdict.plan_hash}`", "", verdict.summary, ""]
         if verdict.findings:
             parts += ["| level | finding | reviewer | where | why |", "|---|---|---|---|---|"]
-            for found in sort_by_severity(verdict.findings):
-                where = "<br>".join(_escape_cell(str(place)) for place in found.evidence)
+            for finding in sort_by_severity(verdict.findings):
+                where = "<br>".join(_escape_cell(str(place)) for place in finding.evidence)
                 cells = (
-                    found.level,
-                    _escape_cell(found.title),
-                    _escape_cell(found.agent),
+                    finding.level,
+                    _escape_cell(finding.title),
+                    _escape_cell(finding.agent),
                     where,
-                    _escape_cell(found.rationale),
+                    _escape_cell(finding.rationale),
                 )
                 parts.append("| " + " | ".join(cells) + " |")
             parts.append("")
@@ -61,23 +62,24 @@ def render_markdown(verdicts: Sequence[CouncilVerdict]) -> str:
 
 
 def _escape_cell(text: str) -> str:
-    """A text that stays in its cell of a table and is shown as it is."""
-    shown = escape_nonprintable(text.replace("\n", " "))
+    """Return a text that stays in its cell of a table and is displayed literally."""
+    escaped = escape_nonprintable(text.replace("\n", " "))
+    # As character references: a backslash before `|` or `<` is not honoured by every renderer.
     for mark in "\\`*_[]<>|~#":
-        shown = shown.replace(mark, f"&#{ord(mark)};")
-    return shown
+        escaped = escaped.replace(mark, f"&#{ord(mark)};")
+    return escaped
 
 
 def to_junit_results(verdicts: Sequence[CouncilVerdict]) -> list[TestResult]:
-    """Findings as tests: one that blocks has failed, any other has passed; a plan without findings is one that passed."""
-    found: list[TestResult] = []
+    """Return findings as test results: a blocking one fails, any other passes, as does a plan without any."""
+    results: list[TestResult] = []
     for verdict in verdicts:
         for finding in sort_by_severity(verdict.findings):
             where = next((f"{place.file}:{place.line or 1}" for place in finding.evidence), "")
             words = [finding.title, finding.rationale, *map(str, finding.evidence)]
             failure = "\n".join(filter(None, words)) if finding.severity in BLOCKING_LEVELS else ""
             name = f"[{finding.level}] {finding.title}"
-            found.append(TestResult(finding.agent or verdict.plan_hash, name, where, failure))
+            results.append(TestResult(finding.agent or verdict.plan_hash, name, where, failure))
         if not verdict.findings:
-            found.append(TestResult(verdict.plan_hash, verdict.summary, ""))
-    return found
+            results.append(TestResult(verdict.plan_hash, verdict.summary, ""))
+    return results

@@ -1,4 +1,4 @@
-"""Results of tests as JUnit XML, which build servers read."""
+"""Render test results as JUnit XML, which build servers read."""
 
 import re
 from collections.abc import Sequence
@@ -10,9 +10,10 @@ _ILLEGAL_CHARACTERS = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """One test: where it stands, and why it failed; an empty failure is a success."""
+    """One test: its place, and why it failed; an empty failure is a success."""
 
-    __test__ = False  # pytest: not a test itself
+    # The name begins with `Test`: without this pytest would collect the class.
+    __test__ = False
 
     suite: str
     name: str
@@ -21,7 +22,7 @@ class TestResult:
 
 
 def render_junit(results: Sequence[TestResult], name: str = "verdikt") -> str:
-    """A JUnit document with one suite for each file."""
+    """Return a JUnit document with one suite for each distinct `suite`."""
     suites: dict[str, list[TestResult]] = {}
     for result in results:
         suites.setdefault(result.suite, []).append(result)
@@ -29,18 +30,20 @@ def render_junit(results: Sequence[TestResult], name: str = "verdikt") -> str:
     for suite, inner in suites.items():
         lines.append("  " + _render_open_tag("testsuite", suite, inner))
         for result in inner:
-            file, _, place = result.where.partition(":")
-            line = place.split(":")[0] or "1"
-            head = f"    <testcase classname={_quote_attribute(suite)} name={_quote_attribute(result.name)} file={_quote_attribute(file)} line={_quote_attribute(line)}"
-            if result.failure:
-                message = result.failure.splitlines()[0]
-                lines.append(
-                    f"{head}><failure message={_quote_attribute(message)}>{escape(_replace_illegal(result.failure))}</failure></testcase>"
-                )
-            else:
-                lines.append(head + "/>")
+            lines.append(_render_case(suite, result))
         lines.append("  </testsuite>")
     return "\n".join([*lines, "</testsuites>", ""])
+
+
+def _render_case(suite: str, result: TestResult) -> str:
+    file, _, position = result.where.partition(":")
+    line = position.split(":")[0] or "1"
+    attributes = {"classname": suite, "name": result.name, "file": file, "line": line}
+    head = "    <testcase " + " ".join(f"{key}={_quote_attribute(value)}" for key, value in attributes.items())
+    if not result.failure:
+        return head + "/>"
+    message = _quote_attribute(result.failure.splitlines()[0])
+    return f"{head}><failure message={message}>{escape(_replace_illegal(result.failure))}</failure></testcase>"
 
 
 def _render_open_tag(tag: str, name: str, results: Sequence[TestResult]) -> str:
@@ -53,5 +56,5 @@ def _quote_attribute(text: str) -> str:
 
 
 def _replace_illegal(text: str) -> str:
-    """XML has no way to write most control characters."""
+    """Return a text with the characters replaced that XML 1.0 cannot represent, not even escaped."""
     return _ILLEGAL_CHARACTERS.sub("\ufffd", text)

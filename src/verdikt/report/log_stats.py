@@ -1,4 +1,4 @@
-"""Counting the log: by verdict, guard, effect, session and kind."""
+"""Count log entries by verdict, guard, effect, session and kind."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from verdikt.report.entry_line import effects_of, verdict_of
 
 @dataclass(slots=True)
 class LogStats:
-    """How many entries there are of each sort. `guard` counts only what a guard asked about or blocked."""
+    """Numbers of entries by several criteria. `guard` counts only what a guard asked about or blocked."""
 
     entries: int = 0
     kind: Counter[str] = field(default_factory=Counter)
@@ -21,7 +21,7 @@ class LogStats:
     session: Counter[str] = field(default_factory=Counter)
 
     def record(self) -> dict[str, Any]:
-        """The counts as plain data, the most frequent first."""
+        """Return the counts as plain data, the most frequent first."""
         tables = {name: dict(getattr(self, name).most_common()) for name in TABLES}
         return {"entries": self.entries, **tables}
 
@@ -30,7 +30,7 @@ TABLES = ("verdict", "guard", "effect", "kind", "session")
 
 
 def count_entries(entries: Iterable[Entry]) -> LogStats:
-    """The counts over these entries."""
+    """Count the entries."""
     stats = LogStats()
     for entry in entries:
         stats.entries += 1
@@ -39,6 +39,7 @@ def count_entries(entries: Iterable[Entry]) -> LogStats:
         verdict, guard = verdict_of(entry)
         if verdict:
             stats.verdict[verdict] += 1
+        # The guard of a pass stopped nothing: counting it would hide the guards that matter.
         if verdict in ("ask", "block") and guard:
             stats.guard[guard] += 1
         stats.effect.update(effects_of(entry))

@@ -1,4 +1,4 @@
-"""Council verdicts as SARIF 2.1.0, which code hosts and editors read."""
+"""Render council verdicts as SARIF 2.1.0, which code hosts and editors read."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,13 +8,14 @@ from verdikt.report.findings import sort_by_severity
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
+# SARIF has no level above error: the exact one is in `properties`, and the severity score is what code hosts show.
 _SARIF_LEVELS = {Level.LOW: "note", Level.MEDIUM: "warning", Level.HIGH: "error", Level.CRITICAL: "error"}
 _SECURITY_SEVERITIES = {Level.LOW: "2.0", Level.MEDIUM: "5.0", Level.HIGH: "8.0", Level.CRITICAL: "9.5"}
 _URI_SAFE_BYTES = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
 
 def to_sarif(verdicts: Sequence[CouncilVerdict], version: str = "") -> dict[str, Any]:
-    """One run for each reviewer, the worst finding first; the same findings come back from it when it is imported."""
+    """Return one run for each reviewer, the worst finding first; importing it gives the same findings again."""
     findings = [finding for verdict in verdicts for finding in sort_by_severity(verdict.findings)]
     agents = list(dict.fromkeys(finding.agent for finding in findings)) or [""]
     runs = [_build_run(agent, [finding for finding in findings if finding.agent == agent], version) for agent in agents]
@@ -61,7 +62,8 @@ def _build_location(place: Evidence) -> dict[str, Any]:
 
 
 def path_to_uri(path: str) -> str:
-    """A path as a URI reference; what a URI cannot hold is percent-encoded."""
+    """Return a path as a URI reference, percent-encoded where needed."""
+    # Also on other systems: a report may have been written on Windows.
     path = path.replace("\\", "/")
     if path.startswith("/") or path[1:3] == ":/":
         path = "file:///" + path.lstrip("/")
@@ -75,5 +77,5 @@ def _percent_encode(path: str) -> str:
 
 
 def _is_surrogate_escaped(path: str) -> bool:
-    """Whether the path holds bytes that are no UTF-8, as the system gives them."""
+    """Return whether every surrogate in the path stands for a byte that is not UTF-8, as Python decodes names."""
     return all(not 0xD800 <= ord(char) <= 0xDFFF or 0xDC80 <= ord(char) <= 0xDCFF for char in path)

@@ -1,4 +1,4 @@
-"""A project in a home of its own, and the command line in it."""
+"""Fixtures: a project with a home of its own, and the command line in it."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""`verdikt check` without a manifest: the policy in force, over the world as it is, with nothing recorded."""
+"""`verdikt check` without a manifest."""
 
 import json
 import os
@@ -16,7 +16,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command line in a project of its own."""
+    """Return a function that runs `verdikt check` in a project of its own."""
     project = tmp_path / "home" / "project"
     project.mkdir(parents=True)
     monkeypatch.chdir(project)
@@ -46,12 +46,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         (["--tool", "Read", "a.txt"], 0, "pass"),
     ],
 )
-def test_words_are_judged_and_the_status_tells(run: Run, words: list[str], status: int, said: str) -> None:
-    """0 allow, 1 deny, 2 ask; the reason and the fix for people."""
+def test_call_as_words_gives_verdict_and_exit_status(run: Run, words: list[str], status: int, text: str) -> None:
+    """Allow ends with 0, deny with 1, ask with 2; the reason is printed."""
     result = run(*words)
 
     assert result.exit_code == status
-    assert said in result.stdout
+    assert text in result.stdout
     assert "\x1b[" not in result.stdout
 
 
@@ -59,17 +59,17 @@ def test_words_are_judged_and_the_status_tells(run: Run, words: list[str], statu
     "payload",
     [
         '{"tool": "Bash", "arguments": {"command": "rm -rf /usr/share/other"}}',
-        '{"tool_name": "Bash", "tool_input": {"command": "rm -rf /usr/share/other"}, "session_id": "x", "hook_event_name": "y"}',
+        '{"tool_name": "Bash", "tool_input": {"command": "rm -rf /usr/share/other"}, "hook_event_name": "y"}',
         '{"tool": "Bash", "input": {"command": "rm -rf /usr/share/other"}}',
     ],
 )
-def test_a_call_on_stdin_may_be_in_a_hosts_words(run: Run, payload: str) -> None:
-    """Whoever pipes a payload gets an answer about it."""
+def test_call_on_stdin_accepts_keys_of_hosts(run: Run, payload: str) -> None:
+    """A payload may use our keys or a host's own."""
     assert run(stdin=payload).exit_code == 1
 
 
-def test_json_is_the_canonical_receipt_and_a_newline(run: Run) -> None:
-    """The same bytes each time, whatever the hour."""
+def test_json_prints_the_canonical_receipt(run: Run) -> None:
+    """The output is the canonical receipt and a newline, the same bytes each time."""
     first, second = run("--json", "ls"), run("--json", "ls")
 
     receipt = json.loads(first.stdout)
@@ -78,16 +78,16 @@ def test_json_is_the_canonical_receipt_and_a_newline(run: Run) -> None:
     assert receipt["verdict"]["kind"] == "pass"
 
 
-def test_nothing_is_recorded(run: Run, tmp_path: Path) -> None:
-    """Asking leaves no trace."""
+def test_check_writes_no_file(run: Run, tmp_path: Path) -> None:
+    """A check leaves no file behind."""
     before = sorted(tmp_path.rglob("*"))
     run("rm -rf /usr/share/other")
 
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_the_policy_in_force_here_decides(run: Run, tmp_path: Path) -> None:
-    """A project's file, a named file or a profile."""
+def test_policy_is_selected_by_project_option_or_profile(run: Run, tmp_path: Path) -> None:
+    """The project's file decides, unless a file or a profile is named; both together are refused."""
     rule = "rules: [{name: no_ls, command: ls, verdict: block, reason: no listing, fix: look away}]"
     assert run("ls").exit_code == 0
     Path("governance.yaml").write_text(rule)
@@ -98,8 +98,8 @@ def test_the_policy_in_force_here_decides(run: Run, tmp_path: Path) -> None:
     assert run("--policy", str(tmp_path / "p.yaml"), "--profile", "standard", "ls").exit_code == 64
 
 
-def test_a_policy_that_cannot_be_read_denies_with_its_faults(run: Run) -> None:
-    """Exit 65, every fault named; the policy before it is not silently kept."""
+def test_invalid_policy_denies_with_status_65(run: Run) -> None:
+    """An invalid policy ends with 65 and names every error."""
     Path("governance.yaml").write_text("rules: 7\nposture: asleep\n")
 
     result = run("ls")
@@ -123,16 +123,16 @@ def test_a_policy_that_cannot_be_read_denies_with_its_faults(run: Run) -> None:
         (["--tool", "Weird", "{broken"], ""),
     ],
 )
-def test_a_payload_that_is_no_tool_call_is_64(run: Run, words: list[str], stdin: str | bytes) -> None:
-    """Denied, in canonical JSON and one line."""
+def test_invalid_payload_denies_with_status_64(run: Run, words: list[str], stdin: str | bytes) -> None:
+    """An invalid payload is denied with an error as canonical JSON."""
     result = run(*words, stdin=stdin)
 
     assert result.exit_code == 64
     assert json.loads(result.stdout)["error"] == "HookError"
 
 
-def test_secrets_are_not_repeated(run: Run) -> None:
-    """Neither for people nor in the receipt."""
+def test_secret_in_command_is_not_printed(run: Run) -> None:
+    """Secrets appear neither in the text nor in the receipt."""
     for words in (["PASSWORD=hunter2 rm -rf /usr/share/other"], ["--json", "PASSWORD=hunter2 rm -rf /usr/share/other"]):
         assert "hunter2" not in run(*words).output
 
@@ -152,16 +152,17 @@ BATCH = (
 
 
 @pytest.mark.parametrize("posture", ["interactive", "autonomous", "locked"])
-def test_a_batch_says_what_each_check_says(run: Run, posture: str) -> None:
-    """Verdict, guard, reason and fix, in order: both ask the same core."""
+def test_batch_answers_equal_single_checks(run: Run, posture: str) -> None:
+    """A batch gives the verdict, guard, reason and fix of single checks, in order."""
     lines = [
-        json.dumps({"id": n, "tool": tool, "input": given, "cwd": os.getcwd()}) for n, (tool, given) in enumerate(BATCH)
+        json.dumps({"id": n, "tool": tool, "input": payload, "cwd": os.getcwd()})
+        for n, (tool, payload) in enumerate(BATCH)
     ]
-    answered = [
+    answers = [
         json.loads(line) for line in run("--batch", "--posture", posture, stdin="\n".join(lines)).stdout.splitlines()
     ]
 
-    for line, answer in zip(lines, answered, strict=True):
+    for line, answer in zip(lines, answers, strict=True):
         receipt = json.loads(run("--profile", "standard", "--posture", posture, "--json", stdin=line).stdout)
         verdict = receipt["verdict"]
         assert {key: answer[key] for key in ("verdict", "guard", "reason", "fix")} == {
@@ -169,8 +170,8 @@ def test_a_batch_says_what_each_check_says(run: Run, posture: str) -> None:
         }  # fmt: skip
 
 
-def test_a_batch_tells_no_secret_and_goes_on_after_a_bad_line(run: Run) -> None:
-    """A line that is no call gets a line with `error`; a policy that cannot be loaded gets status 65."""
+def test_batch_with_invalid_line_answers_the_others(run: Run) -> None:
+    """An invalid line gets an `error`, the others are answered, and no secret is printed."""
     token = "ghp_" + "a1B2" * 9
     lines = [
         b"{",
@@ -192,10 +193,10 @@ def test_a_batch_tells_no_secret_and_goes_on_after_a_bad_line(run: Run) -> None:
 @pytest.mark.parametrize(
     "part", ["redact_action", "find_project_root", "list_guarded_paths", "Facts", "RealWorld", "decide"]
 )
-def test_whatever_fails_on_the_way_is_a_block(run: Run, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For one call and in a batch, which goes on with the next line."""
+def test_internal_error_blocks(run: Run, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any failure while deciding is a block; a batch goes on with the next line."""
 
-    def fail(*given: object, **more: object) -> None:
+    def fail(*payload: object, **more: object) -> None:
         raise RuntimeError("x")
 
     monkeypatch.setattr(f"verdikt.cli.batch.{part}", fail)

@@ -1,4 +1,4 @@
-"""`verdikt completion`: what must be true at the end, listed and tried."""
+"""`verdikt completion`."""
 
 import json
 from pathlib import Path
@@ -15,20 +15,20 @@ completion:
 """
 
 
-def test_the_checks_are_listed_with_their_bounds(project: Path, verdikt: Verdikt) -> None:
-    """For people and for machines."""
+def test_show_lists_checks_with_their_limits(project: Path, verdikt: Verdikt) -> None:
+    """The checks and their limits are listed as text and as JSON."""
     (project / "governance.yaml").write_text(POLICY)
-    shown, found = verdikt("completion", "show"), verdikt("completion", "show", "--json")
+    shown, listed = verdikt("completion", "show"), verdikt("completion", "show", "--json")
 
     assert shown.stdout == (
         "all of\n  files out.md, non-empty\n  any of\n    command pytest -q\n    findings HIGH\n"
         "  at most 3 refusals for one reason; not after 3600 seconds; not after 200 calls\n"
     ), shown.stderr
-    assert json.loads(found.stdout)[0]["budget"] == {"calls": 200}
+    assert json.loads(listed.stdout)[0]["budget"] == {"calls": 200}
 
 
-def test_the_checks_are_tried_and_nothing_is_recorded(project: Path, verdikt: Verdikt) -> None:
-    """Status 2 while the work is incomplete."""
+def test_check_reports_incomplete_work_and_records_nothing(project: Path, verdikt: Verdikt) -> None:
+    """Incomplete work ends with status 2, and the log stays empty."""
     (project / "governance.yaml").write_text(POLICY)
     missing = verdikt("completion", "check")
     (project / "out.md").write_text("done")
@@ -36,12 +36,12 @@ def test_the_checks_are_tried_and_nothing_is_recorded(project: Path, verdikt: Ve
 
     assert (missing.returncode, there.returncode) == (2, 0), missing.stderr + there.stderr
     assert missing.stdout.splitlines()[0] == "incomplete: 1 required output file(s) not found: out.md"
-    assert [each["complete"] for each in json.loads(there.stdout)] == [True, True]
+    assert [result["complete"] for result in json.loads(there.stdout)] == [True, True]
     assert not list((project.parent / "home/.local/share/verdikt").glob("ledger/*.jsonl"))
 
 
-def test_without_checks_that_is_said(project: Path, verdikt: Verdikt) -> None:
-    """And is no failure."""
+def test_commands_without_checks_say_so(project: Path, verdikt: Verdikt) -> None:
+    """Without checks both commands say so and succeed."""
     for word in ("show", "check"):
         done = verdikt("completion", word)
         assert (done.returncode, done.stdout) == (0, "no completion checks: an agent may stop at any time\n")

@@ -12,13 +12,13 @@ from verdikt.hosts.registry import HOSTS, load_wiring
 from verdikt.hosts.wiring.settings_schema import find_schema_error
 
 
-def test_it_is_started_shown_and_stopped(verdikt: Verdikt, run: Path) -> None:
-    """And each says what it did, for people and for machines."""
-    none = verdikt("daemon", "status")
+def test_start_status_and_stop_report_the_daemon(verdikt: Verdikt, run: Path) -> None:
+    """Each command says what it did, as text and as JSON."""
+    absent = verdikt("daemon", "status")
     started = verdikt("daemon", "start")
     again = verdikt("daemon", "start", "--json")
     shown = verdikt("daemon", "status")
-    told = json.loads(verdikt("daemon", "status", "--json").stdout)
+    status = json.loads(verdikt("daemon", "status", "--json").stdout)
     pid = find_daemon_pid(run)
     stopped = verdikt("daemon", "stop")
     gone = verdikt("daemon", "stop", "--json")
@@ -26,34 +26,34 @@ def test_it_is_started_shown_and_stopped(verdikt: Verdikt, run: Path) -> None:
     eventually("its last words are written", lambda: "ended" in verdikt("daemon", "logs").stdout)
     logs = verdikt("daemon", "logs")
 
-    assert (none.returncode, none.stdout) == (3, "not running; the next hook starts it\n")
+    assert (absent.returncode, absent.stdout) == (3, "not running; the next hook starts it\n")
     assert started.stdout == f"started: process {pid}\n", started.stderr
     assert json.loads(again.stdout)["started"] is False
     assert shown.returncode == 0
     assert shown.stdout.startswith(f"running: process {pid}, version ")
-    assert told["running"] is True
-    assert {"pid", "uptime_seconds", "version", "calls", "p50_ms", "p99_ms", "policies", "memory_kb"} <= set(told)
+    assert status["running"] is True
+    assert {"pid", "uptime_seconds", "version", "calls", "p50_ms", "p99_ms", "policies", "memory_kb"} <= set(status)
     assert stopped.stdout == f"stopped process {pid}\n"
     assert json.loads(gone.stdout) == {"stopped": False, "pid": None}
     assert [line.split()[3:] for line in logs.stdout.splitlines()] == [["started"], ["ended:", "SIGTERM"]]
 
 
-def test_http_hooks_are_switched_on_by_hand(verdikt: Verdikt, run: Path) -> None:
-    """The port and the place of the token are told; a process that runs without one is not replaced silently."""
+def test_start_with_http_prints_port_and_token_file(verdikt: Verdikt, run: Path) -> None:
+    """The port and the token file are printed; a daemon without a port is not replaced silently."""
     started = verdikt("daemon", "start", "--http")
-    told = json.loads(verdikt("daemon", "status", "--json").stdout)
+    status = json.loads(verdikt("daemon", "status", "--json").stdout)
     verdikt("daemon", "stop")
     verdikt("daemon", "start")
     refused = verdikt("daemon", "start", "--http", "0")
 
-    assert f"http://127.0.0.1:{told['http']}/hook/<host>/<event>, token in `{run}/http.token`" in started.stdout
+    assert f"http://127.0.0.1:{status['http']}/hook/<host>/<event>, token in `{run}/http.token`" in started.stdout
     assert refused.returncode == 1
-    assert "it runs already, without a port" in refused.stderr
+    assert "the daemon runs already, without a port" in refused.stderr
 
 
-def test_hooks_that_ask_by_http_are_printed_and_tried(project: Path, verdikt: Verdikt, run: Path) -> None:
-    """Ready for the settings file; the doctor sends its canary where they say, with the token that it was given."""
-    unheard = verdikt("daemon", "hooks")
+def test_http_hooks_are_printed_and_verified_by_doctor(project: Path, verdikt: Verdikt, run: Path) -> None:
+    """The printed settings are valid, and doctor sends its canary to them with the token."""
+    without_daemon = verdikt("daemon", "hooks")
     verdikt("daemon", "start", "--http")
     port = json.loads(verdikt("daemon", "status", "--json").stdout)["http"]
     printed = verdikt("daemon", "hooks")
@@ -73,8 +73,8 @@ def test_hooks_that_ask_by_http_are_printed_and_tried(project: Path, verdikt: Ve
     verdikt("daemon", "stop")
     closed = verdikt("doctor", "--calls", "1", **token)
 
-    assert unheard.returncode == 1
-    assert "nobody listens on a port: run `verdikt daemon start --http 8787`" in unheard.stderr
+    assert without_daemon.returncode == 1
+    assert "the daemon does not listen on a port: run `verdikt daemon start --http 8787`" in without_daemon.stderr
     assert set(settings["hooks"]) == set(HOSTS["claude"].wired_events)
     assert before["url"] == f"http://127.0.0.1:{port}/hook/claude/PreToolUse"
     assert before["headers"]["X-Verdikt-CLAUDE_PROJECT_DIR"] == str(project)
@@ -92,16 +92,16 @@ def test_hooks_that_ask_by_http_are_printed_and_tried(project: Path, verdikt: Ve
 
 
 @pytest.mark.parametrize("words", [["--system"], ["--socket", "/x"], ["--system", "--socket", "/x"], ["--allow", "1"]])
-def test_a_system_wide_one_needs_its_places(verdikt: Verdikt, words: list[str]) -> None:
-    """Nothing is guessed."""
+def test_system_daemon_without_socket_and_home_is_refused(verdikt: Verdikt, words: list[str]) -> None:
+    """A system-wide daemon needs --socket and --home."""
     done = verdikt("daemon", "start", *words)
 
     assert done.returncode == 2
     assert "expected --system together with --socket and --home" in done.stderr
 
 
-def test_an_agent_cannot_stop_it(verdikt: Verdikt, run: Path) -> None:
-    """It is told to leave that to a person, and nothing happens."""
+def test_stop_inside_an_agent_is_refused(verdikt: Verdikt, run: Path) -> None:
+    """An agent cannot stop the daemon."""
     verdikt("daemon", "start")
     refused = verdikt("daemon", "stop", CLAUDECODE="1")
 
@@ -110,8 +110,8 @@ def test_an_agent_cannot_stop_it(verdikt: Verdikt, run: Path) -> None:
     assert find_daemon_pid(run)
 
 
-def test_without_a_place_for_data_it_says_what_is_missing(verdikt: Verdikt) -> None:
-    """Instead of looking somewhere else."""
+def test_status_without_home_says_what_is_missing(verdikt: Verdikt) -> None:
+    """Without a data directory the command says which variable is missing."""
     done = verdikt("daemon", "status", HOME="")
 
     assert done.returncode == 1

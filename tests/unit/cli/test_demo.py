@@ -1,4 +1,4 @@
-"""`verdikt demo`: readable in one screenful, plain when piped, and true."""
+"""`verdikt demo`."""
 
 import os
 import pty
@@ -9,32 +9,32 @@ from pathlib import Path
 COMMAND = [sys.executable, "-m", "verdikt", "demo"]
 
 
-def test_piped_it_is_plain_and_fits_a_screen(tmp_path: Path) -> None:
-    """A pass, blocks with reason and fix, an ask, feedback, a refused done, a verified log, a replay; nothing is left."""
+def test_demo_in_a_pipe_is_plain_and_short(tmp_path: Path) -> None:
+    """A pipe gets every scene without colours, on at most 40 lines, and no file is left."""
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path)}
-    done = subprocess.run(COMMAND, capture_output=True, text=True, env=env, cwd=tmp_path, check=False)
-    lines = done.stdout.splitlines()
+    completed_process = subprocess.run(COMMAND, capture_output=True, text=True, env=env, cwd=tmp_path, check=False)
+    lines = completed_process.stdout.splitlines()
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "\x1b" not in done.stdout
+    assert (completed_process.returncode, completed_process.stderr) == (0, "")
+    assert "\x1b" not in completed_process.stdout
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 120
     for word, times in {"pass": 2, "block": 3, "ask": 1, "→": 5, "told": 1}.items():
-        assert sum(line.split()[0] == word for line in lines if line.strip()) == times, done.stdout
-    assert "`src/auth/handler.py` is a red line" in done.stdout
-    assert "refused You said “The login is fixed”; nothing you ran in this turn shows it." in done.stdout
-    assert "prove it: pytest -q" in done.stdout
+        assert sum(line.split()[0] == word for line in lines if line.strip()) == times, completed_process.stdout
+    assert "`src/auth/handler.py` is a red line" in completed_process.stdout
+    assert "refused You said “The login is fixed”; nothing you ran in this turn shows it." in completed_process.stdout
+    assert "prove it: pytest -q" in completed_process.stdout
     assert "verified" in lines[-2]
-    assert lines[-1].endswith("6 decisions made again from the log: the same bytes")
+    assert lines[-1].endswith("6 decisions replayed from the log: the same bytes")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_on_a_terminal_it_is_coloured() -> None:
-    """Colour for people."""
+def test_demo_on_a_terminal_is_coloured() -> None:
+    """A terminal gets colours."""
     master, slave = pty.openpty()
     with subprocess.Popen(COMMAND, stdout=slave, stdin=slave) as process:
         os.close(slave)
-        shown = b""
+        output = b""
         while True:
             try:
                 chunk = os.read(master, 65536)
@@ -42,8 +42,8 @@ def test_on_a_terminal_it_is_coloured() -> None:
                 break
             if not chunk:
                 break
-            shown += chunk
+            output += chunk
     os.close(master)
 
     assert process.returncode == 0
-    assert b"\x1b[31m\x1b[1mblock" in shown
+    assert b"\x1b[31m\x1b[1mblock" in output

@@ -15,24 +15,24 @@ WRAPPER = f"../home/.local/share/verdikt/hooks/{next(iter(wrapper.load_wrappers(
 OTHER = "of another version" if wrapper.load_native_client() else "changed"
 
 
-def report(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
-    """The report."""
-    parsed: dict[str, Any] = json.loads(done.stdout)
+def parse_report(completed: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
+    """Return the JSON parse_report."""
+    parsed: dict[str, Any] = json.loads(completed.stdout)
     return parsed
 
 
 @pytest.mark.usefixtures("project")
-def test_nothing_wired_is_a_failure(verdikt: Verdikt) -> None:
-    """Hoping is not proof."""
-    done = verdikt("doctor")
+def test_doctor_without_any_wiring_fails(verdikt: Verdikt) -> None:
+    """It says what to run."""
+    completed = verdikt("doctor")
 
-    assert done.returncode == 1
-    assert "nothing is wired here" in done.stdout
-    assert "verdikt init" in done.stdout
+    assert completed.returncode == 1
+    assert "nothing is wired here" in completed.stdout
+    assert "verdikt init" in completed.stdout
 
 
-def test_hooks_of_git_are_looked_at_too(project: Path, verdikt: Verdikt) -> None:
-    """All there: well; one gone: not."""
+def test_doctor_with_a_missing_git_hook_fails(project: Path, verdikt: Verdikt) -> None:
+    """With all three hooks it succeeds."""
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     verdikt("init", "--host", "git", "--yes")
     whole = verdikt("doctor")
@@ -45,28 +45,28 @@ def test_hooks_of_git_are_looked_at_too(project: Path, verdikt: Verdikt) -> None
     assert "missing: pre-push; run `verdikt init --host git`" in part.stdout
 
 
-def test_a_canary_goes_through_every_registered_command(project: Path, verdikt: Verdikt) -> None:
-    """Blocked by the policy, on every host; nothing of it is left on disk."""
+def test_doctor_fires_a_canary_through_the_wired_command_of_every_host(project: Path, verdikt: Verdikt) -> None:
+    """The policy blocks it everywhere, and nothing remains on disk."""
     verdikt("init", "--host", "all", "--yes", "--trust-codex")
-    done = verdikt("doctor", "--json", "--calls", "1", PATH=f"{Path('/usr/local/bin')}:/usr/bin:/bin:{_node()}")
-    found = report(done)
+    completed = verdikt("doctor", "--json", "--calls", "1", PATH=f"{Path('/usr/local/bin')}:/usr/bin:/bin:{_node()}")
+    report = parse_report(completed)
 
-    assert {host["host"] for host in found["hosts"]} == {"claude", "codex", "gemini", "copilot", "cursor", "opencode"}
-    assert [host["host"] for host in found["hosts"] if not host["firing"]["blocked"]] == []
-    assert [host["host"] for host in found["hosts"] if not host["healthy"]] == []
-    assert (found["healthy"], done.returncode, found["wrapper"]) == (True, 0, "intact")
+    assert {host["host"] for host in report["hosts"]} == {"claude", "codex", "gemini", "copilot", "cursor", "opencode"}
+    assert [host["host"] for host in report["hosts"] if not host["firing"]["blocked"]] == []
+    assert [host["host"] for host in report["hosts"] if not host["healthy"]] == []
+    assert (report["healthy"], completed.returncode, report["wrapper"]) == (True, 0, "intact")
     assert not (project.parent / "home/.local/share/verdikt/canary").exists()
-    assert all(host["firing"]["p50_milliseconds"] > 0 for host in found["hosts"])
+    assert all(host["firing"]["p50_milliseconds"] > 0 for host in report["hosts"])
 
 
 @pytest.mark.usefixtures("run")
-def test_the_times_are_those_of_every_day(verdikt: Verdikt) -> None:
-    """The first call may find no warm process and start one; the times are of calls that it answers, and each is told apart."""
+def test_doctor_times_calls_that_the_warm_process_answers(verdikt: Verdikt) -> None:
+    """The first call may start the warm process and is reported separately."""
     verdikt("init", "--host", "gemini", "--yes")
     on = {"VERDIKT_DAEMON": "on", "VERDIKT_DAEMON_IDLE": "60"}
 
     def fired(**env: str) -> dict[str, Any]:
-        firing: dict[str, Any] = report(verdikt("doctor", "--json", "--calls", "3", **env))["hosts"][0]["firing"]
+        firing: dict[str, Any] = parse_report(verdikt("doctor", "--json", "--calls", "3", **env))["hosts"][0]["firing"]
         return firing
 
     off, first = fired(), fired(**on)
@@ -102,107 +102,109 @@ def _node() -> str:
         ({"../home/.local/share/verdikt/hooks/guard.sh": "#!/bin/sh\n"}, "the wrapper is changed"),
     ],
 )
-def test_what_is_wrong_is_said(
+def test_doctor_names_what_is_wrong_and_fails(
     project: Path,
     verdikt: Verdikt,
     change: dict[str, str],
     complaint: str,
 ) -> None:
-    """With status 1."""
+    """The exit status is 1."""
     verdikt("init", "--host", "claude", "--yes")
     for name, text in change.items():
         (project / name).write_text(text)
-    done = verdikt("doctor", "--calls", "1")
+    completed = verdikt("doctor", "--calls", "1")
 
-    assert done.returncode == 1
-    assert complaint in done.stdout
+    assert completed.returncode == 1
+    assert complaint in completed.stdout
 
 
-def test_verdikt_guards_itself_although_the_policy_builds_on_nothing(project: Path, verdikt: Verdikt) -> None:
-    """The canary touches verdikt's own files."""
+def test_doctor_with_an_empty_profile_still_sees_the_canary_blocked(project: Path, verdikt: Verdikt) -> None:
+    """Verdikt guards its own files under every policy."""
     verdikt("init", "--host", "claude", "--yes")
     (project / "governance.yaml").write_text("profile: none\nguards: [audit]\n")
-    done = verdikt("doctor", "--calls", "1")
+    completed = verdikt("doctor", "--calls", "1")
 
-    assert (done.returncode, "canary blocked" in done.stdout) == (0, True)
+    assert (completed.returncode, "canary blocked" in completed.stdout) == (0, True)
 
 
-def test_codex_is_red_until_it_is_trusted(project: Path, verdikt: Verdikt) -> None:
-    """And while it ignores the project, or keeps terminal sessions."""
+def test_doctor_fails_for_codex_until_hooks_and_project_are_trusted(project: Path, verdikt: Verdikt) -> None:
+    """It also fails while Codex allows terminal sessions."""
     verdikt("init", "--host", "codex", "--yes")
     (project / ".codex/config.toml").write_text("")
-    done = verdikt("doctor", "--calls", "1")
+    completed = verdikt("doctor", "--calls", "1")
 
-    assert done.returncode == 1
-    assert "so Codex skips the hooks in silence" in done.stdout
-    assert "does not trust this project" in done.stdout
-    assert "start `codex` here and answer so, or run `verdikt init --host codex --trust-codex`" in done.stdout
-    assert "write_stdin" in done.stdout
+    assert completed.returncode == 1
+    assert "so Codex skips the hooks in silence" in completed.stdout
+    assert "does not trust this project" in completed.stdout
+    assert "start `codex` here and answer so, or run `verdikt init --host codex --trust-codex`" in completed.stdout
+    assert "write_stdin" in completed.stdout
 
     verdikt("init", "--host", "codex", "--yes", "--trust-codex")
     assert verdikt("doctor", "--calls", "1").returncode == 0
 
 
-def test_a_project_of_which_codex_is_told_not_to_trust_it_stays_so(project: Path, verdikt: Verdikt) -> None:
-    """The person said so before, and the doctor says where."""
+def test_init_does_not_override_an_untrusted_project_in_codex(project: Path, verdikt: Verdikt) -> None:
+    """The doctor says in which file the person output so."""
     config = project.parent / "home/.codex/config.toml"
     config.parent.mkdir()
     config.write_text(f'[projects."{project}"]\ntrust_level = "untrusted"\n')
     verdikt("init", "--host", "codex", "--yes", "--trust-codex")
-    done = verdikt("doctor", "--calls", "1")
+    completed = verdikt("doctor", "--calls", "1")
 
     assert 'trust_level = "untrusted"' in config.read_text()
-    assert done.returncode == 1
-    assert f"if {config} says `untrusted` of `{project}`, take that out first" in done.stdout
+    assert completed.returncode == 1
+    assert f"if {config} says `untrusted` of `{project}`, take that out first" in completed.stdout
 
 
-def test_a_hook_that_was_left_out_shows(project: Path, verdikt: Verdikt) -> None:
+def test_doctor_names_an_event_that_is_not_wired(project: Path, verdikt: Verdikt) -> None:
     """Every event counts."""
     verdikt("init", "--host", "gemini", "--yes")
     path = project / ".gemini/settings.json"
     settings = json.loads(path.read_text())
     del settings["hooks"]["AfterTool"]
     path.write_text(json.dumps(settings))
-    found = report(verdikt("doctor", "--json", "--calls", "1"))
+    report = parse_report(verdikt("doctor", "--json", "--calls", "1"))
 
-    assert found["hosts"][0]["missing"] == ["AfterTool"]
-    assert not found["healthy"]
+    assert report["hosts"][0]["missing"] == ["AfterTool"]
+    assert not report["healthy"]
 
 
-def test_crashes_of_the_last_day_are_counted(project: Path, verdikt: Verdikt) -> None:
-    """Old ones are not."""
+def test_doctor_counts_the_crashes_of_the_last_day(project: Path, verdikt: Verdikt) -> None:
+    """Older ones are left out."""
     verdikt("init", "--host", "claude", "--yes")
     file = project.parent / "home/.local/share/verdikt/_hook_crashes.jsonl"
     lines = [{"ts": 1, "hook": "claude.Stop"}, "rubbish", {"ts": 9e9, "hook": "claude.Stop"}]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines) + "{half")
-    found = report(verdikt("doctor", "--json", "--calls", "1"))
+    report = parse_report(verdikt("doctor", "--json", "--calls", "1"))
 
-    assert found["crashes"] == {"claude.Stop": 1}
+    assert report["crashes"] == {"claude.Stop": 1}
 
 
-def test_help_has_an_example(verdikt: Verdikt) -> None:
-    """Somebody who has never seen it can copy a line."""
+def test_help_of_doctor_has_an_example(verdikt: Verdikt) -> None:
+    """A reader can copy the line."""
     assert "Example: verdikt doctor" in verdikt("doctor", "--help").stdout
 
 
-def test_passed_thresholds_are_told(project: Path, verdikt: Verdikt) -> None:
-    """What was counted, when it was too much, and where that was noted."""
+def test_doctor_reports_passed_thresholds(project: Path, verdikt: Verdikt) -> None:
+    """What was counted, and when it was too much."""
     verdikt("init", "--host", "claude", "--yes")
     data = project.parent / "home/.local/share/verdikt"
     (data / "overrides").mkdir(exist_ok=True)
     (data / "overrides" / "_breach_marker.json").write_text('{"overrides": 1700000000.0}')
     (data / "_hook_crash_breach.json").write_text('{"stop": 1700000001.0, "odd": "rubbish"}')
-    found = report(verdikt("doctor", "--json", "--calls", "1"))
-    said = verdikt("doctor", "--calls", "1").stdout
+    report = parse_report(verdikt("doctor", "--json", "--calls", "1"))
+    output = verdikt("doctor", "--calls", "1").stdout
 
-    assert found["breaches"]["crashes"] == {"stop": 1700000001.0}
-    assert found["breaches"]["overrides"] == 1700000000.0
-    assert "threshold passed: 3 crashes of stop in an hour, at 2023-11-14 22:13:21" in said
-    assert "threshold passed: 3 attempts to override in 24 hours, at 2023-11-14 22:13:20" in said
+    assert report["breaches"]["crashes"] == {"stop": 1700000001.0}
+    assert report["breaches"]["overrides"] == 1700000000.0
+    assert "threshold passed: 3 crashes of stop in an hour, at 2023-11-14 22:13:21" in output
+    assert "threshold passed: 3 attempts to override in 24 hours, at 2023-11-14 22:13:20" in output
 
 
-def test_that_gemini_runs_git_without_hooks_is_named_where_commits_are_checked(project: Path, verdikt: Verdikt) -> None:
-    """And only there."""
+def test_doctor_names_that_gemini_runs_git_without_hooks_where_commits_are_checked(
+    project: Path, verdikt: Verdikt
+) -> None:
+    """Elsewhere it does not matter."""
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     verdikt("init", "--host", "gemini", "--yes")
     assert "without any hooks" not in verdikt("doctor", "--calls", "1").stdout
@@ -211,8 +213,8 @@ def test_that_gemini_runs_git_without_hooks_is_named_where_commits_are_checked(p
     assert "Gemini CLI runs git without any hooks" in verdikt("doctor", "--calls", "1").stdout
 
 
-def test_a_file_that_cannot_be_read_does_not_hide_the_others(project: Path, verdikt: Verdikt) -> None:
-    """It is named; where it speaks of the hook, its client is not in order."""
+def test_doctor_with_an_unreadable_file_still_reports_the_others(project: Path, verdikt: Verdikt) -> None:
+    """The file is named; if it mentions the hook, its client fails."""
     verdikt("init", "--host", "claude", "--host", "gemini", "--yes")
     (project / ".cursor").mkdir()
     (project / ".cursor/hooks.json").write_text("// mine\n{}")
@@ -231,13 +233,13 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_others(project: Path, verd
 
 
 @pytest.mark.parametrize(("host", "both"), [("claude", False), ("gemini", False), ("codex", True), ("copilot", True)])
-def test_hooks_that_are_called_twice_are_named(verdikt: Verdikt, host: str, both: bool) -> None:
+def test_doctor_names_hooks_that_are_called_twice(verdikt: Verdikt, host: str, both: bool) -> None:
     """Claude Code and Gemini CLI call the same command once, wherever they find it; the others call each."""
     verdikt("init", "--host", host, "--yes", "--trust-codex")
     verdikt("init", "--host", host, "--yes", "--trust-codex", "--scope", "user")
-    said = verdikt("doctor", "--calls", "1").stdout
+    output = verdikt("doctor", "--calls", "1").stdout
 
-    assert ("every call is decided, counted and logged twice" in said) == both
+    assert ("every call is decided, counted and logged twice" in output) == both
 
 
 @pytest.mark.parametrize(
@@ -250,16 +252,16 @@ def test_hooks_that_are_called_twice_are_named(verdikt: Verdikt, host: str, both
         ("cursor", False, False),
     ],
 )
-def test_sessions_below_the_project_are_named(
+def test_doctor_names_sessions_below_the_project_that_are_not_governed(
     project: Path, verdikt: Verdikt, host: str, repository: bool, named: bool
 ) -> None:
-    """Where the client reads a project's settings only in the folder where it starts."""
+    """Some clients read the settings of a project only in the folder where they start."""
     if repository:
         subprocess.run(["git", "init", "-q", str(project)], check=True)
     verdikt("init", "--host", host, "--yes", "--trust-codex")
-    said = verdikt("doctor", "--calls", "1").stdout
+    output = verdikt("doctor", "--calls", "1").stdout
 
-    assert (f"a session that starts in a folder below {project} reads none" in said) == named
+    assert (f"a session that starts in a folder below {project} reads none" in output) == named
 
 
 @pytest.mark.parametrize(
@@ -276,38 +278,38 @@ def test_sessions_below_the_project_are_named(
         ),
     ],
 )
-def test_what_a_project_names_is_not_run_unless_it_is_ours(
+def test_doctor_does_not_run_a_command_of_the_project_that_init_did_not_write(
     project: Path, verdikt: Verdikt, file: str, text: str
 ) -> None:
-    """A project that somebody else wrote can say that anything is verdikt's hook; its clients ask before they trust it."""
+    """A stranger's project can call any command verdikt's hook."""
     (project / file).parent.mkdir(parents=True)
     (project / file).write_text(text.replace("OUT", str(project / "out")))
-    done = verdikt("doctor", "--live", "--calls", "1", PATH=f"{_node()}:/usr/bin:/bin")
+    completed = verdikt("doctor", "--live", "--calls", "1", PATH=f"{_node()}:/usr/bin:/bin")
 
-    assert done.returncode == 1
-    assert "not tried: the project's file names something else than this verdikt writes there" in done.stdout
+    assert completed.returncode == 1
+    assert "not tried: the project's file names something else than this verdikt writes there" in completed.stdout
     assert not (project / "out").exists()
 
 
-def test_what_is_ours_is_run_whoever_wrote_the_rest(project: Path, verdikt: Verdikt) -> None:
-    """Another name of the same interpreter included; a file that only `verdikt init` has touched needs no second look."""
+def test_doctor_runs_our_own_command_in_a_file_that_others_edited(project: Path, verdikt: Verdikt) -> None:
+    """Another name of the same interpreter is accepted."""
     verdikt("init", "--host", "claude", "--host", "opencode", "--yes")
     file = project / ".claude/settings.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"model": "x"}).replace("/bin/python ", "/bin/python3 "))
-    done = verdikt("doctor", "--calls", "1", PATH=f"{_node()}:/usr/bin:/bin")
+    completed = verdikt("doctor", "--calls", "1", PATH=f"{_node()}:/usr/bin:/bin")
 
-    assert done.stdout.count("canary blocked") == 2, done.stdout
-    assert done.returncode == 0
+    assert completed.stdout.count("canary blocked") == 2, completed.stdout
+    assert completed.returncode == 0
 
 
-def test_what_is_not_in_order_is_summed_up(project: Path, verdikt: Verdikt) -> None:
+def test_doctor_ends_with_a_list_of_what_is_failing(project: Path, verdikt: Verdikt) -> None:
     """The last line never says that all is well when it is not."""
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     verdikt("init", "--host", "claude", "--host", "git", "--yes")
     (project / ".git/hooks/pre-push").unlink()
     (project.parent / "home/.local/share/verdikt/hooks/guard.sh").write_text("")
-    done = verdikt("doctor", "--calls", "1")
+    completed = verdikt("doctor", "--calls", "1")
 
-    assert done.returncode == 1
+    assert completed.returncode == 1
     # Without a warm process the native client needs this script; where there is none, the settings name it.
-    assert done.stdout.endswith("failing: claude (project), the wrapper, git\n")
+    assert completed.stdout.endswith("failing: claude (project), the wrapper, git\n")

@@ -1,4 +1,4 @@
-"""`verdikt evidence`: what people and machines get."""
+"""`verdikt evidence`."""
 
 import json
 from pathlib import Path
@@ -13,20 +13,20 @@ from verdikt.model.entry import EntryKind
 
 
 def run(*arguments: str, text: str = "") -> tuple[int, str]:
-    """Status and output of a call."""
+    """Return exit status and output of a call."""
     result = CliRunner().invoke(root, ["evidence", *arguments], input=text)
     return result.exit_code, result.output
 
 
-def test_claims_of_a_message_as_json() -> None:
-    """Type, words and place."""
+def test_claims_as_json_have_type_and_position() -> None:
+    """Each claim has its type and position."""
     status, output = run("claims", "--json", text="Fixed the parser. Is it fast?")
 
     assert status == 0
     assert [(claim["type"], claim["start"]) for claim in json.loads(output)] == [("done", 0)]
 
 
-def test_a_batch_goes_on_after_a_bad_line() -> None:
+def test_claims_batch_with_invalid_line_answers_the_others() -> None:
     """Each line has its answer, in order."""
     lines = ['{"id": 1, "text": "Done."}', "nonsense", '{"id": 2, "text": "Hello"}', "[1]"]
 
@@ -39,15 +39,15 @@ def test_a_batch_goes_on_after_a_bad_line() -> None:
     assert answers[2]["claims"] == []
 
 
-def test_people_get_words() -> None:
-    """Plain when piped."""
+def test_claims_as_text_are_plain() -> None:
+    """The text output names the claims, or says that there are none."""
     assert run("claims", text="hello") == (0, "no claims\n")
     assert run("claims", text="All tests pass.")[1].startswith("done")
 
 
 @pytest.fixture
 def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    """A session in which something was asked, done and claimed too early."""
+    """Return a session with a request, an edit, commands and no claim yet."""
     scene = Scene(tmp_path, mode="shadow")
     scene.ask("Fix src/app.py and run `make verify`")
     scene.edit("src/app.py")
@@ -60,12 +60,21 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
 
 
 def ask(scene: Scene, validator: str, claim: str = "done", **arguments: str) -> tuple[int, str]:
-    """`verdikt evidence validate`."""
-    wanted = ("--session", scene.session, "--claim", claim, "--validator", validator, "--args", json.dumps(arguments))
-    return run("validate", *wanted)
+    """Run `verdikt evidence validate`."""
+    arguments = (
+        "--session",
+        scene.session,
+        "--claim",
+        claim,
+        "--validator",
+        validator,
+        "--args",
+        json.dumps(arguments),
+    )
+    return run("validate", *arguments)
 
 
-def test_validate_ends_with_0_2_or_3(played: Scene) -> None:
+def test_validate_ends_with_status_of_its_result(played: Scene) -> None:
     """PASS signs an entry; FAIL and REFUSED say why."""
     assert ask(played, "command_zero_exit", command_substring="make verify")[0] == 0
     assert played.entries(EntryKind.VALIDATOR_PASS)[-1].sig
@@ -81,16 +90,16 @@ def test_validate_ends_with_0_2_or_3(played: Scene) -> None:
     assert run("validate", "--session", "s1", "--claim", "done", "--validator", "tests_pass", "--args", "[")[0] == 64
 
 
-def test_an_explicit_pass_counts_at_the_gate(played: Scene) -> None:
-    """The validator command remains for explicit use."""
+def test_signed_pass_counts_at_the_gate(played: Scene) -> None:
+    """A pass of the validator command proves the claim at the gate."""
     ask(played, "file_diff_present", path="src/app.py")
     played.say("The change is in place.")
 
     assert played.last["result"] == "proven"
 
 
-def test_contracts_report_and_explain(played: Scene) -> None:
-    """What was asked, what would have been refused, and why."""
+def test_contracts_report_and_explain_show_the_session(played: Scene) -> None:
+    """They show what was asked, what would have been refused, and why."""
     played.edit("src/app.py", "x = 3\n")
     played.say("All tests pass.")
 
@@ -100,50 +109,50 @@ def test_contracts_report_and_explain(played: Scene) -> None:
     assert "refused (shadow)" in run("report")[1]
     story = run("explain", "s1")[1]
     assert "asked    Fix src/app.py" in story
-    assert "(its status is lost)" in story
+    assert "(its exit status is hidden)" in story
     assert "stop     refused (shadow: the agent could stop)" in story
-    assert run("explain", "nobody")[0] == 1
+    assert run("explain", "unknown")[0] == 1
 
 
 @pytest.mark.parametrize("words", [("contracts", "--session"), ("report", "--session"), ("explain",)])
-def test_a_session_that_is_not_there_is_told(played: Scene, words: tuple[str, ...]) -> None:
-    """Rather than answered with nothing."""
-    result = CliRunner().invoke(root, ["evidence", *words, "nobody"])
+def test_unknown_session_is_an_error(played: Scene, words: tuple[str, ...]) -> None:
+    """An unknown session is an error, not an empty answer."""
+    result = CliRunner().invoke(root, ["evidence", *words, "unknown"])
 
     assert (result.exit_code, type(result.exception).__name__) in ((1, "LedgerError"), (1, "SystemExit"))
 
 
-def test_validate_of_an_unknown_session_is_refused(played: Scene) -> None:
-    """With what to do."""
-    wanted = ("--session", "nobody", "--claim", "done", "--validator", "tests_pass")
+def test_validate_of_unknown_session_is_refused(played: Scene) -> None:
+    """The refusal says how to list the sessions."""
+    arguments = ("--session", "unknown", "--claim", "done", "--validator", "tests_pass")
 
-    code, said = run("validate", *wanted)
-    assert (code, said.startswith("REFUSED tests_pass: no session `nobody` in `")) == (3, True)
-    assert said.endswith("`verdikt ledger stats` lists them\n")
-    assert json.loads(run("validate", *wanted, "--json")[1])["status"] == "refused"
+    code, output = run("validate", *arguments)
+    assert (code, output.startswith("REFUSED tests_pass: no session `unknown` in `")) == (3, True)
+    assert output.endswith("`verdikt ledger stats` lists them\n")
+    assert json.loads(run("validate", *arguments, "--json")[1])["status"] == "refused"
 
 
-def test_the_help_names_every_validator_and_its_arguments() -> None:
-    """Nobody has to read the code."""
+def test_validate_help_names_every_validator_and_argument() -> None:
+    """The help lists all validators and their arguments."""
     text = run("validate", "--help")[1]
 
-    for name, one in VALIDATORS.items():
+    for name, validator in VALIDATORS.items():
         assert name in text
-        assert all(argument in text for argument in one.needs)
+        assert all(argument in text for argument in validator.needs)
 
 
-def test_a_pass_tells_its_entry(played: Scene) -> None:
-    """The final block and people can name it."""
+def test_pass_names_its_log_entry(played: Scene) -> None:
+    """The number of the signed entry is printed."""
     status, output = ask(played, "command_zero_exit", command_substring="make verify")
     seq = played.entries(EntryKind.VALIDATOR_PASS)[-1].seq
 
     assert (status, f"signed as entry {seq}" in output) == (0, True)
 
 
-def test_nothing_asked_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty answer would be a riddle."""
+def test_contracts_without_any_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log without contracts is reported as such."""
     scene = Scene(tmp_path)
     scene.run("ls")
     monkeypatch.setenv("VERDIKT_HOME", str(scene.store.home))
 
-    assert run("contracts") == (0, "nothing was asked for that makes a contract\n")
+    assert run("contracts") == (0, "no contracts\n")

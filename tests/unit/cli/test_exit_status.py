@@ -1,4 +1,4 @@
-"""Each row of the table of exit statuses, as somebody at a shell gets it."""
+"""The table of exit statuses, checked by running the commands."""
 
 import json
 import subprocess
@@ -54,14 +54,16 @@ CASES: dict[tuple[str, int], tuple[str, dict[str, str], str]] = {
 }  # fmt: skip
 
 
-def test_every_row_has_its_case() -> None:
-    """And no case is without its row."""
+def test_every_row_of_the_table_has_a_case() -> None:
+    """The cases and the rows of the table are the same, in the same order."""
     assert list(CASES) == [(command, status) for command, status, _ in STATUSES]
 
 
 @pytest.mark.parametrize(("row", "status"), CASES)
-def test_status(row: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the table says is what the shell sees."""
+def test_command_ends_with_documented_status(
+    row: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each command ends with the status that the table documents."""
     words, files, stdin = CASES[row, status]
     project = tmp_path / "project"
     project.mkdir()

@@ -1,4 +1,4 @@
-"""`verdikt explain`, as people, machines and browsers see it."""
+"""`verdikt explain`."""
 
 import json
 from html.parser import HTMLParser
@@ -12,7 +12,7 @@ from verdikt.cli.explain import command
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project in a home of its own."""
+    """Return a project in a home of its own."""
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -20,41 +20,41 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return project
 
 
-def explained(project: Path, *words: str) -> Result:
-    """The command's run there."""
+def explain(project: Path, *words: str) -> Result:
+    """Run `verdikt explain` in the project."""
     return CliRunner().invoke(command, ["--cwd", str(project), *words], catch_exceptions=False)
 
 
-def test_the_parse_is_a_tree_with_the_effects_of_each_command(project: Path) -> None:
-    """A command inside another stands below it."""
-    said = explained(project, "echo hi && sudo bash -c 'git push --force origin main'").output
+def test_explain_nested_command_prints_a_tree(project: Path) -> None:
+    """An inner command stands below the one that runs it, with its own effects."""
+    output = explain(project, "echo hi && sudo bash -c 'git push --force origin main'").output
 
-    assert said.splitlines()[0] == "├─ echo hi"
-    assert "      └─ git push --force origin main   (in sudo › bash, conditional)" in said
-    assert "destructive git.push.force  main   certain, cannot be brought back" in said
-    assert "block  git_force_push" in said
-    assert "fix  git push --force-with-lease" in said
-
-
-def test_what_is_not_known_is_said(project: Path) -> None:
-    """Possible effects and what could not be understood both show."""
-    assert "possible" in explained(project, 'rm -rf "$X"').output
-    assert "not understood:" in explained(project, "echo 'unfinished").output
+    assert output.splitlines()[0] == "├─ echo hi"
+    assert "      └─ git push --force origin main   (in sudo › bash, conditional)" in output
+    assert "destructive git.push.force  main   certain, can't be undone" in output
+    assert "block  git_force_push" in output
+    assert "fix  git push --force-with-lease" in output
 
 
-def test_machines_get_json(project: Path) -> None:
-    """The same in fields."""
-    told = json.loads(explained(project, "--json", "cat a.txt | grep x > b.txt").output)
-
-    assert [found["argv"] for found in told["commands"]] == [["cat", "a.txt"], ["grep", "x"]]
-    assert told["commands"][1]["piped"] is True
-    assert {effect["what"] for effect in told["effects"]} >= {"fs.read", "fs.write"}
-    assert told["verdict"]["kind"] == "pass"
+def test_explain_unknown_parts_are_reported(project: Path) -> None:
+    """Possible effects and unparsed parts are shown."""
+    assert "possible" in explain(project, 'rm -rf "$X"').output
+    assert "not understood:" in explain(project, "echo 'unfinished").output
 
 
-def test_a_page_shows_and_never_runs(project: Path) -> None:
-    """Whatever the command holds stays text."""
-    page = explained(project, "--html", "echo '<script>alert(1)</script>'").output
+def test_explain_as_json_has_commands_effects_and_verdict(project: Path) -> None:
+    """The JSON has the same parts as the text."""
+    explanation = json.loads(explain(project, "--json", "cat a.txt | grep x > b.txt").output)
+
+    assert [command["argv"] for command in explanation["commands"]] == [["cat", "a.txt"], ["grep", "x"]]
+    assert explanation["commands"][1]["piped"] is True
+    assert {effect["what"] for effect in explanation["effects"]} >= {"fs.read", "fs.write"}
+    assert explanation["verdict"]["kind"] == "pass"
+
+
+def test_explain_as_html_escapes_the_command(project: Path) -> None:
+    """Markup in a command stays text."""
+    page = explain(project, "--html", "echo '<script>alert(1)</script>'").output
     tags: list[str] = []
 
     class Reader(HTMLParser):
@@ -66,15 +66,15 @@ def test_a_page_shows_and_never_runs(project: Path) -> None:
     assert "&lt;script&gt;" in page
 
 
-def test_other_tools_are_explained_too(project: Path) -> None:
+def test_explain_file_tool_shows_effects(project: Path) -> None:
     """A file tool has effects and no commands."""
-    said = explained(project, "--tool", "Write", '{"file_path": "src/a.py", "content": "x"}').output
+    output = explain(project, "--tool", "Write", '{"file_path": "src/a.py", "content": "x"}').output
 
-    assert "src/a.py" in said
-    assert "pass" in said
+    assert "src/a.py" in output
+    assert "pass" in output
 
 
 @pytest.mark.parametrize("text", ["\0", "$(" * 5000, "“rm -rf /”", "a\r\nb", ";;;", "\u202e"])
-def test_any_text_is_explained(project: Path, text: str) -> None:
-    """Bad input is normal input."""
-    assert explained(project, "--", text).exit_code == 0
+def test_explain_odd_text_succeeds(project: Path, text: str) -> None:
+    """Odd input gives an explanation, not an error."""
+    assert explain(project, "--", text).exit_code == 0

@@ -1,4 +1,4 @@
-"""`verdikt grant`, at a real terminal and elsewhere."""
+"""`verdikt grant`, with and without a terminal."""
 
 import json
 import os
@@ -17,13 +17,13 @@ WORDS = ["grant", "add", "--guard", "fs_delete", "--target", "/srv/cache", "--se
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    """A person's environment."""
+    """Return the environment of a person."""
     mine = {name: value for name, value in os.environ.items() if name not in {*chain(*AGENT_VARIABLES.values())}}
     return {**mine, "VERDIKT_HOME": str(tmp_path / "home"), "TERM": "dumb"}
 
 
 def run(env: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    """The command line without a terminal."""
+    """Run the command line without a terminal."""
     return subprocess.run(
         [sys.executable, "-m", "verdikt", *words],
         env=env,
@@ -34,8 +34,8 @@ def run(env: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def at_terminal(env: dict[str, str], answer: str, *words: str) -> tuple[int, str]:
-    """The command line at a terminal, where somebody types an answer."""
+def run_at_terminal(env: dict[str, str], answer: str, *words: str) -> tuple[int, str]:
+    """Run the command line at a terminal and type an answer."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "verdikt", *words], env=env, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True
@@ -55,9 +55,9 @@ def at_terminal(env: dict[str, str], answer: str, *words: str) -> tuple[int, str
     return process.wait(), text.decode()
 
 
-def test_a_person_grants_lists_and_revokes(env: dict[str, str]) -> None:
-    """Confirmed by typing the guard's name; recorded, signed, and gone when revoked."""
-    code, text = at_terminal(env, "fs_delete", *WORDS, "--for", "2h")
+def test_grant_confirmed_at_terminal_is_listed_and_revoked(env: dict[str, str]) -> None:
+    """A grant is confirmed by typing the guard's name, recorded, and gone when revoked."""
+    code, text = run_at_terminal(env, "fs_delete", *WORDS, "--for", "2h")
     assert code == 0, text
     assert "`fs_delete` will not stop `/srv/cache` in session s until" in text
 
@@ -73,22 +73,22 @@ def test_a_person_grants_lists_and_revokes(env: dict[str, str]) -> None:
     assert run(env, "ledger", "verify").returncode == 0
 
     assert run(env, "grant", "revoke", grant["id"]).returncode == 0
-    assert run(env, "grant", "list").stdout == "no grant holds now\n"
+    assert run(env, "grant", "list").stdout == "no valid grants\n"
     again = run(env, "grant", "revoke", grant["id"])
     assert again.returncode == 1
     assert "no live grant" in again.stderr
 
 
-def test_another_word_grants_nothing(env: dict[str, str]) -> None:
-    """Nothing is recorded."""
-    code, _ = at_terminal(env, "yes", *WORDS)
+def test_grant_with_wrong_confirmation_is_not_recorded(env: dict[str, str]) -> None:
+    """A wrong answer records nothing."""
+    code, _ = run_at_terminal(env, "yes", *WORDS)
 
     assert code == 1
-    assert run(env, "grant", "list").stdout == "no grant holds now\n"
+    assert run(env, "grant", "list").stdout == "no valid grants\n"
 
 
-def test_without_a_terminal_nothing_is_granted(env: dict[str, str]) -> None:
-    """Whoever pipes an answer is no person."""
+def test_grant_without_terminal_is_refused(env: dict[str, str]) -> None:
+    """An answer from a pipe does not count."""
     done = run(env, *WORDS)
 
     assert done.returncode == 1
@@ -96,9 +96,9 @@ def test_without_a_terminal_nothing_is_granted(env: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("mark", ["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "AI_AGENT"])
-def test_an_agent_grants_nothing_even_at_a_terminal(env: dict[str, str], mark: str) -> None:
-    """Its environment tells."""
-    code, text = at_terminal({**env, mark: "1"}, "fs_delete", *WORDS)
+def test_grant_inside_an_agent_is_refused(env: dict[str, str], mark: str) -> None:
+    """An agent is recognized by its environment, also at a terminal."""
+    code, text = run_at_terminal({**env, mark: "1"}, "fs_delete", *WORDS)
 
     assert code == 1
     assert "this runs inside " in text
@@ -112,17 +112,17 @@ def test_an_agent_grants_nothing_even_at_a_terminal(env: dict[str, str], mark: s
         (["--for", "90d"], "expected at most 30d"),
     ],
 )
-def test_a_grant_has_a_bounded_time(env: dict[str, str], words: list[str], message: str) -> None:
-    """Usage errors, told as such."""
+def test_grant_with_invalid_lifetime_is_a_usage_error(env: dict[str, str], words: list[str], message: str) -> None:
+    """The lifetime must be a duration of at most 30 days."""
     done = run(env, *WORDS, *words)
 
     assert done.returncode == 2
     assert message in done.stderr
 
 
-def test_a_grant_for_everything_is_refused(env: dict[str, str]) -> None:
-    """It would be a way around the policy."""
-    code, text = at_terminal(env, "*", *WORDS, "--guard", "*")
+def test_grant_for_every_guard_is_refused(env: dict[str, str]) -> None:
+    """A grant for everything would be a way around the policy."""
+    code, text = run_at_terminal(env, "*", *WORDS, "--guard", "*")
 
     assert code == 1
     assert "a grant names one guard and one target" in text

@@ -25,7 +25,7 @@ JSON_HOSTS = ("claude", "codex", "gemini", "copilot", "cursor")
 
 
 def snapshot(*roots: Path) -> dict[str, tuple[int, bytes]]:
-    """Every file below, with mode and bytes; every directory."""
+    """Return mode and bytes of every file below, and every directory."""
     found: dict[str, tuple[int, bytes]] = {}
     for root in roots:
         for path in sorted(root.rglob("*")):
@@ -44,22 +44,24 @@ FOREIGN = {
 }
 
 
-def write(path: Path, text: str, mode: int = 0o640) -> None:
-    """A file of somebody else."""
+def write_file(path: Path, text: str, mode: int = 0o640) -> None:
+    """Write a file that is not ours."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     path.chmod(mode)
 
 
-def test_every_host_is_wired_and_comes_back_byte_for_byte(project: Path, verdikt: Verdikt) -> None:
-    """With settings of other people's there, in their own formatting."""
-    write(project / ".claude/settings.json", json.dumps(FOREIGN, indent=7) + "\n\n")
-    write(project / ".gemini/settings.json", '{"theme":   "dark"}')
-    write(project / ".codex/config.toml", '# mine\nmodel = "x"\n[features]\nfoo = true # why\n')
+def test_init_of_every_host_merges_with_settings_and_uninstall_restores_them_byte_for_byte(
+    project: Path, verdikt: Verdikt
+) -> None:
+    """The settings of others stay, in their own formatting; wiring again changes nothing."""
+    write_file(project / ".claude/settings.json", json.dumps(FOREIGN, indent=7) + "\n\n")
+    write_file(project / ".gemini/settings.json", '{"theme":   "dark"}')
+    write_file(project / ".codex/config.toml", '# mine\nmodel = "x"\n[features]\nfoo = true # why\n')
     before = snapshot(project, project.parent / "home")
 
-    done = verdikt("init", "--host", "all", "--yes")
-    assert done.returncode == 0, done.stderr
+    completed = verdikt("init", "--host", "all", "--yes")
+    assert completed.returncode == 0, completed.stderr
     wired = snapshot(project)
     for host, place in ((name, HOSTS[name]) for name in JSON_HOSTS):
         found = dict(
@@ -83,8 +85,8 @@ def test_every_host_is_wired_and_comes_back_byte_for_byte(project: Path, verdikt
     assert not (project.parent / "home/.local/share/verdikt/hooks").exists()
 
 
-def test_an_empty_project_is_empty_again(project: Path, verdikt: Verdikt) -> None:
-    """The directories go too, those that held two files of ours included; what somebody took away already is no trouble."""
+def test_uninstall_in_a_project_that_was_empty_leaves_it_empty(project: Path, verdikt: Verdikt) -> None:
+    """Directories are removed too; a file that is already gone is no error."""
     verdikt("init", "--host", "all", "--yes")
     (project / ".gemini/settings.json").unlink()
 
@@ -95,8 +97,10 @@ def test_an_empty_project_is_empty_again(project: Path, verdikt: Verdikt) -> Non
     assert snapshot(project) == {}
 
 
-def test_what_is_registered_is_absolute_explicit_and_closed(project: Path, verdikt: Verdikt) -> None:
-    """Absolute paths, every tool, a timeout in the client's unit, a block when the wrapper is gone."""
+def test_init_writes_absolute_paths_matchers_timeouts_and_a_block_for_a_missing_wrapper(
+    project: Path, verdikt: Verdikt
+) -> None:
+    """Timeouts are in the unit of each client."""
     verdikt("init", "--host", "claude", "--host", "gemini", "--host", "codex", "--yes")
     claude = json.loads((project / ".claude/settings.json").read_text())["hooks"]
     gemini = json.loads((project / ".gemini/settings.json").read_text())["hooks"]
@@ -120,37 +124,37 @@ def test_what_is_registered_is_absolute_explicit_and_closed(project: Path, verdi
     assert os.access(guard, os.X_OK)
 
 
-def test_the_registered_command_blocks_even_without_its_wrapper(project: Path, verdikt: Verdikt) -> None:
-    """Whoever deletes the wrapper has not switched anything off."""
+def test_the_wired_command_without_its_wrapper_blocks(project: Path, verdikt: Verdikt) -> None:
+    """Deleting the wrapper does not switch governance off."""
     verdikt("init", "--host", "claude", "--yes")
     hooks = json.loads((project / ".claude/settings.json").read_text())["hooks"]
     for installed in (project.parent / "home/.local/share/verdikt/hooks").iterdir():
         installed.unlink()
     command = hooks["PreToolUse"][0]["hooks"][0]["command"]
     for shell in ("sh", "bash"):
-        said = subprocess.run([shell, "-c", command], input="{}", capture_output=True, text=True, check=False)
-        assert said.returncode == 2
-        assert "verdikt: blocked" in said.stderr
+        response = subprocess.run([shell, "-c", command], input="{}", capture_output=True, text=True, check=False)
+        assert response.returncode == 2
+        assert "verdikt: blocked" in response.stderr
 
 
-def test_a_dry_run_changes_nothing_and_shows_everything(project: Path, verdikt: Verdikt) -> None:
-    """Down to the lines."""
-    write(project / ".gemini/settings.json", '{\n  "theme": "dark"\n}\n')
+def test_init_dry_run_shows_every_line_and_changes_nothing(project: Path, verdikt: Verdikt) -> None:
+    """The output holds the lines that would be added."""
+    write_file(project / ".gemini/settings.json", '{\n  "theme": "dark"\n}\n')
     before = snapshot(project, project.parent / "home")
-    done = verdikt("init", "--dry-run", "--host", "gemini")
+    completed = verdikt("init", "--dry-run", "--host", "gemini")
 
-    assert done.returncode == 0
-    assert "change .gemini/settings.json" in done.stdout
-    assert '"BeforeTool"' in done.stdout
+    assert completed.returncode == 0
+    assert "change .gemini/settings.json" in completed.stdout
+    assert '"BeforeTool"' in completed.stdout
     assert snapshot(project, project.parent / "home") == before
 
 
-def test_without_anybody_to_confirm_nothing_is_changed(project: Path, verdikt: Verdikt) -> None:
-    """`--yes` says it; a pipe does not."""
-    done = verdikt("init", "--host", "claude")
+def test_init_without_a_terminal_and_without_yes_changes_nothing(project: Path, verdikt: Verdikt) -> None:
+    """A pipe is no confirmation."""
+    completed = verdikt("init", "--host", "claude")
 
-    assert done.returncode == 2
-    assert "--yes" in done.stderr
+    assert completed.returncode == 2
+    assert "--yes" in completed.stderr
     assert not (project / ".claude").exists()
 
 
@@ -172,35 +176,37 @@ def test_without_anybody_to_confirm_nothing_is_changed(project: Path, verdikt: V
         ('// mine\n{"a": 1}', "expected JSON without comments, which would be lost"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_not_touched(project: Path, verdikt: Verdikt, text: str, fault: str) -> None:
-    """Nor is any other file then."""
-    write(project / ".claude/settings.json", text)
+def test_init_with_an_unreadable_settings_file_changes_no_file(
+    project: Path, verdikt: Verdikt, text: str, fault: str
+) -> None:
+    """The error names the file and what is wrong with it."""
+    write_file(project / ".claude/settings.json", text)
     before = snapshot(project, project.parent / "home")
-    done = verdikt("init", "--host", "claude", "--yes")
+    completed = verdikt("init", "--host", "claude", "--yes")
 
-    assert done.returncode == 1
-    assert fault in done.stderr
-    assert ".claude/settings.json" in done.stderr
+    assert completed.returncode == 1
+    assert fault in completed.stderr
+    assert ".claude/settings.json" in completed.stderr
     assert snapshot(project, project.parent / "home") == before
 
 
-def test_what_is_found_is_wired(project: Path, verdikt: Verdikt) -> None:
-    """By what the project holds, or by what is installed."""
+def test_init_without_host_wires_the_clients_that_it_finds(project: Path, verdikt: Verdikt) -> None:
+    """By what the project contains, or by what is installed."""
     nothing = verdikt("init", "--yes")
     assert nothing.returncode == 2
     assert "found no client" in nothing.stderr
 
     (project / ".cursor").mkdir()
     binary = project.parent / "bin" / "gemini"
-    write(binary, "#!/bin/sh\n", 0o755)
-    done = verdikt("init", "--yes", "--json", PATH=f"{binary.parent}:/usr/bin:/bin")
+    write_file(binary, "#!/bin/sh\n", 0o755)
+    completed = verdikt("init", "--yes", "--json", PATH=f"{binary.parent}:/usr/bin:/bin")
 
-    assert {change["host"] for change in json.loads(done.stdout)["changes"]} == {"", "cursor", "gemini"}
+    assert {change["host"] for change in json.loads(completed.stdout)["changes"]} == {"", "cursor", "gemini"}
 
 
-def test_a_policy_that_is_there_is_kept(project: Path, verdikt: Verdikt) -> None:
-    """Whatever the profile on the command line."""
-    write(project / "governance.yaml", "profile: strict\n")
+def test_init_keeps_an_existing_policy(project: Path, verdikt: Verdikt) -> None:
+    """Whatever profile the command line names."""
+    write_file(project / "governance.yaml", "profile: strict\n")
     verdikt("init", "--host", "claude", "--profile", "relaxed", "--yes")
     assert (project / "governance.yaml").read_text() == "profile: strict\n"
 
@@ -208,8 +214,8 @@ def test_a_policy_that_is_there_is_kept(project: Path, verdikt: Verdikt) -> None
     assert (project / "governance.yaml").read_text() == "profile: strict\n"
 
 
-def test_what_was_changed_since_is_kept(project: Path, verdikt: Verdikt) -> None:
-    """Only our entries go; a policy that people have written stays."""
+def test_uninstall_of_a_file_that_was_changed_since_removes_only_our_entries(project: Path, verdikt: Verdikt) -> None:
+    """A policy that people have edited stays."""
     verdikt("init", "--host", "claude", "--host", "cursor", "--yes")
     path = project / ".claude/settings.json"
     edited: dict[str, Any] = json.loads(path.read_text())
@@ -231,9 +237,9 @@ def test_what_was_changed_since_is_kept(project: Path, verdikt: Verdikt) -> None
     assert not (project / ".cursor").exists()
 
 
-def test_an_upgrade_replaces_our_entries_and_keeps_the_first_original(project: Path, verdikt: Verdikt) -> None:
-    """However often it is wired, it comes back as it was before the first time."""
-    write(project / ".claude/settings.json", json.dumps(FOREIGN))
+def test_init_again_replaces_our_entries_and_keeps_the_first_original(project: Path, verdikt: Verdikt) -> None:
+    """The file can always be restored as it was before the first time."""
+    write_file(project / ".claude/settings.json", json.dumps(FOREIGN))
     before = snapshot(project)
     verdikt("init", "--host", "claude", "--yes")
     path = project / ".claude/settings.json"
@@ -248,8 +254,8 @@ def test_an_upgrade_replaces_our_entries_and_keeps_the_first_original(project: P
     assert snapshot(project) == before
 
 
-def test_an_upgrade_to_the_native_client_replaces_what_named_the_script(project: Path, verdikt: Verdikt) -> None:
-    """The script stays beside it and stays current, for projects that were not wired again."""
+def test_init_again_replaces_the_script_by_the_native_client(project: Path, verdikt: Verdikt) -> None:
+    """The script stays beside it and is updated, for projects that were not wired again."""
     verdikt("init", "--host", "claude", "--yes")
     hooks = project.parent / "home/.local/share/verdikt/hooks"
     path = project / ".claude/settings.json"
@@ -266,10 +272,10 @@ def test_an_upgrade_to_the_native_client_replaces_what_named_the_script(project:
     )
 
 
-def test_for_everybody_the_wrapper_lies_where_nobody_who_is_governed_can_change_it(project: Path) -> None:
-    """Beside the managed policy; with a socket it is told to ask there and nowhere else."""
+def test_managed_wiring_uses_a_wrapper_and_a_socket_that_the_governed_cannot_change(project: Path) -> None:
+    """The wrapper lies beside the managed policy, and asks at the given socket only."""
     env = {"HOME": str(project.parent / "home")}
-    here = Installation(
+    installation = Installation(
         project=str(project),
         data_directory=str(project.parent / "data"),
         env=env,
@@ -277,7 +283,7 @@ def test_for_everybody_the_wrapper_lies_where_nobody_who_is_governed_can_change_
     )
     changes = {
         change.path: change
-        for change in plan_wiring(here, ["claude"], profile="standard", scope="managed", trust=False)
+        for change in plan_wiring(installation, ["claude"], profile="standard", scope="managed", trust=False)
     }
     wired = json.loads(changes["/etc/claude-code/managed-settings.json"].after or b"")
     command = dict(json_settings.find_hook_commands(wired))["PreToolUse"]
@@ -293,19 +299,21 @@ def test_for_everybody_the_wrapper_lies_where_nobody_who_is_governed_can_change_
 @pytest.mark.parametrize(
     "options", [["--socket", "/run/x.sock"], ["--socket", "x.sock", "--scope", "managed"]], ids=["project", "relative"]
 )
-def test_a_socket_is_for_everybody_and_absolute(project: Path, verdikt: Verdikt, options: list[str]) -> None:
-    """Who is governed must not choose who decides."""
-    done = verdikt("init", "--host", "claude", "--yes", *options)
+def test_init_with_a_socket_requires_the_managed_scope_and_an_absolute_path(
+    project: Path, verdikt: Verdikt, options: list[str]
+) -> None:
+    """The person who is governed must not choose the process that decides."""
+    completed = verdikt("init", "--host", "claude", "--yes", *options)
 
-    assert done.returncode == 2
-    assert "--socket needs an absolute path and --scope managed" in done.stderr
+    assert completed.returncode == 2
+    assert "--socket needs an absolute path and --scope managed" in completed.stderr
     assert not list(project.iterdir())
 
 
-def test_links_are_written_through(project: Path, verdikt: Verdikt) -> None:
+def test_init_writes_through_links(project: Path, verdikt: Verdikt) -> None:
     """Settings that live in a repository of dotfiles stay a link."""
     real = project.parent / "dotfiles" / "settings.json"
-    write(real, "{}")
+    write_file(real, "{}")
     (project / ".claude").mkdir()
     (project / ".claude/settings.json").symlink_to(real)
     verdikt("init", "--host", "claude", "--yes")
@@ -316,14 +324,14 @@ def test_links_are_written_through(project: Path, verdikt: Verdikt) -> None:
     assert real.read_text() == "{}"
 
 
-def test_codex_is_trusted_only_when_somebody_says_so(project: Path, verdikt: Verdikt) -> None:
-    """Writing the hash is a person's consent."""
+def test_init_approves_codex_hooks_only_with_trust_codex(project: Path, verdikt: Verdikt) -> None:
+    """The approval is the person's consent."""
     config = project.parent / "home/.codex/config.toml"
-    done = verdikt("init", "--host", "codex", "--yes")
+    completed = verdikt("init", "--host", "codex", "--yes")
     assert not config.exists()
-    assert "--trust-codex" in done.stdout
+    assert "--trust-codex" in completed.stdout
 
-    write(config, 'model = "m"\n\n[projects."/x"]\ntrust_level = "trusted"\n')
+    write_file(config, 'model = "m"\n\n[projects."/x"]\ntrust_level = "trusted"\n')
     verdikt("init", "--host", "codex", "--yes", "--trust-codex")
     hooks = project / ".codex/hooks.json"
     hashes = hook_approval.compute_hashes(json.loads(hooks.read_text()), str(hooks))
@@ -335,8 +343,8 @@ def test_codex_is_trusted_only_when_somebody_says_so(project: Path, verdikt: Ver
     assert config.read_text() == 'model = "m"\n\n[projects."/x"]\ntrust_level = "trusted"\n'
 
 
-def test_the_scope_of_a_user(project: Path, verdikt: Verdikt) -> None:
-    """The user's own files, wherever the environment puts them."""
+def test_init_in_the_user_scope_writes_where_the_environment_puts_the_settings(project: Path, verdikt: Verdikt) -> None:
+    """Only `--all` removes them again, because they belong to no project."""
     elsewhere = project.parent / "elsewhere"
     env = {"CLAUDE_CONFIG_DIR": str(elsewhere)}
     verdikt("init", "--host", "claude", "--scope", "user", "--yes", **env)
@@ -351,24 +359,24 @@ def test_the_scope_of_a_user(project: Path, verdikt: Verdikt) -> None:
 
 
 @pytest.mark.parametrize("mark", ["CLAUDECODE", "AI_AGENT", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT"])
-def test_an_agent_cannot_uninstall(project: Path, verdikt: Verdikt, mark: str) -> None:
-    """Its environment gives it away."""
+def test_uninstall_run_by_an_agent_is_refused(project: Path, verdikt: Verdikt, mark: str) -> None:
+    """The environment shows that an agent runs the command."""
     verdikt("init", "--host", "claude", "--yes")
     before = snapshot(project)
-    done = verdikt("uninstall", "--yes", **{mark: "1"})
+    completed = verdikt("uninstall", "--yes", **{mark: "1"})
 
-    assert done.returncode == 1
-    assert "agents cannot switch verdikt off" in done.stderr
+    assert completed.returncode == 1
+    assert "agents cannot switch verdikt off" in completed.stderr
     assert snapshot(project) == before
 
 
 @pytest.mark.parametrize("command", ["init", "uninstall", "hook"])
-def test_help_has_an_example(verdikt: Verdikt, command: str) -> None:
-    """Somebody who has never seen it can copy a line."""
+def test_help_of_init_uninstall_and_hook_has_an_example(verdikt: Verdikt, command: str) -> None:
+    """A reader can copy the line."""
     assert "Example: verdikt" in verdikt(command, "--help").stdout
 
 
-def test_one_project_leaves_the_policy_of_another_alone(project: Path, verdikt: Verdikt) -> None:
+def test_uninstall_in_one_project_leaves_others_alone(project: Path, verdikt: Verdikt) -> None:
     """Only `--all` looks further than this project."""
     other = project.parent / "other"
     other.mkdir()
@@ -383,8 +391,10 @@ def test_one_project_leaves_the_policy_of_another_alone(project: Path, verdikt: 
     assert not list(other.iterdir())
 
 
-def test_the_warm_process_ends_with_the_last_hook_that_would_ask_it(project: Path, verdikt: Verdikt, run: Path) -> None:
-    """Not before: another project may still be wired, and whoever switched on http hooks has wired them by hand."""
+def test_uninstall_ends_the_warm_process_with_the_last_hook_that_asks_it(
+    project: Path, verdikt: Verdikt, run: Path
+) -> None:
+    """It stays while another project is wired, or while http hooks are switched on."""
     other = project.parent / "other"
     other.mkdir()
     verdikt("init", "--host", "claude", "--yes")
@@ -397,8 +407,8 @@ def test_the_warm_process_ends_with_the_last_hook_that_would_ask_it(project: Pat
     planned = verdikt("uninstall", "--dry-run", "--project", str(other))
     assert f"end process {pid}  (the warm process, which no hook asks any more)" in planned.stdout
     assert find_daemon_pid(run) == pid
-    done = verdikt("uninstall", "--json", "--project", str(other))
-    assert json.loads(done.stdout)["ends"] == pid
+    completed = verdikt("uninstall", "--json", "--project", str(other))
+    assert json.loads(completed.stdout)["ends"] == pid
     assert not find_daemon_pid(run)
 
     verdikt("init", "--host", "claude", "--yes")
@@ -407,23 +417,25 @@ def test_the_warm_process_ends_with_the_last_hook_that_would_ask_it(project: Pat
     assert find_daemon_pid(run)
 
 
-def test_the_warm_process_stays_while_a_file_names_the_hook(project: Path, verdikt: Verdikt, run: Path) -> None:
-    """One that was wired by hand, or that cannot be read."""
+def test_uninstall_keeps_the_warm_process_while_a_file_names_the_hook(
+    project: Path, verdikt: Verdikt, run: Path
+) -> None:
+    """The file was wired by hand, or cannot be read."""
     verdikt("init", "--host", "claude", "--yes")
     verdikt("daemon", "start")
-    write(project / ".gemini/settings.json", (project / ".claude/settings.json").read_text())
+    write_file(project / ".gemini/settings.json", (project / ".claude/settings.json").read_text())
     verdikt("uninstall", "--yes")
     assert find_daemon_pid(run)
 
-    write(project / ".gemini/settings.json", "{ verdikt-hook")
+    write_file(project / ".gemini/settings.json", "{ verdikt-hook")
     verdikt("init", "--host", "claude", "--yes")
-    done = verdikt("uninstall", "--yes")
-    assert done.returncode == 0, done.stderr
+    completed = verdikt("uninstall", "--yes")
+    assert completed.returncode == 0, completed.stderr
     assert find_daemon_pid(run)
 
 
-def test_what_two_projects_need_stays_until_all_is_taken_out(project: Path, verdikt: Verdikt) -> None:
-    """Codex keeps its approvals in one file for every project."""
+def test_uninstall_keeps_what_another_project_needs(project: Path, verdikt: Verdikt) -> None:
+    """Codex keeps the approvals of all projects in one file."""
     other = project.parent / "other"
     other.mkdir()
     config = project.parent / "home/.codex/config.toml"
@@ -436,67 +448,71 @@ def test_what_two_projects_need_stays_until_all_is_taken_out(project: Path, verd
     assert not config.exists()
 
 
-def test_a_dry_run_says_what_was_found_and_that_nothing_was_changed(project: Path, verdikt: Verdikt) -> None:
-    """And shows the files of the project, not the text of our own wrapper."""
+def test_init_dry_run_says_what_was_found_and_that_nothing_changed(project: Path, verdikt: Verdikt) -> None:
+    """It shows the files of the project, but not the text of the wrapper."""
     (project / ".claude").mkdir()
-    done = verdikt("init", "--dry-run")
+    completed = verdikt("init", "--dry-run")
 
-    assert done.stdout.startswith("found here: claude; `--host` names others")
-    assert done.stdout.endswith("nothing was changed; run it without --dry-run to make these changes\n")
-    assert "+profile: standard" in done.stdout
-    assert "limit()" not in done.stdout
+    assert completed.stdout.startswith("found here: claude; `--host` names others")
+    assert completed.stdout.endswith("nothing was changed; run it without --dry-run to make these changes\n")
+    assert "+profile: standard" in completed.stdout
+    assert "limit()" not in completed.stdout
     assert not list((project / ".claude").iterdir())
 
 
-def test_what_has_no_settings_of_that_scope_is_left_out_aloud(project: Path, verdikt: Verdikt) -> None:
-    """Unless it was named, and then it is a fault."""
-    done = verdikt("init", "--host", "all", "--scope", "managed", "--dry-run")
+def test_init_of_all_hosts_names_those_without_settings_of_the_scope(project: Path, verdikt: Verdikt) -> None:
+    """A host that was named explicitly is an error instead."""
+    completed = verdikt("init", "--host", "all", "--scope", "managed", "--dry-run")
     named = verdikt("init", "--host", "copilot", "--scope", "managed", "--dry-run")
 
-    assert done.returncode == 0, done.stderr
-    assert "left out, because they have no managed settings: copilot, opencode" in done.stderr
-    assert "/etc/codex/requirements.toml" in done.stdout
+    assert completed.returncode == 0, completed.stderr
+    assert "left out, because they have no managed settings: copilot, opencode" in completed.stderr
+    assert "/etc/codex/requirements.toml" in completed.stdout
     assert named.returncode == 1
     assert "`copilot` has no managed settings that name hooks" in named.stderr
 
 
 @pytest.mark.parametrize("locked", [".gemini", ".gemini/settings.json", "home"])
-def test_when_one_file_cannot_be_written_none_is(project: Path, locked: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is read-only is so for a reason, and half a wiring is none; nor is half of it taken out."""
+def test_init_and_uninstall_with_one_read_only_file_change_nothing(
+    project: Path, locked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a wiring would be worse than none."""
     home = project.parent / "home"
-    write(project / ".gemini/settings.json", "{}")
-    here = Installation(project=str(project), data_directory=str(home / "data"), env={"HOME": str(home)})
+    write_file(project / ".gemini/settings.json", "{}")
+    installation = Installation(project=str(project), data_directory=str(home / "data"), env={"HOME": str(home)})
     before = snapshot(project, home)
     closed = str(project / locked if locked != "home" else home)
     # Tests may run as root, to whom nothing is read-only.
     monkeypatch.setattr("os.access", lambda path, mode: str(path) != closed)
-    changes = plan_wiring(here, ["claude", "gemini"], profile="standard", scope="project", trust=False)
+    changes = plan_wiring(installation, ["claude", "gemini"], profile="standard", scope="project", trust=False)
     with pytest.raises(WiringError, match="is read-only; make it writable or choose another scope"):
-        apply_plan(here, changes)
+        apply_plan(installation, changes)
     assert snapshot(project, home) == before
 
     monkeypatch.undo()
-    apply_plan(here, changes)
+    apply_plan(installation, changes)
     wired = snapshot(project, home)
     monkeypatch.setattr("os.access", lambda path, mode: str(path) != closed)
     if locked != "home":
         with pytest.raises(WiringError, match="is read-only"):
-            apply_unwiring(here, plan_unwiring(here))
+            apply_unwiring(installation, plan_unwiring(installation))
         assert snapshot(project, home) == wired
 
 
 @pytest.mark.parametrize("env", [{"VERDIKT_HOME": "data"}, {"HOME": "home"}, {"VERDIKT_HOME": "/tmp/caf\udce9"}])
-def test_hosts_are_given_paths_that_they_can_call(project: Path, verdikt: Verdikt, env: dict[str, str]) -> None:
-    """From wherever the agent has gone, and in a text file."""
-    done = verdikt("init", "--host", "claude", "--yes", **env)
+def test_init_with_a_path_that_hosts_cannot_call_is_refused(
+    project: Path, verdikt: Verdikt, env: dict[str, str]
+) -> None:
+    """Hosts run it from any directory and read it from a text file."""
+    completed = verdikt("init", "--host", "claude", "--yes", **env)
 
-    assert done.returncode == 1
-    assert "expected an absolute path in UTF-8 for hosts to call" in done.stderr
+    assert completed.returncode == 1
+    assert "expected an absolute path in UTF-8 for hosts to call" in completed.stderr
     assert not list(project.iterdir())
 
 
-def test_an_entry_as_each_host_writes_it() -> None:
-    """Every key, in each host's own units; where the agent is about to act, and where it is not."""
+def test_build_entries_has_the_form_of_each_host() -> None:
+    """Every key, in each host's own units, for events that fail closed and for others."""
     registration = Registration(wrapper_path="/x/verdikt-hook", python=("/x/python", "-I"))
 
     def entry(host: str, event: str) -> Any:
@@ -533,23 +549,28 @@ def test_an_entry_as_each_host_writes_it() -> None:
         (".opencode", "opencode"),
     ],
 )
-def test_a_host_is_found_by_what_it_leaves_in_a_project(project: Path, mark: str, host: str) -> None:
-    """Or by its program; with neither, nothing is."""
-    here = Installation(
+def test_detect_hosts_finds_a_host_by_its_marker_in_the_project(project: Path, mark: str, host: str) -> None:
+    """Without marker and program there is none."""
+    installation = Installation(
         project=str(project), data_directory=str(project.parent / "data"), env={"PATH": str(project / "bin")}
     )
-    assert detect_hosts(here) == []
+    assert detect_hosts(installation) == []
 
     (project / mark).mkdir(parents=True)
-    assert detect_hosts(here) == [host]
+    assert detect_hosts(installation) == [host]
 
 
-def test_the_environment_moves_settings(project: Path) -> None:
-    """As each client reads it."""
+def test_get_settings_file_follows_the_variables_of_each_client(project: Path) -> None:
+    """The files are those that the clients read."""
     env = {"HOME": "/h", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/k", "XDG_CONFIG_HOME": "/x"}
-    here = Installation(project=str(project), data_directory="/d", env=env)
-    files = [here.get_settings_file(HOSTS[host], "user") for host in ("claude", "codex", "gemini", "copilot", "cursor")]
-    policy = [change.path for change in plan_wiring(here, ["opencode"], profile="standard", scope="user", trust=False)]
+    installation = Installation(project=str(project), data_directory="/d", env=env)
+    files = [
+        installation.get_settings_file(HOSTS[host], "user")
+        for host in ("claude", "codex", "gemini", "copilot", "cursor")
+    ]
+    policy = [
+        change.path for change in plan_wiring(installation, ["opencode"], profile="standard", scope="user", trust=False)
+    ]
 
     assert files == [
         "/k/settings.json",
@@ -559,24 +580,24 @@ def test_the_environment_moves_settings(project: Path) -> None:
         "/h/.cursor/hooks.json",
     ]
     assert policy[-2:] == ["/x/verdikt/governance.yaml", "/x/opencode/plugin/verdikt.js"]
-    assert here.create_registration().python[1:] == ("-I",)
+    assert installation.create_registration().python[1:] == ("-I",)
 
 
-def test_what_is_as_it_was_is_not_written_again(project: Path, verdikt: Verdikt) -> None:
-    """Somebody has put the old file back already."""
+def test_uninstall_of_a_file_that_is_already_restored_does_not_write_it(project: Path, verdikt: Verdikt) -> None:
+    """Its modification time stays."""
     file = project / ".claude/settings.json"
-    write(file, "{}")
+    write_file(file, "{}")
     verdikt("init", "--host", "claude", "--yes")
     file.write_text("{}")
     before = file.stat()
-    done = verdikt("uninstall", "--yes")
+    completed = verdikt("uninstall", "--yes")
 
-    assert f"keep {file}" in done.stdout
+    assert f"keep {file}" in completed.stdout
     assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_a_part_of_a_repository_is_not_the_repository(project: Path, verdikt: Verdikt) -> None:
-    """Sessions that start in the repository read nothing of what lies below."""
+def test_init_in_a_part_of_a_repository_says_that_the_rest_is_not_governed(project: Path, verdikt: Verdikt) -> None:
+    """Sessions that start above read nothing of what lies below."""
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     (project / "part").mkdir()
     note = f"this lies in `{project}`: sessions that start there are not governed; `--project` can name it"
@@ -588,15 +609,17 @@ def test_a_part_of_a_repository_is_not_the_repository(project: Path, verdikt: Ve
 @pytest.mark.parametrize(
     "text", [b'\xef\xbb\xbf{"a": 1}', b'{\r\n "a": 1\r\n}\r\n', b'{"a": "\\ud800"}', b"", b' {"a":1,"a":2}']
 )
-def test_odd_files_are_wired_and_come_back(project: Path, verdikt: Verdikt, text: bytes) -> None:
-    """A mark at the beginning, lines of another system, half a character, nothing at all, a key twice."""
+def test_init_and_uninstall_of_unusual_json_restore_it_byte_for_byte(
+    project: Path, verdikt: Verdikt, text: bytes
+) -> None:
+    """A byte order mark, other line ends, half a character, an empty file, a repeated key."""
     file = project / ".claude/settings.json"
     file.parent.mkdir()
     file.write_bytes(text)
-    done = verdikt("init", "--host", "claude", "--yes")
+    completed = verdikt("init", "--host", "claude", "--yes")
     wired = json.loads(file.read_bytes())
 
-    assert done.returncode == 0, done.stderr
+    assert completed.returncode == 0, completed.stderr
     assert set(dict(json_settings.find_hook_commands(wired))) == set(HOSTS["claude"].wired_events)
     verdikt("uninstall", "--yes")
     assert file.read_bytes() == text

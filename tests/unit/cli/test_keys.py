@@ -19,12 +19,12 @@ def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*words: str) -> Result:
-    """The command line."""
+    """Run the command line."""
     return CliRunner().invoke(root, list(words), catch_exceptions=False)
 
 
-def test_init_list_rotate(tmp_path: Path) -> None:
-    """The life of a keyring."""
+def test_keys_are_created_listed_and_rotated(tmp_path: Path) -> None:
+    """A key is created, listed and rotated out."""
     assert "no key in" in run("keys", "list").output
     first = run("keys", "init").output
     assert "only the holder of the private key can sign" in first
@@ -39,14 +39,14 @@ def test_init_list_rotate(tmp_path: Path) -> None:
     assert run("ledger", "verify").exit_code == 0
 
 
-def test_hmac_is_labelled(tmp_path: Path) -> None:
-    """Whoever chooses it is told."""
-    assert "forgeable by everyone who can read it" in run("keys", "init", "--algorithm", "hmac-sha256").output
-    assert "forgeable by everyone who can read it" in run("keys", "list").output
+def test_hmac_key_is_labelled_as_forgeable(tmp_path: Path) -> None:
+    """The weakness of HMAC is named."""
+    assert "forgeable by " in run("keys", "init", "--algorithm", "hmac-sha256").output
+    assert "forgeable by " in run("keys", "list").output
 
 
-def test_no_secret_is_printed(tmp_path: Path) -> None:
-    """Not by any of them."""
+def test_commands_print_no_secret_key(tmp_path: Path) -> None:
+    """No command prints a secret key."""
     run("keys", "init", "--algorithm", "hmac-sha256")
     secret = next((tmp_path / "home" / "keys").glob("*.key")).read_text().strip()
 
@@ -54,8 +54,8 @@ def test_no_secret_is_printed(tmp_path: Path) -> None:
         assert secret not in run("keys", *words).output
 
 
-def test_an_agent_does_not_rotate_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The operator does."""
+def test_rotate_inside_an_agent_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a person may rotate keys."""
     run("keys", "init")
     monkeypatch.setenv("CLAUDECODE", "1")
 

@@ -1,4 +1,4 @@
-"""`verdikt ledger`, as a person and as a machine would call it."""
+"""`verdikt ledger`."""
 
 import io
 import json
@@ -22,14 +22,14 @@ Run = Callable[..., Result]
 
 
 def decision(verdict: str, guard: str, *effects: str) -> dict[str, object]:
-    """A decision's body."""
+    """Return a decision's body."""
     action = {"tool": "Bash", "kind": "bash", "payload": {"command": "ls"}}
     return {"receipt": {"verdict": {"kind": verdict, "guard": guard}, "classes": list(effects), "action": action}}
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A data directory with two sessions."""
+    """Return a data directory with two sessions."""
     store = close_after_test(FileStore(tmp_path / "home", FakeClock(), durable=False))
     store.append("s1", "decision", decision("pass", "all", "read"))
     store.append("s1", "decision", decision("block", "fs_delete", "destructive", "read"))
@@ -41,7 +41,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command line on that directory."""
+    """Return a function that runs the command line on that directory."""
     monkeypatch.setenv("VERDIKT_HOME", str(home))
 
     def call(*words: str) -> Result:
@@ -50,33 +50,33 @@ def run(home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return call
 
 
-def test_verify_holds(run: Run) -> None:
-    """Exit 0, one line a session."""
+def test_verify_intact_log_ends_with_0(run: Run) -> None:
+    """An intact log ends with 0 and one line for each session."""
     result = run("ledger", "verify")
 
     assert result.exit_code == 0
-    assert "s1: holds, 3 entries, not signed yet" in result.output
-    assert "s2: holds, 1 entry, signed up to 1" in result.output
-    assert "4 entries in 2 sessions: all holds" in result.output
+    assert "s1: intact, 3 entries, not signed yet" in result.output
+    assert "s2: intact, 1 entry, signed up to 1" in result.output
+    assert "4 entries in 2 sessions: log intact" in result.output
 
 
-def test_verify_tells_what_and_where(run: Run, home: Path) -> None:
-    """Exit 1, kind and entry."""
+def test_verify_edited_log_names_kind_and_entry(run: Run, home: Path) -> None:
+    """An edit ends with 1, its kind and its entry."""
     path = home / "ledger" / "s1.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"fs_delete"', b'"fs_create"'))
 
     result = run("ledger", "verify", "--all")
 
     assert result.exit_code == 1
-    assert "s1: BROKEN" in result.output
+    assert "s1: FAILING" in result.output
     assert "edit at s1 entry 2: entry 2: expected hash" in result.output
-    said = json.loads(run("ledger", "verify", "--session", "s1", "--json").output)
-    assert (said["holds"], said["faults"][0]["kind"], said["faults"][0]["seq"]) == (False, "edit", 2)
+    report = json.loads(run("ledger", "verify", "--session", "s1", "--json").output)
+    assert (report["holds"], report["faults"][0]["kind"], report["faults"][0]["seq"]) == (False, "edit", 2)
     assert run("ledger", "verify", "--session", "s2").exit_code == 0
 
 
-def test_verify_of_nothing_is_no_success(run: Run, tmp_path: Path) -> None:
-    """Exit 3: an empty directory proves nothing."""
+def test_verify_empty_directory_ends_with_3(run: Run, tmp_path: Path) -> None:
+    """An empty directory proves nothing."""
     result = run("ledger", "verify", "--home", str(tmp_path / "empty"))
 
     assert result.exit_code == 3
@@ -84,13 +84,13 @@ def test_verify_of_nothing_is_no_success(run: Run, tmp_path: Path) -> None:
     assert run("ledger", "verify", "--session", "unknown").exit_code == 3
 
 
-def test_verify_wants_one_choice(run: Run) -> None:
-    """--session or --all."""
+def test_verify_with_session_and_all_is_refused(run: Run) -> None:
+    """--session and --all exclude each other."""
     assert run("ledger", "verify", "--session", "s1", "--all").exit_code == 2
 
 
-def test_an_exported_checkpoint_is_a_witness(run: Run, home: Path, tmp_path: Path) -> None:
-    """It finds what was cut off even when `state.db` was cut with it."""
+def test_verify_with_exported_checkpoint_finds_truncation(run: Run, home: Path, tmp_path: Path) -> None:
+    """It finds a truncation even when `state.db` was changed as well."""
     elsewhere = tmp_path / "elsewhere"
     result = run("ledger", "checkpoint", "--export", str(elsewhere))
     assert "1 session signed, 2 heads known" in result.output
@@ -106,8 +106,10 @@ def test_an_exported_checkpoint_is_a_witness(run: Run, home: Path, tmp_path: Pat
     assert "missing at s1 entry 1" in result.output
 
 
-def test_a_git_note_is_a_witness(run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Real git, real notes; each checkpoint is added to the ones before."""
+def test_verify_with_git_note_finds_truncation(
+    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Checkpoints in git notes work as witnesses; each is appended."""
     repository = tmp_path / "repository"
     repository.mkdir()
     monkeypatch.chdir(repository)
@@ -129,8 +131,8 @@ def test_a_git_note_is_a_witness(run: Run, home: Path, tmp_path: Path, monkeypat
     assert "rollback at s1 entry 3" in result.output
 
 
-def test_tail_shows_the_newest(run: Run) -> None:
-    """Oldest first, one line each."""
+def test_tail_shows_newest_entries_oldest_first(run: Run) -> None:
+    """The newest entries are printed in one line each."""
     lines = run("ledger", "tail", "-n", "3").output.splitlines()
 
     assert len(lines) == 3
@@ -139,8 +141,8 @@ def test_tail_shows_the_newest(run: Run) -> None:
     assert run("ledger", "tail", "-n", "0").output == ""
 
 
-def test_a_damaged_log_can_still_be_looked_at(run: Run, home: Path) -> None:
-    """What is legible is shown."""
+def test_show_of_damaged_log_prints_intact_entries(run: Run, home: Path) -> None:
+    """Intact entries of a damaged log are shown."""
     path = home / "ledger" / "s1.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"tool":"Bash"},"kid"', b'"tool":"Lash"},"kid"') + b"junk\n")
 
@@ -150,8 +152,8 @@ def test_a_damaged_log_can_still_be_looked_at(run: Run, home: Path) -> None:
     assert run("ledger", "verify").exit_code == 1
 
 
-def test_tail_follows(home: Path) -> None:
-    """A real process prints entries as they are written, of sessions that are new as well."""
+def test_tail_follow_prints_new_entries(home: Path) -> None:
+    """New entries are printed as they are written, also of new sessions."""
     process = subprocess.Popen(
         [sys.executable, "-m", "verdikt", "ledger", "tail", "-f", "-n", "1", "--json"],
         stdout=subprocess.PIPE,
@@ -170,8 +172,8 @@ def test_tail_follows(home: Path) -> None:
         process.communicate()
 
 
-def test_a_session_may_be_named_by_its_beginning(run: Run, home: Path) -> None:
-    """Hosts give long ids; one that several begin with is refused, and so is one that none does."""
+def test_session_prefix_selects_the_only_match(run: Run, home: Path) -> None:
+    """A prefix of a session id is enough when only one session matches."""
     store = close_after_test(FileStore(home, FakeClock(), durable=False))
     store.append("947e0df6-49fe-423d", "decision", decision("block", "g", "read"))
     store.close()
@@ -180,7 +182,7 @@ def test_a_session_may_be_named_by_its_beginning(run: Run, home: Path) -> None:
     assert "947e0df6-49fe-423d 1 decision" in run("ledger", "tail", "--session", "947e0d").output
     assert run("ledger", "stats", "--session", "947").output.startswith("1 entries")
     for words, message in (
-        (("show", "s", "1"), "expected the beginning of one session, found `s`, with which 2 begin"),
+        (("show", "s", "1"), "expected the beginning of one session, found `s`, which fits 2"),
         (("show", "94f", "1"), "no session `94f` in"),
         (("tail", "--session", "x"), "no session `x` in"),
         (("export", "--session", "x"), "no session `x` in"),
@@ -190,8 +192,8 @@ def test_a_session_may_be_named_by_its_beginning(run: Run, home: Path) -> None:
         assert message in str(result.exception) + result.output
 
 
-def test_the_newest_of_all_sessions_are_shown_whatever_they_are_called(run: Run, home: Path) -> None:
-    """A session with many entries does not push those of another out that came later."""
+def test_tail_orders_entries_of_all_sessions_by_time(run: Run, home: Path) -> None:
+    """A session with many entries does not hide later ones of another."""
     clock = FakeClock()
     store = close_after_test(FileStore(home, clock, durable=False))
     for at in range(30):
@@ -204,8 +206,8 @@ def test_the_newest_of_all_sessions_are_shown_whatever_they_are_called(run: Run,
     assert shown == ["zebra", "zebra", "zebra", "ant"]
 
 
-def test_show_gives_everything_about_an_entry(run: Run) -> None:
-    """Body, hashes, signature, artifacts byte for byte."""
+def test_show_prints_all_fields_and_artifacts(run: Run) -> None:
+    """Body, hashes, signature and artifacts are printed exactly."""
     assert "entry 2 of session s1: decision" in run("ledger", "show", "s1", "2").output
     assert "covered by the next signed checkpoint" in run("ledger", "show", "s1", "2").output
     assert "signed with ed-" in run("ledger", "show", "s2", "1").output
@@ -218,24 +220,24 @@ def test_show_gives_everything_about_an_entry(run: Run) -> None:
     ("words", "message"),
     [
         (["show", "s1", "9"], "no entry 9 in session `s1`"),
-        (["show", "nobody"], "no session `nobody`"),
+        (["show", "unknown"], "no session `unknown`"),
         (["show", "s1", "3", "--artifact", "x"], "no artifact `x` with entry 3"),
-        (["checkpoint", "--session", "nobody"], "no session `nobody`"),
+        (["checkpoint", "--session", "unknown"], "no session `unknown`"),
         (["verify", "--witness", "/nowhere"], "cannot read the witness `/nowhere`"),
         (["tail", "--home", "/nowhere/at/all"], "no log in `/nowhere/at/all`"),
         (["export", "-o", "/nowhere/at/all"], "cannot write `/nowhere/at/all`"),
     ],
 )
-def test_mistakes_are_told_in_a_line(run: Run, words: list[str], message: str) -> None:
-    """With status 1, and no traceback."""
+def test_wrong_argument_is_reported_in_one_line(run: Run, words: list[str], message: str) -> None:
+    """A mistake ends with 1 and one line, without a traceback."""
     result = run("ledger", *words)
 
     assert result.exit_code == 1
     assert message in result.output
 
 
-def test_stats_count(run: Run) -> None:
-    """By verdict, guard, effect, kind and session."""
+def test_stats_count_entries_by_criteria(run: Run) -> None:
+    """Entries are counted by verdict, guard, effect, kind and session."""
     assert json.loads(run("ledger", "stats", "--json").output) == {
         "entries": 4,
         "verdict": {"pass": 1, "block": 1},
@@ -247,8 +249,8 @@ def test_stats_count(run: Run) -> None:
     assert "fs_delete  1" in run("ledger", "stats", "--session", "s1").output
 
 
-def test_export_to_jsonl_is_the_log(run: Run, home: Path, tmp_path: Path) -> None:
-    """Byte for byte."""
+def test_export_jsonl_equals_the_log(run: Run, home: Path, tmp_path: Path) -> None:
+    """The exported lines are the bytes of the log."""
     lines = (home / "ledger" / "s1.jsonl").read_bytes() + (home / "ledger" / "s2.jsonl").read_bytes()
 
     assert run("ledger", "export").stdout_bytes == lines
@@ -256,8 +258,8 @@ def test_export_to_jsonl_is_the_log(run: Run, home: Path, tmp_path: Path) -> Non
     assert (tmp_path / "x.jsonl").read_bytes() == lines
 
 
-def test_export_to_in_toto_gives_statements(run: Run) -> None:
-    """Subject: the entry by its hash, which the predicate's fields give back."""
+def test_export_in_toto_gives_valid_statements(run: Run) -> None:
+    """Each subject is the entry's hash, which the predicate's fields reproduce."""
     statements = [json.loads(line) for line in run("ledger", "export", "--format", "in-toto").stdout_bytes.splitlines()]
     assert len(statements) == 4
     for statement in statements:
@@ -268,8 +270,8 @@ def test_export_to_in_toto_gives_statements(run: Run) -> None:
         assert statement["subject"][0]["name"] == f"verdikt:{predicate['session']}/{predicate['seq']}"
 
 
-def test_export_to_parquet_gives_a_table(run: Run, tmp_path: Path) -> None:
-    """Typed columns, the body as JSON."""
+def test_export_parquet_gives_typed_table(run: Run, tmp_path: Path) -> None:
+    """The columns are typed; the body is JSON."""
     from pyarrow import parquet
 
     assert run("ledger", "export", "--format", "parquet").exit_code == 2
@@ -287,10 +289,10 @@ def test_export_to_parquet_gives_a_table(run: Run, tmp_path: Path) -> None:
     assert json.loads(rows[3]["body"]) == {"to": "locked"}
 
 
-def test_parquet_without_pyarrow_says_what_to_install(
+def test_export_parquet_without_pyarrow_says_what_to_install(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is an extra."""
+    """The missing extra is named."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
     result = run("ledger", "export", "--format", "parquet", "-o", str(tmp_path / "x"))
@@ -299,8 +301,8 @@ def test_parquet_without_pyarrow_says_what_to_install(
     assert "pip install pyarrow" in result.output
 
 
-def test_rotate_obeys_the_environment_and_keeps_a_record(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`_rotate.log` has a line for each run."""
+def test_rotate_reads_environment_and_writes_its_log(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run appends a line to `_rotate.log`."""
     old = FakeClock().now()
     os.utime(home / "ledger" / "s1.jsonl", (old, old))
     monkeypatch.setenv("EG_HOT_DAYS", "100000")
@@ -315,8 +317,8 @@ def test_rotate_obeys_the_environment_and_keeps_a_record(run: Run, home: Path, m
     assert "expected a number in EG_HOT_DAYS, found `soon`" in run("ledger", "rotate").output
 
 
-def test_rotate_tells_what_it_could_not_do(run: Run, home: Path) -> None:
-    """Exit 1, the file and why."""
+def test_rotate_with_damaged_log_ends_with_1(run: Run, home: Path) -> None:
+    """The damaged file and the reason are printed."""
     path = home / "ledger" / "s1.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"pass"', b'"miss"'))
     os.utime(path, (1, 1))
@@ -327,8 +329,8 @@ def test_rotate_tells_what_it_could_not_do(run: Run, home: Path) -> None:
     assert "is damaged and stays as it is" in result.output
 
 
-def test_reindex(run: Run, home: Path) -> None:
-    """Rebuilds the database."""
+def test_reindex_rebuilds_the_database(run: Run, home: Path) -> None:
+    """The database is rebuilt from the log."""
     for path in home.glob("state.db*"):
         path.unlink()
 
@@ -350,16 +352,16 @@ def test_reindex(run: Run, home: Path) -> None:
         ["grant", "add"],
     ],
 )
-def test_help_gives_an_example(run: Run, words: list[str]) -> None:
-    """Every command."""
+def test_help_of_every_command_has_an_example(run: Run, words: list[str]) -> None:
+    """Every help text has an example."""
     result = run(*words, "--help")
 
     assert result.exit_code == 0
     assert "Example: " in result.output
 
 
-def test_output_is_plain_when_piped(home: Path) -> None:
-    """No colour codes for machines."""
+def test_output_in_a_pipe_has_no_colours(home: Path) -> None:
+    """A pipe gets no colour codes."""
     done = subprocess.run(
         [sys.executable, "-m", "verdikt", "ledger", "verify"],
         capture_output=True,
@@ -368,4 +370,4 @@ def test_output_is_plain_when_piped(home: Path) -> None:
     )
 
     assert b"\x1b" not in done.stdout
-    assert io.BytesIO(done.stdout).readline().startswith(b"s1: holds")
+    assert io.BytesIO(done.stdout).readline().startswith(b"s1: intact")

@@ -1,4 +1,4 @@
-"""`verdikt pause`: a person can, an agent cannot."""
+"""`verdikt pause`: only for people, recorded and expiring."""
 
 import json
 import os
@@ -21,17 +21,17 @@ from verdikt.model.action import Action, ActionKind
 from verdikt.policy import parse_policy
 
 
-def clean(tmp_path: Path) -> dict[str, str]:
-    """An environment without any agent in it."""
+def build_clean_env(tmp_path: Path) -> dict[str, str]:
+    """Return an environment without any agent in it."""
     return {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "USER": "ada", "TERM": "dumb"}
 
 
-def at_terminal(*arguments: str, env: dict[str, str]) -> tuple[int, str]:
-    """The command as a person at a terminal runs it."""
+def run_at_terminal(*arguments: str, env: dict[str, str]) -> tuple[int, str]:
+    """Run the command as a person at a terminal does."""
     child, fd = pty.fork()
     if child == 0:
         os.execve(sys.executable, [sys.executable, "-m", "verdikt", *arguments], env)
-    said = b""
+    output = b""
     while True:
         try:
             data = os.read(fd, 4096)
@@ -39,47 +39,49 @@ def at_terminal(*arguments: str, env: dict[str, str]) -> tuple[int, str]:
             break
         if not data:
             break
-        said += data
+        output += data
     os.close(fd)
     _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status), said.decode()
+    return os.waitstatus_to_exitcode(status), output.decode()
 
 
-def test_a_person_at_a_terminal_pauses_and_ends_it(tmp_path: Path) -> None:
-    """It is recorded with the reason and who said so, and shown."""
-    env = clean(tmp_path)
-    code, said = at_terminal("pause", "10m", "--reason", "an errand", env=env)
-    assert code == 0, said
-    assert "paused" in said
+def test_pause_at_terminal_is_recorded_and_ended(tmp_path: Path) -> None:
+    """The reason and the user are recorded; --end ends the pause."""
+    env = build_clean_env(tmp_path)
+    code, output = run_at_terminal("pause", "10m", "--reason", "an errand", env=env)
+    assert code == 0, output
+    assert "paused" in output
 
     store = close_after_test(open_store(tmp_path / ".local/share/verdikt", projections=load_projections()))
     now = pause.find_active_pause(store)
     assert now
     assert (now.reason, now.by) == ("an errand", "ada")
 
-    code, said = at_terminal("pause", "--end", env=env)
+    code, output = run_at_terminal("pause", "--end", env=env)
     assert code == 0
-    assert "not paused" in said
+    assert "not paused" in output
     assert pause.find_active_pause(store) is None
 
 
 @pytest.mark.parametrize("mark", ["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "AI_AGENT", "CURSOR_AGENT"])
-def test_an_agent_cannot_even_at_a_terminal(tmp_path: Path, mark: str) -> None:
-    """Its environment gives it away."""
-    code, said = at_terminal("pause", "10m", "--reason", "x", env=clean(tmp_path) | {mark: "1"})
+def test_pause_inside_an_agent_is_refused(tmp_path: Path, mark: str) -> None:
+    """An agent is recognized by its environment, also at a terminal."""
+    code, output = run_at_terminal("pause", "10m", "--reason", "x", env=build_clean_env(tmp_path) | {mark: "1"})
 
     assert code == 1
-    assert "agents cannot pause verdikt" in said
+    assert "pausing verdikt is for operators: this runs inside " in output
 
 
-def test_a_pipe_cannot(tmp_path: Path) -> None:
-    """Nobody sits there."""
+def test_pause_without_terminal_is_refused(tmp_path: Path) -> None:
+    """A pause from a pipe is refused; the state can still be shown."""
     command = [sys.executable, "-m", "verdikt", "pause", "10m", "--reason", "x"]
-    done = subprocess.run(command, env=clean(tmp_path), input="", capture_output=True, text=True, check=False)
-    shown = subprocess.run([*command[:4], "--json"], env=clean(tmp_path), capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=build_clean_env(tmp_path), input="", capture_output=True, text=True, check=False)
+    shown = subprocess.run(
+        [*command[:4], "--json"], env=build_clean_env(tmp_path), capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == 1
-    assert "only a person at a terminal" in done.stderr
+    assert "pausing verdikt needs a person at a terminal" in done.stderr
     assert json.loads(shown.stdout) == {"paused": False, "seconds": 0, "reason": ""}
 
 
@@ -91,29 +93,29 @@ def test_a_pipe_cannot(tmp_path: Path) -> None:
         (["9h", "--reason", "x"], "at most 8 hours"),
     ],
 )
-def test_a_pause_is_short_and_has_a_reason(tmp_path: Path, words: list[str], fault: str) -> None:
-    """Otherwise it is refused with what to do."""
-    code, said = at_terminal("pause", *words, env=clean(tmp_path))
+def test_pause_with_invalid_arguments_is_refused(tmp_path: Path, words: list[str], fault: str) -> None:
+    """A pause needs a valid duration, a reason, and at most 8 hours."""
+    code, output = run_at_terminal("pause", *words, env=build_clean_env(tmp_path))
 
     assert code != 0
-    assert fault in said
+    assert fault in output
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> FileStore:
-    """A log with a clock that stands still."""
+    """Return a log with a clock that stands still."""
     return close_after_test(FileStore(tmp_path, FakeClock(), load_projections()))
 
 
-def test_it_expires_by_itself(store: FileStore) -> None:
-    """Nobody has to remember."""
+def test_pause_expires(store: FileStore) -> None:
+    """A pause ends when its time is over."""
     pause.begin_pause(store, seconds=600, reason="an errand", by="ada")
     assert pause.find_active_pause(store)
     store.clock.sleep(601)
     assert pause.find_active_pause(store) is None
 
 
-def test_an_index_that_lies_pauses_nothing(store: FileStore) -> None:
+def test_forged_index_does_not_pause(store: FileStore) -> None:
     """Only a signed entry of the operator counts."""
     store.append("operator", "grant", {"pause": {"until": 0, "reason": "x", "by": ""}})
     store.append("some session", "grant", {"pause": {"until": 2_000_000_000, "reason": "x", "by": "agent"}})
@@ -125,12 +127,12 @@ def test_an_index_that_lies_pauses_nothing(store: FileStore) -> None:
         pause.begin_pause(store, seconds=1e6, reason="x", by="")
 
 
-def test_an_index_that_points_to_an_earlier_word_brings_no_pause_back(store: FileStore) -> None:
-    """What was ended stays ended, whatever `state.db` says."""
+def test_index_that_points_to_an_ended_pause_does_not_pause(store: FileStore) -> None:
+    """An ended pause stays ended, whatever `state.db` says."""
     pause.begin_pause(store, seconds=600, reason="an errand", by="ada")
     pause.end_pause(store, by="ada")
-    told = store.read_projection(pause.PAUSE.name, "operator")
-    forged = {"seq": told["seq"] - 1, "until": int(store.clock.now()) + 600}
+    projection = store.read_projection(pause.PAUSE.name, "operator")
+    forged = {"seq": projection["seq"] - 1, "until": int(store.clock.now()) + 600}
     with sqlite3.connect(store.home / "state.db") as state:
         rows = state.execute("UPDATE state SET state = ? WHERE name = 'pause'", (json.dumps(forged),)).rowcount
 
@@ -138,18 +140,18 @@ def test_an_index_that_points_to_an_earlier_word_brings_no_pause_back(store: Fil
     assert pause.find_active_pause(close_after_test(FileStore(store.home, store.clock, load_projections()))) is None
 
 
-def test_a_pause_takes_no_red_line_away(store: FileStore) -> None:
-    """Verdikt's own files stay the operator's, or a pause of minutes could be made one for ever."""
+def test_pause_does_not_lift_red_lines(store: FileStore) -> None:
+    """Otherwise an agent could extend a pause by changing verdikt's own files."""
     world = FakeWorld(guarded=("/home/dev/.local/share/verdikt",))
     governance = Governance(
         parse_policy("profile: standard"), store, world_factory=lambda cwd: world, clock=store.clock
     )
     pause.begin_pause(store, seconds=600, reason="an errand", by="ada")
 
-    def said(command: str) -> tuple[str, str]:
+    def output(command: str) -> tuple[str, str]:
         action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=world.cwd)
         verdict = governance.before(action).verdict
         return verdict.kind.word, verdict.guard
 
-    assert said("rm -rf ~/Documents") == ("warn", "pause")
-    assert said("rm -rf ~/.local/share/verdikt") == ("block", "guard_tamper")
+    assert output("rm -rf ~/Documents") == ("warn", "pause")
+    assert output("rm -rf ~/.local/share/verdikt") == ("block", "guard_tamper")

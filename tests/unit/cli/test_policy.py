@@ -1,4 +1,4 @@
-"""`verdikt policy`: what it prints, and with which status it ends."""
+"""`verdikt policy`."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -27,7 +27,7 @@ CASES = """\
   verdict: ask
   guard: no_push
   reason: publishes
-- name: no person is there to answer
+- name: without a person to answer, an ask is a block
   run: git push
   verdict: block
   reason: none is there to answer
@@ -42,7 +42,7 @@ CASES = """\
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with a policy, and a home without one."""
+    """Return a repository with a policy, and a home without one."""
     home = tmp_path / "home"
     place = tmp_path / "project"
     (place / ".git").mkdir(parents=True)
@@ -56,12 +56,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, project: Path) -> Result:
+    """Run `verdikt policy` without the managed policy of this machine."""
     options = [] if arguments[0] == "schema" else ["--managed", str(project.parent / "none.yaml")]
     return CliRunner().invoke(root, ["policy", *arguments, *options])
 
 
-def test_show_names_where_each_part_comes_from(project: Path) -> None:
-    """Layers, settings, guards and rules."""
+def test_show_prints_the_source_of_each_part(project: Path) -> None:
+    """Layers, settings, guards and rules have their file and line."""
     result = run("show", project=project)
 
     assert result.exit_code == 0
@@ -73,8 +74,8 @@ def test_show_names_where_each_part_comes_from(project: Path) -> None:
     assert "block! guard_tamper     profiles/standard.yaml:" in result.output
 
 
-def test_show_merges_the_layers(project: Path) -> None:
-    """Managed above user above project, each with its file."""
+def test_show_merges_managed_user_and_project(project: Path) -> None:
+    """The layers are merged in their order, each with its file."""
     config = project.parent / "home" / ".config" / "verdikt"
     config.mkdir(parents=True)
     (config / "governance.yaml").write_text(
@@ -85,17 +86,17 @@ def test_show_merges_the_layers(project: Path) -> None:
 
     result = CliRunner().invoke(root, ["policy", "show", "--json", "--managed", str(managed)])
 
-    found = json.loads(result.output)
-    assert [layer["layer"] for layer in found["layers"]] == ["managed", "user", "project"]
-    assert found["posture"] == {"value": "locked", "from": f"{managed}:2:1", "layer": "managed"}
-    assert found["unknown_tools"] == {"value": "block", "from": f"{config}/governance.yaml:3:1", "layer": "user"}
-    assert found["approve"] == [{"from": f"{config}/governance.yaml:4:1", "layer": "user", "in_force": False}]
-    assert next((part["name"], part["layer"]) for part in found["parts"]) == ("top", "managed")
-    assert len(found["digest"]) == 64
+    report = json.loads(result.output)
+    assert [layer["layer"] for layer in report["layers"]] == ["managed", "user", "project"]
+    assert report["posture"] == {"value": "locked", "from": f"{managed}:2:1", "layer": "managed"}
+    assert report["unknown_tools"] == {"value": "block", "from": f"{config}/governance.yaml:3:1", "layer": "user"}
+    assert report["approve"] == [{"from": f"{config}/governance.yaml:4:1", "layer": "user", "in_force": False}]
+    assert next((part["name"], part["layer"]) for part in report["parts"]) == ("top", "managed")
+    assert len(report["digest"]) == 64
 
 
-def test_a_broken_policy_ends_with_65_and_one_message_per_fault(project: Path) -> None:
-    """On stderr, with place and nearest name."""
+def test_invalid_policy_ends_with_65_and_all_errors(project: Path) -> None:
+    """Each error has its place and the nearest valid name."""
     (project / "governance.yaml").write_text("rulez: 1\nposture: x\n")
     for name in ("show", "lint", "test"):
         result = run(name, project=project)
@@ -108,37 +109,37 @@ def test_a_broken_policy_ends_with_65_and_one_message_per_fault(project: Path) -
         ]
 
 
-def test_a_policy_file_that_is_named_must_exist(project: Path) -> None:
-    """And it is then the only layer."""
+def test_missing_policy_file_ends_with_65(project: Path) -> None:
+    """A named file must exist, and is then the only layer."""
     assert run("show", "--policy", "none.yaml", project=project).exit_code == 65
     (project / "other.yaml").write_text("profile: none\nguards: [audit]")
     assert "file       other.yaml" in run("show", "--policy", "other.yaml", project=project).output
 
 
-def test_lint_is_silent_about_a_good_policy(project: Path) -> None:
-    """And shows on request how each rule fires."""
+def test_lint_of_valid_policy_ends_with_0(project: Path) -> None:
+    """On request, an action is shown for each rule."""
     result = run("lint", "--witnesses", project=project)
 
     assert result.exit_code == 0
     assert "Bash git push" in result.output
-    assert "6 rules can fire, 0 found wrong" in result.output
+    assert "6 rules can fire, 0 problems" in result.output
 
 
-def test_lint_fails_for_a_rule_that_cannot_fire(project: Path) -> None:
-    """Status 1, the flaw with its place, and the same for machines."""
+def test_lint_of_rule_that_never_fires_ends_with_1(project: Path) -> None:
+    """The rule is reported with its place, as text and as JSON."""
     (project / "governance.yaml").write_text(POLICY + "  - {name: dead, pattern: 'a^b', verdict: pass}\n")
 
     result = run("lint", project=project)
-    found = json.loads(run("lint", "--json", project=project).output)
+    report = json.loads(run("lint", "--json", project=project).output)
 
     assert result.exit_code == 1
     assert f"never {project}/governance.yaml:8:5: rule `dead` can never fire" in result.output
-    assert [flaw["rule"] for flaw in found["flaws"]] == ["dead"]
-    assert [row["rule"] for row in found["witnesses"]][:3] == ["no_push", "env", "guard_tamper"]
+    assert [flaw["rule"] for flaw in report["flaws"]] == ["dead"]
+    assert [row["rule"] for row in report["witnesses"]][:3] == ["no_push", "env", "guard_tamper"]
 
 
-def test_cases_that_hold_pass(project: Path) -> None:
-    """Found below the project by their name."""
+def test_policy_test_with_passing_cases_ends_with_0(project: Path) -> None:
+    """Case files are found below the project by their name."""
     (project / "sub").mkdir()
     (project / "sub" / "team.cases.yaml").write_text(CASES)
 
@@ -147,8 +148,8 @@ def test_cases_that_hold_pass(project: Path) -> None:
     assert (result.exit_code, result.output) == (0, "3 passed, 0 failed\n")
 
 
-def test_a_case_that_does_not_hold_is_shown_with_the_difference(project: Path) -> None:
-    """What was expected, what was found and why, also as JUnit and JSON."""
+def test_policy_test_with_failing_case_shows_the_difference(project: Path) -> None:
+    """Expected and actual verdict are shown, also as JUnit and JSON."""
     (project / "x.cases.yaml").write_text(
         CASES + "- {name: wrong, run: git push, verdict: pass, posture: interactive}\n"
     )
@@ -174,15 +175,24 @@ def test_a_case_that_does_not_hold_is_shown_with_the_difference(project: Path) -
     ("text", "message"),
     [
         ("a: 1", "x.cases.yaml:1:1: expected a list of cases, found a mapping"),
-        ("- {name: a, verdict: block}", "x.cases.yaml:1:3: expected either `run` (a command) or `tool` with `input`, found neither"),
-        ("- {name: a, run: ls, tool: x, verdict: block}", "x.cases.yaml:1:3: expected either `run` (a command) or `tool` with `input`, found both"),
-        ("- {name: a, run: ls, verdict: deny}", "x.cases.yaml:1:31: `verdict`: expected one of pass, warn, ask, block, found `deny`"),
-        ("- {name: a, run: ls, verdict: pass, gard: x}", "x.cases.yaml:1:37: expected a known key, found `gard` (did you mean `guard`?)"),
-        ("- {name: a, run: ls, verdict: pass, files: {x: new}}", "x.cases.yaml:1:48: `x`: expected one of tracked, modified, "),
+        ("- {name: a, verdict: block}", "x.cases.yaml:1:3: expected either `run` (a command) or `tool`"),
+        ("- {name: a, run: ls, tool: x, verdict: block}", "or `tool` with `input`, found both"),
+        (
+            "- {name: a, run: ls, verdict: deny}",
+            "x.cases.yaml:1:31: `verdict`: expected one of pass, warn, ask, block, found `deny`",
+        ),
+        (
+            "- {name: a, run: ls, verdict: pass, gard: x}",
+            "x.cases.yaml:1:37: expected a known key, found `gard` (did you mean `guard`?)",
+        ),
+        (
+            "- {name: a, run: ls, verdict: pass, files: {x: new}}",
+            "x.cases.yaml:1:48: `x`: expected one of tracked, modified, ",
+        ),
     ],
 )  # fmt: skip
-def test_a_broken_case_ends_with_65(project: Path, text: str, message: str) -> None:
-    """With its place."""
+def test_invalid_case_ends_with_65(project: Path, text: str, message: str) -> None:
+    """An invalid case is reported with its place."""
     (project / "x.cases.yaml").write_text(text)
 
     result = run("test", project=project)
@@ -191,8 +201,8 @@ def test_a_broken_case_ends_with_65(project: Path, text: str, message: str) -> N
     assert result.stderr.startswith(message)
 
 
-def test_no_cases_at_all_is_a_failure(project: Path) -> None:
-    """A build that tests nothing must not be green."""
+def test_policy_test_without_cases_ends_with_1(project: Path) -> None:
+    """A build that tests nothing must fail."""
     result = run("test", project=project)
 
     assert result.exit_code == 1
@@ -200,7 +210,7 @@ def test_no_cases_at_all_is_a_failure(project: Path) -> None:
 
 
 def test_cases_of_one_session_share_its_state(project: Path) -> None:
-    """In order; other cases begin afresh."""
+    """They are run in order; other cases have a session of their own."""
     (project / "governance.yaml").write_text("profile: none\nguards: [{budget: {max_tasks: 1}}]")
     (project / "x.cases.yaml").write_text(
         "- {name: first, run: ls, session: s, verdict: pass}\n"
@@ -211,15 +221,15 @@ def test_cases_of_one_session_share_its_state(project: Path) -> None:
     assert run("test", project=project).output == "3 passed, 0 failed\n"
 
 
-def test_the_schema_is_for_the_built_in_guards(project: Path) -> None:
-    """It takes the example policy and refuses a misspelt guard."""
+def test_schema_validates_built_in_guards(project: Path) -> None:
+    """It accepts the example policy and refuses a misspelt guard."""
     schema = jsonschema.Draft202012Validator(json.loads(run("schema", project=project).output))
 
     assert schema.is_valid({"profile": "strict", "bash_safety": {"blocked_patterns": ["x"]}, "guards": ["budget"]})
     assert not schema.is_valid({"guards": ["budgit"]})
 
 
-def test_a_command_line_that_is_not_understood_ends_with_2(project: Path) -> None:
-    """As everywhere."""
+def test_wrong_usage_ends_with_2(project: Path) -> None:
+    """Wrong usage ends with 2, as for most commands."""
     assert run("show", "--colour", project=project).exit_code == 2
     assert CliRunner().invoke(root, ["policy", "shw"]).exit_code == 2

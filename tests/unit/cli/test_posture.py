@@ -1,4 +1,4 @@
-"""`verdikt posture`: shown, moved by the rules, on record."""
+"""`verdikt posture`."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A data directory with one session."""
+    """Return a data directory with one session."""
     store = close_after_test(FileStore(tmp_path / "data", None, load_projections(), durable=False))
     Governance(RULED, store, world_factory=lambda cwd: FakeWorld()).before(action("Read", file_path="a"))
     store.close()
@@ -30,7 +30,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command line, not at a terminal."""
+    """Return a function that runs `verdikt posture` without a terminal."""
     monkeypatch.setenv("VERDIKT_HOME", str(home))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -41,16 +41,16 @@ def run(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return call
 
 
-def test_show_tells_the_posture_and_where_it_comes_from(run: Run) -> None:
-    """The policy's start until somebody moved it."""
-    assert "interactive: a person is there to answer (session `s`, as the policy starts" in run("show").stdout
+def test_show_prints_posture_and_its_source(run: Run) -> None:
+    """The policy's default is shown until the posture is set."""
+    assert "interactive: a person is there to answer (session `s`, the policy's default)" in run("show").stdout
     run("set", "locked", "--reason", "lunch")
-    assert "locked: only reads happen (session `s`, set for this session)" in run("show").stdout
+    assert "locked: only reads are allowed (session `s`, set for this session)" in run("show").stdout
     assert json.loads(run("show", "--json").stdout) == {"session": "s", "posture": "locked", "set": True}
 
 
-def test_the_newest_session_is_an_agents(run: Run, home: Path) -> None:
-    """Not that of the canary, which `verdikt doctor` writes to, and none of a council's."""
+def test_newest_session_is_one_of_an_agent(run: Run, home: Path) -> None:
+    """Sessions of doctor's canary and of councils are ignored."""
     store = close_after_test(FileStore(home, None, load_projections(), durable=False))
     store.append(CANARY_SESSION, "gap", {})
     store.append("council-abc123", "finding", {})
@@ -59,8 +59,8 @@ def test_the_newest_session_is_an_agents(run: Run, home: Path) -> None:
     assert "(session `s`, " in run("set", "locked").stdout
 
 
-def test_a_session_is_moved_by_the_beginning_of_its_id(run: Run, home: Path) -> None:
-    """And one that the log does not know yet is moved all the same, with a word about it."""
+def test_set_accepts_session_prefix_and_unknown_session(run: Run, home: Path) -> None:
+    """A prefix selects a session; an unknown one is accepted with a message."""
     store = close_after_test(FileStore(home, None, load_projections(), durable=False))
     store.append("947e0df6-49fe", "gap", {})
     store.close()
@@ -71,10 +71,10 @@ def test_a_session_is_moved_by_the_beginning_of_its_id(run: Run, home: Path) -> 
     assert "(session `later`, entry 1)" in later.stdout
 
 
-def test_a_move_is_in_the_log_and_the_next_decision_obeys_it(run: Run, home: Path) -> None:
-    """Signed, with before and after."""
-    told = json.loads(run("set", "locked", "--json").stdout)
-    assert (told["before"], told["after"]) == ("interactive", "locked")
+def test_set_is_recorded_and_affects_the_next_decision(run: Run, home: Path) -> None:
+    """The entry is signed, with the posture before and after."""
+    report = json.loads(run("set", "locked", "--json").stdout)
+    assert (report["before"], report["after"]) == ("interactive", "locked")
 
     store = close_after_test(FileStore(home, None, load_projections(), durable=False))
     entry = list(store.read_entries("s"))[-1]
@@ -84,8 +84,8 @@ def test_a_move_is_in_the_log_and_the_next_decision_obeys_it(run: Run, home: Pat
     store.close()
 
 
-def test_an_illegal_move_is_refused(run: Run) -> None:
-    """And leaves the posture as it was."""
+def test_set_with_illegal_move_is_refused(run: Run) -> None:
+    """The posture stays as it was."""
     run("set", "autonomous")
 
     result = run("set", "dry_run")
@@ -96,8 +96,8 @@ def test_an_illegal_move_is_refused(run: Run) -> None:
     assert run("set", "asleep").exit_code == 64
 
 
-def test_loosening_needs_a_person_at_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever was locked in cannot let himself out."""
+def test_loosening_without_terminal_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent in a locked session cannot unlock it."""
     run("set", "locked")
 
     result = run("set", "interactive")
@@ -109,8 +109,8 @@ def test_loosening_needs_a_person_at_a_terminal(run: Run, monkeypatch: pytest.Mo
     assert json.loads(run("show", "--json").stdout)["posture"] == "locked"
 
 
-def test_a_log_without_sessions_says_so(run: Run, home: Path) -> None:
-    """Name one, then."""
+def test_log_without_sessions_asks_for_a_name(run: Run, home: Path) -> None:
+    """The message says to name a session."""
     for path in (home / "ledger").glob("*.jsonl"):
         path.unlink()
 

@@ -24,7 +24,7 @@ COMMANDS = ["git push --force", "make all", "ls", "PASSWORD=hunter2 rm -rf /usr/
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A data directory with decisions of two sessions, the second a day later and under another policy."""
+    """Return a data directory with two sessions, the second a day later under another policy."""
     clock = FakeClock()
     store = close_after_test(FileStore(tmp_path / "home", clock, load_projections(), durable=False))
     for session, policy in (("s1", RULED), ("s2", parse_policy("profile: standard"))):
@@ -39,7 +39,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command line on that directory, a little later."""
+    """Return a function that runs `verdikt replay` on that directory, a little later."""
     monkeypatch.setenv("VERDIKT_HOME", str(home))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -51,8 +51,8 @@ def run(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return call
 
 
-def test_everything_replays_to_the_byte_under_the_policies_that_decided(run: Run) -> None:
-    """Two policies, neither of them in force any more."""
+def test_replay_reproduces_every_receipt(run: Run) -> None:
+    """All decisions replay to the same bytes with their stored policies."""
     result = run()
 
     assert result.exit_code == 0
@@ -69,8 +69,8 @@ def test_everything_replays_to_the_byte_under_the_policies_that_decided(run: Run
         (["1"], 1),
     ],
 )
-def test_a_part_can_be_named(run: Run, words: list[str], total: int) -> None:
-    """A session, a time, one entry."""
+def test_replay_options_select_decisions(run: Run, words: list[str], total: int) -> None:
+    """A session, a time or an entry can be selected."""
     result = run(*words, "--json")
 
     assert result.exit_code == 0
@@ -86,16 +86,18 @@ def test_a_part_can_be_named(run: Run, words: list[str], total: int) -> None:
         (["--policy", "absent.yaml"], 65, "absent.yaml"),
     ],
 )
-def test_what_cannot_be_replayed_is_said(run: Run, words: list[str], status: int, says: str) -> None:
-    """Never a silent success."""
+def test_replay_without_decisions_or_with_bad_options_fails(
+    run: Run, words: list[str], status: int, message: str
+) -> None:
+    """A selection without decisions is an error."""
     result = run(*words)
 
     assert result.exit_code == status
-    assert says in result.output
+    assert message in result.output
 
 
-def test_a_difference_is_shown_by_field_and_fails(run: Run, home: Path) -> None:
-    """An entry whose receipt was rewritten, hash and all, does not come out of its own inputs."""
+def test_replay_of_changed_receipt_shows_the_fields(run: Run, home: Path) -> None:
+    """A receipt that was rewritten with its hash differs from the replayed one."""
     store = close_after_test(FileStore(home, FakeClock(), load_projections(), durable=False))
     entry = decode_entry(next(iter(store.reader.read_lines("s1"))))
     body = json.loads(json.dumps(entry.body))
@@ -113,8 +115,8 @@ def test_a_difference_is_shown_by_field_and_fails(run: Run, home: Path) -> None:
     )
 
 
-def test_a_policy_that_was_not_kept_is_a_failure_and_not_a_guess(run: Run, home: Path) -> None:
-    """Unless the policy in force here is that very one."""
+def test_replay_without_stored_policy_fails(run: Run, home: Path) -> None:
+    """It succeeds only when the policy in force is the same one."""
     for path in (home / "policies").iterdir():
         path.unlink()
 
@@ -126,8 +128,8 @@ def test_a_policy_that_was_not_kept_is_a_failure_and_not_a_guess(run: Run, home:
     assert run("--session", "s2").exit_code == 1  # the same words in another layer are another policy
 
 
-def test_another_policy_is_compared(run: Run, tmp_path: Path) -> None:
-    """Groups, counts, examples and the sentence; no secret in any of them."""
+def test_replay_with_another_policy_groups_the_changes(run: Run, tmp_path: Path) -> None:
+    """Groups, counts, examples and summary are shown, without secrets."""
     (tmp_path / "new.yaml").write_text(
         "profile: none\nmanifest: {deploy: {effects: read}}\n"
         "rules: [{name: no_ls, command: ls, verdict: block, reason: no listing, fix: look away}]\n"
@@ -143,14 +145,14 @@ def test_another_policy_is_compared(run: Run, tmp_path: Path) -> None:
         "5 past decisions: this policy would have removed 1 prompt, blocked 1 thing that ran"
         " and let 1 thing through that was blocked\n"
     )
-    told = json.loads(run("--policy", "new.yaml", "--json").stdout)
-    assert told["total"] == 10
-    assert told["blocked"]["count"] == len(told["blocked"]["examples"]) == 2
-    assert "hunter2" not in json.dumps(told)
+    report = json.loads(run("--policy", "new.yaml", "--json").stdout)
+    assert report["total"] == 10
+    assert report["blocked"]["count"] == len(report["blocked"]["examples"]) == 2
+    assert "hunter2" not in json.dumps(report)
 
 
-def test_a_broken_chain_stops_replay(run: Run, home: Path) -> None:
-    """What is not the log is not replayed."""
+def test_replay_of_broken_chain_fails(run: Run, home: Path) -> None:
+    """A log that does not verify is not replayed."""
     path = home / "ledger" / "s1.jsonl"
     path.write_bytes(path.read_bytes().replace(b"git push --force", b"git push --farce"))
 

@@ -1,4 +1,4 @@
-"""A real repository in a home of its own, with a council whose scanner looks for words."""
+"""Fixtures: a real repository in a home of its own, with a council whose scanner looks for words."""
 
 import json
 import os

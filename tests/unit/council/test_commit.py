@@ -1,4 +1,4 @@
-"""Commits in real repositories: stopped, fixed, let through."""
+"""Councils at commits in real repositories."""
 
 import json
 import os
@@ -13,8 +13,8 @@ from verdikt.model.finding import build_finding
 from verdikt.observe.git_index import GitIndex
 
 
-def test_a_commit_is_stopped_fixed_and_let_through(repo: Repo) -> None:
-    """The first commit of a repository, through the hook, the whole way."""
+def test_commit_with_finding_is_stopped_until_fixed(repo: Repo) -> None:
+    """The hook stops the first commit until the finding is fixed."""
     assert repo.verdikt("git", "install").returncode == 0
     repo.write("a b.py", "MEH\nBAD\n")
     stopped = repo.git("commit", "-m", "x", check=False)
@@ -32,8 +32,8 @@ def test_a_commit_is_stopped_fixed_and_let_through(repo: Repo) -> None:
     assert repo.git("log", "--format=%s").stdout == "x\n"
 
 
-def test_the_check_ends_with_2_and_a_person_can_clear(repo: Repo) -> None:
-    """With who and why on record."""
+def test_git_check_with_finding_ends_with_2_until_cleared(repo: Repo) -> None:
+    """A cleared finding is recorded with who and why."""
     repo.write("a.py", "BAD\n")
     stopped = repo.verdikt("git", "check")
     assert stopped.returncode == 2
@@ -44,8 +44,8 @@ def test_the_check_ends_with_2_and_a_person_can_clear(repo: Repo) -> None:
     assert repo.verdikt("git", "check", "--no-run").returncode == 0
 
 
-def test_without_a_verdict_nothing_is_committed(repo: Repo) -> None:
-    """Nobody looked, the files changed since, or the verdict cannot be read: each is said."""
+def test_commit_without_valid_verdict_is_stopped(repo: Repo) -> None:
+    """A missing, stale or unreadable verdict stops the commit and is named."""
     gov = repo.govern()
     repo.write("a.py", "good\n")
     assert "there is no verdict on what is staged" in gov.commit(str(repo.path)).reason
@@ -62,8 +62,8 @@ def test_without_a_verdict_nothing_is_committed(repo: Repo) -> None:
     assert "cannot be read" in answer.reason
 
 
-def test_a_verdict_edited_by_hand_is_told_by_the_log(repo: Repo) -> None:
-    """Whoever takes a finding out of the file leaves it in the log."""
+def test_finding_removed_from_file_still_blocks(repo: Repo) -> None:
+    """A finding that was deleted from the file is still in the log."""
     gov = repo.govern()
     repo.write("a.py", "BAD\n")
     assert not gov.commit(str(repo.path), run=True).allowed
@@ -74,8 +74,8 @@ def test_a_verdict_edited_by_hand_is_told_by_the_log(repo: Repo) -> None:
     assert "is in the log and not in the verdict file" in answer.reason
 
 
-def test_without_a_guardrail_nothing_is_stopped(repo: Repo) -> None:
-    """What was found is shown all the same."""
+def test_council_without_guardrail_only_reports(repo: Repo) -> None:
+    """Findings are shown, and the commit passes."""
     repo.policy(guardrail=False)
     repo.write("a.py", "BAD\n")
     answer = repo.govern().commit(str(repo.path), run=True)
@@ -83,16 +83,16 @@ def test_without_a_guardrail_nothing_is_stopped(repo: Repo) -> None:
     assert "[HIGH] BAD in a.py" in answer.context
 
 
-def test_nothing_staged_and_no_council_are_let_through(repo: Repo) -> None:
-    """An empty commit changes nothing."""
+def test_empty_index_or_no_council_passes(repo: Repo) -> None:
+    """There is nothing to review."""
     assert repo.govern().commit(str(repo.path)).allowed
     (repo.path / "governance.yaml").write_text("profile: standard\n")
     repo.write("a.py", "BAD\n")
     assert repo.govern().commit(str(repo.path)).allowed
 
 
-def test_a_repository_that_cannot_be_read_is_a_no(repo: Repo) -> None:
-    """Where a guardrail stands; a broken policy stops it too."""
+def test_unreadable_repository_with_guardrail_is_refused(repo: Repo) -> None:
+    """A failure of git or an invalid policy stops the commit."""
     repo.write("a.py", "good\n")
     (repo.path / ".git" / "index").write_bytes(b"broken")
     answer = repo.govern().commit(str(repo.path))
@@ -102,8 +102,8 @@ def test_a_repository_that_cannot_be_read_is_a_no(repo: Repo) -> None:
     assert repo.verdikt("git", "check").returncode == 2
 
 
-def test_staged_contents_are_what_counts(repo: Repo) -> None:
-    """What lies in the work tree is not what is committed."""
+def test_review_uses_staged_contents(repo: Repo) -> None:
+    """The work tree may differ from what is committed."""
     gov = repo.govern()
     repo.write("a.py", "BAD\n")
     (repo.path / "a.py").write_text("good\n")
@@ -116,23 +116,23 @@ def test_staged_contents_are_what_counts(repo: Repo) -> None:
 ODD = ["with space.py", "new\nline.py", "-option.py", "ünïcode.py", "tab\t.py", 'quo"te.py', "dir/a/b.py", "{files}.py"]
 
 
-def test_odd_names(repo: Repo) -> None:
-    """Spaces, newlines, dashes and what else a file name may hold."""
+def test_files_with_odd_names_are_reviewed(repo: Repo) -> None:
+    """Spaces, newlines and leading dashes in names are handled."""
     for name in ODD:
         repo.write(name, "BAD\n")
     repo.git("add", "-A")
     repo.git("rm", "-q", "--cached", "governance.yaml")
     gov = repo.govern()
-    chamber = gov.open_council_runner(str(repo.path))
-    plan = chamber.build_plan(gov.councils.get_council("ship-it"))
+    runner = gov.open_council_runner(str(repo.path))
+    plan = runner.build_plan(gov.councils.get_council("ship-it"))
     assert set(plan.files) == set(ODD)
-    verdict = chamber.run_reviewers(gov.councils.get_council("ship-it"), plan)
+    verdict = runner.run_reviewers(gov.councils.get_council("ship-it"), plan)
     assert len(verdict.findings) == len(ODD)
-    assert chamber.runs.load_plan(plan.plan_hash) is not None
+    assert runner.runs.load_plan(plan.plan_hash) is not None
 
 
-def test_a_name_that_is_no_text(repo: Repo) -> None:
-    """Bytes that are no UTF-8."""
+def test_file_name_that_is_not_utf8_is_reviewed(repo: Repo) -> None:
+    """Names with other bytes are handled."""
     name = os.fsdecode(b"bad\xff.py")
     (repo.path / name).write_text("BAD\n")
     repo.git("add", "--", name)
@@ -141,8 +141,8 @@ def test_a_name_that_is_no_text(repo: Repo) -> None:
     assert "bad\\udcff.py" in gov.commit(str(repo.path)).reason
 
 
-def test_renames_deletions_binaries_links(repo: Repo) -> None:
-    """Each has its contents in the plan; what goes is named and cannot be scanned."""
+def test_plan_covers_renames_deletions_binaries_and_links(repo: Repo) -> None:
+    """Each has its content in the plan; deleted files are named and not scanned."""
     repo.write("old.py", "one\ntwo\nthree\n")
     repo.write("gone.py", "x")
     repo.git("commit", "-qm", "first")
@@ -158,8 +158,8 @@ def test_renames_deletions_binaries_links(repo: Repo) -> None:
     assert repo.govern().commit(str(repo.path), run=True).allowed
 
 
-def test_submodules(repo: Repo) -> None:
-    """A commit of another repository is part of the plan, and nothing that a scanner can open."""
+def test_submodule_is_planned_and_not_scanned(repo: Repo) -> None:
+    """A submodule is part of the plan, but no scanner opens it."""
     other = repo.path.parent / "other"
     other.mkdir()
     repo.git("init", "-q", cwd=other)
@@ -170,8 +170,8 @@ def test_submodules(repo: Repo) -> None:
     assert repo.govern().commit(str(repo.path), run=True).allowed
 
 
-def test_worktrees(repo: Repo) -> None:
-    """Each has an index of its own; the hooks are shared."""
+def test_worktree_uses_its_own_index(repo: Repo) -> None:
+    """Each worktree has its own index; the hooks are shared."""
     repo.git("add", "governance.yaml")
     repo.git("commit", "-qm", "policy")
     repo.verdikt("git", "install")
@@ -184,8 +184,8 @@ def test_worktrees(repo: Repo) -> None:
     assert repo.govern().commit(str(repo.path)).allowed
 
 
-def test_a_push_is_checked(repo: Repo) -> None:
-    """What the remote does not have yet, commit by commit's end."""
+def test_push_is_checked_for_new_commits(repo: Repo) -> None:
+    """What the remote lacks is reviewed."""
     repo.policy(trigger=["pre-push"])
     remote = repo.path.parent / "remote.git"
     repo.git("init", "-q", "--bare", str(remote))
@@ -216,8 +216,8 @@ def test_a_push_is_checked(repo: Repo) -> None:
         ("pass", "printed nothing"),
     ],
 )
-def test_a_reviewer_that_crashes_is_a_finding(repo: Repo, code: str, why: str) -> None:
-    """Never a silence; it goes when the reviewer runs to its end."""
+def test_failed_reviewer_is_a_finding_until_it_succeeds(repo: Repo, code: str, why: str) -> None:
+    """A crash, a timeout or bad output is a finding of level HIGH."""
     limit = 1 if "sleep" in code else 60
     repo.policy(reviewers={"words": {"command": [sys.executable, "-c", code], "seconds": limit}})
     repo.write("a.py", "good\n")
@@ -229,8 +229,8 @@ def test_a_reviewer_that_crashes_is_a_finding(repo: Repo, code: str, why: str) -
     assert repo.verdikt("council", "run").returncode == 0
 
 
-def test_a_reviewer_has_the_time_of_its_council(repo: Repo) -> None:
-    """Where it names none of its own."""
+def test_reviewer_without_limit_uses_council_budget(repo: Repo) -> None:
+    """The council's seconds are the default limit."""
     slow = [sys.executable, "-c", "import time; time.sleep(60)"]
     repo.policy(reviewers={"words": {"command": slow}}, budget={"seconds": 2})
     repo.write("a.py", "good\n")
@@ -238,21 +238,21 @@ def test_a_reviewer_has_the_time_of_its_council(repo: Repo) -> None:
     assert "it took longer than 2 seconds" in repo.govern().commit(str(repo.path), run=True).reason
 
 
-def test_a_reviewer_that_cannot_be_started(repo: Repo) -> None:
-    """A typo in its name lets nothing through."""
+def test_reviewer_that_cannot_start_stops_the_commit(repo: Repo) -> None:
+    """A typing error in a command lets nothing through."""
     repo.policy(reviewers={"words": {"command": "no-such-scanner {files}"}})
     repo.write("a.py", "good\n")
     assert "`no-such-scanner` cannot be started" in repo.govern().commit(str(repo.path), run=True).reason
 
 
-def test_an_agent_reviewer_must_report(repo: Repo) -> None:
-    """It is told the plan's hash, records what it finds, and says when it is done."""
+def test_agent_reviewer_must_report_before_the_commit(repo: Repo) -> None:
+    """The plan tells the agent how to record findings and to finish."""
     repo.policy(reviewers={"security": {"agent": "look for injections"}})
     repo.write("a.py", "good\n")
-    told = repo.verdikt("council", "run")
-    assert told.returncode == 2
-    assert "reviewer `security` has not reported" in told.stdout
-    assert "verdikt findings record --plan-hash" in told.stdout
+    completed_process = repo.verdikt("council", "run")
+    assert completed_process.returncode == 2
+    assert "reviewer `security` has not reported" in completed_process.stdout
+    assert "verdikt findings record --plan-hash" in completed_process.stdout
     row = json.loads(repo.verdikt("council", "plan", "--trigger", "pre-commit", "--json").stdout)
     assert row["agents"] == ["security"]
     assert Path(row["plan_file"]).exists()
@@ -263,8 +263,8 @@ def test_an_agent_reviewer_must_report(repo: Repo) -> None:
     assert repo.verdikt("council", "done", "--plan-hash", "none", "--agent", "x").returncode == 1
 
 
-def test_levels_are_capped_and_files_chosen(repo: Repo) -> None:
-    """A linter may not stop commits; it looks at its own files."""
+def test_reviewer_limits_level_and_files(repo: Repo) -> None:
+    """`at_most` limits the level; `files` limits what is reviewed."""
     scanner = [sys.executable, str(repo.path.parent / "scanner.py"), "{files}"]
     repo.policy(reviewers={"lint": {"command": scanner, "at_most": "MEDIUM", "files": "*.py"}})
     repo.write("a.py", "WORST\n")
@@ -275,8 +275,8 @@ def test_levels_are_capped_and_files_chosen(repo: Repo) -> None:
     assert "b.txt" not in answer.context
 
 
-def test_history_and_purge(repo: Repo) -> None:
-    """Plans with their verdicts; what is old goes, whatever it is."""
+def test_history_lists_plans_and_purge_deletes_old_ones(repo: Repo) -> None:
+    """Old plans and verdicts are deleted, also unreadable ones."""
     repo.write("a.py", "good\n")
     repo.verdikt("council", "run")
     shown = repo.verdikt("council", "history").stdout
@@ -288,8 +288,8 @@ def test_history_and_purge(repo: Repo) -> None:
     assert list(Path(repo.env["VERDIKT_RUNS_DIR"]).iterdir()) == []
 
 
-def test_scopes(repo: Repo) -> None:
-    """What changes, everything, what differs from another branch, or the files named."""
+def test_scope_selects_the_files_of_a_plan(repo: Repo) -> None:
+    """Changes, all files, a difference to a branch, or named files."""
     repo.write("a.py", "x")
     repo.git("commit", "-qm", "one")
     repo.git("branch", "side")
@@ -307,7 +307,7 @@ def test_scopes(repo: Repo) -> None:
     assert files("--base", "side") == ["b.py", "c.py"]
     assert files("--files", "d.py", "--files", "a.py") == ["a.py", "d.py"]
     assert repo.verdikt("council", "plan", "--base", "nowhere").returncode == 2
-    assert repo.verdikt("council", "plan", "nobody").returncode == 1
+    assert repo.verdikt("council", "plan", "unknown").returncode == 1
     assert repo.verdikt("council", "plan", "--trigger", "full-moon").returncode == 1
 
 
@@ -315,8 +315,8 @@ HOOK = "#!/bin/sh\necho mine >> ../mine\ntest ! -e ../refuse\n"
 
 
 @pytest.mark.parametrize("hooks_path", ["", "own hooks"])
-def test_hooks_that_are_there_go_on(repo: Repo, hooks_path: str) -> None:
-    """Ours runs after them, wherever git looks for hooks; uninstalling brings back each byte and mode."""
+def test_existing_hooks_still_run_and_are_restored(repo: Repo, hooks_path: str) -> None:
+    """Our hook runs after existing ones; uninstalling restores bytes and modes."""
     directory = repo.path / (hooks_path or ".git/hooks")
     if hooks_path:
         repo.git("config", "core.hooksPath", hooks_path)
@@ -342,8 +342,8 @@ def test_hooks_that_are_there_go_on(repo: Repo, hooks_path: str) -> None:
     assert sorted(path.name for path in directory.iterdir() if not path.name.endswith(".sample")) == ["pre-commit"]
 
 
-def test_init_wires_git(repo: Repo) -> None:
-    """With the other hosts, or alone."""
+def test_init_installs_git_hooks(repo: Repo) -> None:
+    """`init` wires git with other hosts, or alone."""
     done = repo.verdikt("init", "--host", "git", "--yes")
     assert done.returncode == 0, done.stderr
     assert repo.verdikt("git", "status").returncode == 0
@@ -352,8 +352,8 @@ def test_init_wires_git(repo: Repo) -> None:
     assert repo.verdikt("git", "status").returncode == 1
 
 
-def test_a_part_of_the_changes_and_a_merge(repo: Repo) -> None:
-    """`git commit FILE` and `git merge` are judged by what they would commit, and by nothing else."""
+def test_partial_commit_and_merge_review_what_they_commit(repo: Repo) -> None:
+    """`git commit FILE` and `git merge` are reviewed by what they would commit."""
     repo.write("a.py", "one\n")
     repo.write("b.py", "one\n")
     repo.git("commit", "-qm", "first")

@@ -1,4 +1,4 @@
-"""SARIF in and out, beside the published schema and two real scanners."""
+"""SARIF import and export, with the published schema and two real scanners."""
 
 import json
 import subprocess
@@ -60,16 +60,16 @@ findings = st.builds(
 
 
 @given(st.lists(findings, max_size=4))
-def test_what_goes_out_is_valid_and_comes_back(given_findings: list[Finding]) -> None:
-    """Whatever the words: the schema holds, and an import gives the same findings."""
+def test_exported_findings_are_valid_and_import_equal(given_findings: list[Finding]) -> None:
+    """Any findings are valid SARIF and the same after an import."""
     document = to_sarif([CouncilVerdict("p", tuple(given_findings))], "1")
     VALIDATOR.validate(document)
     back = {finding.id: replace(finding, created_at=0.0) for finding in from_sarif(json.loads(json.dumps(document)))}
     assert back == {finding.id: finding for finding in given_findings}
 
 
-def test_no_findings_are_valid_too() -> None:
-    """A run that found nothing."""
+def test_export_without_findings_is_valid() -> None:
+    """A verdict without findings is valid SARIF."""
     VALIDATOR.validate(to_sarif([CouncilVerdict("p")]))
 
 
@@ -83,8 +83,8 @@ def test_no_findings_are_valid_too() -> None:
         ("a\udcff", "a%FF"),
     ],
 )
-def test_paths_become_references(path: str, reference: str) -> None:
-    """Spaces, newlines, drives and bytes that are no text."""
+def test_path_becomes_uri_reference(path: str, reference: str) -> None:
+    """Spaces, newlines, drives and other bytes are encoded."""
     assert path_to_uri(path) == reference
 
 
@@ -97,14 +97,14 @@ def _scan(directory: Path, *command: str) -> bytes:
     return done.stdout
 
 
-def test_a_real_bandit(tmp_path: Path) -> None:
-    """Its severities are our levels, its places our evidence, and its ids survive a line put above."""
+def test_bandit_output_becomes_findings(tmp_path: Path) -> None:
+    """Severities, places and ids are read; ids survive a line added above."""
     data = _scan(tmp_path, "bandit", "-q", "-r", ".", "-f", "sarif")
     VALIDATOR.validate(json.loads(data))
-    found = read_findings(data, root=str(tmp_path))
-    levels = {finding.title.split(":")[0]: finding.level for finding in found}
+    imported = read_findings(data, root=str(tmp_path))
+    levels = {finding.title.split(":")[0]: finding.level for finding in imported}
     assert levels == {"B403": "LOW", "B602": "HIGH", "B307": "MEDIUM"}
-    shell = next(finding for finding in found if finding.level == "HIGH")
+    shell = next(finding for finding in imported if finding.level == "HIGH")
     assert shell.agent == "Bandit"
     assert shell.evidence == (Evidence("a b.py", 5),)
     (tmp_path / "a b.py").write_text("\n" + BAD)
@@ -116,18 +116,18 @@ def test_a_real_bandit(tmp_path: Path) -> None:
             check=False,
         ).stdout
     )
-    assert {finding.id for finding in again} == {finding.id for finding in found}
+    assert {finding.id for finding in again} == {finding.id for finding in imported}
 
 
-def test_a_real_ruff(tmp_path: Path) -> None:
-    """Its absolute addresses become paths below the project."""
+def test_ruff_output_becomes_findings(tmp_path: Path) -> None:
+    """Absolute addresses become paths below the project."""
     data = _scan(tmp_path, "ruff", "check", "--isolated", "--no-cache", "--select", "F,E", "--output-format", "sarif")
     VALIDATOR.validate(json.loads(data))
-    found = read_findings(data, root=str(tmp_path))
-    assert {finding.title.split(":")[0] for finding in found} >= {"E401", "F401"}
-    assert all(finding.evidence[0].file == "a b.py" for finding in found)
-    assert len({finding.id for finding in found}) == len(found)
-    assert all(finding.rationale and len(finding.rationale) <= 300 for finding in found)
+    imported = read_findings(data, root=str(tmp_path))
+    assert {finding.title.split(":")[0] for finding in imported} >= {"E401", "F401"}
+    assert all(finding.evidence[0].file == "a b.py" for finding in imported)
+    assert len({finding.id for finding in imported}) == len(imported)
+    assert all(finding.rationale and len(finding.rationale) <= 300 for finding in imported)
 
 
 RESULT = {"ruleId": "R1", "message": {"text": "said"}}
@@ -148,8 +148,8 @@ RESULT = {"ruleId": "R1", "message": {"text": "said"}}
         ({"level": ["odd"]}, {}, "MEDIUM"),
     ],
 )
-def test_levels_of_scanners(result: dict[str, Any], rule: dict[str, Any], level: str) -> None:
-    """A score says more than a level; without either it is a warning, as the standard says."""
+def test_scanner_level_is_read_from_score_or_level(result: dict[str, Any], rule: dict[str, Any], level: str) -> None:
+    """A score takes precedence; the default is a warning, as in the standard."""
     run = {"tool": {"driver": {"name": "x", "rules": [{"id": "R1", **rule}]}}, "results": [RESULT | result]}
     assert [finding.level for finding in from_sarif({"runs": [run]})] == [level]
 
@@ -162,22 +162,22 @@ def test_levels_of_scanners(result: dict[str, Any], rule: dict[str, Any], level:
         {"baselineState": "absent"},
     ],
 )
-def test_what_a_scanner_dismissed_is_no_finding(result: dict[str, Any]) -> None:
-    """It said so itself; a suppression under review does not count."""
+def test_dismissed_result_is_left_out(result: dict[str, Any]) -> None:
+    """Suppressed results are left out, unless the suppression is under review."""
     assert from_sarif({"runs": [{"results": [RESULT | result]}]}) == []
     assert len(from_sarif({"runs": [{"results": [RESULT | {"suppressions": [{"status": "underReview"}]}]}]})) == 1
 
 
-def test_a_scanner_that_failed_is_a_finding() -> None:
-    """No results of a scan that broke off are not a clean bill."""
+def test_failed_scanner_run_is_a_finding() -> None:
+    """A scan that broke off is not clean."""
     notes = [{"message": {"text": "out of memory"}}]
     broken = {"executionSuccessful": False, "toolExecutionNotifications": notes}
     (finding,) = from_sarif({"runs": [{"tool": {"driver": {"name": "x"}}, "invocations": [broken], "results": []}]})
     assert (finding.level, finding.title, finding.rationale) == ("HIGH", "x did not run to its end", "out of memory")
 
 
-def test_findings_in_our_own_words() -> None:
-    """A list, or a mapping that holds one."""
+def test_findings_json_is_read_as_list_or_mapping() -> None:
+    """Both forms are accepted."""
     item = {"level": "high", "title": "t", "evidence": ["a.py:1:n", {"file": "b.py", "line": 2}]}
     for document in ([item], {"findings": [item]}):
         (finding,) = read_findings(json.dumps(document).encode(), agent="me")
@@ -185,8 +185,8 @@ def test_findings_in_our_own_words() -> None:
         assert finding.evidence == (Evidence("a.py", 1, "n"), Evidence("b.py", 2))
 
 
-def test_one_thing_at_several_places_is_one_finding() -> None:
-    """The same reviewer's same title, told once for each place."""
+def test_same_finding_in_several_places_is_merged() -> None:
+    """The places of equal findings are joined."""
     items = [{"level": "LOW", "title": "t", "evidence": [f"a.py:{line}"]} for line in (1, 2, 2)]
     (finding,) = read_findings(json.dumps(items).encode())
     assert finding.evidence == (Evidence("a.py", 1), Evidence("a.py", 2))
@@ -209,8 +209,8 @@ def test_one_thing_at_several_places_is_one_finding() -> None:
         b'[{"level": "LOW", "title": "t", "evidence": 5}]',
     ],
 )
-def test_anything_else_is_refused(data: bytes) -> None:
-    """A reviewer that prints nonsense has not said that all is well."""
+def test_other_output_is_refused(data: bytes) -> None:
+    """Output that is no report is an error."""
     with pytest.raises(FindingError):
         read_findings(data)
 
@@ -221,7 +221,10 @@ json_values = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                "runs results message text level ruleId ruleIndex locations physicalLocation artifactLocation uri region startLine index rules tool driver properties security-severity invocations fingerprints".split()
+                (
+                    "runs results message text level ruleId ruleIndex locations physicalLocation artifactLocation uri"
+                    " region startLine index rules tool driver properties security-severity invocations fingerprints"
+                ).split()
             ),
             inner,
             max_size=4,
@@ -246,22 +249,22 @@ FOUND = (
 )
 
 
-def test_annotations_for_a_build() -> None:
-    """One line each, escaped as the format wants."""
+def test_annotations_are_escaped_workflow_commands() -> None:
+    """Each finding is one line, escaped as the format requires."""
     assert render_annotations(FOUND) == [
         "::error file=a%2Cb.py,line=2,title=HIGH sec::bad, very: 100%25%0Ahere%0Aone%0Atwo",
         "::notice file=a.py,line=1,title=LOW lint::style | `x`",
     ]
 
 
-def test_junit_fails_for_what_blocks() -> None:
+def test_junit_fails_for_blocking_findings() -> None:
     """LOW and MEDIUM are shown as passed."""
     root = ET.fromstring(render_junit(to_junit_results([CouncilVerdict("p", FOUND), CouncilVerdict("q")])))
     assert (root.get("tests"), root.get("failures")) == ("3", "1")
 
 
-def test_markdown_has_a_row_each() -> None:
-    """The worst first; nothing leaves its cell."""
+def test_markdown_has_one_row_per_finding() -> None:
+    """The worst is first, and no text leaves its cell."""
     rows = [line for line in render_markdown([CouncilVerdict("p", FOUND)]).splitlines() if line.startswith("| ")]
     assert [row.split(" | ")[0] for row in rows] == ["| level", "| HIGH", "| LOW"]
     assert all(row.count("|") == 6 for row in rows)
@@ -269,7 +272,7 @@ def test_markdown_has_a_row_each() -> None:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home and a directory to work in."""
+    """Return a home and a working directory."""
     for name, value in {"HOME": "", "VERDIKT_RUNS_DIR": "runs", "VERDIKT_HOME": "data"}.items():
         monkeypatch.setenv(name, str(tmp_path / value))
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
@@ -281,8 +284,8 @@ def _call(*words: str, input: str | None = None) -> Any:
     return CliRunner().invoke(command, list(words), input=input)
 
 
-def test_import_export_and_gate(home: Path) -> None:
-    """From a scanner through the log to a pipeline."""
+def test_imported_findings_reach_log_export_and_gate(home: Path) -> None:
+    """Findings of a scanner reach the log, the export and the gate."""
     given_sarif = json.dumps(to_sarif([CouncilVerdict("x", FOUND)]))
     assert _call("import", "--plan-hash", "p", "-", input=given_sarif).exit_code == 0
     for form in ("sarif", "junit", "markdown", "json"):
@@ -300,8 +303,8 @@ def test_import_export_and_gate(home: Path) -> None:
     assert _call("gate", "--plan-hash", "none").exit_code == 1
 
 
-def test_the_gate_judges_files_and_refuses_to_judge_nothing(home: Path) -> None:
-    """No verdict is no pass."""
+def test_gate_reads_files_and_blocks_without_verdict(home: Path) -> None:
+    """Files are judged; no verdict at all blocks."""
     assert _call("gate").exit_code == 2
     (home / "x.sarif").write_text(json.dumps(to_sarif([CouncilVerdict("x", FOUND[:1])])))
     assert _call("gate", "x.sarif").exit_code == 0
@@ -312,8 +315,8 @@ def test_the_gate_judges_files_and_refuses_to_judge_nothing(home: Path) -> None:
     assert "`y.sarif`" in result.stderr
 
 
-def test_findings_are_in_the_log(home: Path) -> None:
-    """What was recorded, refined and cleared can be told without the verdict file."""
+def test_findings_are_recorded_in_the_log(home: Path) -> None:
+    """Recorded, refined and cleared findings are in the log."""
     for level in ("MEDIUM", "HIGH"):
         _call("record", "--plan-hash", "p", "--level", level, "--title", "t", "--agent", "a")
     _call("record", "--plan-hash", "p", "--level", "LOW", "--title", "u", "--agent", "a")

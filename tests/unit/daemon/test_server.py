@@ -79,7 +79,8 @@ class StartServer(Protocol):
 
     def __call__(
         self, decide: Callable[[HookRequest], DaemonReply] = ..., deadline_seconds: float = ...
-    ) -> RunningServer: ...
+    ) -> RunningServer:
+        """Start a server."""
 
 
 @pytest.fixture

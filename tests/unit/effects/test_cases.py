@@ -1,7 +1,7 @@
 """Behaviour as data: every case in `tests/cases/effects_*.yaml` and `programs_*.yaml`, decided by a profile.
 
-A case has a `name`, a `run` (or a `tool` with its `input`) and a `verdict`; where it matters also the `guard` that decides,
-an `effect` that must be among the effects, a `profile`, a `cwd`. Paths mean what `WORLD` says of them.
+A case has a `name`, a `run` (or a `tool` with its `input`) and a `verdict`; where it matters also the `guard` that
+decides, an `effect` that must be among the effects, a `profile`, a `cwd`. Paths mean what `WORLD` says of them.
 """
 
 from functools import cache

@@ -14,6 +14,7 @@ class CountingCache:
         self.computations = 0
 
     def classify(self, text: str, world: FakeWorld) -> tuple[Effects, Facts]:
+        """Classify a command in a world, and count the computations."""
         facts = Facts(world)
 
         def compute() -> Effects:
@@ -24,6 +25,7 @@ class CountingCache:
 
 
 def make_world(state: str = "untracked", **place: str) -> FakeWorld:
+    """Return a world with one directory in this state."""
     path = "/home/dev/project/notes"
     return FakeWorld(paths={path: PathFact(real=path, kind="dir", git=state)}, **place)
 

@@ -13,7 +13,7 @@ from verdikt.model.action import ActionKind
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
-    """A scene with the gate enforced."""
+    """Return a scene with the gate enforced."""
     return Scene(tmp_path)
 
 

@@ -22,7 +22,7 @@ def run_git(scene: Scene, *arguments: str) -> None:
 
 @pytest.fixture(params=["git", "plain"])
 def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
-    """A turn whose work was tested, in a repository and in a plain directory."""
+    """Return a turn whose work was tested, in a repository and in a plain directory."""
     scene = Scene(tmp_path)
     write_directly(scene, APP, "x = 0\n")
     write_directly(scene, "src/other.py", "y = 0\n")

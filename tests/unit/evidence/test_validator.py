@@ -12,7 +12,7 @@ PROMPT = "Fix src/app.py, run `make verify`, check https://example.com/health an
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
-    """A turn with a contract and one edit."""
+    """Return a turn with a contract and one edit."""
     scene = Scene(tmp_path)
     scene.ask(PROMPT)
     scene.edit("src/app.py")

@@ -19,6 +19,7 @@ EFFECTS = Effects(
 
 
 def make_context(action: Action = ACTION) -> GovernanceContext:
+    """Return a context with effects, a risk score and a history."""
     ctx = GovernanceContext(action=action, effects=EFFECTS, risk_score=0.6)
     ctx.session.action_count = 4
     ctx.session.history = [{"kind": "read", "guard": "x"}]

@@ -265,24 +265,31 @@ class CheckSignatures:
     name = "shapes"
 
     def one(self, action: Action) -> Verdict:
+        """Take the action alone."""
         return Verdict.warn(guard="shapes", reason="1")
 
     def two(self, action: Action, ctx: GovernanceContext) -> Verdict:
+        """Take the action and the context."""
         return Verdict.warn(guard="shapes", reason="2")
 
     def keyword(self, action: Action, *, verbose: bool = False) -> Verdict:
+        """Take the action and an optional keyword."""
         return Verdict.warn(guard="shapes", reason="1")
 
     def default(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
+        """Take the action and an optional context."""
         return Verdict.warn(guard="shapes", reason="2" if ctx else "1")
 
     def many(self, *args: object) -> Verdict:
+        """Take any number of arguments."""
         return Verdict.warn(guard="shapes", reason=str(len(args)))
 
     def three(self, action: Action, ctx: GovernanceContext, extra: int = 0) -> Verdict:
+        """Take the action, the context and an optional third argument."""
         return Verdict.warn(guard="shapes", reason="2")
 
     def __call__(self, action: Action) -> Verdict:
+        """Take the action alone, as a callable object."""
         return self.one(action)
 
 

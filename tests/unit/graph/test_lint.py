@@ -19,6 +19,7 @@ PASSES = ", verdict: pass}"
 
 
 def lint_text(*rules: str, more: str = "profile: none") -> LintReport:
+    """Lint a policy file with these rules."""
     lines = "\n".join(f"  - {rule}" for rule in rules)
     return lint_policy(make_policy(file=f"{more}\nrules:\n{lines}\n"), NAMES)
 

@@ -21,6 +21,7 @@ UNKNOWN = Effect(cls=EffectClass.EXECUTE, what="unknown.tool")
 
 
 def evaluate_policy(policy: Policy, *effects: Effect) -> Verdict:
+    """Return the policy's verdict on a command with these effects."""
     return PolicyEngine(policy.root).evaluate(BASH, effects=Effects(effects), facts=Facts(FakeWorld())).verdict
 
 

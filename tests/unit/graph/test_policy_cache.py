@@ -64,7 +64,7 @@ ACTIONS = [
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project with a policy, and verdikt's data directory beside it."""
+    """Return a project with a policy, and verdikt's data directory beside it."""
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "governance.yaml").write_text(POLICY)
     (tmp_path / "data").mkdir(mode=0o700)

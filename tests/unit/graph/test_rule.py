@@ -30,16 +30,19 @@ HOST = Target("api.example.com", kind="host")
 
 
 def delete_effect(*targets: Target, **more: Any) -> Effect:
+    """Return the deletion of a tree."""
     return Effect(cls=EffectClass.DESTRUCTIVE, what="fs.delete.tree", targets=targets, by="rm -r", **more)
 
 
 def make_rule(**conditions: Any) -> Rule:
+    """Return a blocking rule with these conditions."""
     return Rule.from_data({"name": "r", "verdict": "block", "reason": "no", "fix": "stop", **conditions})
 
 
 def evaluate_rule(
     rule: Rule, action: Action = BASH, *effects: Effect, posture: Posture = Posture.INTERACTIVE
 ) -> Verdict:
+    """Return the rule's verdict on an action with these effects."""
     context = GovernanceContext(action=action, effects=Effects(effects), facts=Facts(FakeWorld()), posture=posture)
     return RuleSet(rule).evaluate(action, context)
 

@@ -29,7 +29,7 @@ class Raising(StaticFeedbackProvider):
     """A provider that raises."""
 
     def provide(self, context: FeedbackContext) -> Feedback:
-        """It does not."""
+        """Raise an error instead of returning feedback."""
         raise RuntimeError("no idea")
 
 

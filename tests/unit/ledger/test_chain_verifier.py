@@ -34,73 +34,89 @@ def rewrite_entry(line: bytes, **changes: object) -> bytes:
 
 
 def edit_a_field(lines: Lines) -> Lines:
+    """Change a value in the fifth entry."""
     lines[4] = lines[4].replace(b'"x"', b'"y"')
     return lines
 
 
 def edit_the_hash(lines: Lines) -> Lines:
+    """Change the hash of the fifth entry."""
     lines[4] = lines[4].replace(decode_entry(lines[4]).hash.encode(), b"f" * 64)
     return lines
 
 
 def replace_with_garbage(lines: Lines) -> Lines:
+    """Replace the fifth entry with bytes that are no JSON."""
     lines[4] = b"\x00\xff garbage\n"
     return lines
 
 
 def drop_an_entry(lines: Lines) -> Lines:
+    """Drop the fifth entry."""
     return lines[:4] + lines[5:]
 
 
 def drop_three_entries(lines: Lines) -> Lines:
+    """Drop three entries in the middle."""
     return lines[:4] + lines[7:]
 
 
 def drop_the_first(lines: Lines) -> Lines:
+    """Drop the first entry."""
     return lines[1:]
 
 
 def swap_neighbours(lines: Lines) -> Lines:
+    """Swap two neighbouring entries."""
     lines[4], lines[5] = lines[5], lines[4]
     return lines
 
 
 def swap_distant_entries(lines: Lines) -> Lines:
+    """Swap two entries that are apart."""
     lines[4], lines[8] = lines[8], lines[4]
     return lines
 
 
 def repeat_an_entry(lines: Lines) -> Lines:
+    """Repeat the fifth entry."""
     return [*lines[:5], lines[4], *lines[5:]]
 
 
 def insert_garbage(lines: Lines) -> Lines:
+    """Insert a line that is no JSON."""
     return [*lines[:4], b"hello\n", *lines[4:]]
 
 
 def insert_an_impostor(lines: Lines) -> Lines:
+    """Insert a valid entry with the number of another."""
     return [*lines[:4], rewrite_entry(lines[4], body={"w": "y"}), *lines[4:]]
 
 
 def insert_from_another_session(lines: Lines) -> Lines:
+    """Insert a valid entry of another session."""
     return [*lines[:4], build_chain(5, "t")[4], *lines[4:]]
 
 
 def forge_an_entry(lines: Lines) -> Lines:
+    """Replace the fifth entry with another whose own hash is right."""
     lines[4] = rewrite_entry(lines[4], body={"w": "y"})
     return lines
 
 
 def forge_the_rest(lines: Lines) -> Lines:
+    """Replace every entry from the fifth on with a chain that continues the fourth."""
     before = decode_entry(lines[3])
     return lines[:4] + build_chain(6, prev=before.hash, first=5, word="y")
 
 
 def truncate_the_end(lines: Lines) -> Lines:
+    """Cut off the last entries."""
     return lines[:7]
 
 
 def merge_two_lines(lines: Lines) -> Lines:
+    """Join two entries on one line."""
     lines[4] = lines[4].rstrip(b"\n") + b" " + lines[5]
     del lines[5]
     return lines

@@ -32,6 +32,7 @@ class SlowDisk:
         self.broken = False
 
     def __call__(self, fd: int) -> None:
+        """Sync one file slowly, and remember how much of it is durable."""
         if stat.S_ISDIR(os.fstat(fd).st_mode):
             self._fsync(fd)
             return
@@ -52,7 +53,7 @@ class SlowDisk:
 
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> SlowDisk:
-    """A slow disk under everything."""
+    """Put a slow disk under every file."""
     slow = SlowDisk()
     monkeypatch.setattr(os, "fsync", slow)
     return slow

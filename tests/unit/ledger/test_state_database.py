@@ -24,6 +24,7 @@ db.close()
 
 
 def put_head(db: StateDatabase, session: str) -> None:
+    """Store a chain head for a session."""
     with db.write_transaction() as writing:
         writing.put_head(session, ChainHead(1, "0" * 64), frozenset())
 

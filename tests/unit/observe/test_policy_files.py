@@ -12,6 +12,7 @@ TEXT = b"profile: none\n"
 
 
 def list_layers(start: Path, tmp_path: Path, **environ: str) -> list[tuple[str, str]]:
+    """Return the layer and the relative path of each policy file found."""
     files = read_policy_files(
         str(start), {"HOME": str(tmp_path / "home"), **environ}, managed=str(tmp_path / "etc" / "governance.yaml")
     )
@@ -19,6 +20,7 @@ def list_layers(start: Path, tmp_path: Path, **environ: str) -> list[tuple[str, 
 
 
 def write_policy(path: Path) -> None:
+    """Write a policy file, with its directories."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(TEXT)
 

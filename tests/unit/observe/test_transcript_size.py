@@ -54,7 +54,7 @@ def measure_read(path: Path) -> tuple[str, str, int, int]:
 
 @pytest.fixture
 def large_file(tmp_path: Path) -> Iterator[Path]:
-    """A path whose file is deleted after the test."""
+    """Yield a path whose file is deleted after the test."""
     path = tmp_path / "t.jsonl"
     yield path
     path.unlink(missing_ok=True)

@@ -20,7 +20,7 @@ def run_git(directory: Path, *arguments: str) -> None:
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
-    """A repository with a file in each state."""
+    """Return a repository with a file in each state."""
     repo = tmp_path / "project"
     (repo / "src").mkdir(parents=True)
     (repo / "src/kept.py").write_text("1\n")

@@ -1,4 +1,4 @@
-"""`verdikt evidence`: what an agent claims, and what the log proves of it."""
+"""`verdikt evidence`: the claims of an agent, and what the log proves."""
 
 import click
 
@@ -11,12 +11,12 @@ PARTS = {
     "report": "reports",
     "explain": "reports",
 }
-"""Subcommand → the module beside this one that holds it under its name."""
+"""Subcommand → the module of this package that defines it under its name."""
 
 
 @click.group(cls=LazyGroup, places={name: f"verdikt.cli.evidence.{module}:{name}" for name, module in PARTS.items()})
 def command() -> None:
-    """No "done" without proof: claims, contracts, validators and what the gate made of them.
+    """Show claims, contracts and what the evidence gate decided; run a validator.
 
     Example: echo 'All tests pass.' | verdikt evidence claims
     """

@@ -1,4 +1,4 @@
-"""`verdikt evidence claims`: the claims in a message, or in many."""
+"""`verdikt evidence claims`: find the claims in a message, or in many."""
 
 import json
 import sys
@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from verdikt.cli.exit_status import EXIT_BAD_LINE
 from verdikt.cli.store_access import json_option
 from verdikt.evidence.claims import find_claims
 
@@ -15,44 +16,46 @@ _COLOURS = {"done": "green", "blocked": "red", "delegation": "yellow"}
 
 @click.command()
 @json_option
-@click.option("--batch", is_flag=True, help='JSON lines {"id", "text"} on stdin; one JSON line each on stdout.')
+@click.option("--batch", is_flag=True, help='Read JSON lines {"id", "text"}; answer each with a line.')
 def claims(as_json: bool, batch: bool) -> None:
-    """The claims in the message on stdin: their type, the words and where they stand.
+    """Find the claims in the message on stdin: type, words and position.
 
-    Exit status 0; 65 when a line of --batch is not as described (it is answered with an `error`, and the rest goes on).
+    Exit status 0; 65 when a line of --batch is invalid (it is answered with an `error`, and the others as usual).
 
     Example: echo 'Fixed. All tests pass.' | verdikt evidence claims
     """
     if batch:
-        faults = 0
+        error_count = 0
         for answer in map(_answer_line, _read_lines()):
-            faults += "error" in answer
+            error_count += "error" in answer
             click.echo(json.dumps(answer, ensure_ascii=False))
-        raise SystemExit(65 if faults else 0)
-    found = _extract_claims(sys.stdin.buffer.read().decode("utf-8", "replace"))
+        raise SystemExit(EXIT_BAD_LINE if error_count else 0)
+    # Never fails on bytes: a transcript may be cut in the middle of a character.
+    found_claims = _extract_claims(sys.stdin.buffer.read().decode("utf-8", "replace"))
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        click.echo(json.dumps(found_claims, ensure_ascii=False))
         return
-    if not found:
+    if not found_claims:
         click.echo("no claims")
-    for claim in found:
+    for claim in found_claims:
         kind = click.style(f"{claim['type']:<10}", fg=_COLOURS[claim["type"]])
         click.echo(f"{kind} {claim['start']}-{claim['end']}  {' '.join(claim['words'].split())}")
 
 
 def _read_lines() -> Iterator[bytes]:
+    # Line by line: the caller may wait for each answer before it sends the next message.
     return (line for line in sys.stdin.buffer if line.strip())
 
 
 def _answer_line(line: bytes) -> dict[str, Any]:
     try:
-        asked = json.loads(line)
+        request = json.loads(line)
     except (ValueError, RecursionError):
         return {"id": None, "error": "expected a JSON object, found something else"}
-    if not isinstance(asked, dict) or not isinstance(asked.get("text"), str):
-        named = asked.get("id") if isinstance(asked, dict) else None
-        return {"id": named, "error": 'expected an object {"id", "text"}, found another'}
-    return {"id": asked.get("id"), "claims": _extract_claims(asked["text"])}
+    if not isinstance(request, dict) or not isinstance(request.get("text"), str):
+        request_id = request.get("id") if isinstance(request, dict) else None
+        return {"id": request_id, "error": 'expected an object {"id", "text"}, found another'}
+    return {"id": request.get("id"), "claims": _extract_claims(request["text"])}
 
 
 def _extract_claims(text: str) -> list[dict[str, Any]]:

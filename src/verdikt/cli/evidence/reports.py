@@ -1,4 +1,4 @@
-"""`verdikt evidence contracts`, `report` and `explain`."""
+"""`verdikt evidence contracts`, `report` and `explain`: what the evidence gate recorded."""
 
 import json
 from pathlib import Path
@@ -22,29 +22,29 @@ from verdikt.report.gate import gate_story, gate_summary
 @json_option
 @home_option
 def contracts(session: str | None, as_json: bool, home: Path | None) -> None:
-    """What people asked for, as claims are held against it.
+    """List what people asked for, which is what claims are compared with.
 
     Example: verdikt evidence contracts --session 1f0c…
     """
     store = open_existing_store(home)
-    found = 0
-    for one in resolve_sessions(store, session):
-        for entry in store.reader.read_intact_entries(one):
+    count = 0
+    for name in resolve_sessions(store, session):
+        for entry in store.reader.read_intact_entries(name):
             if entry.kind is not EntryKind.CONTRACT:
                 continue
-            found += 1
+            count += 1
             if as_json:
-                click.echo(
-                    json.dumps({"session": one, "seq": entry.seq, "ts": entry.ts, **entry.body}, ensure_ascii=False)
-                )
+                record = {"session": name, "seq": entry.seq, "ts": entry.ts, **entry.body}
+                click.echo(json.dumps(record, ensure_ascii=False))
                 continue
             objective = " ".join(str(entry.body.get("objective", "")).split())[:120]
-            click.echo(f"{format_timestamp(entry.ts)} {one} {click.style(str(entry.seq), bold=True)} {objective}")
-            for name, values in entry.body.get("target_fields", {}).items():
-                if values and name != "keywords":
-                    click.echo(f"    {name}: {', '.join(map(str, values))[:200]}")
-    if not found and not as_json:
-        click.echo("nothing was asked for that makes a contract")
+            click.echo(f"{format_timestamp(entry.ts)} {name} {click.style(str(entry.seq), bold=True)} {objective}")
+            for field, values in entry.body.get("target_fields", {}).items():
+                # Keywords are there for the matching; a list of them tells a reader nothing.
+                if values and field != "keywords":
+                    click.echo(f"    {field}: {', '.join(map(str, values))[:200]}")
+    if not count and not as_json:
+        click.echo("no contracts")
 
 
 @click.command()
@@ -52,38 +52,38 @@ def contracts(session: str | None, as_json: bool, home: Path | None) -> None:
 @json_option
 @home_option
 def report(session: str | None, as_json: bool, home: Path | None) -> None:
-    """What the gate did, or in shadow mode would have done, and why.
+    """Summarize what the gate did, or in shadow mode would have done, and why.
 
     Example: verdikt evidence report
     """
     store = open_existing_store(home)
-    found = gate_summary(
-        entry for one in resolve_sessions(store, session) for entry in store.reader.read_intact_entries(one)
+    summary = gate_summary(
+        entry for name in resolve_sessions(store, session) for entry in store.reader.read_intact_entries(name)
     )
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False, indent=1))
+        click.echo(json.dumps(summary, ensure_ascii=False, indent=1))
         return
-    click.echo(f"{found['stops']} stops, {found['holes']} tool calls without a decision")
+    click.echo(f"{summary['stops']} stops, {summary['holes']} tool calls without a decision")
     for title in ("results", "claims", "missing"):
-        if found[title]:
+        if summary[title]:
             click.echo(click.style(title, bold=True))
-            for name, count in found[title].items():
+            for name, count in summary[title].items():
                 click.echo(f"  {count:>5}  {name}")
-    for one in found["refused"]:
-        mode = "" if one["enforced"] else " (shadow)"
-        click.echo(f"{format_timestamp(one['ts'])} {one['session']} {one['seq']} {one['result']}{mode}")
-        for missing in one["missing"]:
+    for stop in summary["refused"]:
+        mode = "" if stop["enforced"] else " (shadow)"
+        click.echo(f"{format_timestamp(stop['ts'])} {stop['session']} {stop['seq']} {stop['result']}{mode}")
+        for missing in stop["missing"]:
             words = " ".join(str(missing["words"]).split())[:80]
             click.echo(f"    “{words}”: {missing['reason']}")
 
 
 @click.command()
 @click.argument("session")
-@click.option("--since", default=0, type=click.IntRange(min=0), metavar="SEQ", help="Only what comes after this entry.")
+@click.option("--since", default=0, type=click.IntRange(min=0), metavar="SEQ", help="Only entries after this one.")
 @json_option
 @home_option
 def explain(session: str, since: int, as_json: bool, home: Path | None) -> None:
-    """A session as the gate sees it: what was asked, what ran, what was claimed and what came of it.
+    """Show a session as the gate sees it: what was asked, what ran, what was claimed, what was decided.
 
     Example: verdikt evidence explain 1f0c…
     """
@@ -92,5 +92,5 @@ def explain(session: str, since: int, as_json: bool, home: Path | None) -> None:
     if as_json:
         click.echo(json.dumps(lines, ensure_ascii=False))
         return
-    for line in lines or ["nothing was asked or claimed"]:
+    for line in lines or ["no requests and no claims"]:
         click.echo(line)

@@ -1,4 +1,4 @@
-"""`verdikt ledger`: the log, looked at, verified, kept small and taken elsewhere."""
+"""`verdikt ledger`: read, verify, rotate and export the log."""
 
 import click
 
@@ -14,12 +14,12 @@ PARTS = {
     "rotate": "maintenance",
     "reindex": "maintenance",
 }
-"""Subcommand → the module beside this one that holds it under its name."""
+"""Subcommand → the module of this package that defines it under its name."""
 
 
 @click.group(cls=LazyGroup, places={name: f"verdikt.cli.ledger.{module}:{name}" for name, module in PARTS.items()})
 def command() -> None:
-    """The tamper-evident log of everything decided and done.
+    """Read, verify, rotate and export the tamper-evident log of all decisions and actions.
 
     Example: verdikt ledger verify
     """

@@ -31,49 +31,50 @@ _POLL_SECONDS = 0.2
 @click.command()
 @click.option("--session", metavar="S", help="Only this session.")
 @click.option("-n", "--lines", "count", default=20, show_default=True, type=click.IntRange(min=0), help="How many.")
-@click.option("-f", "--follow", is_flag=True, help="Go on as entries are written.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing as entries are written.")
 @json_option
 @home_option
 def tail(session: str | None, count: int, follow: bool, as_json: bool, home: Path | None) -> None:
-    """The newest entries, oldest first.
+    """Show the newest entries, oldest first.
 
     Example: verdikt ledger tail -f
     """
     store = open_existing_store(home)
     newest: list[Entry] = []
-    seen: dict[str, int] = {}
+    last_seqs: dict[str, int] = {}
     sessions = resolve_sessions(store, session)
     session = session and sessions[0]
-    for one in sessions:
-        seen[one] = parse_seq(store.reader.read_last_line(one)) or 0
+    for name in sessions:
+        last_seqs[name] = parse_seq(store.reader.read_last_line(name)) or 0
+        # At most `count` of each session can be among the newest, so the rest of a long log is never parsed.
         if count:
-            newest = _sort_entries([*newest, *store.reader.read_intact_entries(one, since=max(0, seen[one] - count))])[
-                -count:
-            ]
+            entries = store.reader.read_intact_entries(name, since=max(0, last_seqs[name] - count))
+            newest = _sort_entries([*newest, *entries])[-count:]
     for entry in newest:
         _print_entry(entry, as_json)
     sizes: dict[str, int] = {}
     while follow:
-        for entry in _read_new_entries(store, session, seen, sizes):
+        for entry in _read_new_entries(store, session, last_seqs, sizes):
             _print_entry(entry, as_json)
         store.clock.sleep(_POLL_SECONDS)
 
 
 def _read_new_entries(
-    store: "FileStore", session: str | None, seen: dict[str, int], sizes: dict[str, int]
+    store: "FileStore", session: str | None, last_seqs: dict[str, int], sizes: dict[str, int]
 ) -> list[Entry]:
-    """What was written since the last look; only files that have changed are read."""
-    found: list[Entry] = []
+    """Return the entries written since the last call, and update `last_seqs` and `sizes`."""
+    new_entries: list[Entry] = []
     for path in [store.reader.hot_file_path(session)] if session else store.reader.list_hot_files():
         size = path.stat().st_size if path.exists() else 0
-        one = session or store.reader.find_session_id(path.stem)
-        if one is None or sizes.get(path.name) == size:
+        name = session or store.reader.find_session_id(path.stem)
+        # Polled five times a second: a file whose size is the same is not opened.
+        if name is None or sizes.get(path.name) == size:
             continue
         sizes[path.name] = size
-        fresh = list(store.reader.read_intact_entries(one, since=seen.get(one, 0)))
-        seen[one] = max((entry.seq for entry in fresh), default=seen.get(one, 0))
-        found += fresh
-    return _sort_entries(found)
+        entries = list(store.reader.read_intact_entries(name, since=last_seqs.get(name, 0)))
+        last_seqs[name] = max((entry.seq for entry in entries), default=last_seqs.get(name, 0))
+        new_entries += entries
+    return _sort_entries(new_entries)
 
 
 def _sort_entries(entries: list[Entry]) -> list[Entry]:
@@ -85,10 +86,12 @@ def _print_entry(entry: Entry, as_json: bool) -> None:
         click.echo(entry.to_line().rstrip(b"\n"))
         return
     verdict, guard = verdict_of(entry)
-    said = f" {click.style(verdict, fg=_COLOURS.get(verdict))}{f' by {guard}' if guard else ''}" if verdict else ""
-    click.echo(
-        f"{format_timestamp(entry.ts)} {entry.session} {entry.seq} {click.style(entry.kind, bold=True)}{said} {summarize_entry(entry)}"
+    verdict_text = (
+        f" {click.style(verdict, fg=_COLOURS.get(verdict))}{f' by {guard}' if guard else ''}" if verdict else ""
     )
+    kind = click.style(entry.kind, bold=True)
+    position = f"{format_timestamp(entry.ts)} {entry.session} {entry.seq}"
+    click.echo(f"{position} {kind}{verdict_text} {summarize_entry(entry)}")
 
 
 @click.command()
@@ -98,7 +101,7 @@ def _print_entry(entry: Entry, as_json: bool) -> None:
 @json_option
 @home_option
 def show(session: str, seq: int | None, artifact: str | None, as_json: bool, home: Path | None) -> None:
-    """A session's entries, or everything about one of them.
+    """Show a session's entries, or everything about one of them.
 
     Example: verdikt ledger show 1f0c… 42
     """
@@ -111,20 +114,24 @@ def show(session: str, seq: int | None, artifact: str | None, as_json: bool, hom
             _print_entry(entry, as_json)
         return
     if artifact:
+        # Bytes, not text: an artifact can be anything.
         sys.stdout.buffer.write(store.read_artifact(session, seq, artifact))
         return
-    one = store.reader.read_entry(session, seq)
-    if one is None:
+    selected = store.reader.read_entry(session, seq)
+    if selected is None:
         raise LedgerError(f"no entry {seq} in session `{session}`, or it is damaged; try `verdikt ledger verify`")
     if as_json:
-        click.echo(one.to_line().rstrip(b"\n"))
+        click.echo(selected.to_line().rstrip(b"\n"))
         return
-    click.echo(
-        f"entry {one.seq} of session {one.session}: {click.style(one.kind, bold=True)}, {format_timestamp(one.ts)} UTC"
-    )
-    click.echo(f"prev {one.prev}\nhash {one.hash}")
-    click.echo(f"signed with {one.kid}" if one.sig else "covered by the next signed checkpoint")
-    click.echo(json.dumps(one.body, indent=2, ensure_ascii=False, sort_keys=True))
+    _print_entry_details(selected)
+
+
+def _print_entry_details(entry: Entry) -> None:
+    kind = click.style(entry.kind, bold=True)
+    click.echo(f"entry {entry.seq} of session {entry.session}: {kind}, {format_timestamp(entry.ts)} UTC")
+    click.echo(f"prev {entry.prev}\nhash {entry.hash}")
+    click.echo(f"signed with {entry.kid}" if entry.sig else "covered by the next signed checkpoint")
+    click.echo(json.dumps(entry.body, indent=2, ensure_ascii=False, sort_keys=True))
 
 
 @click.command()
@@ -132,21 +139,21 @@ def show(session: str, seq: int | None, artifact: str | None, as_json: bool, hom
 @json_option
 @home_option
 def stats(session: str | None, as_json: bool, home: Path | None) -> None:
-    """How many entries there are, by verdict, guard, effect, kind and session.
+    """Count the entries by verdict, guard, effect, kind and session.
 
     Example: verdikt ledger stats --json
     """
     store = open_existing_store(home)
-    found = count_entries(
-        entry for one in resolve_sessions(store, session) for entry in store.reader.read_intact_entries(one)
+    counts = count_entries(
+        entry for name in resolve_sessions(store, session) for entry in store.reader.read_intact_entries(name)
     ).record()
     if as_json:
-        click.echo(json.dumps(found, indent=1))
+        click.echo(json.dumps(counts, indent=1))
         return
-    click.echo(f"{found['entries']} entries")
+    click.echo(f"{counts['entries']} entries")
     for table in TABLES:
-        if found[table]:
+        if counts[table]:
             click.echo(click.style(table, bold=True))
-            width = max(map(len, found[table]))
-            for name, number in found[table].items():
+            width = max(map(len, counts[table]))
+            for name, number in counts[table].items():
                 click.echo(f"  {name:<{width}}  {number}")

@@ -1,4 +1,4 @@
-"""`verdikt ledger export`."""
+"""`verdikt ledger export`: write the log in another format."""
 
 import sys
 from collections.abc import Iterator
@@ -15,21 +15,28 @@ from verdikt.report import export as exports
 
 @click.command()
 @click.option(
-    "--format", "form", type=click.Choice(["jsonl", "parquet", "in-toto"]), default="jsonl", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "parquet", "in-toto"]),
+    default="jsonl",
+    show_default=True,
+    help="The format.",
 )
 @click.option("--session", metavar="S", help="Only this session.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="A file; stdout otherwise.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file; default: stdout."
+)
 @home_option
 def export(form: str, session: str | None, output: Path | None, home: Path | None) -> None:
-    """The log in another form: its own lines, a Parquet table, or in-toto Statements, one a line.
+    """Write the log as its own lines, as a Parquet table, or as in-toto Statements, one per line.
 
     Example: verdikt ledger export --format parquet -o log.parquet
     """
     store = open_existing_store(home)
-    entries = (entry for one in resolve_sessions(store, session) for entry in store.read_entries(one))
+    entries = (entry for name in resolve_sessions(store, session) for entry in store.read_entries(name))
     if form == "parquet":
         if output is None:
-            raise click.UsageError("--format parquet needs --output: a table is no text")
+            raise click.UsageError("--format parquet needs --output: a table is not text")
         with _open_output(output) as file:
             count = exports.export_parquet(entries, file)
         click.echo(f"{count} entries written to {output}", err=True)
@@ -47,5 +54,6 @@ def _open_output(path: Path) -> Iterator[BinaryIO]:
     try:
         with open(path, "wb") as file:
             yield file
+    # Also for errors while writing: a full disk must not look like a complete export.
     except OSError as error:
         raise LedgerError(f"cannot write `{path}`: {error.strerror}; choose another file") from error

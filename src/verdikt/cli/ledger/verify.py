@@ -1,4 +1,4 @@
-"""`verdikt ledger verify` and `verdikt ledger checkpoint`."""
+"""`verdikt ledger verify` and `verdikt ledger checkpoint`: find tampering, and sign what it is compared with."""
 
 import json
 import subprocess
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from verdikt.cli.exit_status import EXIT_FAILURE, EXIT_NOTHING_TO_VERIFY
 from verdikt.cli.store_access import home_option, json_option, open_existing_store, resolve_home, resolve_session
 from verdikt.errors import LedgerError
 from verdikt.ledger import checkpoint as checkpoints
@@ -23,14 +24,14 @@ _NOTES_REF = "verdikt"
 
 
 @click.command()
-@click.option("--session", "sessions", multiple=True, metavar="S", help="Only this session; may be given again.")
+@click.option("--session", "sessions", multiple=True, metavar="S", help="Only this session; repeatable.")
 @click.option("--all", "all_", is_flag=True, help="Every session (the default).")
 @click.option(
     "--witness",
     "witnesses",
     multiple=True,
     metavar="PATH|git-note",
-    help="A checkpoint kept elsewhere: a file, a directory of them, or the notes of the repository here.",
+    help="A checkpoint stored elsewhere: a file, a directory of them, or the notes of the repository here.",
 )
 @click.option("--artifacts/--no-artifacts", default=True, help="Compare artifacts with their digests too.")
 @json_option
@@ -46,86 +47,103 @@ def verify(
     as_json: bool,
     home: Path | None,
 ) -> None:
-    """Finds every edit, drop, swap, insert, truncation, forgery and rollback, and says where.
+    """Find every edit, drop, swap, insert, truncation, forgery and rollback of the log, with its place.
 
-    Exits 0 only if everything holds and there was something to verify, 1 if something is wrong, 3 if there was nothing.
+    Exit status 0 only if the log is intact and not empty, 1 if there are problems, 3 if there was nothing to verify.
 
     Example: verdikt ledger verify --witness /mnt/backup/verdikt
     """
     if sessions and all_:
         raise click.UsageError("--session and --all exclude each other")
-    place = resolve_home(home)
-    words, doubts = _load_witnesses(witnesses, Keyring(place / "keys"))
-    found = audit(place, list(sessions) or None, witnesses=words, artifacts=artifacts, projections=load_projections())
-    found.general_findings += doubts
+    directory = resolve_home(home)
+    loaded_witnesses, witness_findings = _load_witnesses(witnesses, Keyring(directory / "keys"))
+    report = audit(
+        directory,
+        list(sessions) or None,
+        witnesses=loaded_witnesses,
+        artifacts=artifacts,
+        projections=load_projections(),
+    )
+    # A witness that does not verify is itself a problem: otherwise damaging it would be a way around it.
+    report.general_findings += witness_findings
     if as_json:
-        click.echo(json.dumps(_audit_to_dict(found), indent=1))
+        click.echo(json.dumps(_audit_to_dict(report), indent=1))
     else:
-        _print_audit(found, place)
-    ctx.exit(0 if found.is_intact else 3 if found.entry_count == 0 and not found.findings else 1)
+        _print_audit(report, directory)
+    if report.is_intact:
+        ctx.exit(0)
+    ctx.exit(EXIT_NOTHING_TO_VERIFY if _is_empty(report) else EXIT_FAILURE)
+
+
+def _is_empty(report: "AuditReport") -> bool:
+    return report.entry_count == 0 and not report.findings
 
 
 def _load_witnesses(witnesses: tuple[str, ...], keyring: Any) -> tuple["list[Witness]", "list[AuditFinding]"]:
-    words: list[Witness] = []
-    doubts: list[AuditFinding] = []
+    loaded: list[Witness] = []
+    findings: list[AuditFinding] = []
     for witness in witnesses:
         documents = (
             list(checkpoints.parse_checkpoints(_read_git_notes(), GIT_NOTE))
             if witness == GIT_NOTE
             else checkpoints.read_checkpoints(Path(witness))
         )
-        said, doubted = checkpoints.verify_checkpoints(documents, keyring, witness)
-        words += said
-        doubts += doubted
-    return words, doubts
+        verified, problems = checkpoints.verify_checkpoints(documents, keyring, witness)
+        loaded += verified
+        findings += problems
+    return loaded, findings
 
 
-def _audit_to_dict(audit: "AuditReport") -> dict[str, Any]:
+def _audit_to_dict(report: "AuditReport") -> dict[str, Any]:
     return {
-        "holds": audit.is_intact,
-        "entries": audit.entry_count,
+        "holds": report.is_intact,
+        "entries": report.entry_count,
         "sessions": [
             {
-                "session": one.session,
-                "holds": one.is_intact,
-                "entries": one.entry_count,
-                "signed": one.signature_count,
-                "covered": one.last_covered_seq,
-                "head": {"seq": one.head.seq, "hash": one.head.hash},
+                "session": session.session,
+                "holds": session.is_intact,
+                "entries": session.entry_count,
+                "signed": session.signature_count,
+                "covered": session.last_covered_seq,
+                "head": {"seq": session.head.seq, "hash": session.head.hash},
             }
-            for one in audit.sessions
+            for session in report.sessions
         ],
         "faults": [
-            {"kind": f.kind.value, "session": f.session, "seq": f.seq, "message": f.message, "note": f.is_note}
-            for f in audit.findings
+            {
+                "kind": finding.kind.value,
+                "session": finding.session,
+                "seq": finding.seq,
+                "message": finding.message,
+                "note": finding.is_note,
+            }
+            for finding in report.findings
         ],
     }
 
 
-def _print_audit(audit: "AuditReport", directory: Path) -> None:
-    for one in audit.sessions:
-        mark = click.style("holds", fg="green") if one.is_intact else click.style("BROKEN", fg="red", bold=True)
-        if one.entry_count == 0 and not one.findings:
-            mark = click.style("nothing there", fg="yellow")
-        signed = f"signed up to {one.last_covered_seq}" if one.last_covered_seq else "not signed yet"
-        click.echo(
-            f"{one.session}: {mark}, {_pluralize(one.entry_count, 'entry', 'entries')}, {signed}, head {one.head.hash[:12]}"
-        )
-    for fault in audit.findings:
-        where = f"{fault.session or 'general'}{f' entry {fault.seq}' if fault.seq else ''}"
-        word = click.style(fault.kind.value, fg="yellow" if fault.is_note else "red")
-        click.echo(f"  {word} at {where}: {fault.message}")
-    if audit.entry_count == 0 and not audit.findings:
+def _print_audit(report: "AuditReport", directory: Path) -> None:
+    for session in report.sessions:
+        mark = click.style("intact", fg="green") if session.is_intact else click.style("FAILING", fg="red", bold=True)
+        if session.entry_count == 0 and not session.findings:
+            mark = click.style("no entries", fg="yellow")
+        entries = _pluralize(session.entry_count, "entry", "entries")
+        signed = f"signed up to {session.last_covered_seq}" if session.last_covered_seq else "not signed yet"
+        click.echo(f"{session.session}: {mark}, {entries}, {signed}, head {session.head.hash[:12]}")
+    for finding in report.findings:
+        where = f"{finding.session or 'general'}{f' entry {finding.seq}' if finding.seq else ''}"
+        # A note is worth reading, but does not make the log fail: such as entries that no signature covers yet.
+        word = click.style(finding.kind.value, fg="yellow" if finding.is_note else "red")
+        click.echo(f"  {word} at {where}: {finding.message}")
+    if _is_empty(report):
         click.echo(f"nothing to verify in `{directory}`")
-    elif audit.is_intact:
-        entries, sessions = (
-            _pluralize(audit.entry_count, "entry", "entries"),
-            _pluralize(len(audit.sessions), "session", "sessions"),
-        )
-        click.echo(f"{entries} in {sessions}: all holds")
+    elif report.is_intact:
+        entries = _pluralize(report.entry_count, "entry", "entries")
+        sessions = _pluralize(len(report.sessions), "session", "sessions")
+        click.echo(f"{entries} in {sessions}: log intact")
     else:
-        broken = [fault for fault in audit.findings if not fault.is_note]
-        click.echo("1 thing is wrong" if len(broken) == 1 else f"{len(broken)} things are wrong")
+        problem_count = sum(not finding.is_note for finding in report.findings)
+        click.echo(_pluralize(problem_count, "problem", "problems"))
 
 
 def _pluralize(count: int, singular: str, plural: str) -> str:
@@ -133,8 +151,10 @@ def _pluralize(count: int, singular: str, plural: str) -> str:
 
 
 @click.command()
-@click.option("--session", "sessions", multiple=True, metavar="S", help="Only this session; may be given again.")
-@click.option("--export", "directory", type=click.Path(file_okay=False, path_type=Path), help="Also write it into DIR.")
+@click.option("--session", "sessions", multiple=True, metavar="S", help="Only this session; repeatable.")
+@click.option(
+    "--export", "directory", type=click.Path(file_okay=False, path_type=Path), help="Also write it into this directory."
+)
 @click.option(
     "--git-note", is_flag=True, help="Also add it to the notes of HEAD of the repository here (ref `verdikt`)."
 )
@@ -143,36 +163,38 @@ def _pluralize(count: int, singular: str, plural: str) -> str:
 def checkpoint(
     sessions: tuple[str, ...], directory: Path | None, git_note: bool, as_json: bool, home: Path | None
 ) -> None:
-    """Signs the end of each session, and takes a copy of all ends to a place that the agent cannot write.
+    """Sign the end of each session, and copy all ends to a place that the agent cannot write.
 
     Example: verdikt ledger checkpoint --export /mnt/backup/verdikt
     """
     store = open_existing_store(home)
-    known = store.list_sessions()
+    all_sessions = store.list_sessions()
     sessions = tuple(resolve_session(store, session) for session in sessions)
-    if not known:
+    if not all_sessions:
         raise LedgerError(f"no session in `{store.home}` to make a checkpoint of")
-    covered = checkpoints.sign_session_ends(store, sessions or known)
+    # All heads go into the document, also those of sessions that were not asked for: a witness of the whole log.
+    covered = checkpoints.sign_session_ends(store, sessions or all_sessions)
     with store.state.hold_connection() as db:
         heads = db.read_heads()
     document = checkpoints.build_checkpoint(heads, store.keyring, store.clock.now())
-    places = []
+    destinations = []
     if directory is not None:
-        places.append(str(checkpoints.write_checkpoint(document, directory)))
+        destinations.append(str(checkpoints.write_checkpoint(document, directory)))
     if git_note:
         _run_git("notes", f"--ref={_NOTES_REF}", "append", "-m", checkpoints.to_line(document), "HEAD")
-        places.append(f"git note `{_NOTES_REF}` of HEAD")
+        destinations.append(f"git note `{_NOTES_REF}` of HEAD")
     if as_json:
-        click.echo(json.dumps({"covered": covered, "places": places, "checkpoint": document}, indent=1))
+        click.echo(json.dumps({"covered": covered, "places": destinations, "checkpoint": document}, indent=1))
         return
-    signed, known_ends = _pluralize(covered, "session", "sessions"), _pluralize(len(heads), "head", "heads")
-    click.echo(f"{signed} signed, {known_ends} known, key {document['kid']}")
-    for written in places:
-        click.echo(f"written: {written}")
+    signed, known_heads = _pluralize(covered, "session", "sessions"), _pluralize(len(heads), "head", "heads")
+    click.echo(f"{signed} signed, {known_heads} known, key {document['kid']}")
+    for destination in destinations:
+        click.echo(f"written: {destination}")
 
 
 def _read_git_notes() -> bytes:
     notes = _run_git("notes", f"--ref={_NOTES_REF}", "list").split()
+    # `git notes list` prints pairs: the note's blob, then the commit that it annotates.
     texts = [_run_git("cat-file", "blob", note) for note in notes[::2]]
     if not texts:
         raise LedgerError(
@@ -183,9 +205,9 @@ def _read_git_notes() -> bytes:
 
 def _run_git(*arguments: str) -> str:
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
+        completed_process = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
     except FileNotFoundError:
         raise LedgerError("`git` is not installed: use --export DIR") from None
     except subprocess.CalledProcessError as error:
         raise LedgerError(f"`git {' '.join(arguments[:3])}` failed: {error.stderr.strip()}") from error
-    return done.stdout
+    return completed_process.stdout

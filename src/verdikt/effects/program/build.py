@@ -11,7 +11,7 @@ _BUILD = Program(_RUNS)
 
 
 def _cmake(call: Invocation) -> Iterator[Effect]:
-    """Builds; with `-E` it stands in for the shell."""
+    """Classify a build; with `-E` it stands in for the shell."""
     words = call.command.argv[1:]
     if not words or words[0].text != "-E" or len(words) < 3:
         yield call.make_effect("code.build")

@@ -46,7 +46,7 @@ def by_verb(start: int = 0, *, unknown: str = "cloud.read", room: str = "cloud")
 def verbs(
     call: Invocation, path: list[str], start: int = 0, *, unknown: str = "cloud.read", room: str = "cloud"
 ) -> Iterator[Effect]:
-    """The effect of `service … verb … arguments`."""
+    """Classify `service … verb … arguments`."""
     if "help" in path[:4]:
         return
     index, kind = command_verbs.find_verb(path, start)
@@ -81,7 +81,7 @@ def verbs(
 
 
 def _changes(pieces: set[str]) -> str:
-    """What a change comes to by its nouns; empty for an ordinary one."""
+    """Return the effect that the nouns of a change name, or an empty text for an ordinary one."""
     if pieces & {"decrypt"}:
         return "cred.read"
     if pieces & _OPEN:
@@ -157,7 +157,7 @@ def _aws(call: Invocation) -> Iterator[Effect]:
 
 
 def _find_named_target(call: Invocation) -> Target:
-    """What an operation falls on, for the message: the value of its last flag that names something."""
+    """Return what an operation falls on, for the message: the value of its last flag that names something."""
     for flag, value in call.args.flags:
         if value is not None and flag.endswith(
             ("-id", "-ids", "-name", "-identifier", "-arn", "-url", "--name", "--key", "--bucket")

@@ -90,7 +90,7 @@ def _on(call: Invocation, flag: str) -> bool:
 
 
 def _classify_mount(call: Invocation, source: str, word: Word, *, read_only: bool) -> Iterator[Effect]:
-    """A directory of the machine inside the container."""
+    """Classify a directory of the machine inside the container."""
     if not source.startswith(("/", "~", ".", "$")) or "\ufffc" in source:
         return
     target = call.resolve_path(Word(source, word.raw))

@@ -114,7 +114,7 @@ def _ln(call: Invocation) -> Iterator[Effect]:
 
 
 def _from_the_link(call: Invocation, operands: list[Word]) -> Word:
-    """What a link leads to: a symbolic one counts from where it lies, not from where one stands."""
+    """Resolve a link's target: a symbolic one counts from the link's directory, not from the working directory."""
     first, last = operands[0], operands[-1]
     if (
         not call.args.has_flag("-s --symbolic")
@@ -203,7 +203,7 @@ def _is_huge(size: str) -> bool:
 
 
 def _head(call: Invocation) -> Iterator[Effect]:
-    """What is made of nothing without end, cut off only where no disk would hold it."""
+    """Classify a read; one of an endless source with a huge limit fills the disk."""
     yield from call.make_effects("fs.read", call.args.operands)
     size = call.args.get_value("-c --bytes")
     if size is not None and _is_huge(size.text) and any(word.text in _EMPTY[1:] for word in call.args.operands):

@@ -15,7 +15,7 @@ _META = compile_lazily(r"^\s*\\(!)?[ \t]*(.*)$", re.MULTILINE)
 
 
 def _find_text(call: Invocation, flags: str) -> list[str]:
-    """The text that a client is given: by flag, by here-document, through a pipe of constants."""
+    """Return the text that a client is given: by flag, by here-document, through a pipe of constants."""
     texts = [word.text for word in call.args.get_values(flags)]
     if call.command.stdin:
         texts.append(call.command.stdin)
@@ -23,7 +23,7 @@ def _find_text(call: Invocation, flags: str) -> list[str]:
 
 
 def _file(call: Invocation, flags: str) -> Iterator[str]:
-    """The text of a script that lies in the project, where it can be read."""
+    """Return the text of a script that lies in the project, where it can be read."""
     names = call.args.get_values(flags) + [r.target for r in call.command.redirects if r.op == "<"]
     above = next(call.iter_upstream(), None)
     if above is not None and above.name == "cat":
@@ -58,7 +58,7 @@ def _unread(call: Invocation, flags: str) -> Iterator[Effect]:
 
 
 def _client(dialect: str, flags: str, files: str = "", database: str = "-d --dbname --database -D") -> Program:
-    """A client that is told SQL by `flags`, by standard input, or by a file."""
+    """Describe a client that takes SQL by `flags`, by standard input, or by a file."""
 
     def judge(call: Invocation) -> Iterator[Effect]:
         name = call.args.get_value(database)
@@ -92,7 +92,7 @@ def _classify_text(call: Invocation, text: str, dialect: str, *, light: bool) ->
 
 
 def _make_file_database(dialect: str) -> Program:
-    """A database that is a file: what happens to it is judged by where the file lies."""
+    """Classify work on a database that is a file: the zone of the file decides."""
 
     def judge(call: Invocation) -> Iterator[Effect]:
         operands = call.args.operands

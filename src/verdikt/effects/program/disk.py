@@ -11,7 +11,7 @@ _READ = EffectSpec("disk.look")
 
 
 def _on(call: Invocation, what: str, devices: list[Word], note: str = "") -> Iterator[Effect]:
-    """An effect on devices. An image file of the project or a temporary one is a file like any other."""
+    """Yield an effect on devices. An image file of the project or a temporary one is a file like any other."""
     for word in devices:
         target = call.resolve_path(word, with_state=True)
         if target.zone in (Zone.PROJECT, Zone.TEMP) and not target.path.startswith("/dev/"):
@@ -21,7 +21,7 @@ def _on(call: Invocation, what: str, devices: list[Word], note: str = "") -> Ite
 
 
 def _device(what: str, when: str = "", unless: str = "") -> Callable[[Invocation], Iterator[Effect]]:
-    """The effect on the devices named, with one of these flags; without any it is only a look."""
+    """Yield the effect on the devices named, with one of these flags; without any it is only a look."""
 
     def judge(call: Invocation) -> Iterator[Effect]:
         if (when and not call.args.has_flag(when)) or (unless and call.args.has_flag(unless)):

@@ -17,7 +17,7 @@ _PACKAGE = "package"
 
 
 def _system(call: Invocation) -> Iterator[Effect]:
-    """Removal of the machine's packages; some of them hold the machine together."""
+    """Classify the removal of system packages; some of them are essential to the machine."""
     packages = call.args.operands
     targets = tuple(Target(word.display_text, _PACKAGE) for word in packages)
     vital = tuple(target for target in targets if target.text.split(":")[0].rstrip("*") in _ESSENTIAL)

@@ -23,7 +23,7 @@ _FILES = frozenset(["-fprint", "-fprint0", "-fls", "-fprintf"])
 
 
 def roots(command: Command) -> list[Word]:
-    """The directories in which a `find` looks."""
+    """Return the directories in which a `find` looks."""
     found = []
     for word in command.argv[1:]:
         text = word.text
@@ -36,7 +36,7 @@ def roots(command: Command) -> list[Word]:
 
 
 def list_matches(command: Command) -> list[Word]:
-    """What a `find` finds, as words: the directories themselves, or narrowed by a name that is asked for."""
+    """Return what a `find` matches, as words: the directories themselves, or narrowed by the name asked for."""
     texts = [word.text for word in command.argv]
     names = [
         texts[i + 1]

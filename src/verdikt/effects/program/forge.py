@@ -12,7 +12,7 @@ from verdikt.shell.command import Word
 
 
 def _gist(call: Invocation) -> Iterator[Effect]:
-    """A file where others can read it; a secret among them is one that gets out."""
+    """Classify the upload of a file where others can read it; a secret among them leaks."""
     yield from (effect for effect in call.classify_sent_files(call.args.operands) if effect.what == "cred.send")
     yield call.make_effect("repo.gist", tuple(map(call.resolve_path, call.args.operands)))
 

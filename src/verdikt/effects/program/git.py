@@ -112,7 +112,7 @@ def _alias(call: Invocation, name: str, rest: tuple[Word, ...]) -> Iterator[Effe
 
 
 def _inside(call: Invocation, directory: Word) -> Command:
-    """The same command as if run in the directory that `-C` names."""
+    """Return the same command as if run in the directory that `-C` names."""
     if not directory.is_known:
         return replace(call.command, cwd=directory)
     path = call.resolver.to_absolute(directory.text, call.command.cwd)

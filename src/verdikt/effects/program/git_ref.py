@@ -11,7 +11,7 @@ _SHARED = word_set("main master trunk develop development production staging sta
 
 
 def move_branch(call: Invocation, given: list[Word]) -> Iterator[Effect]:
-    """A branch that is put elsewhere; one that others work with is as good as gone from where it was."""
+    """Classify the move of a branch; a shared branch loses the commits it pointed to."""
     name = given[0].text.removeprefix("refs/heads/") if given else ""
     over = len(given) > 1 and name in _SHARED
     yield call.make_effect("git.branch.delete" if over else "git.reset", (Target(name, "ref"),) if name else ())
@@ -54,14 +54,14 @@ def tag(call: Invocation, args: Arguments) -> Iterator[Effect]:
 
 
 def symbolic(call: Invocation, args: Arguments) -> Iterator[Effect]:
-    """What `HEAD` and its like stand for."""
+    """Return what `HEAD` and its like stand for."""
     refs = tuple(Target(word.display_text, "ref") for word in args.operands[:1])
     what = "git.ref.delete" if args.has_flag("-d --delete") else "git.reset" if len(args.operands) > 1 else "git.read"
     yield call.make_effect(what, refs)
 
 
 def reflog(call: Invocation, args: Arguments) -> Iterator[Effect]:
-    """The record of where refs were, without which what they left is lost."""
+    """Classify work on the record of earlier refs, without which dropped commits are lost."""
     if args.operands and args.operands[0].text in ("expire", "delete") and not args.has_flag("-n --dry-run"):
         yield call.make_effect("git.history.lose", note="removes the record by which lost commits can be found")
     else:
@@ -83,7 +83,7 @@ def collect(call: Invocation, args: Arguments) -> Iterator[Effect]:
 
 
 def prune(call: Invocation, args: Arguments) -> Iterator[Effect]:
-    """What no ref leads to is thrown away."""
+    """Classify the removal of objects that no ref leads to."""
     if args.has_flag("-n --dry-run"):
         yield call.make_effect("git.read")
     else:
@@ -111,7 +111,7 @@ def rewrite(call: Invocation, args: Arguments) -> Iterator[Effect]:
 
 
 def ref(call: Invocation, args: Arguments) -> Iterator[Effect]:
-    """A ref set or deleted by hand."""
+    """Classify a ref that is set or deleted by hand."""
     if args.has_flag("-d --delete --stdin"):
         yield call.make_effect("git.ref.delete", tuple(Target(word.display_text, "ref") for word in args.operands[:1]))
     else:

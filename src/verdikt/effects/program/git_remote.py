@@ -46,7 +46,7 @@ def _just_added(call: Invocation, remote: str) -> bool:
 
 
 def _refs(call: Invocation, args: Arguments, specs: list[Word]) -> Iterator[Effect]:
-    """What a push does to each branch that it names, or to the current one."""
+    """Yield what a push does to each branch that it names, or to the current one."""
     leased = args.has_flag("--force-with-lease --force-if-includes")
     forced = args.has_flag("-f --force")  # which also takes away the lease
     plain = "git.push.lease" if leased else "git.push"
@@ -72,7 +72,7 @@ def _hosts(remote: list[Word]) -> tuple[Target, ...]:
 
 
 def _branch_of(spec: str) -> str:
-    """The branch at the remote that a refspec names."""
+    """Return the branch at the remote that a refspec names."""
     name = spec.lstrip("+").rpartition(":")[2] or spec.lstrip("+:")
     if name.endswith("*"):
         return "everything"

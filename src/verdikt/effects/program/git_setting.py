@@ -35,7 +35,7 @@ _SKIPS = {"HUSKY": ("0",), "HUSKY_SKIP_HOOKS": ("1", "true"), "LEFTHOOK": ("0", 
 
 
 def surroundings(call: Invocation) -> Iterator[Effect]:
-    """What variables before the command tell git to do: `-c` by another name, or hooks left out."""
+    """Yield what variables before the command tell git to do: `-c` by another name, or hooks left out."""
     given = {name: value for name, value in call.command.assignments if name.startswith("GIT_CONFIG") or name in _SKIPS}
     for name, value in given.items():
         if name.startswith("GIT_CONFIG_KEY_"):
@@ -111,7 +111,7 @@ def _configure(call: Invocation, key: str, value: Word, *, passing: bool) -> Ite
 
 
 def _configure_program(call: Invocation, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
-    """A setting that names a program which git runs."""
+    """Classify a setting that names a program which git runs."""
     text = value.text
     if key in ("core.fsmonitor", "init.templatedir") and "/" in text and not passing:
         target = call.resolve_path(value)

@@ -56,7 +56,7 @@ def _python(call: Invocation) -> Iterator[Effect]:
 
 
 def _classify_named_script(call: Invocation, rest: Sequence[Word]) -> Iterator[Effect]:
-    """A script with a name of its own: `manage.py`, `artisan`, `bin/rails`."""
+    """Classify a script with a name of its own: `manage.py`, `artisan`, `bin/rails`."""
     name = rest[0].text.rsplit("/", 1)[-1]
     program = find_program(name)
     if program is not None:

@@ -89,7 +89,7 @@ def _exec(call: Invocation, rest: list[Word]) -> Iterator[Effect]:
 
 
 def _helm_source(call: Invocation) -> Iterator[Effect]:
-    """A place for charts that anybody on the way could change."""
+    """Classify a chart repository whose transport an attacker on the way could change."""
     plain = any(word.text.startswith("http://") for word in call.args.operands) or call.args.has_flag(
         "--insecure-skip-tls-verify"
     )
@@ -266,7 +266,7 @@ def _by_verb(call: Invocation) -> Iterator[Effect]:
 
 
 def _classify_release(call: Invocation) -> Iterator[Effect]:
-    """A release that is put into a cluster."""
+    """Classify a release that is put into a cluster."""
     yield call.make_effect("k8s.local" if _local(call) else "k8s.write", _targets(call.args.operands))
 
 

@@ -31,7 +31,7 @@ def _live(call: Invocation) -> bool:
 
 
 def _forward(call: Invocation) -> Effect:
-    """A schema moved forth: of a database that others may use, unless its address is on this machine."""
+    """Classify a forward migration of a database that others may use, unless its address is on this machine."""
     around = (
         *[c for c in find_preceding(call.command, call.commands) if len(c.via) < len(call.command.via)][-1:],
         call.command,
@@ -43,7 +43,7 @@ def _forward(call: Invocation) -> Effect:
 
 
 def _for_tests(judge: Callable[[Invocation], Iterator[Effect]]) -> Callable[[Invocation], Iterator[Effect]]:
-    """The same, but for a database that is made for tests and made again by the next one."""
+    """Return a classifier of the same command for a test database, which the next test run builds again."""
 
     def classify_for_tests(call: Invocation) -> Iterator[Effect]:
         for effect in judge(call):

@@ -76,7 +76,7 @@ def metadata(call: Invocation, hosts: tuple[Target, ...]) -> Iterator[Effect]:
 def _classify_request(
     call: Invocation, method: str, urls: list[Word], body: str = "", *, local: bool
 ) -> Iterator[Effect]:
-    """What a request asks of the service behind an address."""
+    """Yield what a request asks of the service behind an address."""
     for word in urls:
         found = classify_request(method, word.text, body)
         if found is not None:
@@ -108,7 +108,7 @@ def _httpie(call: Invocation) -> Iterator[Effect]:
 
 
 def _find_attached_files(sent: list[Word]) -> list[Word]:
-    """The files behind `@` in data and forms: `-d @file`, `-F name=@file`, `-F name=<file`."""
+    """Return the files behind `@` in data and forms: `-d @file`, `-F name=@file`, `-F name=<file`."""
     found = []
     for word in sent:
         text = word.text
@@ -251,7 +251,7 @@ def _netcat(call: Invocation) -> Iterator[Effect]:
 
 
 def _stream(call: Invocation, hosts: tuple[Target, ...], *, local: bool) -> Iterator[Effect]:
-    """A raw connection: what comes in through the pipe goes out over it."""
+    """Classify a raw connection: what comes in through the pipe goes out over it."""
     if local:
         yield call.make_effect("net.local", hosts)
     elif any(r.op == "<" and not r.target.text.startswith("/dev/") for r in call.command.redirects):
@@ -355,7 +355,7 @@ def _smb(call: Invocation) -> Iterator[Effect]:
 
 
 def _logger(call: Invocation) -> Iterator[Effect]:
-    """A line in the log; with a server and a file, the file goes there."""
+    """Classify a line in the log; with a server and a file, the file goes there."""
     files, server = call.args.get_values("-f --file"), call.args.get_values("-n --server")
     yield from call.make_effects("fs.read", files)
     if server:

@@ -86,7 +86,7 @@ def _npm_scripts(call: Invocation, settings: list[Word]) -> Iterator[Effect]:
 
 
 def _npm_public(call: Invocation, verb: str, rest: list[Word]) -> Iterator[Effect]:
-    """What others see: publishing, rights, tags, accounts."""
+    """Classify what others see: publishing, rights, tags, accounts."""
     first = rest[0].text if rest else ""
     targets = tuple(Target(word.display_text, PACKAGE) for word in rest)
     if verb == "npm" and call.name == "yarn":

@@ -53,7 +53,7 @@ def is_known_registry(address: str) -> bool:
 def classify_install(
     call: Invocation, packages: list[Word], what: str = "pkg.install", *, allow_repositories: bool = False
 ) -> Iterator[Effect]:
-    """An installation, judged by where each package comes from."""
+    """Classify an installation by where each package comes from."""
     args = call.args
     address = args.get_value(
         "-i --index-url --extra-index-url --find-links --index --registry --source -s --default-index --repository "
@@ -79,7 +79,7 @@ def classify_install(
 
 
 def classify_setting(call: Invocation, key: str, value: str) -> Effect:
-    """A package manager's setting: where packages come from and who one is matter, the rest does not."""
+    """Classify a package manager's setting: only package sources and credentials matter."""
     key, _, inline = key.partition("=")
     value = value or inline
     if key in ("script-shell", "shell", "git", "init-module", "node-options", "onload-script"):

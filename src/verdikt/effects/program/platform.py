@@ -53,7 +53,7 @@ def _d1(call: Invocation) -> Iterator[Effect]:
 
 
 def _classify_sql_shell(call: Invocation) -> Iterator[Effect]:
-    """A shell of a live database: SQL by flag or as the last word."""
+    """Classify a shell of a live database: SQL by flag or as the last word."""
     yield call.make_effect("db.read")
     for text in [
         _value(call, "-c --command"),

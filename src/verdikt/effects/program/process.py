@@ -133,7 +133,7 @@ _SET = EffectSpec("sys.setting", "*", "other", without_target=True)
 
 
 def _ps(call: Invocation) -> Iterator[Effect]:
-    """Processes; with the letter `e` and no dash, with everything in their environment."""
+    """Classify a list of processes; with the letter `e` and no dash, it shows their environment."""
     first = call.command.argv[1].text if len(call.command.argv) > 1 else ""
     shown = first[:1] not in ("-", "") and first.isalpha() and "e" in first
     yield call.make_effect("env.read.all" if shown else "proc.read")

@@ -75,7 +75,7 @@ def _ssh_copy_id(call: Invocation) -> Iterator[Effect]:
 
 
 def _keeper(call: Invocation) -> Iterator[Effect]:
-    """A keeper that no table knows in detail, by its verbs: to get is to show."""
+    """Classify a secret store that no table knows in detail, by its verbs: to get is to show."""
     path = [word.text for word in call.args.operands]
     _, kind = command_verbs.find_verb(path)
     pieces = {piece for word in path[:4] for piece in command_verbs.split_tokens(word)}
@@ -135,7 +135,7 @@ _SECURITY_SHOW = compile_lazily(r"^(?:find-(?:generic|internet)-password|export|
 
 
 def _security(call: Invocation) -> Iterator[Effect]:
-    """macOS's keychain."""
+    """Classify a command of the macOS keychain."""
     name = call.args.operands[0].text if call.args.operands else ""
     targets = tuple(Target(word.display_text, "other") for word in call.args.operands[:2])
     if name == "dump-keychain":

@@ -40,7 +40,7 @@ _ALARMING = ("code.remote", "code.hidden", "net.send", "net.shell", "cred.", "pe
 
 
 def _alias(call: Invocation) -> Iterator[Effect]:
-    """A name that people type gets another meaning: what it would do is told, where it destroys or sends."""
+    """Classify a new meaning for a command name: report what it would run where that destroys or sends."""
     for word in call.command.argv[1:]:
         name, equals, body = word.text.partition("=")
         first = body.split()[:1]
@@ -79,7 +79,7 @@ _VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)(?!\w*:?\+)")
 
 
 def _echo(call: Invocation) -> Iterator[Effect]:
-    """A secret from the environment, shown; one that goes into a pipe or a file is not."""
+    """Classify a secret of the environment that is shown; one that goes into a pipe or a file is not."""
     argv = call.command.argv
     if call.command.pipe_to is not None or call.command.redirects or not any("$" in word.raw for word in argv):
         return
@@ -119,7 +119,7 @@ _HOLDS = word_set("-p --pid --attach --attach-pid --attach-name")
 
 
 def _classify_attach(call: Invocation) -> Iterator[Effect]:
-    """A debugger that takes hold of what runs already; what stands after the program's name is the program's."""
+    """Classify a debugger that attaches to a running process; words after the program's name are the program's."""
     argv = call.command.argv[1:]
     index = 0
     while index < len(argv) and argv[index].text[:1] == "-" and argv[index].text not in ("--args", "--"):
@@ -228,13 +228,13 @@ def _agent(call: Invocation) -> Iterator[Effect]:
 
 
 def _classify_shell_hook(call: Invocation) -> Iterator[Effect]:
-    """A command that the shell runs at a key or a tabulator."""
+    """Classify a command that the shell runs at a key or at completion."""
     for word in call.args.get_values("-C -x"):
         yield from call.classify_shell(word.text.partition(":")[2].strip(' "') if call.name == "bind" else word.text)
 
 
 def _editor(call: Invocation) -> Iterator[Effect]:
-    """An editor that installs an extension: one from a file may be anything."""
+    """Classify an editor that installs an extension: one from a file may be anything."""
     for file in call.args.get_values("--install-extension"):
         if file.text.endswith(".vsix"):
             yield call.make_effect("pkg.foreign", (call.resolve_path(file),))

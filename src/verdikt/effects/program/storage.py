@@ -47,7 +47,7 @@ def bucket_copy(
     whole: bool = False,
     remote: str = "cloud",
 ) -> Iterator[Effect]:
-    """A copy between here and a bucket, with its direction. `delete` removes at the far end what is not at this one."""
+    """Classify a copy between here and a bucket. `delete` removes at the far end what is not at this one."""
     if len(operands) < 2:
         yield call.make_effect(f"{remote}.read")
         return
@@ -215,7 +215,7 @@ def _azcopy(call: Invocation) -> Iterator[Effect]:
 
 
 def _restore(call: Invocation) -> Iterator[Effect]:
-    """A backup put back: over what is there, unless into a directory of its own."""
+    """Classify a restored backup: it overwrites what is there, unless it has a directory of its own."""
     target = call.args.get_value("-t --target --target-directory")
     yield from call.make_effects(
         "fs.overwrite" if target is None else "fs.write", [target or Word("/")], note="puts a backup back"

@@ -88,7 +88,7 @@ _ENVIRONMENT = compile_lazily(r"(?<![\w.$\"])(?:env|\$ENV)(?![\w\"])(?!\s*[.\[:(
 
 
 def _cut(call: Invocation) -> Iterator[Effect]:
-    """Reads; of `NAME=value` the names alone are no secret."""
+    """Classify a read; of `NAME=value` the names alone are no secret."""
     by, fields = call.args.get_value("-d --delimiter"), call.args.get_value("-f --fields")
     names = by is not None and fields is not None and by.text in ("=", "") and fields.text == "1"
     yield from call.make_effects("fs.list" if names else "fs.read", call.args.operands)
@@ -120,7 +120,7 @@ def _sed(call: Invocation) -> Iterator[Effect]:
 
 
 def _sed_script(call: Invocation, script: Word) -> Iterator[Effect]:
-    """A sed script can write files (`w file`) and run commands (`e command`, the `e` flag of `s`)."""
+    """Classify a sed script, which can write files (`w file`) and run commands (`e command`, `s///e`)."""
     text = script.text
     for part in text.replace(";", "\n").split("\n"):
         line = part.strip().lstrip("0123456789,$!")
@@ -165,7 +165,7 @@ _EDITOR_DELETES = compile_lazily(
 
 
 def _editor(call: Invocation) -> Iterator[Effect]:
-    """An editor opened by an agent writes what it opens; its commands can run a shell."""
+    """Classify an editor: opened by an agent it writes what it opens, and its commands can run a shell."""
     for script in [
         *call.args.get_values("-c --cmd -eval --eval"),
         *(w for w in call.args.operands if w.text.startswith("+")),

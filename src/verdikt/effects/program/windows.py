@@ -150,12 +150,12 @@ def _delete(call: Invocation) -> Iterator[Effect]:
 
 
 def _as_written(word: Word) -> str:
-    """A word with the backslashes that the shell has eaten because they were not quoted."""
+    """Return a word with the backslashes that the shell has eaten because they were not quoted."""
     return word.raw.strip("'\"") if "\\" in word.raw else word.text
 
 
 def _robocopy(call: Invocation) -> Iterator[Effect]:
-    """A mirror deletes at its end what is not at its beginning."""
+    """Classify a mirror, which deletes at its end what is not at its beginning."""
     texts = [_as_written(word) for word in call.command.argv[1:]]
     names = [text for text in texts if not text.startswith("/")]
     if {"/mir", "/purge"} & {text.lower() for text in texts}:

@@ -53,10 +53,12 @@ def test_row_names_an_effect_of_the_catalog(family: str) -> None:
 
 
 def make_words(text: str) -> tuple[Word, ...]:
+    """Return the words of a command line; one with `*` is a glob."""
     return tuple(Word(word, word, "*" in word) for word in text.split())
 
 
 def evaluate(text: str, program: Program) -> list[tuple[str, list[str]]]:
+    """Return the effects of a command with their targets."""
     call = Invocation(Command(argv=make_words(text)), TargetResolver(Facts(FakeWorld())))
     return [(effect.what, [target.text for target in effect.targets]) for effect in evaluate_program(program, call)]
 
