@@ -88,7 +88,7 @@ def stop(*, as_json: bool) -> None:
 
     Example: verdikt daemon stop
     """
-    # Without its daemon the agent would still be governed, but every call would be slower, and the log interrupted.
+    # Other sessions share the daemon: an agent must not be able to slow them down or interrupt them.
     refuse_agents("`verdikt daemon stop`")
     pid = daemon_control.stop_daemon(daemon_control.require_run_directory())
     if as_json:

@@ -29,7 +29,7 @@ class LazyGroup(click.Group):
         """Import and return the command of that name; None when there is none."""
         if cmd_name not in self.places:
             return None
-        # Not in `__init__`: importing all commands takes several times as long as running one.
+        # Not earlier: each command brings imports that the others do not need.
         module, _, name = self.places[cmd_name].partition(":")
         command: click.Command = getattr(import_module(module), name)
         return command

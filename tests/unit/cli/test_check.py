@@ -31,7 +31,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "status", "text"),
     [
         (["ls"], 0, "pass"),
         (["--tool", "Bash", "rm -rf /usr/share/other"], 1, "block"),

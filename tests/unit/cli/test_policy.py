@@ -175,8 +175,14 @@ def test_policy_test_with_failing_case_shows_the_difference(project: Path) -> No
     ("text", "message"),
     [
         ("a: 1", "x.cases.yaml:1:1: expected a list of cases, found a mapping"),
-        ("- {name: a, verdict: block}", "x.cases.yaml:1:3: expected either `run` (a command) or `tool`"),
-        ("- {name: a, run: ls, tool: x, verdict: block}", "or `tool` with `input`, found both"),
+        (
+            "- {name: a, verdict: block}",
+            "x.cases.yaml:1:3: expected either `run` (a command) or `tool` with `input`, found neither",
+        ),
+        (
+            "- {name: a, run: ls, tool: x, verdict: block}",
+            "x.cases.yaml:1:3: expected either `run` (a command) or `tool` with `input`, found both",
+        ),
         (
             "- {name: a, run: ls, verdict: deny}",
             "x.cases.yaml:1:31: `verdict`: expected one of pass, warn, ask, block, found `deny`",

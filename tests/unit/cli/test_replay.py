@@ -78,7 +78,7 @@ def test_replay_options_select_decisions(run: Run, words: list[str], total: int)
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "says"),
+    ("words", "status", "message"),
     [
         (["--session", "s9"], 1, "no session `s9` in "),
         (["99", "--session", "s1"], 1, "no decision to replay"),

@@ -172,8 +172,8 @@ def checkpoint(
     sessions = tuple(resolve_session(store, session) for session in sessions)
     if not all_sessions:
         raise LedgerError(f"no session in `{store.home}` to make a checkpoint of")
-    # All heads go into the document, also those of sessions that were not asked for: a witness of the whole log.
     covered = checkpoints.sign_session_ends(store, sessions or all_sessions)
+    # All heads, also of sessions that were not asked for: the document is a witness of the whole log.
     with store.state.hold_connection() as db:
         heads = db.read_heads()
     document = checkpoints.build_checkpoint(heads, store.keyring, store.clock.now())
