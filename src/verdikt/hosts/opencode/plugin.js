@@ -1,4 +1,4 @@
-// Written by `verdikt init`. OpenCode calls this before and after every tool, and does not run a tool for which it throws.
+// Written by `verdikt init`. OpenCode calls this before and after every tool, and runs no tool for which it throws.
 import { spawn } from "node:child_process"
 
 const GUARD = ["verdikt-guard"]
