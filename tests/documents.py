@@ -15,6 +15,7 @@ from verdikt.graph.layer_reader import TOP_LEVEL_KEYS
 from verdikt.graph.message_template import PLACEHOLDERS
 from verdikt.graph.policy_test import CASE_FIELDS
 from verdikt.guards import GUARDS, guard_class
+from verdikt.hosts.registry import HOSTS
 from verdikt.model.schema_type import Field
 from verdikt.policy import get_registry
 
@@ -124,6 +125,33 @@ def validators() -> str:
     return render_table(("validator", "claim", "holds when", "arguments (one of)", "bound to"), rows)
 
 
+def hosts() -> str:
+    """Every host: its page, how it is wired, and what that was tried on."""
+    rows = []
+    for name, host in HOSTS.items():
+        options = " --trust-codex" if host.approval_advice else ""
+        wired = f"`verdikt init --host {name}{options}`" if host.scopes else "by hand"
+        rows.append((host.title, f"[{name}]({name}.md)", wired, host.proven_on))
+    rows.append(("git", "[git](git.md)", "`verdikt init --host git`", "git itself, in `tests/`"))
+    return table(("host", "page", "wired by", "proven on"), rows)
+
+
+def host_answers() -> str:
+    """How every host shows an ask and a block, and whether it reports how a command ended."""
+    rows = ((host.title, host.asks, host.blocks, host.exit_status.value) for host in HOSTS.values())
+    return table(("host", "an ask reaches a person", "a block is", "reports the exit status"), rows)
+
+
+def host_files() -> str:
+    """The files of every host that an agent must not change."""
+    rows = (
+        (host.title, ", ".join(f"`{file}`" for file in host.all_guarded_files))
+        for host in HOSTS.values()
+        if host.all_guarded_files
+    )
+    return table(("host", "guarded files"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     render.__name__: render
     for render in (
@@ -138,6 +166,9 @@ TABLES: dict[str, Callable[[], str]] = {
         effects,
         evidence,
         validators,
+        hosts,
+        host_answers,
+        host_files,
     )
 }
 

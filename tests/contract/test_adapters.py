@@ -22,7 +22,7 @@ from verdikt.model.verdict import Verdict, VerdictKind
 PAYLOADS = Path(__file__).parent / "payloads"
 RECORDED = sorted(str(path.relative_to(PAYLOADS).with_suffix("")) for path in PAYLOADS.glob("*/*.json"))
 
-REASON = "[verdikt] blocked (no_rm): `/` cannot be brought back\nInstead: name a path"
+REASON = "[verdikt] blocked (no_rm): `/` can't be undone\nInstead: name a path"
 DECISIONS = {
     "pass": HostDecision(),
     "warn": HostDecision(kind=VerdictKind.WARN, context="[verdikt] careful"),
@@ -415,8 +415,8 @@ def is_refusal(response: HookResponse) -> bool:
     document = json.loads(response.stdout)
     specific = document.get("hookSpecificOutput", {}).get("decision", {})
     flat = document.get("permission") or document.get("permissionDecision") or document.get("behavior")
-    said = document.get("decision") == "block" or specific.get("behavior") == "deny" or flat == "deny"
-    return said and "cannot be brought back" in response.stdout and "Instead: name a path" in response.stdout
+    is_denied = document.get("decision") == "block" or specific.get("behavior") == "deny" or flat == "deny"
+    return is_denied and "can't be undone" in response.stdout and "Instead: name a path" in response.stdout
 
 
 CODEX_KEYS = {
@@ -443,8 +443,7 @@ def test_encode_for_codex_uses_only_keys_that_it_knows(name: str, host_decision:
 
 
 BLOCK_EVERYWHERE = HookResponse(
-    stdout='{"decision":"block","reason":'
-    '"[verdikt] blocked (no_rm): `/` cannot be brought back\\nInstead: name a path"}',
+    stdout='{"decision":"block","reason":"[verdikt] blocked (no_rm): `/` can\'t be undone\\nInstead: name a path"}',
     stderr=REASON,
     exit_code=2,
 )
@@ -462,7 +461,8 @@ ALLOWED = HostDecision(approved=True)
         (
             "claude/PreToolUse.Bash",
             ASK,
-            '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"R"}}',
+            '{"hookSpecificOutput":{"hookEventName":"PreToolUse",'
+            '"permissionDecision":"ask","permissionDecisionReason":"R"}}',
             0,
         ),
         (
@@ -689,7 +689,7 @@ def test_decode_of_a_call_with_other_valid_input_returns_an_action(tool: str, gi
 
 def test_host_decision_renders_reason_fix_and_warnings_for_the_model() -> None:
     """The text holds nothing that breaks a JSON parser."""
-    block = Verdict.block(guard="no_rm", reason="`/` cannot be brought back", fix="name a path")
+    block = Verdict.block(guard="no_rm", reason="`/` can't be undone", fix="name a path")
     warn = Verdict.warn(guard="slow", reason="this takes long", fix="run one test")
     host_decision = HostDecision.from_verdict(block, warnings=(warn,))
 

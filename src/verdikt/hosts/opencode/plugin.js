@@ -1,27 +1,30 @@
-// Written by `verdikt init`. OpenCode calls this before and after every tool; what it throws, OpenCode does not run.
+// Written by `verdikt init`. OpenCode calls this before and after every tool, and runs no tool for which it throws.
 import { spawn } from "node:child_process"
 
 const GUARD = ["verdikt-guard"]
 const HOOK = ["verdikt-hook"]
 const MILLISECONDS = 30000
 
-// The answer, or an Error: no answer is a block where the agent is about to act, and no opinion elsewhere.
+// Resolves to the answer or rejects. No answer is a block where the agent is about to act, and no opinion elsewhere.
 function ask(event, mode, payload) {
   return new Promise((resolve, reject) => {
-    const fail = (what) => (mode === "open" ? resolve({}) : reject(new Error(`[verdikt] blocked, because the hook ${what}`)))
+    const fail = (what) => {
+      if (mode === "open") resolve({})
+      else reject(new Error(`[verdikt] blocked, because the hook ${what}`))
+    }
     const [program, ...words] = [...GUARD, mode, ...HOOK, event]
     const child = spawn(program, words, { stdio: ["pipe", "pipe", "pipe"] })
-    const said = { stdout: "", stderr: "" }
+    const output = { stdout: "", stderr: "" }
     const timer = setTimeout(() => child.kill("SIGKILL"), MILLISECONDS)
-    child.stdout.on("data", (data) => (said.stdout += data))
-    child.stderr.on("data", (data) => (said.stderr += data))
+    child.stdout.on("data", (data) => (output.stdout += data))
+    child.stderr.on("data", (data) => (output.stderr += data))
     child.stdin.on("error", () => {})
     child.on("error", () => fail("could not be started"))
     child.on("close", (code) => {
       clearTimeout(timer)
       let document
       try {
-        document = JSON.parse(said.stdout)
+        document = JSON.parse(output.stdout)
       } catch {
         fail("did not answer with one decision")
         return
