@@ -17,9 +17,9 @@ from verdikt.shell.command import UNKNOWN, Command, Redirect, Word
 
 PROGRAMS = sorted(name for names in PROGRAMS_BY_FAMILY.values() for name in names.split())
 VERBS = (
-    "delete rm remove destroy purge list get describe create update apply run exec install uninstall publish config set "
-    "auth api db kv state system volume compose prune down up drop reset flush stop start secret show view login push "
-    "pull s3 storage help -- - "
+    "delete rm remove destroy purge list get describe create update apply run exec install uninstall publish config "
+    "set auth api db kv state system volume compose prune down up drop reset flush stop start secret show view login "
+    "push pull s3 storage help -- - "
 ).split()
 FLAGS = (
     "-f --force -y --yes -r -R --recursive --all -a -n --dry-run --dry-run=client -X DELETE -v /:/host --mount "
