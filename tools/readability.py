@@ -18,8 +18,8 @@ IRREGULAR_PARTICIPLES = frozenset(
     """
     told made kept given found said seen shown held taken known gone done begun bought built brought caught chosen drawn
     driven fallen felt fought forgotten forgiven frozen got grown heard hidden laid led left lent lost meant met paid
-    sent sold spent spoken stood stuck swept taught thought thrown understood won worn written bound
-    broken borne born struck
+    sent sold spent spoken stood stuck swept taught thought thrown understood won worn written bound broken
+    borne born struck
     """.split()
 )
 NOT_PARTICIPLES = frozenset("need feed seed speed embed exceed proceed succeed".split())
