@@ -27,13 +27,13 @@ def evaluate_naively(graph: tuple[Any, ...]) -> Answer:
     match graph:
         case ("all", children):
             answers = [a for a in map(evaluate_naively, children) if a[0] != "ignored"]
-            return nth_most_lenient(answers, len(answers)) if answers else ("ignored", set())
+            return _nth_most_lenient(answers, len(answers)) if answers else ("ignored", set())
         case ("any", children):
-            return nth_most_lenient([to_vote(evaluate_naively(child)) for child in children], 1)
+            return _nth_most_lenient([_to_vote(evaluate_naively(child)) for child in children], 1)
         case ("threshold", n, children):
-            return nth_most_lenient([to_vote(evaluate_naively(child)) for child in children], n)
+            return _nth_most_lenient([_to_vote(evaluate_naively(child)) for child in children], n)
         case ("not", child):
-            kind, marks = to_vote(evaluate_naively(child))
+            kind, marks = _to_vote(evaluate_naively(child))
             if kind == "block":
                 return ("block", marks) if "error" in marks else ("pass", set())
             return ("block", set()) if kind == "pass" else (kind, marks)
@@ -51,12 +51,10 @@ def evaluate_naively(graph: tuple[Any, ...]) -> Answer:
     return LEAVES[graph[0]]
 
 
-def to_vote(answer: Answer) -> Answer:
-    """Return the answer as a vote: a guard that is ignored after an error votes to block."""
+def _to_vote(answer: Answer) -> Answer:
     return ("block", {"error"}) if answer[0] == "ignored" else answer
 
 
-def nth_most_lenient(answers: list[Answer], n: int) -> Answer:
-    """Return the n-th answer, counted from the most lenient."""
+def _nth_most_lenient(answers: list[Answer], n: int) -> Answer:
     kind = sorted((kind for kind, _ in answers), key=ORDER.index)[n - 1]
     return kind, set().union(*(marks for k, marks in answers if k == kind)) if kind == "block" else set()

@@ -52,7 +52,7 @@ def test_block_raises_an_error_with_reason_and_fix() -> None:
 
 @pytest.mark.parametrize(("answer", "goes_on"), [(True, True), (False, False), (None, False), ("yes", False)])
 def test_a_person_may_agree_to_an_ask(answer: object, goes_on: bool) -> None:
-    """And only a plain yes counts; nobody is asked about a block."""
+    """And only a plain yes counts; no user is asked about a block."""
     enforcer = Enforcer(ScriptedGuard("ask"), ask=lambda result: answer)  # type: ignore[arg-type, return-value]
     if goes_on:
         assert not enforcer.enforce(ACTION).passed

@@ -131,22 +131,33 @@ def _derive_secret_sends(
     if feeders and commands[index].name in _LOOKUP_PROGRAMS:
         note = "in the name that is asked for"
         effects.append(derive_effect("cred.send", send, send.targets, possible=True, note=note))
-    if send.what == "net.send" and any(e.what == "fs.read" for i in upstream for e in effects_by_command[i]):
+    if send.what == "net.send" and _has_effect(upstream, effects_by_command, "fs.read"):
         effects.append(derive_effect("net.send.file", send, send.targets))
     # A command inside a substitution makes words for another; it is not the one that receives the secret in its words.
     is_substituted = commands[index].feeds is not None
     in_words = taint.substituted_secret
     if send.what.startswith(_ARGUMENT_ONLY_PREFIXES):
-        in_words = any(e.what.startswith("cred.read") for i in feeders for e in effects_by_command[i])
+        in_words = _has_effect(feeders, effects_by_command, "cred.read", prefix=True)
     if taint.has_secret or (in_words and not is_substituted):
         effects.append(derive_effect("cred.send", send, send.targets))
-    elif any(e.what == "env.read.all" for e in effects_by_command[index]):
+    elif _has_effect([index], effects_by_command, "env.read.all"):
         effects.append(derive_effect("cred.send", send, send.targets, note="the whole environment"))
     elif taint.environment[index] or (not is_substituted and any(taint.environment[i] for i in feeders)):
         # The whole environment holds the secrets too; a part of it may be harmless.
         partial = not _is_whole_environment([commands[i] for i in [*feeders, *upstream]])
         effects.append(derive_effect("cred.send", send, send.targets, possible=partial, note="the environment"))
     return effects
+
+
+def _has_effect(
+    indices: Sequence[int], effects_by_command: list[list[Effect]], what: str, *, prefix: bool = False
+) -> bool:
+    """Return whether one of these commands has the effect `what`, or one whose name starts so if `prefix` is set."""
+    return any(
+        effect.what.startswith(what) if prefix else effect.what == what
+        for index in indices
+        for effect in effects_by_command[index]
+    )
 
 
 def _is_whole_environment(commands: list[Command]) -> bool:

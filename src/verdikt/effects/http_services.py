@@ -76,15 +76,20 @@ _CLUSTER_SETTINGS_PATH = compile_lazily(r"^/_cluster/settings|^/_security/|/_res
 _BULK_DELETE = compile_lazily(r"_delete_by_query|/delete_series|<delete>.*\*:\*|/purge_cache", re.DOTALL)
 
 
+def _find_service(name: str, port: str) -> str:
+    """Return the kind of service behind a port or a host name, or an empty text."""
+    return _SERVICE_BY_PORT.get(port, "") or next(
+        (kind for end, kind in _SERVICE_BY_HOST if name == end or name.endswith("." + end)), ""
+    )
+
+
 def classify_request(method: str, url: str, body: str = "") -> tuple[str, bool] | None:
     """Return the effect of a request and whether it concerns one item only; None if the address says nothing."""
     match = _URL.match(url)
     if match is None:
         return None
     name, path = match["host"] or "", match["path"] or ""
-    service = _SERVICE_BY_PORT.get(match["port"] or "", "") or next(
-        (kind for end, kind in _SERVICE_BY_HOST if name == end or name.endswith("." + end)), ""
-    )
+    service = _find_service(name, match["port"] or "")
     if not service or (host.is_local_host(name) and service in ("forge", "cloud")):
         return None
     if method.upper() == "DELETE":

@@ -301,15 +301,13 @@ class Invocation:
         if self.command.host:
             if is_contained(what, self.context.kind):
                 what, targets, recoverable = "container.exec", (), None
-            # The files of another machine are unknown; a database is dropped wherever the client runs.
-            elif what.startswith(_FILE_EFFECT_PREFIXES) and self.context.kind != "fresh":
-                uncertain = uncertain or not any(target.zone is Zone.SYSTEM for target in targets)
+            else:
+                uncertain = uncertain or self._is_uncertain_elsewhere(what, targets)
         (cls, reversible, _), _, loses_content = find_traits(what)
         if targets:
             if loses_content and targets[0].kind == "path":
                 restorable = all(map(is_recoverable, targets))
-                if recoverable is None:
-                    recoverable = restorable
+                recoverable = restorable if recoverable is None else recoverable
                 if restorable and cls is EffectClass.DESTRUCTIVE and what.startswith("fs.delete"):
                     cls = EffectClass.WRITE  # a build or git can bring it back, so it is a write like any other
             for target in targets:
@@ -320,6 +318,17 @@ class Invocation:
         certainty = Certainty.POSSIBLE if uncertain else Certainty.CERTAIN
         return _make_row(
             Effect, (cls, what, targets, certainty, recoverable, self._command_line or self.command_line, note)
+        )
+
+    def _is_uncertain_elsewhere(self, what: str, targets: tuple[Target, ...]) -> bool:
+        """Return whether an effect on another machine is only possible.
+
+        The files of another machine are unknown; a database is dropped wherever the client runs.
+        """
+        return (
+            what.startswith(_FILE_EFFECT_PREFIXES)
+            and self.context.kind != "fresh"
+            and not any(target.zone is Zone.SYSTEM for target in targets)
         )
 
 

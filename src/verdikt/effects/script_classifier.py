@@ -143,10 +143,7 @@ class ScriptClassifier:
         if self._is_single_command(script, commands) and not loose_effects:
             return self._classify_single(commands)
         effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
-        for code in script.codes:
-            known = code.command is not None and code.command < len(effects_by_command)
-            owner_effects = effects_by_command[code.command or 0] if known else loose_effects
-            owner_effects += self._classify_embedded_code(code, commands)
+        self._add_code_effects(script, commands, effects_by_command, loose_effects)
         self._add_zone_effects(commands, effects_by_command)
         if loose_effects:
             loose_effects += derive_zone_effects(loose_effects, facts)
@@ -158,6 +155,19 @@ class ScriptClassifier:
             return effects_by_command[0]
         own_effects = [effect for effects in effects_by_command for effect in effects]
         return [*own_effects, *loose_effects, *map(_make_unknown_effect, script.problems)]
+
+    def _add_code_effects(
+        self,
+        script: Script,
+        commands: Sequence[Command],
+        effects_by_command: list[list[Effect]],
+        loose_effects: list[Effect],
+    ) -> None:
+        """Add the effects of embedded code to the command that runs it, or to `loose_effects` where none does."""
+        for code in script.codes:
+            known = code.command is not None and code.command < len(effects_by_command)
+            owner_effects = effects_by_command[code.command or 0] if known else loose_effects
+            owner_effects += self._classify_embedded_code(code, commands)
 
     def _is_single_command(self, script: Script, commands: Sequence[Command]) -> bool:
         return (

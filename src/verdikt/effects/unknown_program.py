@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
 from verdikt.effects.code import classify_code
@@ -43,16 +43,8 @@ _UNKNOWN_PROGRAM_NAME = compile_lazily(
 def classify_unknown_program(call: Invocation) -> list[Effect]:
     """Return what the arguments of a program that no table lists say about it, besides `unknown.program`."""
     effects = [call.make_effect("unknown.program", (Target(call.name, "other"),))]
-    words = call.command.argv[1:]
-    root = call.resolver.project_root
-    paths = [call.resolve_path(word) for word in words if "/" in word.text]
-    if secrets := tuple(target for target in paths if is_foreign_secret(target, root)):
-        effects.append(call.make_effect("cred.read", secrets, possible=True))
-    texts = [word.text for word in words if word.is_known]
-    if devices := tuple(
-        target for word in words if word.text[:5] == "/dev/" and is_device((target := call.resolve_path(word)).path)
-    ):
-        effects.append(call.make_effect("disk.write", devices, possible=True))
+    effects += _classify_named_paths(call)
+    texts = [word.text for word in call.command.argv[1:] if word.is_known]
     if any(_MINING_POOL in text for text in texts):
         effects.append(call.make_effect("proc.mine", (Target(call.name, "other"),)))
     if _CMDLET.match(call.name):
@@ -63,6 +55,19 @@ def classify_unknown_program(call: Invocation) -> list[Effect]:
         label = " ".join([call.name, *texts[:3]])
         effects.append(call.make_effect("unknown.destroy", (Target(label, "other"),), possible=True))
     return effects
+
+
+def _classify_named_paths(call: Invocation) -> Iterator[Effect]:
+    """Yield what an unknown program may do to the secrets and devices among its arguments."""
+    words = call.command.argv[1:]
+    root = call.resolver.project_root
+    paths = [call.resolve_path(word) for word in words if "/" in word.text]
+    if secrets := tuple(target for target in paths if is_foreign_secret(target, root)):
+        yield call.make_effect("cred.read", secrets, possible=True)
+    if devices := tuple(
+        target for word in words if word.text[:5] == "/dev/" and is_device((target := call.resolve_path(word)).path)
+    ):
+        yield call.make_effect("disk.write", devices, possible=True)
 
 
 def classify_hidden_program(call: Invocation, written_paths: Container[str]) -> list[Effect]:

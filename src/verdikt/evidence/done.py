@@ -106,7 +106,7 @@ def find_done(clause: Clause) -> list[tuple[int, int]]:
     """Yield where in a clause something is said to be done; repetitions in the same words count once."""
     if _silent(clause):
         return []
-    if _labelled(clause):
+    if _has_label(clause):
         return [(0, len(clause.text.rstrip()))]
     spans: list[tuple[int, int]] = []
     for find in (_by_agent, find_state_claims, find_outcome_claims, find_change_claims, _by_headline, _by_wire):
@@ -130,7 +130,7 @@ def _affirms(sentence: Sentence) -> bool:
     return plain and not UNREAL.search(p.TRIED.sub("", text))
 
 
-def _labelled(clause: Clause) -> bool:
+def _has_label(clause: Clause) -> bool:
     """Return whether the sentence begins with a label for a result, a remedy, what was asked, or a ticked item."""
     if not clause.leads:
         return False
@@ -148,7 +148,7 @@ def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
     text = clause.text
     own = re.match(rf"^\W*(?:I|we|{w.ADVERB}|{w.VERBED})\b", clause.sentence.text, FLAGS)
     spoken = [p.AGENT, p.DID, p.ALSO]
-    if clause.leads or own or _announced(clause):
+    if clause.leads or own or _is_announced(clause):
         spoken.append(p.BARE)
     for pattern in spoken:
         for match in pattern.finditer(text):
@@ -179,7 +179,7 @@ def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
             yield trim_span(text, start, end)
 
 
-def _announced(clause: Clause) -> bool:
+def _is_announced(clause: Clause) -> bool:
     """Return whether a colon before the clause announces what was done."""
     lead = clause.sentence.text[: clause.start].rstrip()
     if re.fullmatch(r"\W*(?:yes|yep|yup|ok|okay|sure|right|so|alright)\W*", lead, FLAGS):

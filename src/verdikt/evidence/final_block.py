@@ -81,15 +81,19 @@ def _check_body(body: Mapping[str, Any], look_up: ValidatorPassLookup) -> list[s
             if not _is_filled(body.get(slot))
         ]
     for claim in claims:
-        seq = claim.get("ledger_entry_id")
-        # Bounded digits: int() refuses very long numbers with an error.
-        number = int(seq) if isinstance(seq, int | str) and re.fullmatch(r"[0-9]{1,15}", str(seq)) else 0
-        entry = look_up(number) if number else None
-        if entry is None:
-            faults.append(f"`ledger_entry_id`: expected a signed entry of this session, found `{str(seq)[:80]}`")
-        else:
-            faults += _compare_claim(claim, entry)
+        faults += _check_claim(claim, look_up)
     return faults
+
+
+def _check_claim(claim: Mapping[str, Any], look_up: ValidatorPassLookup) -> list[str]:
+    """Return what is wrong with a claim: no signed entry, or one that says something else."""
+    seq = claim.get("ledger_entry_id")
+    # Bounded digits: int() refuses very long numbers with an error.
+    number = int(seq) if isinstance(seq, int | str) and re.fullmatch(r"[0-9]{1,15}", str(seq)) else 0
+    entry = look_up(number) if number else None
+    if entry is None:
+        return [f"`ledger_entry_id`: expected a signed entry of this session, found `{str(seq)[:80]}`"]
+    return _compare_claim(claim, entry)
 
 
 def _compare_claim(claim: Mapping[str, Any], entry: Mapping[str, Any]) -> list[str]:

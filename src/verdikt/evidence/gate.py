@@ -401,16 +401,8 @@ def _suggest_command(turn: TurnEvidence, kind: str, *, full_suite: bool = False)
     if kind == "live":
         urls = turn.contract.get_targets("urls") if turn.contract else ()
         return f"curl -sS -o /dev/null -w '%{{http_code}}' {urls[0]}" if urls else ""
-    for call in reversed(turn.calls):
-        for run in call.runs:
-            if run.kind == kind and not run.dry_run and not (full_suite and is_partial_test_run(run.argv)):
-                return run.command_line
-    hints = turn.contract.get_targets("command_hints") if turn.contract else ()
-
-    # The person's own command comes before a usual one.
-    for hint in hints:
-        if any(run.kind == kind and not (full_suite and is_partial_test_run(run.argv)) for run in read_runs(hint)):
-            return hint
+    if own_command := _find_own_command(turn, kind, full_suite=full_suite):
+        return own_command
     if kind in turn.usual:
         return turn.usual[kind]
     named = turn.contract.get_targets("paths") if turn.contract else ()
@@ -418,6 +410,19 @@ def _suggest_command(turn: TurnEvidence, kind: str, *, full_suite: bool = False)
         if command := _COMMAND_BY_EXTENSION.get(kind, {}).get(posixpath.splitext(path)[1]):
             return command
     return {"test": "make test", "build": "make", "lint": "make lint"}.get(kind, "make test")
+
+
+def _find_own_command(turn: TurnEvidence, kind: str, *, full_suite: bool) -> str:
+    """Return the command of this kind that the agent ran last, or that the user named; empty if there is none."""
+    for call in reversed(turn.calls):
+        for run in call.runs:
+            if run.kind == kind and not run.dry_run and not (full_suite and is_partial_test_run(run.argv)):
+                return run.command_line
+    # The person's own command comes before a usual one.
+    for hint in turn.contract.get_targets("command_hints") if turn.contract else ():
+        if any(run.kind == kind and not (full_suite and is_partial_test_run(run.argv)) for run in read_runs(hint)):
+            return hint
+    return ""
 
 
 def _render_refusal(

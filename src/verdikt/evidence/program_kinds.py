@@ -102,7 +102,6 @@ def classify_run(argv: Sequence[str]) -> str:
     if not argv:
         return "look"
     name, arguments = resolve_program_name(argv[0]), list(argv[1:])
-    words = [word for word in arguments if not word.startswith("-")]
     # Without output, the compiler only checks types.
     if name == "tsc" and "--noEmit" in arguments:
         return "lint"
@@ -110,6 +109,12 @@ def classify_run(argv: Sequence[str]) -> str:
         return "other"
     if name in _KIND_BY_PROGRAM:
         return _KIND_BY_PROGRAM[name]
+    return _classify_runner(name, arguments) or _classify_subcommand(name, arguments)
+
+
+def _classify_runner(name: str, arguments: list[str]) -> str:
+    """Return the kind of what an interpreter or a task runner starts; empty for other programs."""
+    words = [word for word in arguments if not word.startswith("-")]
     if name == "python" and "-m" in arguments[:4]:
         module = arguments[arguments.index("-m") + 1 : arguments.index("-m") + 2]
         return _KIND_BY_MODULE.get(module[0] if module else "", "other")
@@ -121,6 +126,11 @@ def classify_run(argv: Sequence[str]) -> str:
         return _classify_task_name(words[0] if words else "all")
     if name in ("npm", "yarn", "pnpm", "bun") and words[:1] in (["run"], ["run-script"]):
         return _classify_task_name(words[1] if len(words) > 1 else "")
+    return ""
+
+
+def _classify_subcommand(name: str, arguments: list[str]) -> str:
+    """Return the kind of a program by its subcommand or goals."""
     table = _SUBCOMMANDS.get(name, {})
     for word in arguments:
         kind = table.get(word) or (table.get(word.rsplit(":", 1)[-1]) if name == "gradle" else None)

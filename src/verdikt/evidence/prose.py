@@ -104,7 +104,7 @@ def split_sentences(message: str) -> Iterator[Sentence]:
     """Return the sentences of a message's prose, in order. Never raises, whatever the text."""
     offset = max(0, len(message) - LONGEST)
     heading = intro = whole = ""
-    for number, block in enumerate(_blocks(_spoken(message[offset:]))):
+    for number, block in enumerate(_blocks(_blank_non_prose(message[offset:]))):
         if block.kind != "item":
             intro = ""
         mood = "plan" if _THOUGHT_OF.match(block.text) else intro or heading
@@ -183,16 +183,16 @@ def _ending(pattern: re.Pattern[str], chars: list[tuple[str, int]]) -> int:
     return match.end() if match else 0
 
 
-def _spoken(text: str) -> str:
+def _blank_non_prose(text: str) -> str:
     """Return the message with everything that is not prose blanked, every other character in its place."""
     text = text.replace("’", "'").replace("‘", "'").replace("\u00a0", " ")
     text = _without_lines(text)
     for pattern, stand_in in _INLINE:
-        text = pattern.sub(lambda match, stand_in=stand_in: _replaced(match[0], stand_in), text)  # type: ignore[misc]
+        text = pattern.sub(lambda match, stand_in=stand_in: _pad_stand_in(match[0], stand_in), text)  # type: ignore[misc]
     return _MARKUP.sub(lambda match: _GONE * len(match[0]), text)
 
 
-def _replaced(found: str, stand_in: str) -> str:
+def _pad_stand_in(found: str, stand_in: str) -> str:
     return stand_in + _GONE * (len(found) - len(stand_in))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from verdikt.evidence.program_kinds import classify_run, is_dry_run, resolve_program_name
 from verdikt.shell import analyse
-from verdikt.shell.command import Command, Script
+from verdikt.shell.command import Command, Redirect, Script
 
 MAX_WORDS, MAX_WORD_LENGTH, MAX_RUNS = 60, 300, 40
 
@@ -238,16 +238,19 @@ def find_edited_paths(text: str) -> tuple[str, ...]:
     return _find_edits_cached(text) if len(text) <= _MAX_CACHED_LENGTH else _find_edits(text)
 
 
+def _writes_file(redirect: Redirect) -> bool:
+    """Return whether a redirect writes to a file, and not to a device or another stream."""
+    return (
+        redirect.op in (">", ">>", ">|", "&>", "&>>")
+        and not redirect.target.text.startswith(("/dev/", "&"))
+        and not redirect.target.text.isdigit()
+    )
+
+
 def _find_edits(text: str) -> tuple[str, ...]:
     paths: list[str] = []
     for command in analyse(text).commands:
-        paths += [
-            redirect.target.display_text
-            for redirect in command.redirects
-            if redirect.op in (">", ">>", ">|", "&>", "&>>")
-            and not redirect.target.text.startswith(("/dev/", "&"))
-            and not redirect.target.text.isdigit()
-        ]
+        paths += [redirect.target.display_text for redirect in command.redirects if _writes_file(redirect)]
         words = [word.display_text for word in command.argv[1:]]
         operands = [word for word in words if not word.startswith("-")]
         if command.name in ("sed", "perl") and any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in words):

@@ -113,14 +113,14 @@ def find_state_claims(clause: Clause) -> Iterator[tuple[int, int]]:
             continue
         if state in ("covered", "documented", "described", "explained") and re.match(r"^\s*in\b", after, FLAGS):
             continue
-        if (found.pattern not in _PASSIVE and has_other_subject(before)) or _described(found):
+        if (found.pattern not in _PASSIVE and has_other_subject(before)) or _is_description(found):
             continue
         if found.pattern is p.IS and not _present(clause, found.match, state, before, after):
             continue
         yield trim_span(text, min(start, max(0, start - 40) if not before.strip() else find_subject_start(before)), end)
 
 
-def _described(found: PhraseMatch) -> bool:
+def _is_description(found: PhraseMatch) -> bool:
     """Return whether a clause says how a thing is, or who does it, and not that it was done."""
     if found.pattern not in (p.IS, p.IS_MADE, p.IS_ONCE) or re.search(r"\bnew\b", found.before, FLAGS):
         return False

@@ -1,6 +1,6 @@
 """Reading of one policy document as one layer: its top-level keys, and the profile it builds on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from verdikt.graph.graph_reader import NODE_READERS, SHORT_SECTIONS, GraphReader
@@ -74,10 +74,8 @@ def read_layer(
         base = _keep_red_lines(_read_base_profile(top, red_lines, (), registry, profile))
     reader = GraphReader(registry)
     nodes = _read_nodes(top, nodes_by_key, reader)
-    posture = nodes_by_key["posture"].read_choice(tuple(Posture)) if "posture" in nodes_by_key else None
-    unknown = (
-        nodes_by_key["unknown_tools"].read_choice(tuple(VERDICT_KINDS)) if "unknown_tools" in nodes_by_key else None
-    )
+    posture = _read_choice(nodes_by_key, "posture", tuple(Posture))
+    unknown = _read_choice(nodes_by_key, "unknown_tools", tuple(VERDICT_KINDS))
     approve = _read_approvals(nodes_by_key["approve"], reader) if "approve" in nodes_by_key else None
     sections = {
         key: registry.sections[key].schema_type.read(nodes_by_key[key])
@@ -103,6 +101,11 @@ def read_layer(
         where={key: document.format_location((key,), key=True) for key in top.value},
         trusted=trusted,
     )
+
+
+def _read_choice(nodes_by_key: Mapping[str, YamlNode], key: str, choices: Sequence[str]) -> str | None:
+    """Return the value of an optional key, one of `choices`; None where the key is missing or wrong."""
+    return nodes_by_key[key].read_choice(choices) if key in nodes_by_key else None
 
 
 def _read_base_profile(

@@ -95,18 +95,24 @@ def generate_candidates(when: Matcher, names: EffectClasses) -> Iterator[Witness
     postures = [Posture(posture) for posture in when.posture] or [Posture.INTERACTIVE]
     combinations = itertools.product(kinds, tools, postures, _candidate_texts(when), _candidate_effects(when, names))
     for kind, tool, posture, text, effect in combinations:
-        payload: dict[str, Any] = {}
-        for path, value in when.equals:
-            _set_at_path(payload, path, value)
-        if text is not None:
-            _set_at_path(payload, when.field[0] if when.field else "command", text)
-        if when.command and when.field:
-            payload.setdefault("command", when.command[0])
+        payload = _build_payload(when, text)
         host, agent = (when.host or ("",))[0], (when.agent or ("",))[0]
         action = Action(
             kind=kind, tool=tool or _TOOL_BY_KIND.get(kind, kind), payload=payload, host=host, agent=agent, cwd=PROJECT
         )
         yield WitnessAction(action, () if effect is None else (effect,), posture)
+
+
+def _build_payload(when: Matcher, text: str | None) -> dict[str, Any]:
+    """Return a payload with the values that the conditions compare, and this text where they look for one."""
+    payload: dict[str, Any] = {}
+    for path, value in when.equals:
+        _set_at_path(payload, path, value)
+    if text is not None:
+        _set_at_path(payload, when.field[0] if when.field else "command", text)
+    if when.command and when.field:
+        payload.setdefault("command", when.command[0])
+    return payload
 
 
 def _candidate_texts(when: Matcher) -> list[str | None]:
@@ -125,13 +131,8 @@ def _candidate_effects(when: Matcher, names: EffectClasses) -> list[Effect | Non
     """Return effects that fit the conditions on effect and target."""
     if not when.on_effect:
         return [None]
-    whats = [(name, names.get(name)) for name in when.effect] or [("", None)]
-    if names and when.effect:
-        whats = [(n, c) for n, c in names.items() if any(f"{n}.".startswith(f"{name}.") for name in when.effect)]
-    elif names:
-        whats = [(next((n for n, c in names.items() if c == cls), ""), EffectClass(cls)) for cls in when.cls] or whats
     effects: list[Effect | None] = []
-    for what, cls in whats:
+    for what, cls in _candidate_effect_names(when, names):
         for effect_class in [cls] if cls else [EffectClass(name) for name in when.cls] or [EffectClass.WRITE]:
             if when.cls and effect_class not in when.cls:
                 continue
@@ -144,6 +145,15 @@ def _candidate_effects(when: Matcher, names: EffectClasses) -> list[Effect | Non
             )
             effects += [effect._replace(targets=targets) for targets in _candidate_targets(when)]
     return effects
+
+
+def _candidate_effect_names(when: Matcher, names: EffectClasses) -> list[tuple[str, EffectClass | None]]:
+    """Return names of effects that fit the conditions, each with its class where that is known."""
+    if names and when.effect:
+        return [(n, c) for n, c in names.items() if any(f"{n}.".startswith(f"{name}.") for name in when.effect)]
+    if names and when.cls:
+        return [(next((n for n, c in names.items() if c == cls), ""), EffectClass(cls)) for cls in when.cls]
+    return [(name, names.get(name)) for name in when.effect] or [("", None)]
 
 
 def _candidate_targets(when: Matcher) -> list[tuple[Target, ...]]:
@@ -198,12 +208,7 @@ def _vary_by_condition(base: WitnessAction, rule: Rule) -> Iterator[WitnessActio
 
 def _list_choices(text: str) -> dict[str, list[Any]]:
     """Return the values to try for each variable of the condition."""
-    literals = [a or b for a, b in _STRING_LITERAL.findall(text)]
-    words = [
-        *dict.fromkeys(
-            [*literals, *(sample for word in literals for sample in itertools.islice(_sample_literal(word), 3))]
-        )
-    ]
+    words = _list_literal_words(text)
     numbers = [float(number) for number in _NUMBER.findall(_STRING_LITERAL.sub("", text))]
     # Around each number, because `>` and `>=` differ only there.
     counts = [0, 1, *(max(0, int(n) + d) for n in numbers for d in (-1, 0, 1))]
@@ -221,6 +226,13 @@ def _list_choices(text: str) -> dict[str, list[Any]]:
     fields = [f"action.payload.{a or b}" for a, b in _PAYLOAD_FIELD.findall(text)]
     free = {name: [*words, *map(int, numbers), True, False, "x"] for name in fields}
     return {name: tries for name, tries in values.items() if name in text} | free
+
+
+def _list_literal_words(text: str) -> list[str]:
+    """Return the string literals of a condition, then texts that they match as patterns, each once."""
+    literals = [a or b for a, b in _STRING_LITERAL.findall(text)]
+    samples = (sample for word in literals for sample in itertools.islice(_sample_literal(word), 3))
+    return list(dict.fromkeys([*literals, *samples]))
 
 
 def _sample_literal(word: str) -> Iterator[str]:

@@ -196,21 +196,20 @@ def _list_index_keys(when: Matcher) -> list[IndexKeys]:
         options.append([("command", prefix) for prefix in when.command])
     if when.tool and "*" not in when.tool:
         options.append([("prefix", name[:-1]) if name.endswith("*") else ("tool", name) for name in when.tool])
-    for key in ("host", "agent"):
-        if names := getattr(when, key):
-            options.append([(key, (key, name)) for name in names])
-    options += [
-        [(key, (key, name)) for name in names] for key, names in (("effect", when.effect), ("class", when.cls)) if names
-    ]
+    options += _list_name_keys(host=when.host, agent=when.agent, effect=when.effect, **{"class": when.cls})
     if when.target and all(map(has_literal, when.target)):
         options.append([("target", glob) for glob in when.target])
-    if when.zone:
-        options.append([("zone", ("zone", zone)) for zone in when.zone])
+    options += _list_name_keys(zone=when.zone)
     if when.pattern:
         options.append([("pattern", (when.field, pattern)) for pattern in when.pattern])
     if when.kind:
         options.append([("kind", kind) for kind in when.kind])
     return options
+
+
+def _list_name_keys(**names_by_table: Sequence[str]) -> list[IndexKeys]:
+    """Return the keys of the tables that are indexed by a plain name; a table without names is left out."""
+    return [[(table, (table, name)) for name in names] for table, names in names_by_table.items() if names]
 
 
 def _group_by_path(numbers_by_key: dict[Any, list[int]]) -> tuple[tuple[str, dict[Any, list[int]]], ...]:

@@ -90,18 +90,8 @@ class FileBoundaryGuard(BaseGuard):
         # Redirecting to `/dev/null` is common and changes nothing.
         if access.writes and access.path.startswith(_HARMLESS_DEVICES):
             return None
-        if access.writes and any(matches_pattern(pattern, access, root) for pattern in self._red_lines):
-            return self._block_access(
-                access, "is a red line", "leave this file as it is and say what you would change", True
-            )
-        if (
-            access.writes
-            and ctx.facts is not None
-            and any(matches_pattern(path, access, root) for path in ctx.facts.guarded_paths)
-        ):
-            return self._block_access(
-                access, "belongs to verdikt itself", "ask the person who keeps the policy to do it", True
-            )
+        if access.writes and (red_line := self._check_red_lines(access, root, ctx)):
+            return red_line
         if hit := next((pattern for pattern in self._blocked if matches_pattern(pattern, access, root)), ""):
             fix = "do without this file; if its contents are needed, ask for them"
             return self._block_access(access, f"is blocked by `{hit}`", fix)
@@ -117,6 +107,18 @@ class FileBoundaryGuard(BaseGuard):
         ):
             names = ", ".join(f"`{directory}`" for directory in allowed)
             return self._block_access(access, "is outside the allowed directories", f"use a path inside {names}")
+        return None
+
+    def _check_red_lines(self, access: FileAccess, root: str, ctx: GovernanceContext) -> Verdict | None:
+        """Return the block of a write that no grant can overrule."""
+        if any(matches_pattern(pattern, access, root) for pattern in self._red_lines):
+            return self._block_access(
+                access, "is a red line", "leave this file as it is and say what you would change", True
+            )
+        if ctx.facts is not None and any(matches_pattern(path, access, root) for path in ctx.facts.guarded_paths):
+            return self._block_access(
+                access, "belongs to verdikt itself", "ask the person who keeps the policy to do it", True
+            )
         return None
 
     def _block_access(self, access: FileAccess, why: str, fix: str, red_line: bool = False) -> Verdict:

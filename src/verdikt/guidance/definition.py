@@ -180,16 +180,20 @@ class Guidance:
         """Return what the session's memory tells by itself: last fix, stale evidence, missing proof."""
         tested = memory.get("tested") or {}
         stale = int(memory.get("edited") or 0) > int(tested.get("step", 0)) > 0
-        commands = [command for completion in self.completions for command in list_commands(completion.checker)]
+        commands = self._list_required_commands()
         return {
             "last_fix": summary.fix,
             "stale_evidence": tested.get("command", "") if stale else "",
             "missing_proof": next((command for command in commands if not _has_succeeded(command, memory)), ""),
         }
 
+    def _list_required_commands(self) -> list[str]:
+        """Return the commands that the completion checks require."""
+        return [command for completion in self.completions for command in list_commands(completion.checker)]
+
     def _note_runs(self, action: Action, memory: Memory, context: PolicyContext) -> None:
         """Record which of the required commands succeeded, and when files changed after that."""
-        commands = [command for completion in self.completions for command in list_commands(completion.checker)]
+        commands = self._list_required_commands()
         tests = [test for config in self.feedback for test in getattr(config.provider, "commands", ())]
         if not commands and not tests:
             return

@@ -211,15 +211,7 @@ def _find_value_after(text: str, hint_start: int, hint_end: int, kind: str) -> I
     start = _find_name_start(text, hint_start)
     name, sep, before = text[start : match.end("tail")], match["sep"], text[start - 1 : start]
     is_flag, is_element = name.startswith("-"), before == "<" and kind != "cookie"
-    if (
-        (sep.isspace() and not is_flag and kind != "bearer")
-        or (sep == ">" and not is_element)
-        or before == ":"
-        or _is_page_token(name)
-    ):
-        return
-    if is_element and name == "secret" and sep == ":":
-        # A token that already replaces a secret: `<secret:kind:hash>`.
+    if before == ":" or not _can_assign(name, sep, kind, is_element=is_element):
         return
     is_quoted = bool(match["quote"])
     value = (_QUOTED_VALUE if is_quoted else _BARE_VALUE).match(text, match.end())
@@ -231,6 +223,16 @@ def _find_value_after(text: str, hint_start: int, hint_end: int, kind: str) -> I
         for run in _SHELL_SAFE_RUN.finditer(value[0]):
             if len(run[0]) > 2:
                 yield Secret(value.start() + run.start(), value.start() + run.end(), kind)
+
+
+def _can_assign(name: str, sep: str, kind: str, *, is_element: bool) -> bool:
+    """Return whether a separator after this name assigns a secret to it."""
+    if sep.isspace() and not name.startswith("-") and kind != "bearer":
+        return False
+    # A token that already replaces a secret: `<secret:kind:hash>`.
+    if is_element and name == "secret" and sep == ":":
+        return False
+    return (sep != ">" or is_element) and not _is_page_token(name)
 
 
 def _find_name_start(text: str, hint_start: int) -> int:

@@ -4,7 +4,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 CHUNK = 64 * 1024
@@ -32,50 +32,65 @@ class Transcript:
     """Whether the final message is missing: some hosts call the hook before they have written it."""
 
 
+@dataclass
+class _TurnReader:
+    """What was read of a turn so far, from its end towards its beginning."""
+
+    message: str = ""
+    tool_uses: list[tuple[str, str]] = field(default_factory=list)
+    parsed: int = 0
+    recognised: int = 0
+    assistant_lines: int = 0
+    is_unfinished: bool = False
+
+    def add_record(self, record: Mapping[str, Any]) -> bool:
+        """Take one line; return whether the turn goes on before it."""
+        self.parsed += 1
+        kind = record.get("type")
+        self.recognised += kind in ("assistant", "system")
+        message = record.get("message")
+        message = message if isinstance(message, Mapping) else {}
+        if not self.assistant_lines and kind in ("assistant", "user"):
+            self.is_unfinished = bool(record.get("goes_on"))
+        self.assistant_lines += kind == "assistant" or _is_from_assistant(record)
+        if kind == "assistant":
+            text, message_uses = _split_content(message)
+            self.message = self.message or text
+            self.tool_uses += reversed(message_uses)
+        # The turn began with the person's prompt; everything before belongs to earlier turns.
+        return not (kind == "user" and _is_prompt(record, message))
+
+    def to_transcript(self) -> Transcript:
+        # The assistant speaks in a format that we do not know: the host has changed it.
+        if self.assistant_lines and not self.recognised:
+            return Transcript("schema_drift")
+        # Without any assistant line, the host has only begun to write.
+        is_unfinished = self.is_unfinished or not self.assistant_lines
+        return Transcript("ok", self.message, tuple(reversed(self.tool_uses)), is_unfinished)
+
+
 def read_transcript(path: str) -> Transcript:
     """Return the final message and the tool uses of the last turn. Never raises, whatever the file holds."""
-    texts: list[str] = []
-    uses: list[tuple[str, str]] = []
-    lines = parsed = recognised = speakers = broken = 0
-    unfinished = False
+    turn = _TurnReader()
+    lines = broken = 0
     try:
         for line in _read_backwards(path):
             lines += 1
             if lines > MAX_LINES:
                 break
             record = _parse_record(line)
-            if record is None:
-                broken += line.startswith(b"{")
-                if broken > MAX_BROKEN_LINES:
+            if record is not None:
+                if not turn.add_record(record):
                     break
                 continue
-            parsed += 1
-            kind = record.get("type")
-            recognised += kind in ("assistant", "system")
-            message = record.get("message")
-            message = message if isinstance(message, Mapping) else {}
-            if not speakers and kind in ("assistant", "user"):
-                unfinished = bool(record.get("goes_on"))
-            speakers += kind == "assistant" or _is_from_assistant(record)
-            if kind == "assistant":
-                text, message_uses = _split_content(message)
-                if text and not texts:
-                    texts.append(text)
-                uses += reversed(message_uses)
-            # The turn began with the person's prompt; everything before belongs to earlier turns.
-            elif kind == "user" and _is_prompt(record, message):
+            broken += line.startswith(b"{")
+            if broken > MAX_BROKEN_LINES:
                 break
     except FileNotFoundError:
         return Transcript("unreadable", is_unfinished=True)  # not written yet, perhaps
     except OSError:
         return Transcript("unreadable")
-    if lines and not parsed:
-        return Transcript("unparseable")
-    # The assistant speaks in a format that we do not know: the host has changed it.
-    if speakers and not recognised:
-        return Transcript("schema_drift")
-    # Without any assistant line, the host has only begun to write.
-    return Transcript("ok", texts[0] if texts else "", tuple(reversed(uses)), unfinished or not speakers)
+    return Transcript("unparseable") if lines and not turn.parsed else turn.to_transcript()
 
 
 def _is_from_assistant(record: Mapping[str, Any]) -> bool:

@@ -130,18 +130,21 @@ def _apply_declare(walker: "CommandWalker", words: list[Word], scope: Scope, fra
         if is_nameref and assignment:
             # `declare -n r=x`: from here on an assignment to `r` changes `x`.
             scope.set_variable(assignment[4], UNKNOWN)
-        if assignment:
-            raw_value = word.raw.split("=", 1)[-1]
-            if raw_value.startswith("(") and raw_value.endswith(")"):
-                scope.set_variable(assignment[1], walker.expand_array(raw_value, scope))
-                for key, value in _KEYED_ELEMENT.findall(raw_value) if is_keyed else ():
-                    scope.set_variable(f"{assignment[1]}[{key.strip(_QUOTES)}]", walker.expand_word(value, scope).text)
-            else:
-                _store_variable(
-                    scope, assignment[1], assignment[2] or "", assignment[3], UNKNOWN if is_nameref else assignment[4]
-                )
+        raw_value = word.raw.split("=", 1)[-1]
+        if assignment and raw_value.startswith("(") and raw_value.endswith(")"):
+            _store_array(walker, scope, name, raw_value, is_keyed=is_keyed)
+        elif assignment:
+            value = UNKNOWN if is_nameref else assignment[4]
+            _store_variable(scope, name, assignment[2] or "", assignment[3], value)
         if exports:
             scope.export_variable(name)
+
+
+def _store_array(walker: "CommandWalker", scope: Scope, name: str, raw_value: str, *, is_keyed: bool) -> None:
+    """Set an array from `(…)`; with keys, each element is also a variable of its own."""
+    scope.set_variable(name, walker.expand_array(raw_value, scope))
+    for key, value in _KEYED_ELEMENT.findall(raw_value) if is_keyed else ():
+        scope.set_variable(f"{name}[{key.strip(_QUOTES)}]", walker.expand_word(value, scope).text)
 
 
 def _apply_unset(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:

@@ -259,13 +259,9 @@ def _get_option_sets(name: str) -> tuple[Interpreter, str, frozenset[str], froze
 
 def _trace_interpreter(call: CommandCall) -> str | None:
     row, spec, code_options, module_options = _get_option_sets(call.name)
-    words, at = call.words, 1
+    words = call.words
     if row.subcommand:
-        if len(words) < 2 or words[1].text != row.subcommand:
-            return None
-        call.record_code(
-            row.language, next((word.text for word in words[2:] if not word.text.startswith("-")), UNKNOWN)
-        )
+        _record_subcommand_code(call, row)
         return None
     options, at = _parse_interpreter_options(words, spec, module_options)
     programs = [value.text for option, value in options if option in code_options and value is not None]
@@ -280,11 +276,7 @@ def _trace_interpreter(call: CommandCall) -> str | None:
         return None
     remaining_words = words[at:]
     if remaining_words and remaining_words[0].text not in STDIN_NAMES:
-        text = read_contents(call.walker, remaining_words[0], call.scope)
-        if text is not None:
-            call.record_code(row.language, text)
-        elif find_written_file(call.walker, remaining_words[0], call.scope)[0]:
-            call.record_code(row.language, UNKNOWN)
+        _record_program_file(call, row.language, remaining_words[0])
         return None
     if row.stdin and not any(option in ("-v", "-V", "--version", "-h", "--help") for option, _ in options):
         text = _read_program_input(call)
@@ -302,6 +294,23 @@ def has_no_inline_code(words: list[Word]) -> bool:
     if row.subcommand:
         return first != row.subcommand
     return first in module_options or (len(words) == 2 and first == "--version")
+
+
+def _record_subcommand_code(call: CommandCall, row: Interpreter) -> None:
+    """Record the code of an interpreter that takes it after a subcommand: `deno eval CODE`."""
+    words = call.words
+    if len(words) > 1 and words[1].text == row.subcommand:
+        code = next((word.text for word in words[2:] if not word.text.startswith("-")), UNKNOWN)
+        call.record_code(row.language, code)
+
+
+def _record_program_file(call: CommandCall, language: str, file: Word) -> None:
+    """Record the code in a file that is readable; what this script itself wrote there may be unknown."""
+    text = read_contents(call.walker, file, call.scope)
+    if text is not None:
+        call.record_code(language, text)
+    elif find_written_file(call.walker, file, call.scope)[0]:
+        call.record_code(language, UNKNOWN)
 
 
 def _record_program(call: CommandCall, language: str, text: str) -> None:

@@ -217,7 +217,7 @@ def _classify_statement(tokens: list[_Token], created_tables: set[str], dialect:
     if head in ("DO", "EXECUTE", "EXEC", "CALL", "PREPARE"):
         yield from _classify_nested(tokens, created_tables, dialect)
     upper = [token.upper for token in tokens if not token.is_string]
-    if any(word in _HOST_ACCESS_FUNCTIONS for word in upper) or (head in ("COPY", "\\COPY") and "PROGRAM" in upper):
+    if _reaches_host(head, upper):
         yield StatementEffect("db.exec", note="reaches from the database into the machine it runs on")
     # A transaction block or a common table expression may hold the statement further in.
     start = next((i for i, word in enumerate(upper) if word in _CHANGE_KEYWORDS), -1)
@@ -233,6 +233,13 @@ def _classify_statement(tokens: list[_Token], created_tables: set[str], dialect:
         return
     names = [token.text for token in tokens if not token.is_string][start:]
     yield from _classify_change(upper[start:], names, tokens, created_tables)
+
+
+def _reaches_host(head: str, keywords: list[str]) -> bool:
+    """Return whether a statement runs a program or opens a file on the database's machine."""
+    return any(word in _HOST_ACCESS_FUNCTIONS for word in keywords) or (
+        head in ("COPY", "\\COPY") and "PROGRAM" in keywords
+    )
 
 
 def _classify_change(
