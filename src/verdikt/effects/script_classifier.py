@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.code import classify_code
 from verdikt.effects.command_input import (
@@ -79,8 +79,7 @@ def _is_powershell(text: str) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One command of a script with its effects; `depth` is how deep inside the text it stands."""
 
     depth: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.model.effect import Effects
 from verdikt.model.posture import Posture
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from verdikt.model.verdict import Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class TraceEntry:
+class TraceEntry(NamedTuple):
     """One node of the graph and its verdict, in evaluation order; `depth` is its distance from the root."""
 
     node: str

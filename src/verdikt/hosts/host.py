@@ -10,7 +10,7 @@ import enum
 import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from verdikt.hosts.hook_event import HookEventKind
 
@@ -18,8 +18,7 @@ SCOPES = ("project", "user", "managed")
 """Where hooks can be wired: in one project, in a person's own settings, in the settings of the machine."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldNames:
+class FieldNames(NamedTuple):
     """The names of a host's payload fields. The defaults are Claude Code's, which most hosts adopted."""
 
     event: str = "hook_event_name"

@@ -1,7 +1,7 @@
 """The findings of a verification, and the witnesses that it compares a chain with."""
 
 import enum
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class Corruption(enum.StrEnum):
@@ -32,8 +32,7 @@ NOTE_KINDS = frozenset({Corruption.GAP, Corruption.UNCOVERED})
 """Findings that are reported and do not mean that the log is damaged."""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditFinding:
+class AuditFinding(NamedTuple):
     """One finding: its kind, the session, the entry (0: the session as a whole), and a message."""
 
     kind: Corruption
@@ -47,8 +46,7 @@ class AuditFinding:
         return self.kind in NOTE_KINDS
 
 
-@dataclass(frozen=True, slots=True)
-class Witness:
+class Witness(NamedTuple):
     """A statement that entry `seq` of a session had this hash; `source` says where the statement comes from."""
 
     session: str

@@ -8,8 +8,8 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.data_directory import create_database_file
@@ -39,16 +39,14 @@ _BUSY_TIMEOUT_SECONDS = 30
 _TABLES = ("heads", "state", "lag")
 
 
-@dataclass(frozen=True, slots=True)
-class HeadRow:
+class HeadRow(NamedTuple):
     """A session's recorded head, and the labels (`name:version`) of the projections that are folded up to it."""
 
     head: ChainHead
     current_labels: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class StateRow:
+class StateRow(NamedTuple):
     """A stored state: the projection's version, the seq of the entry that changed it last, and the state as JSON."""
 
     version: int

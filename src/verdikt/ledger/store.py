@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from verdikt.errors import LedgerError
 from verdikt.model.canonical_json import sha256_hex
@@ -19,8 +18,7 @@ OPERATOR = "operator"
 """The session of entries that belong to no agent session: grants, pauses, key rotations, expired archives."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChainHead:
+class ChainHead(NamedTuple):
     """The last entry of a session's chain: its sequence number and hash."""
 
     seq: int = 0

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from math import log2
-from typing import Any
+from typing import Any, NamedTuple
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.secret_formats import FORMATS_BY_LITERAL, PATTERN_LOOKBACK
@@ -24,8 +23,7 @@ _LONG_TEXT = 32_768
 """Length from which a text is searched for all literals at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(NamedTuple):
     """The position of a secret in a text, and its kind."""
 
     start: int
@@ -45,7 +43,7 @@ def find_secrets(text: str) -> list[Secret]:
         if not merged or secret.start >= merged[-1].end:
             merged.append(secret)
         elif secret.end > merged[-1].end:
-            merged[-1] = replace(merged[-1], end=secret.end)
+            merged[-1] = merged[-1]._replace(end=secret.end)
     return merged
 
 

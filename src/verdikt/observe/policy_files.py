@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from verdikt.errors import PolicyError
 from verdikt.model.yaml_document import MAX_BYTES
@@ -16,8 +16,7 @@ POLICY_FILENAME = "governance.yaml"
 MANAGED_POLICY_PATH = "/etc/verdikt/" + POLICY_FILENAME
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyFile:
+class PolicyFile(NamedTuple):
     """A policy file as it was read; `layer` says who wrote it."""
 
     layer: str  # managed, user, project, or the directory below the project that it is for

@@ -36,8 +36,7 @@ class Word(NamedTuple):
         return self.text if self.is_known else (self.raw or self.text.replace(UNKNOWN, "…"))
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(NamedTuple):
     """A redirection.
 
     `op` is one of `<`, `>`, `>>`, `>|`, `&>`, `<>`, `<<<`, `<<`, `>&` …; `fd` is as written, or the operator's default.

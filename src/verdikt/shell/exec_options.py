@@ -1,16 +1,15 @@
 """Programs that an option, a line of input or an address can make run a command, though they are no wrappers."""
 
 import re
-from dataclasses import dataclass
 from shlex import quote
+from typing import NamedTuple
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 
 
-@dataclass(frozen=True, slots=True)
-class Escape:
+class Escape(NamedTuple):
     """Option whose value is a command; `prefix` limits the values, `language` says that the value is a program."""
 
     options: str

@@ -3,8 +3,8 @@
 import base64
 import binascii
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
@@ -25,8 +25,7 @@ _SHEBANG = compile_lazily(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \
 _MAX_SCRIPT_LENGTH = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class Interpreter:
+class Interpreter(NamedTuple):
     """Options of an interpreter: those with a program as value, those with another value, those that name a module."""
 
     language: str

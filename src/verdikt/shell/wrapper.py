@@ -1,10 +1,9 @@
 """Programs that run another command: one row each, with where to find it among their words."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+class Wrapper(NamedTuple):
     """Position of the inner command: after the options, `skip` further words and, for some, assignments."""
 
     valued: str = ""  # options that take a value: `-u --user`; a lone letter stands for `-x`
