@@ -105,6 +105,7 @@ def classify_run(argv: Sequence[str]) -> str:
     # Without output, the compiler only checks types.
     if name == "tsc" and "--noEmit" in arguments:
         return "lint"
+    # In place, it changes files; without that flag it only shows them.
     if name == "sed" and any(word.startswith(("-i", "--in-place")) for word in arguments):
         return "other"
     if name in _KIND_BY_PROGRAM:

@@ -225,6 +225,7 @@ def _find_value_after(text: str, hint_start: int, hint_end: int, kind: str) -> I
 
 def _can_assign(name: str, sep: str, kind: str, *, is_element: bool) -> bool:
     """Return whether a separator after this name assigns a secret to it."""
+    # Prose separates words by spaces too; only a flag and `Bearer` take their value after one.
     if sep.isspace() and not name.startswith("-") and kind != "bearer":
         return False
     # A token that already replaces a secret: `<secret:kind:hash>`.

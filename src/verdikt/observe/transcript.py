@@ -55,6 +55,7 @@ class _TurnReader:
         self.assistant_lines += kind == "assistant" or _is_from_assistant(record)
         if kind == "assistant":
             text, message_uses = _split_content(message)
+            # Lines come from the end of the file, so the first text met is the final message.
             self.message = self.message or text
             self.tool_uses += reversed(message_uses)
         # The turn began with the person's prompt; everything before belongs to earlier turns.

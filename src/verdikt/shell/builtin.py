@@ -122,6 +122,7 @@ def _apply_declare(walker: "CommandWalker", words: list[Word], scope: Scope, fra
             continue
         assignment = _ASSIGNMENT.fullmatch(word.text)
         name = assignment[1] if assignment else word.text
+        # Within a function these make a local variable; the outer value is put back when the function returns.
         if walker.local_variables is not None and words[0].text in ("local", "declare", "typeset"):
             walker.local_variables.setdefault(name, scope.get_variable(name))
             scope.set_variable(name, UNSET)
