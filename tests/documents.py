@@ -133,23 +133,23 @@ def hosts() -> str:
         wired = f"`verdikt init --host {name}{options}`" if host.scopes else "by hand"
         rows.append((host.title, f"[{name}]({name}.md)", wired, host.proven_on))
     rows.append(("git", "[git](git.md)", "`verdikt init --host git`", "git itself, in `tests/`"))
-    return table(("host", "page", "wired by", "proven on"), rows)
+    return render_table(("host", "page", "wired by", "proven on"), rows)
 
 
 def host_answers() -> str:
     """How every host shows an ask and a block, and whether it reports how a command ended."""
     rows = ((host.title, host.asks, host.blocks, host.exit_status.value) for host in HOSTS.values())
-    return table(("host", "an ask reaches a person", "a block is", "reports the exit status"), rows)
+    return render_table(("host", "an ask reaches a person", "a block is", "reports the exit status"), rows)
 
 
 def host_files() -> str:
-    """The files of every host that an agent must not change."""
+    """Render the files of every host that an agent must not change."""
     rows = (
         (host.title, ", ".join(f"`{file}`" for file in host.all_guarded_files))
         for host in HOSTS.values()
         if host.all_guarded_files
     )
-    return table(("host", "guarded files"), rows)
+    return render_table(("host", "guarded files"), rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {

@@ -33,6 +33,9 @@ class FieldNames(NamedTuple):
     cwd: str = "cwd"
 
 
+_CLAUDE_FIELD_NAMES = FieldNames()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolNames:
     """The host's own tools by what they do; each field is a list of names separated by blanks."""
@@ -92,7 +95,7 @@ class Host:
     # What it sends.
     events: Mapping[str, HookEventKind]
     """The host's own event names. An event that is not listed is judged by what its payload holds."""
-    field_names: FieldNames = FieldNames()
+    field_names: FieldNames = _CLAUDE_FIELD_NAMES
     tools: ToolNames = ToolNames()
     mcp_prefixes: tuple[str, ...] = ()
     """How the names of tools of MCP servers begin."""

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 from verdikt.errors import KeyringError, LedgerError
 from verdikt.ledger.artifact_store import ArtifactStore
 from verdikt.ledger.data_directory import make_private_directory
-from verdikt.ledger.keys import Keyring
 from verdikt.ledger.log_file import LogFile, hot_file_path
 from verdikt.ledger.log_index import LogIndex
 from verdikt.ledger.log_reader import LogReader
@@ -27,6 +26,7 @@ from verdikt.observe.clock import SystemClock
 
 if TYPE_CHECKING:
     from verdikt.ledger.group_commit import GroupCommit
+    from verdikt.ledger.keys import Keyring
     from verdikt.ledger.log_index import PendingGap
     from verdikt.ledger.projections import Projection
     from verdikt.ledger.store import ChainHead, Signer
@@ -78,6 +78,8 @@ class FileStore:
     def keyring(self) -> Keyring:
         """The key ring that signs this log."""
         if self._keyring is None:
+            from verdikt.ledger.keys import Keyring  # decisions are not signed one by one, so most calls need no key
+
             self._keyring = Keyring(self.home / "keys", self.clock)
         return self._keyring
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import VerdiktError
 from verdikt.model.canonical_json import CanonicalText, encode_canonical, parse_json, sha256_hex
 from verdikt.model.effect import EffectClass, Effects, encode_effects
 from verdikt.model.posture import READ_ONLY_POSTURES, Disposition, Posture
-from verdikt.model.spine import SpineReceipt, render_rationale
+
+if TYPE_CHECKING:
+    from verdikt.model.spine import SpineReceipt
 
 RECEIPT_VERSION = 1
 """Version of a receipt's fields. Replay refuses a receipt of any other version."""
@@ -134,6 +136,8 @@ class Receipt:
 
     def spine(self) -> SpineReceipt:
         """Return the eight-field form. An action without effects counts as a read."""
+        from verdikt.model.spine import SpineReceipt, render_rationale  # only a check by a manifest asks for this form
+
         body = self.dump()
         action, verdict = body["action"], body["verdict"]
         effects = tuple(EffectClass(name) for name in body["classes"]) or (EffectClass.READ,)
