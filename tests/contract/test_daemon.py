@@ -15,7 +15,7 @@ import pytest
 from tests.contract.hook import Said, catches, run_forked
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.contract.warm import WarmProcess, bash, eventually
-from tests.unit.graph.test_policy_cache import forge
+from tests.unit.graph.test_policy_cache import write_forged_cache
 from verdikt.daemon import client, protocol
 from verdikt.daemon.client import find_daemon_pid
 from verdikt.graph.compiled_policy import compile_policy
@@ -309,7 +309,7 @@ def test_request_about_another_data_directory_is_refused(warm: WarmProcess) -> N
         env = warm.env | {"VERDIKT_HOME": str(place)}
         load_cached_policy(str(project), env)
         (cached_file,) = (place / "compiled").iterdir()
-        forge(cached_file, poison)
+        write_forged_cache(cached_file, poison)
         assert (
             load_cached_policy(str(project), env).digest == parse_policy(nothing).digest
         )  # the hook process trusts its own data directory

@@ -9,7 +9,7 @@ import pytest
 from tests.cleanup import close_after_test
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.fakes import FakeClock, FakeWorld
-from tests.properties.test_secret import SECRETS, places, planted
+from tests.properties.test_secret import SECRETS, insert_text, list_positions
 from verdikt.errors import HookError
 from verdikt.govern import Governance
 from verdikt.hosts.dispatch import dispatch_event
@@ -36,9 +36,9 @@ NAMES = {
 
 def generate_payloads(payload: Any, number: int) -> Iterator[Any]:
     """Yield the payload with a secret at each of its places, a different one each time."""
-    for at, path in enumerate(places(payload)):
+    for at, path in enumerate(list_positions(payload)):
         if not NAMES & {step for step in path if isinstance(step, str)}:
-            yield planted(payload, path, SECRETS[(number + at) % len(SECRETS)][1])
+            yield insert_text(payload, path, SECRETS[(number + at) % len(SECRETS)][1])
 
 
 @pytest.mark.parametrize("host", sorted({name.split("/")[0] for name in RECORDED}))

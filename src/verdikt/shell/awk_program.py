@@ -10,11 +10,11 @@ from verdikt.shell.option_parser import parse_options
 from verdikt.shell.redirection import read_contents
 
 _VALUED_OPTIONS = "F v f e i l --field-separator --assign --file --source --include --load"
-_STRING = r'"(?:[^"\\\n]|\\.)*+"'
+_STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
 # These look at a program in which what stands between quotes is blank.
 _SYSTEM_CALL = compile_lazily(r"\bsystem[ \t]*\((?P<expression>[^;{}\n]*)")
 _PRINT_PIPE = compile_lazily(r'\|&?[ \t]*(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+))*)')
-_GETLINE_PIPE = compile_lazily(r'(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+))*+)[ \t]*\|&?[ \t]*getline')
+_GETLINE_PIPE = compile_lazily(r'(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+(?![\w$])))*)[ \t]*\|&?[ \t]*getline')
 _PRINT_REDIRECT = compile_lazily(r'\bprintf?\b[^;{}\n>]*>>?[ \t]*(?P<expression>"[ ]*")')
 _STRING_ASSIGNMENT = compile_lazily(r'\b(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<string>"[ ]*")[ \t]*[;}\n]')
 _STRING_OR_COMMENT = compile_lazily(rf"{_STRING}|#[^\n]*")

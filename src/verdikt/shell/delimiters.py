@@ -4,8 +4,8 @@ import re
 
 from verdikt.model.lazy_regex import compile_lazily
 
-_COMMANDS = r"""[^\\'"$`()\#<\nSTOP]*+                           # nothing of interest
-    (?: (?P<skip>\\.|'[^']*'|\$'(?:[^'\\]|\\.)*+'|<<<)        # quoted, or looks like a here-document and is not
+_COMMANDS = r"""[^\\'"$`()\#<\nSTOP]*                           # nothing of interest
+    (?: (?P<skip>\\.|'[^']*'|\$'[^'\\]*(?:\\.[^'\\]*)*'|<<<)        # quoted, or looks like a here-document and is not
       | (?P<open>"|\$\(|\$\{|`|\()
       | (?P<close>\))
       | (?P<comment>\#)
@@ -17,16 +17,16 @@ _COMMANDS = r"""[^\\'"$`()\#<\nSTOP]*+                           # nothing of in
 _IN_COMMANDS = compile_lazily(_COMMANDS.replace("STOP", ""), re.VERBOSE | re.DOTALL)
 _IN_CASES = compile_lazily(_COMMANDS.replace("STOP", "ce"), re.VERBOSE | re.DOTALL)
 _IN_BRACES = compile_lazily(
-    r"""[^\\'"$`}]*+(?:(?P<skip>\\.|\$'(?:[^'\\]|\\.)*+')|(?P<single>'[^']*')"""
+    r"""[^\\'"$`}]*(?:(?P<skip>\\.|\$'[^'\\]*(?:\\.[^'\\]*)*')|(?P<single>'[^']*')"""
     r"""|(?P<open>"|\$\(|\$\{|`)|(?P<close>\})|(?P<one>.))""",
     re.DOTALL,
 )
-_IN_DOUBLE = compile_lazily(r"""[^\\"$`]*+(?:(?P<skip>\\.)|(?P<open>\$\(|\$\{|`)|(?P<close>")|(?P<one>.))""", re.DOTALL)
-_IN_BACKTICK = compile_lazily(r"""[^\\`]*+(?:(?P<skip>\\.)|(?P<close>`)|(?P<one>.))""", re.DOTALL)
+_IN_DOUBLE = compile_lazily(r"""[^\\"$`]*(?:(?P<skip>\\.)|(?P<open>\$\(|\$\{|`)|(?P<close>")|(?P<one>.))""", re.DOTALL)
+_IN_BACKTICK = compile_lazily(r"""[^\\`]*(?:(?P<skip>\\.)|(?P<close>`)|(?P<one>.))""", re.DOTALL)
 _IN_ARITHMETIC = compile_lazily(
-    r"""[^\\'"$`()]*+(?:(?P<skip>\\.|'[^']*')|(?P<open>"|\$\(|\$\{|`|\()|(?P<close>\))|(?P<one>.))""", re.DOTALL
+    r"""[^\\'"$`()]*(?:(?P<skip>\\.|'[^']*')|(?P<open>"|\$\(|\$\{|`|\()|(?P<close>\))|(?P<one>.))""", re.DOTALL
 )
-_DELIMITER = compile_lazily(r"""[ \t]*(?P<word>(?:[^\s\\'"$`;&|<>()]|\\.|'[^']*'|"[^"]*")++)""", re.DOTALL)
+_DELIMITER = compile_lazily(r"""[ \t]*(?P<word>(?:[^\s\\'"$`;&|<>()]|\\.|'[^']*'|"[^"]*")+)""", re.DOTALL)
 # A stack instead of recursion, and a limit: 10,000 open brackets must neither raise nor take long.
 _MAX_DEPTH = 64
 _BEFORE_COMMENT = " \t\n;&|()"

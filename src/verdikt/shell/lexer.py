@@ -28,23 +28,25 @@ class Heredoc:
 Token = tuple[int, str, int, int, Heredoc | None]
 """Kind, source, start, end, and the here-document of a `<<`."""
 
-# Possessive quantifiers throughout: without them a long unclosed quote would backtrack for quadratic time.
+# No possessive quantifiers: before Python 3.11.5 they lose matches (`${x}` fell apart into words on Debian 12).
+# Instead the alternatives of each loop begin with different characters, so that there is only one way to match.
 _WORD_PART = (
-    r"""(?:[^ \t\n"'\\$`;&|<>()]|'[^']*'|"(?:[^"\\$`]|\\.|\$(?![({\[]))*+"|\\.|\$'(?:[^'\\]|\\.)*+'|\$(?![({'\[]))"""
+    r"""(?:[^ \t\n"'\\$`;&|<>()]|'[^']*'|"[^"\\$`]*(?:(?:\\.|\$(?![({\[]))[^"\\$`]*)*"|\\."""
+    r"""|\$'[^'\\]*(?:\\.[^'\\]*)*'|\$(?![({'\[]))"""
 )
 TOKEN_PATTERN = compile_lazily(
-    rf"""(?:[ \t]|\\\n)*+
+    rf"""(?:[ \t]|\\\n)*
     (?: ((?:\d+|\{{\w+\}})?(?:<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())|&>>|&>)
       | (;;&|;;|;&|&&|\|\||\|&|[;&|\n()])
-      | (\#[^\n]*+)
-      | ({_WORD_PART}*+) )""",
+      | (\#[^\n]*)
+      | ({_WORD_PART}*) )""",
     re.VERBOSE | re.DOTALL,
 )
 GROUP_REDIRECT, GROUP_OPERATOR, GROUP_WORD = 1, 2, 4
 """Groups of `TOKEN_PATTERN`, which always matches: a word that starts with a bracket or a quote is empty at first."""
 
-_WORD_CONTINUATION = compile_lazily(rf"{_WORD_PART}++", re.DOTALL)
-_BRACKET_PREFIX = compile_lazily(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=$|[^*?=]*+[*?][^=]*+$")
+_WORD_CONTINUATION = compile_lazily(rf"{_WORD_PART}+", re.DOTALL)
+_BRACKET_PREFIX = compile_lazily(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=$|[^*?=]*[*?][^=]*$")
 """Text that a bracket may follow within a word: the name of an array, or a wildcard with a zsh qualifier."""
 _DESCRIPTOR = compile_lazily(r"[ \t]*(\d+)(?=[<>])")
 SPECIAL_CHARACTERS = frozenset("\"'$`(<>\\")

@@ -14,7 +14,8 @@ from verdikt.shell.lexer import WORD, Lexer
 from verdikt.shell.scope import UNSET, Scope, VariableValue, WildcardValue
 
 _PLAIN_WORD = compile_lazily(r"[A-Za-z0-9_./:@%+,=-]+")
-_CONSTANT_WORD = compile_lazily(r"""(?:[A-Za-z0-9_./:@%+,=-][A-Za-z0-9_./:@%+,=~^-]*+|'[^']*+'|"[^"$`\\]*+")++""")
+_PLAIN_RUN = r"(?:[A-Za-z0-9_./:@%+,=-][A-Za-z0-9_./:@%+,=~^-]*)?"
+_CONSTANT_WORD = compile_lazily(rf"""(?=.){_PLAIN_RUN}(?:(?:'[^']*'|"[^"$`\\]*"){_PLAIN_RUN})*""", re.DOTALL)
 _QUOTED_STRING = compile_lazily(r"""'([^']*)'|"([^"]*)\"""")
 _QUOTED_VARIABLE = compile_lazily(r'"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})"')
 _WORD_PART = compile_lazily(
@@ -22,7 +23,7 @@ _WORD_PART = compile_lazily(
     | (?P<wild>[*?\[])
     | '(?P<single>[^']*)'
     | \\(?P<escape>.)
-    | \$'(?P<ansi>(?:[^'\\]|\\.)*+)'
+    | \$'(?P<ansi>[^'\\]*(?:\\.[^'\\]*)*)'
     | \$(?P<name>[A-Za-z_]\w*|[0-9@*\#?$!-])
     | (?P<open>"|\$\(|\$\{|`|<\(|>\()
     | (?P<rest>.)""",

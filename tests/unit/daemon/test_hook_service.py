@@ -12,7 +12,7 @@ from verdikt.daemon import protocol
 from verdikt.daemon.deferred_reply import DeferredReply
 from verdikt.daemon.hook_service import HookService
 from verdikt.daemon.request import DaemonReply, HookRequest, Peer
-from verdikt.model.receipt import _lookup_effects
+from verdikt.model.effect import _encode_and_cache
 
 
 @pytest.fixture
@@ -132,10 +132,10 @@ def test_caches_stay_small_when_requests_are_long(tmp_path: Path) -> None:
         request = HookRequest(version=__version__, cwd=cwd[:20], env=env, payload=payload, peer=Peer(0, 0), **fields)
         return service.answer_request(request)
 
-    size_before = _lookup_effects.cache_info().currsize
+    size_before = _encode_and_cache.cache_info().currsize
     for number in range(3):
         assert decide(f"touch {number}{'a' * 100_000}", "/tmp").kind == protocol.KIND_ANSWER
-    assert _lookup_effects.cache_info().currsize == size_before
+    assert _encode_and_cache.cache_info().currsize == size_before
 
     reply = decide("ls", "/tmp/" + "a" * 100_000)
     assert reply.status == 2
