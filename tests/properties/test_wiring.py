@@ -43,10 +43,11 @@ DOCUMENTS = st.dictionaries(st.sampled_from(NAMES), JSON, max_size=3).flatmap(
 
 TOML = st.lists(
     st.sampled_from([
-        "features = 1", "features.x = true", "[features]", "features = {a = 1}", "unified_exec_tty = true", "hooks = false",
-        "[projects]", "projects = 3", "trust_level = 5", 'trust_level = "untrusted"', "[hooks]", "hooks = []", "hooks.state = 1",
-        "[hooks.state]", "[[hooks.PreToolUse]]", "[[hooks.PreToolUse.hooks]]", f'command = "{OURS}"', "command = 5", "# mine",
-        'projects."PROJECT" = 5', '[projects."PROJECT"]', "x = '''", "[", "é = 1", "\ufeff", "managed_dir = 4", "a.b.c = 1",
+        "features = 1", "features.x = true", "[features]", "features = {a = 1}", "unified_exec_tty = true",
+        "hooks = false", "[projects]", "projects = 3", "trust_level = 5", 'trust_level = "untrusted"', "[hooks]",
+        "hooks = []", "hooks.state = 1", "[hooks.state]", "[[hooks.PreToolUse]]", "[[hooks.PreToolUse.hooks]]",
+        f'command = "{OURS}"', "command = 5", "# mine", 'projects."PROJECT" = 5', '[projects."PROJECT"]', "x = '''",
+        "[", "é = 1", "\ufeff", "managed_dir = 4", "a.b.c = 1",
     ]),
     max_size=6,
 )  # fmt: skip
