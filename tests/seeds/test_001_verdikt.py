@@ -704,7 +704,12 @@ def test_every_block_carries_a_fix() -> None:
 # S1-34
 def test_the_core_knows_no_host() -> None:
     """Runtime-agnostic: neither graph nor guards import an adapter."""
-    program = "import sys, verdikt; verdikt.PolicyEngine; print([m for m in sys.modules if m.endswith('.adapter')])"
+    # The descriptions of hosts (their files, tools and variables) are plain data; everything else is code of a host.
+    data = "('verdikt.hosts', 'verdikt.hosts.host', 'verdikt.hosts.hook_event', 'verdikt.hosts.registry')"
+    program = (
+        "import sys, verdikt; verdikt.PolicyEngine; from verdikt.hosts.registry import HOST_PACKAGES as p\n"
+        f"print([m for m in sys.modules if 'hosts' in m and m not in ({data}) and m not in p.values()])"
+    )
 
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == b"[]\n"
 
