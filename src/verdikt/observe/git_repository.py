@@ -5,7 +5,6 @@ whether a file is modified.
 """
 
 import os
-import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -116,6 +115,8 @@ def _parse_settings(listing: str) -> dict[str, str]:
 
 def run_git(root: str, env: Mapping[str, str], *arguments: str) -> str | None:
     """Return what git prints, or None when it fails or takes too long."""
+    import subprocess  # with selectors; most commands touch nothing that git has to be asked about
+
     git_env = {key: env[key] for key in ("PATH", "HOME", "XDG_CONFIG_HOME") if key in env}
     # No lock that a parallel git would stumble over, no prompt, messages in English.
     git_env |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

@@ -9,11 +9,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from verdikt.errors import PolicyError
-from verdikt.model.yaml_document import MAX_BYTES
 from verdikt.observe.guarded_paths import find_host_project
 
 POLICY_FILENAME = "governance.yaml"
 MANAGED_POLICY_PATH = "/etc/verdikt/" + POLICY_FILENAME
+
+# More than the parser accepts, so that it reports the file as too long; bounded, so that a huge file costs little.
+_READ_LIMIT_BYTES = 2 << 20
 
 
 class PolicyFile(NamedTuple):
@@ -40,8 +42,7 @@ def read_policy_file(path: str) -> bytes | None:
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise PolicyError("expected a file, found something else in its place", where=path)
-            # One byte more than allowed, so that the parser can tell that the file is too long.
-            return file.read(MAX_BYTES + 1)
+            return file.read(_READ_LIMIT_BYTES)
     except OSError as error:
         raise PolicyError(f"expected a file that can be read, found: {_describe_error(error)}", where=path) from error
     finally:
