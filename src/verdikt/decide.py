@@ -33,7 +33,7 @@ from verdikt.model.verdict import (
     Verdict,
     VerdictKind,
     apply_posture,
-    build_decision_record,
+    build_receipt_fields,
     verdict_to_record,
 )
 
@@ -64,7 +64,9 @@ def decide(
 ) -> Decision:
     """Return the decision on an action whose secrets are already redacted, and count it in `session`.
 
-    A failure on the way is a block, never an exception. `engine` is the version that the receipt names.
+    A classifier, guard or rule that fails is a block; any other failure raises, which the callers turn into a block.
+    What lasts is not `session` but the log's projection of it, which counts the recorded decision by the same function.
+    `engine` is the version that the receipt names.
     """
     attempt = partial(_decide_recordable, session=session, posture=posture, policy=policy, grants=grants, engine=engine)
     try:
@@ -89,7 +91,7 @@ def _decide_recordable(
     engine: str,
 ) -> Decision:
     """Decide an action, or raise `CanonicalError`, with `session` unchanged, when it cannot be written to a receipt."""
-    visible_action = _redact_for_guards(action, facts)
+    visible_action = _build_visible_action(action, facts)
     visible_session = _RecordingSession(session)
     counters = {name: getattr(session, name) for name in SESSION_COUNTERS}
     ctx = _LazyTimeContext(
@@ -125,7 +127,7 @@ def _decide_recordable(
         "approved": verdict.kind is VerdictKind.PASS and not warnings and policy.approves_action(visible_action, ctx),
         "would_be": granted if posture in READ_ONLY_POSTURES and verdict is not granted else None,
     }
-    slots_read = "slots" in visible_session.answers
+    slots = {"slots": visible_session.slots} if "slots" in visible_session.answers else {}
     receipt = Receipt.from_body(
         {
             "v": RECEIPT_VERSION,
@@ -136,13 +138,14 @@ def _decide_recordable(
             "session": counters | visible_session.answers,
             "grants": [grant.to_record() for grant in considered_grants],
             "ruled": None if ruling is verdict else verdict_to_record(ruling),
-            **build_decision_record(**fields, classes=classes),
-            "after": {"risk": ctx.risk_score, **({"slots": session.slots} if slots_read else {})},
+            **build_receipt_fields(**fields, classes=classes),
+            "after": {"risk": ctx.risk_score, **slots},
         }
     )
 
     # Only now, because building the receipt may fail: a second attempt must find the session as it was.
     session.action_count += 1
+    session.slots = slots.get("slots", session.slots)
     record_verdict(session, action, verdict, ctx.risk_score)
     return Decision(receipt=receipt, **fields)
 
@@ -169,8 +172,8 @@ def block_unevaluated(error: BaseException) -> Verdict:
     return Verdict.block(guard="engine", reason=reason, fix=FAILURE_FIX, error=True)
 
 
-def _redact_for_guards(action: Action, facts: Facts) -> Action:
-    """Return the action as guards may see it: secrets masked, and without the host's call id, which no receipt has."""
+def _build_visible_action(action: Action, facts: Facts) -> Action:
+    """Return the action as guards may see it: tokens of secrets masked, and without the host's call id."""
     # A guard that decided by the call id could not be replayed, because the receipt does not have it.
     if not action.call_id and not facts.secrets:
         return action
@@ -288,9 +291,12 @@ class _RecordingSession(SessionState):
         value = object.__getattribute__(self, name)
         if name in ("history", "slots"):
             answers = object.__getattribute__(self, "answers")
-            # Copied before the guard can change it: the receipt must hold what the guard was shown.
             if name not in answers:
-                answers[name] = deepcopy(value)
+                # The receipt must hold what the guard was shown, and the session itself must stay as it was until the
+                # decision stands: guards count in a copy.
+                answers[name] = value
+                value = deepcopy(value)
+                setattr(self, name, value)
         return value
 
 

@@ -146,31 +146,32 @@ class Governance:
     def before(self, action: Action, *, posture: Posture | None = None) -> Decision:
         """Decide whether an action may happen.
 
-        The decision is in the log before it is returned, and a failure anywhere on the way is a block.
+        The decision is in the log before it is returned. A failure anywhere on the way is a block, which only the crash
+        file records.
         """
         try:
             action, secrets = redact_action(action)
             world = self._world_factory(action.cwd)
             # All under the session's lock, so that parallel calls see each other's counts.
-            with self.store.session(action.session_id) as session:
-                state = _read_state(session)
-                facts = Facts(world, secrets=secrets, memory=_read_memory(session))
+            with self.store.session(action.session_id) as log:
+                state = _read_state(log)
+                facts = Facts(world, secrets=secrets, memory=_read_memory(log))
                 # A host can only tighten the posture (a run without a person is autonomous), never relax it.
-                posture = strictest_posture(self._session_posture(session), posture or Posture.INTERACTIVE)
+                posture = strictest_posture(self._session_posture(log), posture or Posture.INTERACTIVE)
                 # Classifies the effects, evaluates the policy, settles with the posture, builds decision and receipt.
                 decision = decide(action, facts, state, posture, self.policy)
                 pause = None
                 if not decision.passed:
                     # Grants and pauses are read only here, because ordinary work passes and must not pay for them.
                     if grants := find_live_grants(self.store, action.session_id, self.clock.now()):
-                        state = _read_state(session)
+                        state = _read_state(log)  # the first `decide` counted the action in the other one
                         decision = decide(action, facts, state, posture, self.policy, grants=grants)
                     # No pause lifts a red line: what ran meanwhile could make the pause permanent.
                     pause = None if decision.verdict.red_line else find_active_pause(self.store)
                 # Replay needs the policy document, so it is stored before the first entry that names its digest.
                 if not has_stored_policy(self.store.home, self.policy.digest):
                     store_policy(self.store.home, self.policy.digest, self.policy.document)
-                session.append(EntryKind.DECISION, _build_decision_record(decision, action, pause))
+                log.append(EntryKind.DECISION, _build_decision_body(decision, action, pause))
             return _allow_during_pause(decision, pause) if pause and not decision.passed else decision
         except Exception as error:
             self._record_crash("before", error)
@@ -369,7 +370,7 @@ class Governance:
         return RealWorld(directory, env=self._env, guarded=guarded, clock=self.clock, root=root if home else "")
 
     def _record_crash(self, moment: str, error: Exception, session: str = "") -> None:
-        """Record a failure: always beside the log, and in the log if it can still be written."""
+        """Record a failure: always in the crash file, and as a gap in the log of `session` if one is named."""
         record_crash(self.store.home, moment, error)
         # Each step by itself: a second failure must neither hide the first nor reach the host.
         try:
@@ -398,7 +399,7 @@ def _allow_during_pause(decision: Decision, pause: Pause) -> Decision:
     return replace(decision, verdict=Verdict.warn(guard="pause", reason=reason))
 
 
-def _build_decision_record(decision: Decision, action: Action, pause: Pause | None) -> dict[str, Any]:
+def _build_decision_body(decision: Decision, action: Action, pause: Pause | None) -> dict[str, Any]:
     """Return the body of a decision entry. The receipt is the policy's own verdict, whatever a pause lets through."""
     body = {
         "receipt": decision.receipt.canonical_text,

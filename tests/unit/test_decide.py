@@ -12,6 +12,7 @@ from verdikt.decide import decide
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.guard_node import to_node
 from verdikt.graph.policy import Policy, PolicyLayer
+from verdikt.guards.budget import BudgetGuard
 from verdikt.model.action import Action
 from verdikt.model.facts import Facts
 from verdikt.model.grant import Grant
@@ -339,6 +340,19 @@ def test_integer_of_64_bits_is_recorded_as_text_and_decided_as_usual() -> None:
 
     assert decision.passed
     assert decision.receipt.dump()["action"]["payload"]["id"] == str(2**63 - 1)
+
+
+def test_budget_counts_an_action_once_that_is_evaluated_twice() -> None:
+    """The attempt whose receipt fails leaves no trace in the session: neither in its counters nor in its slots."""
+    layer = PolicyLayer(name="file", file="x", document={}, nodes=(to_node(BudgetGuard(max_tasks=2)),))
+    policy = Policy(layers=(layer,))
+    session = SessionState(session_id="s")
+    calls = [action("Read", file_path="a", id=2**63 - number) for number in range(1, 4)]
+
+    decisions = [decide(call, Facts(FakeWorld()), session, Posture.INTERACTIVE, policy) for call in calls]
+
+    assert [decision.passed for decision in decisions] == [True, True, False]
+    assert (session.action_count, session.slots["budget"]["used"]) == (3, 2)
 
 
 @pytest.mark.parametrize("payload", [None, [], "text", 7, {"command": None}, {"command": ["a", 1]}, {"command": {}}])

@@ -40,7 +40,10 @@ class GovernanceContext:
     classified: bool = False
     """Whether the effects are known. If not, empty effects mean that nothing is known, not that nothing happens."""
     thorough: bool = False
-    """Whether `short_circuit` is ignored. `Escalate` sets it: a child that is skipped may hold a red line."""
+    """Whether `short_circuit` is ignored, because a child that is skipped may hold a red line.
+
+    `Escalate` sets it, and `decide` when there are grants.
+    """
 
     def add_risk(self, amount: float) -> None:
         """Raise the risk of this evaluation; it stays within [0, 1]."""

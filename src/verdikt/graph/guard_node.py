@@ -1,4 +1,4 @@
-"""A guard as a node of the graph, and the one place where a guard's failure stops."""
+"""A guard as a node of the graph, and the place where a Python guard's failure stops; `rule.py` has that of rules."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from verdikt.errors import PolicyError
 from verdikt.graph.cel_condition import CelCondition
 from verdikt.graph.combinator import strictest_verdict
 from verdikt.graph.context import TraceEntry
+from verdikt.graph.guard_node import describe_error
 from verdikt.graph.matcher import CONDITION_KEYS, Matcher
 from verdikt.graph.message_template import MessageTemplate
 from verdikt.graph.rule_index import RuleIndex
@@ -270,7 +271,7 @@ def _make_failure(guard: str, error: Exception) -> Verdict:
     """Return the block for a rule that cannot be evaluated: a crash never becomes permission."""
     return Verdict.block(
         guard=guard,
-        reason=f"rule `{guard}` failed: {type(error).__name__}: {error}",
+        reason=f"rule `{guard}` failed: {describe_error(error)}",
         fix="repair the rule in the policy file; until then it blocks",
         error=True,
     )

@@ -36,7 +36,10 @@ class FieldNames(NamedTuple):
 _CLAUDE_FIELD_NAMES = FieldNames()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Descriptions are constants: they are never compared or printed, and a cold hook creates these classes at each call.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ToolNames:
     """The host's own tools by what they do; each field is a list of names separated by blanks."""
 
@@ -54,7 +57,7 @@ class ToolNames:
             yield part.name, tuple(getattr(self, part.name).split())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class KnownGap:
     """Something that a host lets happen past the hook, and how to close it. `open` means: not protected here."""
 
@@ -79,7 +82,7 @@ class SettingsLookup(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Host:
     """Everything that is known of one host and is not code.
 

@@ -27,7 +27,6 @@ from verdikt.observe.clock import SystemClock
 if TYPE_CHECKING:
     from verdikt.ledger.group_commit import GroupCommit
     from verdikt.ledger.keys import Keyring
-    from verdikt.ledger.log_index import PendingGap
     from verdikt.ledger.projections import Projection
     from verdikt.ledger.store import ChainHead, Signer
     from verdikt.model.entry import Entry
@@ -99,11 +98,11 @@ class FileStore:
     @contextmanager
     def session(self, session_id: str) -> Iterator[LogWriter]:
         """Lock one session for a `with` block; its entries are on the disk, all or none, when the block has ended."""
-        database = self._ensure_database()
+        database_identity = self._ensure_database()
         log = self._open_log(session_id)
-        with log.lock_file():
+        with log:
             try:
-                writer, torn_bytes = self._open_writer(session_id, log, database)
+                writer, torn_bytes = self._open_writer(session_id, log, database_identity)
                 first_seq = writer.head.seq
                 yield writer
                 self._append_due_checkpoint(writer, first_seq)
@@ -152,7 +151,7 @@ class FileStore:
     def lock_session(self, session: str) -> Iterator[None]:
         """Lock a session's files for a block that replaces them; they are read again afterwards."""
         log = self._open_log(session)
-        with log.lock_file():
+        with log:
             try:
                 yield
             finally:
@@ -239,13 +238,13 @@ class FileStore:
                 self._logs.move_to_end(session)
             return log
 
-    def _open_writer(self, session: str, log: LogFile, database: tuple[int, int] | None) -> tuple[LogWriter, int]:
+    def _open_writer(
+        self, session: str, log: LogFile, database_identity: tuple[int, int] | None
+    ) -> tuple[LogWriter, int]:
         """Return a writer at the end of a session, with gap entries for damage found, and the number of torn bytes."""
-        gaps: list[PendingGap] = []
-        stale: dict[str, int] = {}
-        torn_bytes = 0
-        if not log.is_unchanged() or log.database_identity != database or database is None:
-            gaps, torn_bytes, stale = self._index.reconcile_session(session, log)
+        reconciliation = None
+        if not log.is_unchanged() or log.indexed.database_identity != database_identity or database_identity is None:
+            reconciliation = self._index.reconcile_session(session, log)
         assert log.head is not None
         writer = LogWriter(
             session,
@@ -253,14 +252,16 @@ class FileStore:
             now=self.clock.now,
             signer=self._load_signer,
             projections=self._index.projections,
-            load_state=log.states.__getitem__,
+            load_state=log.indexed.states.__getitem__,
         )
-        for name, seq in stale.items():
+        if reconciliation is None:
+            return writer, 0
+        for name, seq in reconciliation.stale_seqs.items():
             writer.read_projection(name)
             writer.change_seqs[name] = seq
-        for gap in gaps:
+        for gap in reconciliation.gaps:
             writer.append(EntryKind.GAP, gap.body, artifacts=gap.artifacts or None)
-        return writer, torn_bytes
+        return writer, reconciliation.torn_bytes
 
     def _load_signer(self) -> Signer:
         return self.keyring.get_signing_key()
@@ -294,9 +295,9 @@ class FileStore:
 
         Its loss is recorded as a gap when there is a log, because deferred heads that only it held are lost with it.
         """
-        database = self.state.read_identity()
-        if database is not None:
-            return database
+        database_identity = self.state.read_identity()
+        if database_identity is not None:
+            return database_identity
         sessions = self.reader.list_sessions()
         with self.state.hold_connection():
             pass

@@ -11,10 +11,11 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verdikt.errors import ChainBroken, LedgerError
 from verdikt.ledger.data_directory import encode_session_filename, sync_directory, sync_file, write_all
+from verdikt.ledger.state_database import IndexedSession
 from verdikt.model.entry import decode_entry
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.observe.clock import SystemClock
@@ -40,22 +41,8 @@ class LogFile:
         """Where the chain ended when we last held the lock; None when the file must be read again."""
         self.size = -1
         self._size_at_lock = -1
-        self.states: dict[str, Any] = {}
-        """The projections' states at `head`; folding replaces them and never changes them in place."""
-        self.stale_projections: dict[str, int] = {}
-        """The projections whose state in `state.db` is older, each with the seq of the entry that changed it last."""
-        self.last_stored_seq: int | None = None
-        """The seq up to which `state.db` held every state when we last wrote them; None when we have not yet."""
-        self.current_labels: frozenset[str] = frozenset()
-        """The labels of the projections that `state.db` holds folded up to `database_head`."""
-        self.database_head: ChainHead | None = None
-        """The head recorded in `state.db`; None when it has none, or has not been read."""
-        self.lagging_projections: frozenset[str] = frozenset()
-        """The projections that `state.db` marks as folded less far than that head."""
-        self.last_written_head: ChainHead | None = None
-        """The last head that this process wrote, whatever happened to the file since."""
-        self.database_identity: tuple[int, int] | None = None
-        """Device and inode of the `state.db` that all of this was read from."""
+        self.indexed = IndexedSession()
+        """What this process knows of the session in `state.db`."""
         self._path_text = str(path)
         self._durable = durable
         self._close_when_unlocked = False
@@ -71,11 +58,8 @@ class LogFile:
         self._lost_count = 0
         self._fd = -1
 
-    def lock_file(self) -> LogFile:
-        """Return a context manager that excludes other threads and processes from the file now at the path."""
-        return self
-
     def __enter__(self) -> None:
+        """Exclude other threads and processes from the file now at the path."""
         if not self._thread_lock.acquire(timeout=LOCK_TIMEOUT_SECONDS):
             raise LedgerError(f"`{self.path}` is still being written for another call; check the disk")
         # The lock is reentrant only so that this thread gets here, and an error instead of waiting for itself.

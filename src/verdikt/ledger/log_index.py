@@ -9,13 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from json import loads as load
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.chain_reader import GAP_LOST, GAP_REWRITTEN
 from verdikt.ledger.log_file import read_last_archived_line
 from verdikt.ledger.projections import index_by_name
-from verdikt.ledger.state_database import StateRow
+from verdikt.ledger.state_database import IndexedSession, StateRow
 from verdikt.ledger.store import ChainHead
 from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import decode_entry
@@ -42,6 +42,16 @@ class PendingGap:
     artifacts: dict[str, bytes] = field(default_factory=dict)
 
 
+class Reconciliation(NamedTuple):
+    """What was found on opening a session."""
+
+    gaps: list[PendingGap]
+    torn_bytes: int
+    """Length of the incomplete line at the end of the file."""
+    stale_seqs: dict[str, int]
+    """The projections that changed since they were stored, each with the seq of the entry that changed it last."""
+
+
 class LogIndex:
     """Each session's head and projections in `state.db`. Only a copy: all of it can be computed from the log."""
 
@@ -59,23 +69,19 @@ class LogIndex:
         self._lock = threading.Lock()
         self._state.reset_after_fork()
 
-    def reconcile_session(self, session: str, log: LogFile) -> tuple[list[PendingGap], int, dict[str, int]]:
-        """Compare the end of the file with the recorded head, and fold the projections up to it.
-
-        Return what is wrong there, the number of torn bytes at the end, and the projections that changed since they
-        were stored, each with the seq of the entry that changed it.
-        """
+    def reconcile_session(self, session: str, log: LogFile) -> Reconciliation:
+        """Compare the end of the file with the recorded head, and fold the projections up to it."""
         entry, damaged, torn = log.read_last_entry()
         with self._state.hold_connection() as db:
             row = db.read_head(session)
         recorded_head = row.head if row else ChainHead()
         if (
-            log.last_written_head is not None
-            and recorded_head == log.database_head
-            and log.last_written_head.seq > recorded_head.seq
+            log.indexed.last_written_head is not None
+            and recorded_head == log.indexed.head
+            and log.indexed.last_written_head.seq > recorded_head.seq
         ):
             # This process wrote entries after the recorded head, and the row is unchanged since.
-            recorded_head = log.last_written_head
+            recorded_head = log.indexed.last_written_head
         gaps: list[PendingGap] = []
         head = ChainHead(entry.seq, entry.hash) if entry else self._find_last_head(session, damaged)
         if damaged:
@@ -88,16 +94,15 @@ class LogIndex:
             gaps.append(PendingGap({"reason": GAP_REWRITTEN, "head": _head_to_dict(recorded_head)}))
         if torn:
             gaps.append(PendingGap({"reason": "torn", "bytes": len(torn)}, {"torn": torn}))
-        log.states, stale = self._catch_up(session, row, head)
-        log.stale_projections, log.last_stored_seq = {}, None
-        log.current_labels, log.database_head, log.lagging_projections = (
-            row.current_labels if row else frozenset(),
-            row.head if row else None,
-            frozenset(),
+        states, stale_seqs = self._catch_up(session, row, head)
+        log.indexed = IndexedSession(
+            states,
+            last_written_head=log.indexed.last_written_head,
+            database_identity=self._state.read_identity(),
         )
+        log.indexed.note_head(row.head if row else None, row.current_labels if row else frozenset())
         log.head, log.size = head, os.fstat(log.fd).st_size
-        log.database_identity = self._state.read_identity()
-        return gaps, len(torn), stale
+        return Reconciliation(gaps, len(torn), stale_seqs)
 
     def commit_update(
         self, log: LogFile, writer: LogWriter, write_log: Callable[[], None], *, defer_head: bool
@@ -106,16 +111,17 @@ class LogIndex:
 
         With `defer_head`, an update that stores no projections leaves its head for `record_heads`.
         """
-        states, behind = {**log.states, **writer.states}, {**log.stale_projections, **writer.change_seqs}
-        complete = log.last_stored_seq is None or writer.head.seq - log.last_stored_seq >= STORE_INTERVAL
-        if complete or not defer_head:
-            self._commit_transaction(log, writer, write_log, states, behind, complete=complete)
+        indexed = log.indexed
+        states, stale_seqs = {**indexed.states, **writer.states}, {**indexed.stale_seqs, **writer.change_seqs}
+        store_states = indexed.last_stored_seq is None or writer.head.seq - indexed.last_stored_seq >= STORE_INTERVAL
+        if store_states or not defer_head:
+            self._commit_transaction(log, writer, write_log, states, stale_seqs, store_states=store_states)
         else:
             write_log()
             with self._lock:
                 self._deferred_logs[writer.session_id] = log
-        log.head = log.last_written_head = writer.head
-        log.states, log.stale_projections = states, {} if complete else behind
+        log.head = indexed.last_written_head = writer.head
+        indexed.states, indexed.stale_seqs = states, {} if store_states else stale_seqs
 
     def record_heads(self) -> None:
         """Write deferred heads into `state.db`; one that cannot be written now is tried again next time."""
@@ -140,22 +146,22 @@ class LogIndex:
                 self._deferred_logs = {**unfinished, **self._deferred_logs}
 
     def flush_projections(self, logs: Iterable[tuple[str, LogFile]]) -> None:
-        """Store the projections of sessions that `state.db` is behind with; on failure they are folded again later."""
+        """Store the stale projections of sessions; on failure they are folded again later."""
         for session, log in logs:
-            if log.stale_projections:
-                with suppress(LedgerError), log.lock_file():
+            if log.indexed.stale_seqs:
+                with suppress(LedgerError), log:
                     # If another process has written meanwhile, it has stored the projections.
                     if (
-                        log.stale_projections
+                        log.indexed.stale_seqs
                         and log.is_unchanged()
-                        and log.database_identity == self._state.read_identity()
+                        and log.indexed.database_identity == self._state.read_identity()
                     ):
                         assert log.head is not None
                         with self._state.write_transaction() as db:
-                            self._store_projections(db, session, log, log.states, log.stale_projections)
+                            self._store_projections(db, session, log, log.indexed.states, log.indexed.stale_seqs)
                             db.put_head(session, log.head, self._labels)
-                        log.stale_projections, log.current_labels, log.last_stored_seq = {}, self._labels, log.head.seq
-                        log.database_head, log.lagging_projections = log.head, frozenset()
+                        log.indexed.stale_seqs, log.indexed.last_stored_seq = {}, log.head.seq
+                        log.indexed.note_head(log.head, self._labels)
 
     def refold_session(self, session: str, head: ChainHead) -> None:
         """Forget what is stored about a session, and fold it again from the log up to `head`."""
@@ -227,52 +233,45 @@ class LogIndex:
         writer: LogWriter,
         write_log: Callable[[], None],
         states: Mapping[str, Any],
-        behind: Mapping[str, int],
+        stale_seqs: Mapping[str, int],
         *,
-        complete: bool,
+        store_states: bool,
     ) -> None:
-        folded = self._labels if complete else self._select_current_labels(frozenset(behind))
+        folded = self._labels if store_states else self._select_current_labels(frozenset(stale_seqs))
         with self._state.write_transaction() as db:
-            if complete:
-                self._store_projections(db, writer.session_id, log, states, behind)
+            if store_states:
+                self._store_projections(db, writer.session_id, log, states, stale_seqs)
             else:
-                self._put_lags(db, writer.session_id, log, behind)
+                self._put_lags(db, writer.session_id, log, stale_seqs)
             db.put_head(writer.session_id, writer.head, folded)
             # Inside the transaction: if the log cannot be written, the head is rolled back.
             write_log()
-        log.current_labels, log.database_head, log.lagging_projections = (
-            folded,
-            writer.head,
-            frozenset() if complete else frozenset(behind),
-        )
-        log.last_stored_seq = writer.head.seq if complete else log.last_stored_seq
+        log.indexed.note_head(writer.head, folded, () if store_states else stale_seqs)
+        if store_states:
+            log.indexed.last_stored_seq = writer.head.seq
 
     def _record_head(self, db: StateDatabase, session: str, log: LogFile) -> None:
         """Advance a recorded head, unless another process did: then the next update reads what that one wrote."""
-        if log.head is None or log.database_head is None or log.head == log.database_head:
+        if log.head is None or log.indexed.head is None or log.head == log.indexed.head:
             return
-        folded = self._select_current_labels(frozenset(log.stale_projections))
+        folded = self._select_current_labels(frozenset(log.indexed.stale_seqs))
         # Compare and set: another process may have recorded a newer head.
-        if db.move_head(session, log.database_head, log.head, folded):
-            self._put_lags(db, session, log, log.stale_projections)
-            log.current_labels, log.database_head, log.lagging_projections = (
-                folded,
-                log.head,
-                frozenset(log.stale_projections),
-            )
+        if db.move_head(session, log.indexed.head, log.head, folded):
+            self._put_lags(db, session, log, log.indexed.stale_seqs)
+            log.indexed.note_head(log.head, folded, log.indexed.stale_seqs)
         else:
             log.head = None
 
     def _store_projections(
-        self, db: StateDatabase, session: str, log: LogFile, states: Mapping[str, Any], behind: Mapping[str, int]
+        self, db: StateDatabase, session: str, log: LogFile, states: Mapping[str, Any], stale_seqs: Mapping[str, int]
     ) -> None:
         """Store every stale state, and mark up to where projections are folded that only other processes know."""
-        self._put_states(db, session, states, behind)
-        if log.current_labels != self._labels:
+        self._put_states(db, session, states, stale_seqs)
+        if log.indexed.current_labels != self._labels:
             # Projections of another version of verdikt: it continues from the mark instead of refolding everything.
-            for label in log.current_labels - self._labels:
-                assert log.database_head is not None
-                db.put_lag(session, label, log.database_head.seq)
+            for label in log.indexed.current_labels - self._labels:
+                assert log.indexed.head is not None
+                db.put_lag(session, label, log.indexed.head.seq)
             for label in self._labels:
                 db.drop_lag(session, label)
 
@@ -283,18 +282,18 @@ class LogIndex:
             text = encode_canonical(states[name]).decode()
             db.put_state(session, name, StateRow(self.projections[name].version, seq, text))
 
-    def _put_lags(self, db: StateDatabase, session: str, log: LogFile, behind: Mapping[str, int]) -> None:
+    def _put_lags(self, db: StateDatabase, session: str, log: LogFile, stale_seqs: Mapping[str, int]) -> None:
         """Mark up to where the states are folded that have become stale since the head was last recorded."""
-        assert log.database_head is not None
-        for name in behind.keys() - log.lagging_projections:
-            db.put_lag(session, self.projections[name].label, log.database_head.seq)
+        assert log.indexed.head is not None
+        for name in stale_seqs.keys() - log.indexed.stale_at_head:
+            db.put_lag(session, self.projections[name].label, log.indexed.head.seq)
 
-    def _select_current_labels(self, behind: frozenset[str]) -> frozenset[str]:
-        """Return the labels of the projections that are not behind."""
-        current_labels = self._label_cache.get(behind)
+    def _select_current_labels(self, stale: frozenset[str]) -> frozenset[str]:
+        """Return the labels of the projections that are not stale."""
+        current_labels = self._label_cache.get(stale)
         if current_labels is None:
-            labels = {self.projections[name].label for name in behind}
-            current_labels = self._label_cache[behind] = self._labels - labels
+            labels = {self.projections[name].label for name in stale}
+            current_labels = self._label_cache[stale] = self._labels - labels
         return current_labels
 
 

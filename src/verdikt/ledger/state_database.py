@@ -6,10 +6,11 @@ import os
 import sqlite3
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.data_directory import create_database_file
@@ -52,6 +53,32 @@ class StateRow(NamedTuple):
     version: int
     seq: int
     text: str
+
+
+@dataclass(slots=True)
+class IndexedSession:
+    """What this process knows of a session in `state.db`. A projection is *stale* there when the log is ahead of it."""
+
+    states: dict[str, Any] = field(default_factory=dict)
+    """The projections' states at the log's head; folding replaces them and never changes them in place."""
+    stale_seqs: dict[str, int] = field(default_factory=dict)
+    """The stale projections, each with the seq of the entry that changed it last."""
+    last_stored_seq: int | None = None
+    """The seq up to which every state was stored when this process last stored them; None when it has not yet."""
+    head: ChainHead | None = None
+    """The recorded head; None when there is none, or it has not been read."""
+    current_labels: frozenset[str] = frozenset()
+    """The labels of the projections that are stored as they were at `head`."""
+    stale_at_head: frozenset[str] = frozenset()
+    """The projections that are marked as stale at `head`."""
+    last_written_head: ChainHead | None = None
+    """The last head that this process wrote to the log, whatever happened to the file since."""
+    database_identity: tuple[int, int] | None = None
+    """Device and inode of the `state.db` that all of this was read from."""
+
+    def note_head(self, head: ChainHead | None, labels: frozenset[str], stale: Iterable[str] = ()) -> None:
+        """Note which head is recorded now, and which projections are stored up to it."""
+        self.head, self.current_labels, self.stale_at_head = head, labels, frozenset(stale)
 
 
 class StateDatabase:

@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+# U+FFFC is no letter that a command could contain for a purpose of its own, and it survives string operations.
+UNKNOWN = "\ufffc"
+"""Placeholder in a text for each part whose value is not known: a variable's, a redacted secret's."""
+
 
 class ActionKind(enum.StrEnum):
     """The kind of a tool call."""

@@ -78,8 +78,9 @@ class Zone(enum.StrEnum):
 class Target(NamedTuple):
     """The object of an effect. `text` is as written; `path` is absolute and resolved, for path targets only.
 
-    `state` is the state of a path in git and on disk: tracked, modified, untracked, ignored or absent, or "" when it
-    was not looked up.
+    `state` is the state of a path in git and on disk: tracked, modified, untracked, ignored, absent, or `own` for an
+    untracked file that this session created; "" when it was not looked up. A name that a build creates again (`build`,
+    `node_modules`, caches) counts as `ignored` whatever git says.
     """
 
     text: str

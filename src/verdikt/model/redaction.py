@@ -1,6 +1,8 @@
 """Replacement of secrets before anything is evaluated or recorded.
 
-A secret becomes `<secret:kind:hash>`: the kind says what it was, eight hex digits of its SHA-256 tell two apart.
+A secret becomes a token, `<secret:kind:hash>`: the kind says what it was, eight hex digits of its SHA-256 tell two
+apart. Three verbs: *redact* replaces a secret by its token, for records; *mask* replaces a token by an unknown value,
+for the evaluation; *escape* changes a text that an agent wrote to look like a token.
 """
 
 from __future__ import annotations
@@ -9,14 +11,11 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from verdikt.model.action import Action
+from verdikt.model.action import UNKNOWN, Action
 from verdikt.model.canonical_json import MAX_DEPTH, sha256_hex
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.secret_detection import HINT_WORDS, classify_field_name, find_secrets, is_plausible_secret
 from verdikt.model.secret_formats import FORMATS_BY_LITERAL
-
-UNKNOWN_MARKER = "\ufffc"
-"""Character that replaces a secret's token during evaluation; the shell analysis reads it as an unknown value."""
 
 _TOKEN = compile_lazily(r"<secret:[a-z0-9-]{1,40}:[0-9a-f]{8}>")
 
@@ -74,9 +73,9 @@ def redact_action(action: Action) -> tuple[Action, tuple[str, ...]]:
 
 
 def mask_tokens(value: Any, depth: int = MAX_DEPTH) -> Any:
-    """Return redacted data as the evaluation sees it, with `UNKNOWN_MARKER` in place of each token."""
+    """Return redacted data as the evaluation sees it, with `UNKNOWN` in place of each token."""
     if isinstance(value, str):
-        return _TOKEN.sub(UNKNOWN_MARKER, value) if "<secret:" in value else value
+        return _TOKEN.sub(UNKNOWN, value) if "<secret:" in value else value
     if isinstance(value, Mapping) and depth:
         return {key: mask_tokens(inner, depth - 1) for key, inner in value.items()}
     if isinstance(value, (list, tuple)) and depth:
@@ -102,6 +101,8 @@ def _escape_forged_tokens(value: Any, depth: int) -> Any:
 
 def _redact_nested(value: Any, kinds: set[str], depth: int) -> Any:
     if isinstance(value, str):
+        if not may_hold_secret(value):  # nearly every text; saves a call and a tuple for each
+            return value
         text, text_kinds = redact_text(value)
         kinds.update(text_kinds)
         return text

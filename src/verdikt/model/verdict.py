@@ -158,8 +158,9 @@ class Receipt:
 class Decision:
     """What happens to an action, why, and the receipt that proves it.
 
-    `verdict` is final: it is never an ask in a posture where no person can answer. In a read-only posture, `would_be`
-    is the verdict that the policy would have given live. `approved` means that the host need not prompt either.
+    `verdict` is final for the log: it is never an ask in a posture where no person can answer. In a read-only posture,
+    `would_be` is the verdict that the policy would have given live. `approved` means that the host need not prompt
+    either. `posture_after` equals `posture`: no decision changes the posture, `verdikt posture set` does.
     """
 
     verdict: Verdict
@@ -188,7 +189,7 @@ class Decision:
         return VERDICT_DISPOSITIONS[self.verdict.kind]
 
 
-def build_decision_record(
+def build_receipt_fields(
     *,
     verdict: Verdict,
     effects: Effects,

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-# U+FFFC is no letter that a command could contain for a purpose of its own, and it survives string operations.
-UNKNOWN = "\ufffc"
-"""Placeholder in `Word.text` for each part whose value the text alone does not determine."""
+from verdikt.model.action import UNKNOWN as UNKNOWN  # noqa: PLC0414 - every reader of commands needs it
 
 
 class Word(NamedTuple):

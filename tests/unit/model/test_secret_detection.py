@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from tests.fakes import FakeWorld
 from tests.growth import LINEAR_GROWTH, measure_growth
 from tests.planted import PEM, PLANTED
-from verdikt.model.action import Action, ActionKind
+from verdikt.model.action import UNKNOWN, Action, ActionKind
 from verdikt.model.canonical_json import encode_canonical, sha256_hex
 from verdikt.model.facts import GitFact, RedactedWorld
 from verdikt.model.redaction import (
-    UNKNOWN_MARKER,
     make_secret_token,
     mask_tokens,
     may_hold_secret,
@@ -106,9 +105,7 @@ def test_redact_action_forged_token_is_escaped() -> None:
 
     assert kinds == ("password",)
     assert redacted.payload["command"].startswith("echo < secret:a:00000000> /etc/passwd PASSWORD=<secret:password:")
-    assert (
-        mask_tokens(redacted.payload)["command"] == f"echo < secret:a:00000000> /etc/passwd PASSWORD={UNKNOWN_MARKER}"
-    )
+    assert mask_tokens(redacted.payload)["command"] == f"echo < secret:a:00000000> /etc/passwd PASSWORD={UNKNOWN}"
 
 
 def test_redact_value_uses_the_name_of_a_field() -> None:
