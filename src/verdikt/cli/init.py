@@ -75,11 +75,7 @@ def command(
 
     Example: verdikt init --host claude --profile strict
     """
-    # In any other scope the person who is governed could point the hooks at a process of their own.
-    if socket and (scope != "managed" or not os.path.isabs(socket)):
-        raise click.UsageError(
-            "--socket needs an absolute path and --scope managed: who is governed must not choose it"
-        )
+    _check_socket(socket, scope)
     installation = Installation(
         project=os.path.realpath(project),
         data_directory=str(get_data_directory(os.environ)),
@@ -110,14 +106,25 @@ def command(
                 click.echo(line, err=as_json)
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
-    if as_json:
-        return
-    for host in [] if trust_codex else _list_unapproved_hosts(chosen, scope):
+    if not as_json:
+        _print_next_steps([] if trust_codex else _list_unapproved_hosts(chosen, scope))
+
+
+def _print_next_steps(unapproved_hosts: list[Host]) -> None:
+    for host in unapproved_hosts:
         advice = host.approval_advice
         click.echo(f"{host.title} skips hooks that no person has approved: trust this project and {advice}")
     click.echo(
         click.style("done.", fg="green") + " `verdikt doctor` proves that it works; running sessions must be restarted"
     )
+
+
+def _check_socket(socket: str, scope: str) -> None:
+    # In any other scope the person who is governed could point the hooks at a process of their own.
+    if socket and (scope != "managed" or not os.path.isabs(socket)):
+        raise click.UsageError(
+            "--socket needs an absolute path and --scope managed: who is governed must not choose it"
+        )
 
 
 def _find_enclosing_repository(installation: Installation, scope: str) -> str:
