@@ -12,7 +12,7 @@ from typing import NamedTuple
 from verdikt.hosts.hook import main
 
 
-class Said(NamedTuple):
+class HookOutput(NamedTuple):
     """The result of a process."""
 
     code: int
@@ -44,7 +44,7 @@ def fire(
     )
 
 
-def run_forked(arguments: list[str], payload: bytes, env: Mapping[str, str]) -> Said:
+def run_forked(arguments: list[str], payload: bytes, env: Mapping[str, str]) -> HookOutput:
     """Return the hook's response to a payload. The child shares our modules and nothing else."""
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         stdin.write(payload)
@@ -65,4 +65,4 @@ def run_forked(arguments: list[str], payload: bytes, env: Mapping[str, str]) -> 
         _, status = os.waitpid(child, 0)
         stdout.seek(0)
         stderr.seek(0)
-        return Said(os.waitstatus_to_exitcode(status), stdout.read(), stderr.read())
+        return HookOutput(os.waitstatus_to_exitcode(status), stdout.read(), stderr.read())

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.hook import Said, catches, run_forked
+from tests.contract.hook import HookOutput, catches, run_forked
 from tests.contract.test_adapters import RECORDED, event_of, load
-from tests.contract.warm import WarmProcess, bash, eventually
+from tests.contract.warm import WarmProcess, bash, wait_until
 from tests.unit.graph.test_policy_cache import write_forged_cache
 from verdikt.daemon import client, protocol
 from verdikt.daemon.client import find_daemon_pid
@@ -102,10 +102,10 @@ def test_first_hook_decides_and_starts_the_daemon(tmp_path: Path) -> None:
     process = WarmProcess(tmp_path)
     try:
         first = process.hook(bash("ls", call="one"), VERDIKT_DAEMON="on")
-        eventually("one was started", process.reachable)
+        wait_until("one was started", process.reachable)
         second = process.hook(bash("ls", call="two"), VERDIKT_DAEMON="on")
 
-        assert first == second == Said(0, b"{}\n", b"")
+        assert first == second == HookOutput(0, b"{}\n", b"")
         assert process.calls() == ["one", "two"]
         assert process.status()["calls"] == 1
     finally:
@@ -200,14 +200,14 @@ def test_daemon_resets_an_ignored_alarm_signal(place: WarmProcess) -> None:
     ignoring = ["sh", "-c", 'trap "" ALRM; exec "$@"', "sh"]
     process = subprocess.Popen([*ignoring, sys.executable, "-I", "-m", "verdikt.daemon"], env=place.env)
     place.started.append(process)
-    eventually("it listens to signals", lambda: catches(process.pid, signal.SIGTERM))
+    wait_until("it listens to signals", lambda: catches(process.pid, signal.SIGTERM))
 
     def is_ignored() -> bool:
         with open(f"/proc/{process.pid}/status") as status:
             bits = next(line.split()[1] for line in status if line.startswith("SigIgn"))
         return bool(int(bits, 16) & 1 << (signal.SIGALRM - 1))
 
-    eventually("it no longer ignores it", lambda: not is_ignored())
+    wait_until("it no longer ignores it", lambda: not is_ignored())
 
 
 def test_daemon_ends_when_it_is_idle(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_daemon_is_private_and_inherits_no_secret(warm: WarmProcess) -> None:
     shutil.rmtree(warm.run)
 
     warm.hook(bash("ls"), VERDIKT_DAEMON="on", ANTHROPIC_API_KEY="sk-not-yours")
-    eventually("one was started", warm.reachable)
+    wait_until("one was started", warm.reachable)
 
     assert b"sk-not-yours" not in Path(f"/proc/{find_daemon_pid(warm.run)}/environ").read_bytes()
 
@@ -244,13 +244,13 @@ def test_started_daemon_holds_no_descriptor_of_the_hook(place: WarmProcess) -> N
     )
     os.close(write)
     assert (completed_process.returncode, completed_process.stdout, completed_process.stderr) == (0, b"{}\n", b"")
-    eventually("one was started", place.reachable)
+    wait_until("one was started", place.reachable)
     process = Path(f"/proc/{find_daemon_pid(place.run)}")
 
     assert select.select([read], [], [], 0)[0], "no process holds the pipe that the hook was given"
     os.close(read)
     assert os.getsid(int(process.name)) != os.getsid(0)
-    eventually("it stands in no directory of ours", lambda: os.readlink(process / "cwd") == "/")
+    wait_until("it stands in no directory of ours", lambda: os.readlink(process / "cwd") == "/")
     assert {os.readlink(process / "fd" / name) for name in "012"} == {"/dev/null"}
     os.utime(place.run / "starting", ns=(0, 0))
     client.start_if_absent(place.env)
@@ -280,7 +280,7 @@ def test_long_data_directory_works(tmp_path: Path) -> None:
     process = WarmProcess(deep)
     try:
         process.start(wait=False)
-        eventually("it listens", lambda: os.path.exists(process.path))  # too long for a plain `connect`
+        wait_until("it listens", lambda: os.path.exists(process.path))  # too long for a plain `connect`
         assert process.hook(bash("ls"), VERDIKT_DAEMON="on").code == 0
         assert process.status()["calls"] == 1
     finally:

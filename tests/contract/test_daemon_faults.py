@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.hook import Said
-from tests.contract.warm import WarmProcess, bash, eventually
+from tests.contract.hook import HookOutput
+from tests.contract.warm import WarmProcess, bash, wait_until
 from tests.fakes import FakeClock
 from verdikt import __version__
 from verdikt.daemon import client, protocol
@@ -27,7 +27,7 @@ RUN_DAEMON = "import os; from verdikt.daemon.lifecycle import run_daemon; run_da
 """Code for `python -c` that runs the warm process, after code that changes something about it."""
 
 
-def is_block(reply: Said) -> bool:
+def is_block(reply: HookOutput) -> bool:
     """Return whether Claude Code would block."""
     return reply.code == 2 and json.loads(reply.stdout)["decision"] == "block" and bool(reply.stderr)
 
@@ -51,7 +51,7 @@ def test_no_answered_entry_is_lost_when_the_daemon_is_killed(place: WarmProcess)
             except client.NoReply:
                 unknown.append(call)
             else:
-                assert reply == Said(0, b"{}\n", b"")
+                assert reply == HookOutput(0, b"{}\n", b"")
                 answered.append(call)
 
     threads = [threading.Thread(target=keep_asking, args=(client_number,)) for client_number in range(4)]
@@ -60,7 +60,7 @@ def test_no_answered_entry_is_lost_when_the_daemon_is_killed(place: WarmProcess)
     for _ in range(8):
         process = place.start()
         enough = len(answered) + chance.randint(3, 40)
-        eventually("it has answered so many", lambda enough=enough: len(answered) >= enough)  # type: ignore[misc]
+        wait_until("it has answered so many", lambda enough=enough: len(answered) >= enough)  # type: ignore[misc]
         process.send_signal(signal.SIGKILL)
         process.wait()
     over.set()
@@ -85,7 +85,7 @@ def test_stale_socket_is_replaced(place: WarmProcess) -> None:
     assert os.path.exists(place.path)
 
     assert place.hook(bash("ls", call="one"), VERDIKT_DAEMON="on").code == 0
-    eventually("a new one was started", place.reachable)
+    wait_until("a new one was started", place.reachable)
     assert place.hook(bash("ls", call="two"), VERDIKT_DAEMON="on").code == 0
     assert place.calls() == ["one", "two"]
 
@@ -96,7 +96,7 @@ def test_file_in_place_of_the_socket_is_replaced(place: WarmProcess) -> None:
     Path(place.path).write_text("not a socket")
 
     assert place.hook(bash("ls"), VERDIKT_DAEMON="on").code == 0
-    eventually("a warm process took its place", place.reachable)
+    wait_until("a warm process took its place", place.reachable)
 
 
 def test_full_disk_blocks_until_there_is_room(place: WarmProcess) -> None:
@@ -109,9 +109,9 @@ def test_full_disk_blocks_until_there_is_room(place: WarmProcess) -> None:
     )
     process = subprocess.Popen([sys.executable, "-I", "-c", limited], env=place.env)
     place.started.append(process)
-    eventually("it listens", place.reachable)
+    wait_until("it listens", place.reachable)
 
-    reply, number = Said(0, b"", b""), 0
+    reply, number = HookOutput(0, b"", b""), 0
     while reply.code == 0 and number < 400:
         number += 1
         reply = place.ask(bash(f"echo {'x' * 20_000}", call=str(number)))
@@ -141,7 +141,7 @@ def test_full_file_system_blocks_until_there_is_room(place: WarmProcess, tmp_pat
         with suppress_full_disk(), filler.open("wb", buffering=0) as file:
             while True:
                 file.write(bytes(4096))
-        reply = Said(0, b"", b"")
+        reply = HookOutput(0, b"", b"")
         number = 0
         while reply.code == 0 and number < 40:
             number += 1
@@ -172,8 +172,8 @@ class suppress_full_disk:  # noqa: N801 (used like `contextlib.suppress`)
 def test_one_of_several_daemons_started_at_once_stays(place: WarmProcess, count: int) -> None:
     """Of several processes started at once one serves and the others end with status 0."""
     started = [place.start(wait=False) for _ in range(count)]
-    eventually("one listens", place.reachable)
-    eventually("the others ended", lambda: sum(process.poll() is None for process in started) == 1)
+    wait_until("one listens", place.reachable)
+    wait_until("the others ended", lambda: sum(process.poll() is None for process in started) == 1)
 
     assert sorted(process.poll() is None for process in started) == [False] * (count - 1) + [True]
     assert all(process.returncode == 0 for process in started if process.poll() is not None)
@@ -206,7 +206,7 @@ def test_request_of_a_client_that_hung_up_is_not_decided(warm: WarmProcess) -> N
         warm.started[0].send_signal(signal.SIGCONT)
 
     assert warm.ask(bash("ls", call="there")).code == 0
-    eventually("both were let in", lambda: (warm.status()["pending"], warm.status()["refused"]) == (0, 1))
+    wait_until("both were let in", lambda: (warm.status()["pending"], warm.status()["refused"]) == (0, 1))
     assert warm.calls() == ["there"]
 
 
@@ -226,7 +226,7 @@ def test_daemon_of_another_user_is_not_trusted(place: WarmProcess) -> None:
 
         assert place.hook(bash("rm -rf /"), VERDIKT_DAEMON="on").code == 2
     assert place.calls() == ["t1"]
-    eventually("one was started for the next call", lambda: client.find_daemon_pid(place.run))
+    wait_until("one was started for the next call", lambda: client.find_daemon_pid(place.run))
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o750, 0o701])
@@ -242,7 +242,7 @@ def test_socket_in_an_open_directory_is_not_trusted(place: WarmProcess, mode: in
             client.send_request(place.path, b"", 1.0)
         assert place.hook(bash("rm -rf /"), VERDIKT_DAEMON="on").code == 2
     assert place.calls() == ["t1"]
-    eventually("one was started for the next call", lambda: client.find_daemon_pid(place.run))
+    wait_until("one was started for the next call", lambda: client.find_daemon_pid(place.run))
 
 
 def test_hook_blocks_when_the_daemon_ends_before_it_replies(place: WarmProcess) -> None:
@@ -336,7 +336,7 @@ def test_slow_client_delays_no_other_and_is_refused(place: WarmProcess) -> None:
     """A client that sends a byte at a time delays no other and is refused after its timeout."""
     impatient = f"import verdikt.daemon.acceptor as acceptor; acceptor.REQUEST_TIMEOUT_SECONDS = 1.0\n{RUN_DAEMON}"
     place.started.append(subprocess.Popen([sys.executable, "-I", "-c", impatient], env=place.env))
-    eventually("it listens", place.reachable)
+    wait_until("it listens", place.reachable)
     request = place.encode_request(bash("ls", call="slow"))
     with place.connect() as slow:
         for at in range(5):
@@ -397,7 +397,7 @@ def test_daemon_ends_although_closing_hangs(place: WarmProcess, full: str) -> No
     )
     process = subprocess.Popen([sys.executable, "-I", "-c", hanging], env=place.env)
     place.started.append(process)
-    eventually("it listens", place.reachable)
+    wait_until("it listens", place.reachable)
     process.terminate()
 
     assert process.wait(timeout=60) == 0
@@ -418,4 +418,4 @@ def test_daemon_ends_when_its_directory_is_deleted(warm: WarmProcess) -> None:
 
     assert warm.started[0].wait(timeout=60) == 0
     assert warm.hook(bash("ls"), VERDIKT_DAEMON="on").code == 0
-    eventually("a new one was started", warm.reachable)
+    wait_until("a new one was started", warm.reachable)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.warm import WarmProcess, bash, eventually
+from tests.contract.warm import WarmProcess, bash, wait_until
 from verdikt.daemon import client, protocol
 from verdikt.daemon.client import find_daemon_pid
 
@@ -162,11 +162,11 @@ def test_successor_takes_over_the_port_until_it_is_stopped(web: Web) -> None:
     with pytest.raises(client.DaemonOutdated):
         client.send_request(web.warm.path, protocol.encode_request(head_fields, web.warm.env, b""), 10)
     web.warm.started[0].wait(timeout=60)
-    eventually("another process listens", web.warm.reachable)
+    wait_until("another process listens", web.warm.reachable)
 
     assert web.warm.status()["http"] == web.port
     assert is_denied(web.post(call(web, "rm -rf /")))
     os.kill(find_daemon_pid(web.warm.run), signal.SIGTERM)
-    eventually("it was ended", lambda: not find_daemon_pid(web.warm.run))
+    wait_until("it was ended", lambda: not find_daemon_pid(web.warm.run))
     web.warm.start()
     assert web.warm.status()["http"] is None

@@ -14,8 +14,8 @@ from typing import TypeVar
 import pytest
 
 from tests.cleanup import close_after_test
-from tests.contract.hook import Said
-from tests.contract.warm import bash, eventually
+from tests.contract.hook import HookOutput
+from tests.contract.warm import bash, wait_until
 from tests.leftovers import watch_directory
 from verdikt.ledger.files import FileStore
 
@@ -81,9 +81,9 @@ class Machine:
         self.service = subprocess.Popen(
             build_command("verdikt.daemon", *options), user=uid, group=uid, extra_groups=[], env=env
         )
-        eventually("the service listens", self.socket.exists)
+        wait_until("the service listens", self.socket.exists)
 
-    def run(self, uid: int, argv: list[str], stdin: bytes = b"", **env: str) -> Said:
+    def run(self, uid: int, argv: list[str], stdin: bytes = b"", **env: str) -> HookOutput:
         """Run a program as a user, in their project."""
         home = self.home(uid)
         completed_process = subprocess.run(
@@ -98,9 +98,9 @@ class Machine:
             timeout=60,
             check=False,
         )
-        return Said(completed_process.returncode, completed_process.stdout, completed_process.stderr)
+        return HookOutput(completed_process.returncode, completed_process.stdout, completed_process.stderr)
 
-    def hook(self, uid: int, command: str, **env: str) -> Said:
+    def hook(self, uid: int, command: str, **env: str) -> HookOutput:
         """Run a user's hook and return the reply of the service."""
         payload = bash(command, cwd=str(self.home(uid) / "project"))
         argv = build_command("verdikt.hosts.hook", "--socket", str(self.socket), "claude", "PreToolUse")
@@ -153,7 +153,7 @@ def test_users_have_separate_logs(machine: Machine) -> None:
     machine.serve(SERVICE)
 
     reply = machine.hook(ALICE, "ls", VERDIKT_HOME=str(machine.data / "users" / str(BOB)), VERDIKT_DAEMON="off")
-    assert reply == Said(0, b"{}\n", b"")
+    assert reply == HookOutput(0, b"{}\n", b"")
     assert machine.hook(BOB, "rm -rf /").code == 2
 
     assert machine.commands(ALICE) == ["ls"]
@@ -270,7 +270,7 @@ def test_unreadable_home_blocks_and_names_the_policy_file(machine: Machine) -> N
     assert b"permission denied" in reply.stdout
 
 
-def ask(machine: Machine, uid: int, event: str, **more: object) -> Said:
+def ask(machine: Machine, uid: int, event: str, **more: object) -> HookOutput:
     """Run a user's hook for an event and return the reply of the service."""
     project = str(machine.home(uid) / "project")
     payload = {"hook_event_name": event, "session_id": "s", "cwd": project, **more}

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.contract.hook import Said, catches, run_forked
+from tests.contract.hook import HookOutput, catches, run_forked
 from tests.contract.test_adapters import PAYLOADS, RECORDED, event_of, load
-from tests.contract.warm import eventually
+from tests.contract.warm import wait_until
 from verdikt import hosts
 from verdikt.errors import VerdiktError
 from verdikt.hosts.hook_event import HookEventKind
@@ -50,7 +50,7 @@ def read_crashes(env: dict[str, str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def is_block(output: Said) -> bool:
+def is_block(output: HookOutput) -> bool:
     """Whether this response blocks on the client that got it."""
     document = json.loads(output.stdout)
     decision = document.get("hookSpecificOutput", {}).get("decision", {})
@@ -233,7 +233,7 @@ def test_the_expired_time_limit_is_named_in_the_block(env: dict[str, str]) -> No
 def test_a_signal_is_a_block(number: signal.Signals, env: dict[str, str]) -> None:
     """Every signal that can be caught."""
     hook = start_hook("codex", "PreToolUse", env=env)
-    eventually("its handlers are in place", lambda: catches(hook.pid, signal.SIGHUP))
+    wait_until("its handlers are in place", lambda: catches(hook.pid, signal.SIGHUP))
     hook.send_signal(number)
     stdout, stderr = hook.communicate(timeout=60)
 
@@ -303,7 +303,7 @@ def test_a_failure_that_can_be_neither_recorded_nor_printed_is_still_a_block(
     output = run_with_closed_stderr(host, before, env=env | {"VERDIKT_HOME": str(tmp_path / "file" / "data")})
 
     assert output.returncode in (0, 2)
-    assert is_block(Said(output.returncode, output.stdout, b"unheard"))
+    assert is_block(HookOutput(output.returncode, output.stdout, b"unheard"))
 
 
 BROKEN = {

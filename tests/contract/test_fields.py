@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.hook import Said
+from tests.contract.hook import HookOutput
 from tests.contract.test_adapters import DECISIONS, RECORDED, event_of, load, members
 from tests.contract.test_entry import is_block
 from verdikt.errors import HookError, VerdiktError
@@ -107,9 +107,9 @@ def assert_well_formed(response: HookResponse, host: str, *, asks: bool) -> None
         assert document.get("decision", "block") == "block"
 
 
-def to_output(response: HookResponse) -> Said:
+def to_output(response: HookResponse) -> HookOutput:
     """Return the response as a client receives it."""
-    return Said(response.exit_code, response.stdout.encode(), response.stderr.encode())
+    return HookOutput(response.exit_code, response.stdout.encode(), response.stderr.encode())
 
 
 ENV = {"CLAUDE_CODE_SESSION_ATTENDED": "1"}

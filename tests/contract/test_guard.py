@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract import native
-from tests.contract.warm import eventually
+from tests.contract.warm import wait_until
 from verdikt import hosts
 
 GUARD = Path(hosts.__file__).with_name("guard.sh")
@@ -179,7 +179,7 @@ def test_a_signal_does_not_keep_the_wrapper_from_its_deadline(tmp_path: Path, nu
     """The client gets a decision although it sent a signal."""
     hook = ["/bin/sh", "-c", f"touch {tmp_path}/there; exec sleep 300"]
     call = subprocess.Popen([str(GUARD), "3", "closed", *hook], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    eventually("the hook runs", lambda: (tmp_path / "there").exists() or call.poll() is not None)
+    wait_until("the hook runs", lambda: (tmp_path / "there").exists() or call.poll() is not None)
     call.send_signal(number)
     out, err = call.communicate(timeout=60)
 

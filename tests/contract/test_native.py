@@ -18,7 +18,7 @@ import pytest
 from tests.contract import native
 from tests.contract.hook import catches
 from tests.contract.native import FakeWarm
-from tests.contract.warm import PATIENCE_SECONDS, eventually, remove
+from tests.contract.warm import PATIENCE_SECONDS, remove, wait_until
 from verdikt import __version__
 from verdikt.daemon import protocol
 
@@ -38,7 +38,7 @@ echo '{"from":"the hook"}'
 MODULE = "-m verdikt.hosts.hook"
 
 
-class Said(NamedTuple):
+class HookOutput(NamedTuple):
     """What the client printed, and its exit status."""
 
     code: int
@@ -80,14 +80,14 @@ class Place:
         hook = [str(self.python), "-I", *entry.split(), *arguments.split()]
         return [str(self.client), *(["--socket", socket] if socket else []), seconds, mode, *hook]
 
-    def ask(self, payload: bytes = INPUT, *, env: dict[str, str] | None = None, **line: str) -> Said:
+    def ask(self, payload: bytes = INPUT, *, env: dict[str, str] | None = None, **line: str) -> HookOutput:
         """Run the client once."""
         command = self.line(**line)
         env = self.env | (env or {})
         completed_process = subprocess.run(
             command, input=payload, capture_output=True, cwd=self.project, env=env, timeout=60, check=False
         )
-        return Said(completed_process.returncode, completed_process.stdout, completed_process.stderr)
+        return HookOutput(completed_process.returncode, completed_process.stdout, completed_process.stderr)
 
     def crashes(self) -> list[str]:
         """Return the messages of the recorded failures."""
@@ -106,7 +106,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     remove(root)
 
 
-def assert_blocked(reply: Said, what: str) -> None:
+def assert_blocked(reply: HookOutput, what: str) -> None:
     """Assert that the client printed the document that blocks on every host, with the reason."""
     document = json.loads(reply.stdout)
 
@@ -118,7 +118,7 @@ def assert_blocked(reply: Said, what: str) -> None:
     assert b"Sanitizer" not in reply.stderr
 
 
-HOOK_REPLY = Said(0, b'{"from":"the hook"}\n', b"")
+HOOK_REPLY = HookOutput(0, b'{"from":"the hook"}\n', b"")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_reply_is_passed_on_unchanged(place: Place, status: int, out: bytes, err
         connection.sendall(protocol.encode_reply(protocol.KIND_ANSWER, status, out, err))
 
     with FakeWarm(place.data, behave) as warm:
-        assert place.ask(mode=mode) == Said(status, out, err)
+        assert place.ask(mode=mode) == HookOutput(status, out, err)
     assert not (place.data / "input").exists()
 
 
@@ -218,7 +218,7 @@ def test_invalid_reply_blocks_and_is_not_retried(place: Place, case: str) -> Non
 
     with FakeWarm(place.data, behave) as warm:
         assert_blocked(place.ask(), what)
-        assert place.ask(mode="open") == Said(0, b"{}\n", b"")
+        assert place.ask(mode="open") == HookOutput(0, b"{}\n", b"")
     assert len(warm.requests) == 2
     assert place.crashes() == [what, what]
     assert not (place.data / "input").exists()
@@ -253,7 +253,7 @@ def test_reply_in_single_bytes_is_accepted(place: Place) -> None:
             time.sleep(0.01)
 
     with FakeWarm(place.data, behave) as warm:
-        assert place.ask(LONG_INPUT) == Said(0, b"{}\n", b"")
+        assert place.ask(LONG_INPUT) == HookOutput(0, b"{}\n", b"")
 
 
 def test_retry_reply_runs_the_hook(place: Place) -> None:
@@ -395,7 +395,7 @@ def test_deleted_working_directory_runs_the_hook(place: Place) -> None:
     with FakeWarm(place.data, lambda connection: None):
         completed_process = subprocess.run(line, input=INPUT, capture_output=True, cwd=gone, env=place.env, check=False)
 
-    assert Said(completed_process.returncode, completed_process.stdout, b"") == HOOK_REPLY
+    assert HookOutput(completed_process.returncode, completed_process.stdout, b"") == HOOK_REPLY
 
 
 def test_full_queue_is_waited_for(place: Place) -> None:
@@ -410,7 +410,7 @@ def test_full_queue_is_waited_for(place: Place) -> None:
         call = subprocess.Popen(
             place.line(), cwd=place.project, env=place.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
         )
-        eventually("it waits", lambda: Path(f"/proc/{call.pid}/stat").read_text().split()[2] == "S")
+        wait_until("it waits", lambda: Path(f"/proc/{call.pid}/stat").read_text().split()[2] == "S")
         warm.let_in()
         reply = call.communicate(timeout=60)[0]
         for other in others:
@@ -434,15 +434,15 @@ def test_named_socket_is_the_only_one_asked(place: Place) -> None:
 
     address = str(place.data / "run/daemon.sock")
     with FakeWarm(place.data, behave) as warm:
-        assert place.ask(socket=address) == Said(2, BLOCK, b"no\n")
-        assert place.ask(socket=address, env={"VERDIKT_DAEMON": "off"}) == Said(2, BLOCK, b"no\n")
+        assert place.ask(socket=address) == HookOutput(2, BLOCK, b"no\n")
+        assert place.ask(socket=address, env={"VERDIKT_DAEMON": "off"}) == HookOutput(2, BLOCK, b"no\n")
     assert_blocked(place.ask(socket=address, seconds="1"), "no process answers at its socket")
     assert_blocked(place.ask(socket="/nowhere/daemon.sock", seconds="1"), "no process answers at its socket")
     assert_blocked(place.ask(socket="run/daemon.sock"), "a socket whose path is not absolute")
     (place.data / "run").chmod(0o777)
     with FakeWarm(place.data, behave) as warm:
         assert_blocked(place.ask(socket=address, seconds="1"), "no process answers at its socket")
-    assert place.ask(socket=address, mode="open", seconds="1") == Said(0, b"{}\n", b"")
+    assert place.ask(socket=address, mode="open", seconds="1") == HookOutput(0, b"{}\n", b"")
     assert not (place.data / "input").exists()
 
 
@@ -455,7 +455,7 @@ def test_named_socket_is_retried_during_a_restart(place: Place) -> None:
         connection.sendall(protocol.encode_reply(next(kinds), 0, b"{}\n"))
 
     with FakeWarm(place.data, behave) as warm:
-        assert place.ask(socket=str(place.data / "run/daemon.sock")) == Said(0, b"{}\n", b"")
+        assert place.ask(socket=str(place.data / "run/daemon.sock")) == HookOutput(0, b"{}\n", b"")
     assert len(warm.requests) == 3
 
 
@@ -478,7 +478,7 @@ def test_signal_is_a_failure(place: Place, number: signal.Signals, mode: str, wh
         )  # fmt: skip
         assert call.stdin
         if where == "question":
-            eventually("its handlers are in place", lambda: all(catches(call.pid, each) for each in STOPS))
+            wait_until("its handlers are in place", lambda: all(catches(call.pid, each) for each in STOPS))
         else:
             call.stdin.write(INPUT)
             call.stdin.close()
@@ -488,9 +488,9 @@ def test_signal_is_a_failure(place: Place, number: signal.Signals, mode: str, wh
         out, err = call.communicate(timeout=PATIENCE_SECONDS)
         over.set()
     if mode == "closed":
-        assert_blocked(Said(call.returncode, out, err), "it was stopped by a signal")
+        assert_blocked(HookOutput(call.returncode, out, err), "it was stopped by a signal")
     else:
-        assert Said(call.returncode, out, err) == Said(0, b"{}\n", b"")
+        assert HookOutput(call.returncode, out, err) == HookOutput(0, b"{}\n", b"")
 
 
 @pytest.mark.parametrize("number", STOPS)
@@ -506,12 +506,12 @@ def test_signal_does_not_interrupt_the_hook(place: Place, number: signal.Signals
         place.line(seconds="50"), cwd=place.project, env=place.env,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    eventually("the hook runs", (place.data / "there").exists)
+    wait_until("the hook runs", (place.data / "there").exists)
     call.send_signal(number)
     (place.data / "go").touch()
     out, err = call.communicate(timeout=60)
 
-    assert Said(call.returncode, out, err) == HOOK_REPLY
+    assert HookOutput(call.returncode, out, err) == HOOK_REPLY
 
 
 @pytest.mark.parametrize("mode", ["closed", "open"])
@@ -526,11 +526,11 @@ def test_signal_pending_at_the_start_is_a_failure(place: Place, number: signal.S
     completed_process = subprocess.run(
         place.line(mode=mode), input=INPUT, capture_output=True, env=place.env, preexec_fn=leave_one, check=False
     )
-    reply = Said(completed_process.returncode, completed_process.stdout, completed_process.stderr)
+    reply = HookOutput(completed_process.returncode, completed_process.stdout, completed_process.stderr)
     if number is signal.SIGPIPE:
         assert reply == HOOK_REPLY
     elif mode == "open":
-        assert reply == Said(0, b"{}\n", b"")
+        assert reply == HookOutput(0, b"{}\n", b"")
     else:
         assert_blocked(reply, "in time" if number is signal.SIGALRM else "it was stopped by a signal")
 
@@ -545,7 +545,7 @@ def test_ignored_signals_do_not_prevent_a_decision(place: Place) -> None:
     completed_process = subprocess.run(
         place.line(), input=INPUT, capture_output=True, env=place.env, preexec_fn=ignore, check=False
     )
-    assert Said(completed_process.returncode, completed_process.stdout, completed_process.stderr) == HOOK_REPLY
+    assert HookOutput(completed_process.returncode, completed_process.stdout, completed_process.stderr) == HOOK_REPLY
 
 
 @pytest.mark.parametrize("warm", [True, False])
@@ -566,7 +566,7 @@ def test_input_without_end_is_a_block(place: Place, warm: bool) -> None:
         code = call.wait(timeout=PATIENCE_SECONDS)
         over.set()
     what = "it did not receive its whole input in time" if warm else "it was killed or took too long"
-    assert_blocked(Said(code, call.stdout.read(), call.stderr.read()), what)
+    assert_blocked(HookOutput(code, call.stdout.read(), call.stderr.read()), what)
     for stream in (call.stdin, call.stdout, call.stderr):
         stream.close()
 
@@ -579,7 +579,7 @@ def test_input_that_is_too_long_is_read_and_truncated(place: Place) -> None:
         connection.sendall(REPLY)
 
     with FakeWarm(place.data, behave) as warm:
-        assert place.ask(b"x" * 50_000_000, seconds="20") == Said(0, b"{}\n", b"")
+        assert place.ask(b"x" * 50_000_000, seconds="20") == HookOutput(0, b"{}\n", b"")
     (asked,) = warm.requests
     assert protocol.decode_request_prefix(asked[:12])[1] == protocol.MAX_PAYLOAD_BYTES + 1
 
@@ -620,7 +620,7 @@ def test_relative_interpreter_is_not_searched(place: Place) -> None:
             line, input=INPUT, capture_output=True, cwd=place.project, env=env, check=False
         )
         assert_blocked(
-            Said(completed_process.returncode, completed_process.stdout, completed_process.stderr),
+            HookOutput(completed_process.returncode, completed_process.stdout, completed_process.stderr),
             "it could not be started",
         )
 
@@ -631,13 +631,13 @@ def test_short_form_uses_the_interpreter_beside_the_client(place: Place) -> None
     completed_process = subprocess.run(
         [str(place.client), "claude", "PreToolUse"], input=INPUT, capture_output=True, env=place.env, check=False
     )
-    assert Said(completed_process.returncode, completed_process.stdout, completed_process.stderr) == HOOK_REPLY
+    assert HookOutput(completed_process.returncode, completed_process.stdout, completed_process.stderr) == HOOK_REPLY
     place.client.with_name("python3").unlink()
     completed_process = subprocess.run(
         [str(place.client), "claude"], input=INPUT, capture_output=True, env=place.env, check=False
     )
     assert_blocked(
-        Said(completed_process.returncode, completed_process.stdout, completed_process.stderr),
+        HookOutput(completed_process.returncode, completed_process.stdout, completed_process.stderr),
         "it could not be started",
     )
 
@@ -663,6 +663,6 @@ def test_invalid_command_line_is_a_block(place: Place, arguments: list[str]) -> 
     assert completed_process.returncode == (0 if "open" in arguments else 2)
     if "open" not in arguments:
         assert_blocked(
-            Said(completed_process.returncode, completed_process.stdout, completed_process.stderr),
+            HookOutput(completed_process.returncode, completed_process.stdout, completed_process.stderr),
             "it was called without a hook",
         )

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.contract import native
-from tests.contract.hook import Said, run_forked
+from tests.contract.hook import HookOutput, run_forked
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.contract.test_daemon import receipts
-from tests.contract.warm import WarmProcess, bash, eventually, remove
+from tests.contract.warm import WarmProcess, bash, remove, wait_until
 from verdikt.daemon import protocol
 from verdikt.daemon.client import find_daemon_pid
 from verdikt.daemon.native import build
@@ -41,7 +41,7 @@ def ask(
     env: Mapping[str, str] | None = None,
     seconds: str = "20",
     program: Path | None = None,
-) -> Said:
+) -> HookOutput:
     """Run the native client as it is registered."""
     hook = [sys.executable, "-I", "-m", HOOK_MODULE, *(arguments or ("claude", "PreToolUse"))]
     line = [str(program or native.client()), seconds, "closed", *hook]
@@ -49,7 +49,7 @@ def ask(
     completed_process = subprocess.run(
         line, input=payload, env=env, cwd=warm.home, capture_output=True, timeout=60, check=False
     )
-    return Said(completed_process.returncode, completed_process.stdout, completed_process.stderr)
+    return HookOutput(completed_process.returncode, completed_process.stdout, completed_process.stderr)
 
 
 def iterate_payloads(warm: WarmProcess) -> Iterator[tuple[str, list[str], dict[str, str], bytes]]:
@@ -112,10 +112,10 @@ def test_native_client_without_daemon_replies_like_the_hook_process(
 def test_first_call_starts_the_daemon_for_the_next(warm: WarmProcess) -> None:
     """The first call decides without waiting and starts the warm process that the second one asks."""
     first = ask(warm, bash("ls", call="one"))
-    eventually("one was started", warm.reachable)
+    wait_until("one was started", warm.reachable)
     second = ask(warm, bash("ls", call="two"))
 
-    assert first == second == Said(0, b"{}\n", b"")
+    assert first == second == HookOutput(0, b"{}\n", b"")
     assert warm.calls() == ["one", "two"]
     assert warm.status()["calls"] == 1
 
@@ -127,9 +127,9 @@ def test_call_after_a_kill_works(warm: WarmProcess) -> None:
     warm.started[0].kill()
     warm.started[0].wait()
 
-    assert ask(warm, bash("ls", call="two")) == Said(0, b"{}\n", b"")
+    assert ask(warm, bash("ls", call="two")) == HookOutput(0, b"{}\n", b"")
     assert warm.calls() == ["one", "two"]
-    eventually("another was started", warm.reachable)
+    wait_until("another was started", warm.reachable)
     assert ask(warm, bash("rm -rf /", call="three")).code == 2
 
 
@@ -143,7 +143,7 @@ def test_hanging_daemon_is_a_block(warm: WarmProcess) -> None:
     assert b"the warm process did not answer in time" in replies.stderr
     assert b"verdikt doctor" in replies.stdout
     process.send_signal(signal.SIGCONT)
-    eventually("it goes on", warm.reachable)
+    wait_until("it goes on", warm.reachable)
 
 
 def test_native_client_of_another_version_does_not_stop_the_daemon(warm: WarmProcess, tmp_path: Path) -> None:
@@ -153,8 +153,8 @@ def test_native_client_of_another_version_does_not_stop_the_daemon(warm: WarmPro
     shutil.copy(native.GUARD, tmp_path)
     process = warm.start()
 
-    assert ask(warm, bash("ls", call="one"), program=other) == Said(0, b"{}\n", b"")
-    assert ask(warm, bash("ls", call="two"), program=other) == Said(0, b"{}\n", b"")
+    assert ask(warm, bash("ls", call="one"), program=other) == HookOutput(0, b"{}\n", b"")
+    assert ask(warm, bash("ls", call="two"), program=other) == HookOutput(0, b"{}\n", b"")
     assert ask(warm, bash("ls", call="three")).code == 0
     assert process.poll() is None
     assert warm.calls() == ["one", "two", "three"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contract.hook import Said
+from tests.contract.hook import HookOutput
 from tests.contract.test_daemon_system import ALICE, BOB, SERVICE, Machine, create_machine
 from tests.contract.warm import bash
 from verdikt.hosts.wiring import json_settings, wrapper
@@ -36,7 +36,7 @@ class Managed(Machine):
         file = self.root / "etc/claude-code/managed-settings.json"
         return dict(json_settings.find_hook_commands(json.loads(file.read_text())))["PreToolUse"]
 
-    def ask(self, uid: int, registered: str, command: str) -> Said:
+    def ask(self, uid: int, registered: str, command: str) -> HookOutput:
         """Run the registered line as a user and return the reply about a command."""
         payload = bash(command, cwd=str(self.home(uid) / "project"))
         return self.run(uid, ["/bin/sh", "-c", registered], payload)
@@ -57,8 +57,8 @@ def test_user_is_answered_and_recorded_by_the_service(machine: Managed) -> None:
     machine.serve(SERVICE)
     registered = machine.wire()
 
-    assert machine.ask(ALICE, registered, "ls") == Said(0, b"{}\n", b"")
-    assert machine.ask(BOB, registered, "ls -a") == Said(0, b"{}\n", b"")
+    assert machine.ask(ALICE, registered, "ls") == HookOutput(0, b"{}\n", b"")
+    assert machine.ask(BOB, registered, "ls -a") == HookOutput(0, b"{}\n", b"")
     blocked = machine.ask(ALICE, registered, "rm -rf /")
     assert (blocked.code, json.loads(blocked.stdout)["decision"]) == (2, "block")
     assert machine.commands(ALICE) == ["ls", "rm -rf /"]

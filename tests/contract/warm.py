@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tests.contract.hook import Said
+from tests.contract.hook import HookOutput
 from tests.leftovers import find_processes, reap_children
 from verdikt import __version__
 from verdikt.daemon import client, protocol
@@ -22,7 +22,7 @@ from verdikt.ledger.files import FileStore
 PATIENCE_SECONDS = 60.0
 
 
-def eventually(what: str, holds: Any) -> Any:
+def wait_until(what: str, holds: Any) -> Any:
     """Wait until `holds` returns something true, and return that; the limit is generous for slow machines."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
@@ -34,7 +34,7 @@ def eventually(what: str, holds: Any) -> Any:
 
 def remove(root: Path) -> None:
     """Delete a directory, although a process that was started there may still write into it."""
-    eventually(f"`{root}` is gone", lambda: shutil.rmtree(root, ignore_errors=True) or not root.exists())
+    wait_until(f"`{root}` is gone", lambda: shutil.rmtree(root, ignore_errors=True) or not root.exists())
 
 
 def bash(command: str, *, session: str = "s", call: str = "t1", cwd: str = "") -> bytes:
@@ -68,7 +68,7 @@ class WarmProcess:
         process = subprocess.Popen(command, env=self.env, stderr=subprocess.PIPE)
         self.started.append(process)
         if wait:
-            eventually("the warm process listens", self.reachable)
+            wait_until("the warm process listens", self.reachable)
         return process
 
     def reachable(self) -> bool:
@@ -98,17 +98,17 @@ class WarmProcess:
         head_fields = [__version__, host, event, argument, cwd or str(self.home), protocol.PYTHON_CLIENT]
         return protocol.encode_request(head_fields, self.env if env is None else env, payload)
 
-    def ask(self, payload: bytes, *arguments: str, env: Mapping[str, str] | None = None, cwd: str = "") -> Said:
+    def ask(self, payload: bytes, *arguments: str, env: Mapping[str, str] | None = None, cwd: str = "") -> HookOutput:
         """Send a request and return the reply."""
         data = self.encode_request(payload, *arguments, env=env, cwd=cwd)
-        return Said(*client.send_request(self.path, data, PATIENCE_SECONDS))
+        return HookOutput(*client.send_request(self.path, data, PATIENCE_SECONDS))
 
     def status(self) -> dict[str, Any]:
         """Return the report of `verdikt daemon status`."""
         report: dict[str, Any] = json.loads(self.ask(b"", "@status", "").stdout)
         return report
 
-    def hook(self, payload: bytes, *arguments: str, **env: str) -> Said:
+    def hook(self, payload: bytes, *arguments: str, **env: str) -> HookOutput:
         """Run the hook process as a host does."""
         completed_process = subprocess.run(
             [sys.executable, "-I", "-m", "verdikt.hosts.hook", *(arguments or ("claude", "PreToolUse"))],
@@ -119,7 +119,7 @@ class WarmProcess:
             timeout=60,
             check=False,
         )
-        return Said(completed_process.returncode, completed_process.stdout, completed_process.stderr)
+        return HookOutput(completed_process.returncode, completed_process.stdout, completed_process.stderr)
 
     def calls(self, session: str = "s") -> list[str]:
         """Return the ids of the decided calls of a session; raise `ChainBroken` when the chain is not intact."""
@@ -141,4 +141,4 @@ class WarmProcess:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         # A process that a test started by `client.start_daemon` is a child of this one.
-        eventually("the children have ended", reap_children)
+        wait_until("the children have ended", reap_children)

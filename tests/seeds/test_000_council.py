@@ -90,7 +90,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-un
     return run
 
 
-def found(level: str, title: str = "t", agent: str = "a", **more: object) -> Finding:
+def make_finding(level: str, title: str = "t", agent: str = "a", **more: object) -> Finding:
     """Build a finding."""
     return build_finding(level=level, title=title, agent=agent, **more)  # type: ignore[arg-type]
 
@@ -121,7 +121,7 @@ def test_levels_are_ordered_by_severity() -> None:
 # S0-04
 def test_a_verdict_has_the_fields_of_the_seed(runs: Runs) -> None:
     """Plan, level, summary, findings and two moments, on disk too."""
-    verdict = runs.record("abc123", found("HIGH"))
+    verdict = runs.record("abc123", make_finding("HIGH"))
     kept = json.loads(runs.verdict_path("abc123").read_bytes())
     assert list(kept) == ["plan_hash", "level", "summary", "findings", "created_at", "updated_at"]
     assert kept == verdict.record()
@@ -132,8 +132,8 @@ def test_a_verdict_has_the_fields_of_the_seed(runs: Runs) -> None:
 # S0-05
 def test_the_level_is_the_worst_of_what_remains(runs: Runs) -> None:
     """Clearing the worst finding leaves the next one's level."""
-    runs.record("p", found("MEDIUM", "m"))
-    worst = found("CRITICAL", "c")
+    runs.record("p", make_finding("MEDIUM", "m"))
+    worst = make_finding("CRITICAL", "c")
     assert runs.record("p", worst).level == "CRITICAL"
     cleared = runs.clear("p", worst.id, by="ada", why="fixed")
     assert cleared is not None
@@ -159,8 +159,8 @@ def test_plan_and_verdict_lie_side_by_side(runs: Runs, tmp_path: Path) -> None:
 # S0-08
 def test_the_same_id_replaces_the_whole_record(runs: Runs) -> None:
     """No duplicates: rationale, evidence and level are the new ones."""
-    runs.record("p", found("MEDIUM", id="k", rationale="first", evidence=["a.py:1"]))
-    verdict = runs.record("p", found("CRITICAL", id="k", rationale="second", evidence=["b.py:2"]))
+    runs.record("p", make_finding("MEDIUM", id="k", rationale="first", evidence=["a.py:1"]))
+    verdict = runs.record("p", make_finding("CRITICAL", id="k", rationale="second", evidence=["b.py:2"]))
     (finding,) = verdict.findings
     assert (finding.level, finding.rationale, finding.evidence) == ("CRITICAL", "second", (Evidence("b.py", 2),))
     assert [event["event"] for event in runs.history("p")] == ["replaced"]
@@ -181,14 +181,14 @@ def test_default_id_of_a_finding_is_a_digest_of_level_agent_and_title(
 ) -> None:
     """The default id has twelve hex digits; an id that is given wins."""
     assert finding_id(level, agent, title) == id
-    assert found(level.lower(), title, agent).id == id
-    assert found(level, title, agent, id="mine").id == "mine"
+    assert make_finding(level.lower(), title, agent).id == id
+    assert make_finding(level, title, agent, id="mine").id == "mine"
 
 
 # S0-10, S0-11
 def test_only_high_and_critical_block(runs: Runs) -> None:
     """LOW and MEDIUM are kept and never stop anything."""
-    blocks = {level: runs.record(f"p-{level}", found(level)).blocks for level in Level.__members__}
+    blocks = {level: runs.record(f"p-{level}", make_finding(level)).blocks for level in Level.__members__}
     assert blocks == {"LOW": False, "MEDIUM": False, "HIGH": True, "CRITICAL": True}
 
 
@@ -217,10 +217,10 @@ def test_show_and_explain_to_the_character(call) -> None:  # type: ignore[no-unt
 # S0-14, S0-22
 def test_findings_retro_prints_the_documented_table(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
     """The newest plan comes first, in columns."""
-    runs.record("plan-ok", found("LOW"))
-    runs.record("plan-hi", found("LOW", "s"))
-    runs.record("plan-hi", found("HIGH"))
-    runs.record("plan-crit", found("CRITICAL"))
+    runs.record("plan-ok", make_finding("LOW"))
+    runs.record("plan-hi", make_finding("LOW", "s"))
+    runs.record("plan-hi", make_finding("HIGH"))
+    runs.record("plan-crit", make_finding("CRITICAL"))
     assert call("retro").stdout == RETRO
     assert call("retro", "--limit", "1").stdout.count("\n") == 2
     high = call("retro", "--min-level", "HIGH").stdout
@@ -273,7 +273,7 @@ def test_evidence_spec_is_split_into_file_line_and_note(spec: str, evidence: Evi
 # S0-18
 def test_empty_evidence_is_left_out() -> None:
     """Nothing is no place."""
-    assert found("LOW", evidence=["", "  ", ":42", "a.py"]).evidence == (Evidence("a.py"),)
+    assert make_finding("LOW", evidence=["", "  ", ":42", "a.py"]).evidence == (Evidence("a.py"),)
 
 
 # S0-19
@@ -367,9 +367,9 @@ def test_unknown_plan_or_finding_is_refused_with_status_1(call) -> None:  # type
 # S0-39
 def test_retro_as_json_lists_at_most_ten_plans_after_filtering(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
     """The JSON form is a list of at most ten plans, and the filter comes before the limit."""
-    runs.record("high", found("HIGH"))
+    runs.record("high", make_finding("HIGH"))
     for number in range(11):
-        runs.record(f"low-{number}", found("LOW"))
+        runs.record(f"low-{number}", make_finding("LOW"))
     assert len(json.loads(call("retro", "--json").stdout)) == 10
     high = json.loads(call("retro", "--json", "--limit", "1", "--min-level", "high").stdout)
     assert [verdict["plan_hash"] for verdict in high] == ["high"]
@@ -396,9 +396,9 @@ def test_evidence_option_takes_several_words(call, words: list[str], specs: list
 # S0-41
 def test_recording_again_keeps_creation_time_and_place(runs: Runs) -> None:
     """A verdict keeps its creation time, a finding gets the time of its last record and keeps its place."""
-    first = runs.record("p", found("LOW", "one"))
-    runs.record("p", found("LOW", "two"))
-    last = runs.record("p", found("LOW", "one", rationale="more"))
+    first = runs.record("p", make_finding("LOW", "one"))
+    runs.record("p", make_finding("LOW", "two"))
+    last = runs.record("p", make_finding("LOW", "one", rationale="more"))
     assert [finding.title for finding in last.findings] == ["one", "two"]
     assert last.created_at == first.created_at
     assert last.updated_at == last.findings[0].created_at > first.updated_at
@@ -407,7 +407,7 @@ def test_recording_again_keeps_creation_time_and_place(runs: Runs) -> None:
 # S0-42
 def test_verdict_files_are_indented_json_without_leftovers(runs: Runs) -> None:
     """A file is indented JSON with a final newline, and no draft is left beside it."""
-    runs.record("p", found("LOW"))
+    runs.record("p", make_finding("LOW"))
     text = runs.verdict_path("p").read_text()
     assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
     assert sorted(path.name for path in runs.directory.iterdir()) == ["p.verdict.json", "p.verdict.json.lock"]
@@ -417,12 +417,12 @@ def test_verdict_files_are_indented_json_without_leftovers(runs: Runs) -> None:
 @pytest.mark.parametrize("data", [b"{", b"[]", b"\xff\xfe", b"3", b"{}", b'{"findings": {}}', b'{"findings": [1]}'])
 def test_what_cannot_be_read_is_refused_and_not_taken_for_nothing(runs: Runs, call, data: bytes) -> None:  # type: ignore[no-untyped-def]
     """A broken verdict is neither a verdict nor the absence of one, and retro goes on without it (W0-2, W0-6)."""
-    runs.record("good", found("HIGH"))
+    runs.record("good", make_finding("HIGH"))
     runs.verdict_path("bad").write_bytes(data)
     with pytest.raises(FindingError, match=r"`bad.verdict.json`"):
         runs.load("bad")
     with pytest.raises(FindingError):
-        runs.record("bad", found("LOW"))
+        runs.record("bad", make_finding("LOW"))
     assert runs.verdict_path("bad").read_bytes() == data
     shown = call("retro")
     assert shown.exit_code == 0
@@ -530,7 +530,7 @@ def test_dry_run_keeps_nothing_history_lists_plans_and_purge_removes_both(counci
     council("plan", "ship-it", "--dry-run")
     assert runs.plans() == ([], [])
     plan = json.loads(council("plan", "ship-it", "--json").stdout)["plan_hash"]
-    runs.record(plan, found("LOW"))
+    runs.record(plan, make_finding("LOW"))
     (runs.directory / "bad.json").write_text("{")
     rows = json.loads(council("history", "--json").stdout)
     assert [row["plan_hash"] for row in rows["plans"]] == [plan]
@@ -566,15 +566,15 @@ def test_a_council_that_cannot_be_is_refused(councils: object, words: str) -> No
 # W0-1
 def test_finding_recorded_again_at_another_level_supersedes_the_first(runs: Runs) -> None:
     """The same title by the same agent at another level is one finding, with its lineage."""
-    old = found("MEDIUM", INJECTION, "security-reviewer")
+    old = make_finding("MEDIUM", INJECTION, "security-reviewer")
     runs.record("p", old)
-    runs.record("p", found("MEDIUM", INJECTION, "someone-else"))
-    verdict = runs.record("p", found("CRITICAL", INJECTION, "security-reviewer"))
+    runs.record("p", make_finding("MEDIUM", INJECTION, "someone-else"))
+    verdict = runs.record("p", make_finding("CRITICAL", INJECTION, "security-reviewer"))
     assert [(f.agent, f.level, f.supersedes) for f in verdict.findings] == [
         ("someone-else", "MEDIUM", ()),
         ("security-reviewer", "CRITICAL", (old.id,)),
     ]
-    back = runs.record("p", found("HIGH", INJECTION, "security-reviewer"))
+    back = runs.record("p", make_finding("HIGH", INJECTION, "security-reviewer"))
     assert [len(f.supersedes) for f in back.findings] == [0, 2]
     assert [event["event"] for event in runs.history("p")] == ["superseded", "superseded"]
 
@@ -582,14 +582,14 @@ def test_finding_recorded_again_at_another_level_supersedes_the_first(runs: Runs
 # W0-1
 def test_findings_with_ids_of_their_own_stay_apart(runs: Runs) -> None:
     """A scanner's rule may fire at two places with two levels."""
-    runs.record("p", found("LOW", "B101", id="one"))
-    assert len(runs.record("p", found("HIGH", "B101", id="two")).findings) == 2
+    runs.record("p", make_finding("LOW", "B101", id="one"))
+    assert len(runs.record("p", make_finding("HIGH", "B101", id="two")).findings) == 2
 
 
 # W0-3
 def test_a_level_edited_on_disk_changes_nothing(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
     """It follows from the findings."""
-    runs.record("p", found("CRITICAL"))
+    runs.record("p", make_finding("CRITICAL"))
     path = runs.verdict_path("p")
     path.write_text(path.read_text().replace('"level": "CRITICAL",\n  "summary"', '"level": "LOW",\n  "summary"'))
     assert json.loads(call("show", "--plan-hash", "p", "--json").stdout)["level"] == "CRITICAL"
@@ -598,7 +598,7 @@ def test_a_level_edited_on_disk_changes_nothing(runs: Runs, call) -> None:  # ty
 # W0-5
 def test_clearing_needs_who_and_why_and_is_remembered(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
     """Clearing a finding needs a name and a reason, and is recorded."""
-    finding = found("HIGH")
+    finding = make_finding("HIGH")
     runs.record("p", finding)
     assert call("clear", "--plan-hash", "p", "--id", finding.id).exit_code == 2
     assert call("clear", "--plan-hash", "p", "--id", finding.id, "--why", " ").exit_code == 2
@@ -618,7 +618,7 @@ def test_what_cannot_be_logged_is_kept_and_not_cleared(tmp_path: Path) -> None:
 
     runs = Runs(tmp_path / "runs", Ticking(), log)
     with pytest.raises(LedgerError):
-        runs.record("p", found("HIGH"))
+        runs.record("p", make_finding("HIGH"))
     verdict = runs.load("p")
     assert verdict is not None
     with pytest.raises(LedgerError):
@@ -641,7 +641,7 @@ def test_a_bypass_is_on_record(tmp_path: Path) -> None:
 def test_no_secret_stays_in_a_finding() -> None:
     """Scanners quote what they find."""
     key = "AKIA" + "Q4T6ZC3XW2LM7NPR"
-    finding = found("HIGH", f"key {key}", rationale=f"`{key}`", evidence=[f"a.py:1:{key}"])
+    finding = make_finding("HIGH", f"key {key}", rationale=f"`{key}`", evidence=[f"a.py:1:{key}"])
     assert key not in str(finding)
     assert "<secret:" in finding.title
 
@@ -657,7 +657,7 @@ def test_python_m_verdikt_council_accepts_the_same(tmp_path: Path) -> None:
 def _reviewer(directory: str, number: int) -> None:
     clock = Ticking()
     for index in range(50):
-        Runs(Path(directory), clock).record("shared", found("LOW", f"title {index}", f"agent {number}"))
+        Runs(Path(directory), clock).record("shared", make_finding("LOW", f"title {index}", f"agent {number}"))
 
 
 def test_sixteen_reviewers_at_once_lose_nothing(runs: Runs) -> None:

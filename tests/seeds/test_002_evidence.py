@@ -291,13 +291,13 @@ def test_words_of_the_objective_bind_only_when_nothing_is_named(scene: Scene) ->
     """The soft way is for contracts that name nothing at all."""
     nothing, something = Contract("fix it now"), Contract("fix it now", {"keywords": ("parser",)})
 
-    def refused(contract: Contract, value: str) -> bool:
+    def is_refused(contract: Contract, value: str) -> bool:
         arguments = {"command_substring": value}
         return validate("command_zero_exit", "done", arguments, TurnEvidence(contract=contract)).status == "refused"
 
-    assert not refused(nothing, "fix everything")
-    assert refused(nothing, "make verify")
-    assert refused(something, "fix everything")
+    assert not is_refused(nothing, "fix everything")
+    assert is_refused(nothing, "make verify")
+    assert is_refused(something, "fix everything")
 
 
 # S2-045

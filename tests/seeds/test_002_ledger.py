@@ -19,7 +19,7 @@ from verdikt.model.entry import EntryKind, decode_entry
 NOW = FakeClock().now()
 
 
-def opened(home: Path, days: float = 0) -> FileStore:
+def open_store(home: Path, days: float = 0) -> FileStore:
     """Open a store as a new process would."""
     return close_after_test(FileStore(home, FakeClock(NOW + days * DAY_SECONDS), durable=False))
 
@@ -32,7 +32,7 @@ def aged(path: Path, days: float) -> None:
 # S2-010
 def test_one_chained_line_and_one_artifact_directory_per_tool_call(tmp_path: Path) -> None:
     """`ledger/<sid>.jsonl` and `artifacts/<sid>/<seq>/`."""
-    store = opened(tmp_path)
+    store = open_store(tmp_path)
     for at in range(3):
         raw = {"cmd": b"ls", "stdout": b"%d" % at, "stderr": b""}
         store.append("sid-1", "tool_call", {"tool": "Bash"}, artifacts=raw)
@@ -52,7 +52,7 @@ def test_one_chained_line_and_one_artifact_directory_per_tool_call(tmp_path: Pat
 # S2-050
 def test_archives_lie_where_the_seed_says(tmp_path: Path) -> None:
     """By month; contracts keep the session's directory; artifacts are one tar per session."""
-    opened(tmp_path).append("sid", "tool_call", {}, artifacts={"stdout": b"x"})
+    open_store(tmp_path).append("sid", "tool_call", {}, artifacts={"stdout": b"x"})
     (tmp_path / "contracts" / "sid").mkdir(parents=True)
     (tmp_path / "contracts" / "sid" / "1.yml").write_text("objective: x\n")
     (tmp_path / "overrides").mkdir()
@@ -60,7 +60,7 @@ def test_archives_lie_where_the_seed_says(tmp_path: Path) -> None:
     for path in [*tmp_path.rglob("*.jsonl"), *tmp_path.rglob("*.yml")]:
         aged(path, 31)
 
-    rotate(opened(tmp_path))
+    rotate(open_store(tmp_path))
 
     assert sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*.gz")) == [
         "artifacts/_archive/2023-11/sid.tar.gz",
@@ -83,10 +83,10 @@ def test_rotation_limits_have_the_documented_defaults(tmp_path: Path) -> None:
 def test_only_what_is_older_than_the_limit_goes(tmp_path: Path) -> None:
     """29 days stay, 31 go, compressed."""
     for session, days in (("young", 29), ("old", 31)):
-        opened(tmp_path).append(session, "tool_call", {})
+        open_store(tmp_path).append(session, "tool_call", {})
         aged(tmp_path / "ledger" / f"{session}.jsonl", days)
 
-    rotate(opened(tmp_path))
+    rotate(open_store(tmp_path))
 
     assert [p.name for p in (tmp_path / "ledger").glob("*.jsonl")] == ["young.jsonl"]
     (archive,) = tmp_path.glob("ledger/_archive/*/*")
@@ -96,7 +96,7 @@ def test_only_what_is_older_than_the_limit_goes(tmp_path: Path) -> None:
 # S2-072
 def test_the_chain_stays_verifiable_across_the_cut(tmp_path: Path) -> None:
     """The entry chain itself is the sidecar: the signed rotation entry carries the head of what was archived."""
-    store = opened(tmp_path)
+    store = open_store(tmp_path)
     for at in range(30):
         store.append("s", "tool_call", {"at": at})
     aged(tmp_path / "ledger" / "s.jsonl", 1)
@@ -113,34 +113,34 @@ def test_the_chain_stays_verifiable_across_the_cut(tmp_path: Path) -> None:
 # S2-073
 def test_an_active_session_is_never_archived(tmp_path: Path) -> None:
     """Touched 59 minutes ago: stays. 61 minutes: goes."""
-    opened(tmp_path).append("s", "tool_call", {})
+    open_store(tmp_path).append("s", "tool_call", {})
     path = tmp_path / "ledger" / "s.jsonl"
     policy = RotationPolicy(hot_days=0)
     aged(path, 59 / 1440)
-    rotate(opened(tmp_path), policy)
+    rotate(open_store(tmp_path), policy)
     assert path.exists()
     aged(path, 61 / 1440)
-    rotate(opened(tmp_path), policy)
+    rotate(open_store(tmp_path), policy)
     assert not path.exists()
 
 
 # S2-074
 def test_archives_are_deleted_after_a_year(tmp_path: Path) -> None:
     """364 days stay, 366 go."""
-    opened(tmp_path).append("s", "tool_call", {})
+    open_store(tmp_path).append("s", "tool_call", {})
     aged(tmp_path / "ledger" / "s.jsonl", 31)
-    rotate(opened(tmp_path))
+    rotate(open_store(tmp_path))
 
-    rotate(opened(tmp_path, days=364))
+    rotate(open_store(tmp_path, days=364))
     assert list(tmp_path.glob("ledger/_archive/*/*"))
-    rotate(opened(tmp_path, days=366))
+    rotate(open_store(tmp_path, days=366))
     assert not list(tmp_path.glob("ledger/_archive/*/*"))
 
 
 # S2-095, W2-4
 def test_rotating_a_key_destroys_nothing(tmp_path: Path) -> None:
     """Every VALIDATOR_PASS before it is verifiable after it, of either algorithm."""
-    store = opened(tmp_path)
+    store = open_store(tmp_path)
     store.keyring.create_first_key(HMAC)
     store.append("s", EntryKind.VALIDATOR_PASS, {"claim": "done"})
     for algorithm in (HMAC, "ed25519", "ed25519"):
@@ -155,7 +155,7 @@ def test_rotating_a_key_destroys_nothing(tmp_path: Path) -> None:
 # W2-2
 def test_verification_needs_no_secret(tmp_path: Path) -> None:
     """The private key may lie with another user; verification still tells good from forged."""
-    store = opened(tmp_path)
+    store = open_store(tmp_path)
     store.append("s", EntryKind.VALIDATOR_PASS, {"claim": "done"})
     for secret in (tmp_path / "keys").glob("*.key"):
         secret.unlink()
@@ -171,7 +171,7 @@ def test_verification_needs_no_secret(tmp_path: Path) -> None:
 # W2-9
 def test_tampering_by_shell_is_detected(tmp_path: Path) -> None:
     """A real `sed -i`, which is how an agent would do it."""
-    opened(tmp_path).append("s", "tool_call", {"exit": 1})
+    open_store(tmp_path).append("s", "tool_call", {"exit": 1})
     subprocess.run(["sed", "-i", 's/"exit":1/"exit":0/', str(tmp_path / "ledger" / "s.jsonl")], check=True)
 
     env = {**os.environ, "VERDIKT_HOME": str(tmp_path)}
@@ -186,11 +186,11 @@ def test_tampering_by_shell_is_detected(tmp_path: Path) -> None:
 # W2-10
 def test_missing_evidence_is_an_explicit_gap(tmp_path: Path) -> None:
     """A line torn by a crash becomes an entry that says so, not a silence."""
-    opened(tmp_path).append("s", "tool_call", {})
+    open_store(tmp_path).append("s", "tool_call", {})
     with open(tmp_path / "ledger" / "s.jsonl", "ab") as file:
         file.write(b'{"body":{"tool":"Ba')
 
-    store = opened(tmp_path)
+    store = open_store(tmp_path)
     store.append("s", "tool_call", {})
 
     assert [entry.kind.value for entry in store.read_entries("s")] == ["tool_call", "gap", "tool_call"]

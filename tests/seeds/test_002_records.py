@@ -210,22 +210,22 @@ def test_every_hop_of_the_contracts_ladder_is_climbed(scene: Scene) -> None:
     """In the order in which they are told; a hop of the contract's own needs two of its words."""
     scene.ask("Install the package")
 
-    def missing() -> str:
+    def read_missing() -> str:
         return scene.gov.evidence_gate.validate_claim("s1", "blocked", "ladder_exhaustion_proof", {}).reason
 
-    assert missing().startswith("not tried yet: look in the project, run the tool")
+    assert read_missing().startswith("not tried yet: look in the project, run the tool")
     scene.read("setup.cfg")
     scene.run("make install", "error", 2)
-    assert missing() == "not tried yet: look outside, try another way to the same end"
+    assert read_missing() == "not tried yet: look outside, try another way to the same end"
     scene.run("pip install x", "no network", 1)
-    assert missing() == ""
+    assert read_missing() == ""
     body = scene.entries(EntryKind.CONTRACT)[-1].body | {"capability_ladder": ["ask the staging mirror"]}
     scene.store.append("s1", EntryKind.CONTRACT, body)
-    assert missing() == "not tried yet: ask the staging mirror"
+    assert read_missing() == "not tried yet: ask the staging mirror"
     scene.run("curl -f https://mirror.example.com/x", "", 22)
-    assert missing() == "not tried yet: ask the staging mirror"
+    assert read_missing() == "not tried yet: ask the staging mirror"
     scene.run("curl -f https://mirror.example.com/staging", "", 22)
-    assert missing() == ""
+    assert read_missing() == ""
 
 
 # S2-042

@@ -413,7 +413,7 @@ def test_eight_moves_are_legal_and_staying_is_always_allowed(before: Posture, af
             move(before, after)
 
 
-def expected(posture: str, effect: str, confirm: bool, permitted: tuple[str, ...] | None) -> str:
+def expect_disposition(posture: str, effect: str, confirm: bool, permitted: tuple[str, ...] | None) -> str:
     """Decide by the document's order of questions, written down a second time."""
     if permitted is not None and posture not in permitted:
         return "deny"
@@ -442,7 +442,7 @@ def test_disposition_of_every_posture_effect_and_permission_follows_the_table(
             require_confirmation=confirm,
             permitted_postures=None if permitted is None else [p.value for p in permitted],
         )
-        want = expected(posture, effect, confirm, permitted)
+        want = expect_disposition(posture, effect, confirm, permitted)
 
         assert dispose(posture, effect, permitted=permitted, confirm=confirm) == want
         assert judge(ToolCall(tool="t"), manifest, posture).disposition == want

@@ -293,7 +293,7 @@ def test_the_hosts_own_tools_are_covered(tmp_path: Path) -> None:
 # --- feedback ---------------------------------------------------------------------------------------------------------
 
 
-def spoken(agent: Guided, calls: int) -> dict[int, list[str]]:
+def collect_feedback(agent: Guided, calls: int) -> dict[int, list[str]]:
     """Call → what was said after it, for those after which anything was."""
     said = {at: agent.call("look") for at in range(1, calls + 1)}
     return {at: [line for line in text.splitlines() if line[0] != "<"] for at, text in said.items() if text}
@@ -304,7 +304,7 @@ def test_each_provider_keeps_its_own_cadence(tmp_path: Path) -> None:
     """Every 3 and every 5 calls: 3, 5, 6, 9, 10."""
     agent = Guided(tmp_path, "feedback: [{static: three, every_n_calls: 3}, {static: five, every_n_calls: 5}]\n")
 
-    assert spoken(agent, 10) == {3: ["three"], 5: ["five"], 6: ["three"], 9: ["three"], 10: ["five"]}
+    assert collect_feedback(agent, 10) == {3: ["three"], 5: ["five"], 6: ["three"], 9: ["three"], 10: ["five"]}
 
 
 # S4-20
@@ -361,22 +361,22 @@ def test_new_session_starts_with_an_empty_state(tmp_path: Path) -> None:
 def test_the_deadline_is_told_with_growing_urgency() -> None:
     """The seed's texts; the warning at the threshold itself."""
 
-    def said(left: float) -> Feedback:
+    def give_feedback(left: float) -> Feedback:
         return DeadlineFeedback().provide(FeedbackContext(started=0, now=300, deadline=300 + left))
 
-    assert said(180).render() == (
+    assert give_feedback(180).render() == (
         "<feedback provider='Deadline'>\n"
         "The work so far took 5 minutes. You have 3 minutes remaining to complete the task.\n"
         "</feedback>"
     )
-    assert said(121).suggestions == ()
-    assert said(120).suggestions == (
+    assert give_feedback(121).suggestions == ()
+    assert give_feedback(120).suggestions == (
         "Prioritize completing critical remaining work.",
         "Consider summarizing progress and remaining tasks.",
     )
-    assert (said(120).severity, said(121).severity) == ("warning", "info")
-    assert said(0).summary == "The work took 5 minutes. You have reached the time deadline."
-    assert said(-5).suggestions == ("Wrap up immediately.",)
+    assert (give_feedback(120).severity, give_feedback(121).severity) == ("warning", "info")
+    assert give_feedback(0).summary == "The work took 5 minutes. You have reached the time deadline."
+    assert give_feedback(-5).suggestions == ("Wrap up immediately.",)
     assert not DeadlineFeedback().should_run(FeedbackContext())
 
 
@@ -592,7 +592,7 @@ def test_composites_stop_at_the_first_that_decides() -> None:
     """AND at the first failure, OR at the first success."""
     asked: list[str] = []
 
-    class Said:
+    class ScriptedText:
         def __init__(self, name: str, complete: bool) -> None:
             self.name, self.complete = name, complete
 
@@ -600,12 +600,17 @@ def test_composites_stop_at_the_first_that_decides() -> None:
             asked.append(self.name)
             return TaskCompletionResult(self.complete, self.name)
 
-    def run(*checkers: Said, every: bool) -> tuple[bool, str | None, str]:
+    def run(*checkers: ScriptedText, every: bool) -> tuple[bool, str | None, str]:
         asked.clear()
         result = CompositeChecker(checkers, all_must_pass=every).check(files())
         return result.complete, result.feedback, "".join(asked)
 
-    yes, also, no, nor = Said("y", True), Said("a", True), Said("n", False), Said("r", False)
+    yes, also, no, nor = (
+        ScriptedText("y", True),
+        ScriptedText("a", True),
+        ScriptedText("n", False),
+        ScriptedText("r", False),
+    )
 
     assert run(yes, no, also, every=True) == (False, "n", "yn")
     assert run(yes, also, every=True) == (True, "y a", "ya")

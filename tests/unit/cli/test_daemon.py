@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.warm import eventually
+from tests.contract.warm import wait_until
 from tests.unit.cli.conftest import Verdikt
 from verdikt.daemon.client import find_daemon_pid
 from verdikt.hosts.registry import HOSTS, load_wiring
@@ -23,7 +23,7 @@ def test_start_status_and_stop_report_the_daemon(verdikt: Verdikt, run: Path) ->
     stopped = verdikt("daemon", "stop")
     gone = verdikt("daemon", "stop", "--json")
     # It gives its place up first, so that the next hook need not wait for it.
-    eventually("its last words are written", lambda: "ended" in verdikt("daemon", "logs").stdout)
+    wait_until("its last words are written", lambda: "ended" in verdikt("daemon", "logs").stdout)
     logs = verdikt("daemon", "logs")
 
     assert (absent.returncode, absent.stdout) == (3, "not running; the next hook starts it\n")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.warm import eventually
+from tests.contract.warm import wait_until
 from tests.unit.cli.conftest import Verdikt
 from verdikt.hosts.wiring import wrapper
 
@@ -65,13 +65,13 @@ def test_doctor_times_calls_that_the_warm_process_answers(verdikt: Verdikt) -> N
     verdikt("init", "--host", "gemini", "--yes")
     on = {"VERDIKT_DAEMON": "on", "VERDIKT_DAEMON_IDLE": "60"}
 
-    def fired(**env: str) -> dict[str, Any]:
+    def run_hook(**env: str) -> dict[str, Any]:
         firing: dict[str, Any] = parse_report(verdikt("doctor", "--json", "--calls", "3", **env))["hosts"][0]["firing"]
         return firing
 
-    off, first = fired(), fired(**on)
-    eventually("the warm process answers", lambda: fired(**on)["warm"])
-    later = fired(**on)
+    off, first = run_hook(), run_hook(**on)
+    wait_until("the warm process answers", lambda: run_hook(**on)["warm"])
+    later = run_hook(**on)
     shown = [verdikt("doctor", "--calls", "3", **env).stdout for env in ({}, on)]
 
     assert (off["warm"], off["calls"]) == (False, 3)

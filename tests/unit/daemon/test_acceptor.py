@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.warm import eventually
+from tests.contract.warm import wait_until
 from verdikt.daemon import acceptor, protocol
 from verdikt.daemon.acceptor import MAX_OPEN_CONNECTIONS, Acceptor, Listener
 from verdikt.daemon.connection import Connection
@@ -108,7 +108,7 @@ def test_busy_listener_does_not_starve_others(tmp_path: Path, open_acceptor: Ope
     busy, other = PlainListener(), PlainListener()
     subject = open_acceptor([busy, other], Journal(tmp_path / "daemon.log"), DaemonStats())
     slow = connect_client(busy, REQUEST[:5])
-    eventually("it is registered", lambda: subject.poll_requests(0.01) or len(subject))
+    wait_until("it is registered", lambda: subject.poll_requests(0.01) or len(subject))
     clients = [connect_client(busy, REQUEST) for _ in range(3 * acceptor.ACCEPT_BATCH)]
     clients.append(connect_client(other, REQUEST))
     slow.sendall(REQUEST[5:])
@@ -134,7 +134,7 @@ def test_complete_request_survives_an_error_of_another(
     listener, failures = PlainListener(), iter([ArithmeticError()])
     subject = open_acceptor([listener], Journal(tmp_path / "daemon.log"), DaemonStats())
     clients = [connect_client(listener, REQUEST[:5]) for _ in range(2)]
-    eventually("they are registered", lambda: subject.poll_requests(0.01) or len(subject) == 2)
+    wait_until("they are registered", lambda: subject.poll_requests(0.01) or len(subject) == 2)
     first, last = subject._connections
     original = subject._receive_data
 
@@ -162,11 +162,11 @@ def test_acceptor_is_closed_after_all_listeners_are(tmp_path: Path, open_accepto
     listeners, states = [PlainListener(), PlainListener()], []
     subject = open_acceptor(listeners, Journal(tmp_path / "daemon.log"), DaemonStats())
 
-    def closing(listener: PlainListener) -> Callable[[], None]:
+    def close_listener(listener: PlainListener) -> Callable[[], None]:
         return lambda: (states.append(subject.is_closed), listener.sock.close())[1]
 
     for listener in listeners:
-        listener.close = closing(listener)  # type: ignore[method-assign]
+        listener.close = close_listener(listener)  # type: ignore[method-assign]
     subject.close_listeners()
 
     assert (states, subject.is_closed, subject.is_drained()) == ([False, False], True, True)
@@ -180,7 +180,7 @@ def test_rejected_http_client_lingers_while_it_sends(
     listener = HttpListener(0, tmp_path, {}, deadline_seconds=0.0 if cause == "deadline" else 600.0)
     subject = open_acceptor([listener], Journal(tmp_path / "daemon.log"), DaemonStats())
     client = connect_client(listener, b"POST /hook/claude/PreToolUse HTTP/1.1\r\n")
-    eventually("it is registered", lambda: subject.poll_requests(0.01) or len(subject))
+    wait_until("it is registered", lambda: subject.poll_requests(0.01) or len(subject))
     (connection,) = subject._connections
     monkeypatch.setattr(acceptor, "SWEEP_SECONDS", 600.0)
     subject._last_sweep_at = -600.0
@@ -212,9 +212,9 @@ def test_unfinished_request_gets_retry_when_the_server_stops(
     listener = PlainListener()
     subject = open_acceptor([listener], Journal(tmp_path / "daemon.log"), DaemonStats())
     client = connect_client(listener, REQUEST[:5])
-    eventually("it is registered", lambda: subject.poll_requests(0.01) or len(subject))
+    wait_until("it is registered", lambda: subject.poll_requests(0.01) or len(subject))
     subject.close_listeners()
-    eventually("it is rejected", lambda: subject.expire_connections() or not len(subject))
+    wait_until("it is rejected", lambda: subject.expire_connections() or not len(subject))
 
     assert client.recv(100)[:5] == protocol.MAGIC + bytes([protocol.KIND_RETRY])
     client.close()
@@ -225,7 +225,7 @@ def test_oldest_connection_is_evicted_when_descriptors_run_out(tmp_path: Path, o
     listener = PlainListener()
     subject = open_acceptor([listener], journal := Journal(tmp_path / "daemon.log"), DaemonStats())
     silent = connect_client(listener, REQUEST[:5])
-    eventually("it is registered", lambda: subject.poll_requests(0.01) or len(subject))
+    wait_until("it is registered", lambda: subject.poll_requests(0.01) or len(subject))
     subject._handle_accept_error(listener, OSError(errno.EPROTO, "broken"))
     assert (len(subject), len(journal.read_tail(10))) == (1, 1)
     subject._closed_at = 1.0
@@ -248,8 +248,8 @@ def test_closed_listener_is_polled_until_its_queue_is_empty(tmp_path: Path, open
         client.connect(str(instance.socket_path))
         client.sendall(REQUEST)
         subject.close_listeners()
-        (remaining,) = eventually("its request is complete", lambda: subject.poll_requests(20))
-        eventually("the queue is empty", lambda: subject.poll_requests(0.01) or subject.is_drained())
+        (remaining,) = wait_until("its request is complete", lambda: subject.poll_requests(20))
+        wait_until("the queue is empty", lambda: subject.poll_requests(0.01) or subject.is_drained())
         subject.wakeup.notify()
         assert subject.poll_requests(20) == []
         remaining.close()
@@ -281,7 +281,7 @@ def test_oldest_connection_is_closed_when_there_are_too_many(tmp_path: Path, ope
     listener = HttpListener(0, tmp_path, {})
     subject = open_acceptor([listener], Journal(tmp_path / "daemon.log"), DaemonStats(), 1)
     oldest = connect_client(listener, b"POST ")
-    eventually("it is registered", lambda: subject.poll_requests(0.01) or len(subject))
+    wait_until("it is registered", lambda: subject.poll_requests(0.01) or len(subject))
     first = next(iter(subject._connections))
     newer = connect_client(listener, b"POST ")
     subject.poll_requests(20)

@@ -3,7 +3,7 @@
 import threading
 import time
 
-from tests.contract.warm import eventually
+from tests.contract.warm import wait_until
 from verdikt.daemon import leader
 from verdikt.daemon.leader import LeaderLock
 
@@ -26,7 +26,7 @@ def test_only_one_thread_leads_at_a_time() -> None:
 
     lock = LeaderLock(run_leader)
     assert lock.add_follower()
-    eventually(
+    wait_until(
         "there were many turns",
         lambda: (lock.replace_slow_leader(time.monotonic() + leader.LEADER_TURN_SECONDS), turns[0] > 300)[1],
     )
@@ -47,7 +47,7 @@ def test_leader_that_has_not_yielded_is_not_replaced() -> None:
 
     lock = LeaderLock(run_leader)
     lock.add_follower()
-    eventually("a thread leads", lambda: leaders)
+    wait_until("a thread leads", lambda: leaders)
     lock.replace_slow_leader(time.monotonic() + 1000)
     assert (lock._thread_count, lock._leader_ident) == (1, leaders[0])
     over.set()
@@ -62,7 +62,7 @@ def test_capacity_counts_threads_that_lost_the_lead() -> None:
     def run_leader() -> None:
         if lock._thread_count == 1:
             lock.yield_()
-            eventually("another leads", lambda: not lock.is_leader())
+            wait_until("another leads", lambda: not lock.is_leader())
             lock.reclaim()
             over.wait(60)
         elif lock.is_leader():
@@ -71,9 +71,9 @@ def test_capacity_counts_threads_that_lost_the_lead() -> None:
 
     lock = LeaderLock(run_leader, 1)
     lock.add_follower()
-    eventually("the lead is yielded", lambda: lock._yielded_since)
+    wait_until("the lead is yielded", lambda: lock._yielded_since)
     assert lock.has_capacity()
-    eventually("another leads", lambda: (lock.replace_slow_leader(time.monotonic() + 1000), capacities)[1])
+    wait_until("another leads", lambda: (lock.replace_slow_leader(time.monotonic() + 1000), capacities)[1])
     over.set()
     assert capacities == [False]
     lock.close(60)
@@ -93,15 +93,15 @@ def test_number_of_threads_is_bounded() -> None:
 
     lock, later = LeaderLock(run_leader, 4), time.monotonic() + 10_000
     lock.add_follower()
-    eventually("all are busy", lambda: (lock.replace_slow_leader(later), len(lock._yielded_since) == 5)[1])
+    wait_until("all are busy", lambda: (lock.replace_slow_leader(later), len(lock._yielded_since) == 5)[1])
     lock.replace_slow_leader(later)
     assert (lock._thread_count, lock.has_capacity(), lock.add_follower()) == (5, False, False)
     go_on.set()
-    eventually(
+    wait_until(
         "superfluous threads have ended",
         lambda: lock._thread_count == lock._waiting_count + 1 == leader.MAX_WAITING_THREADS + 1,
     )
-    eventually("the lead is free", lock.force)
+    wait_until("the lead is free", lock.force)
     lock.close(60)
     assert not any(thread.is_alive() for thread in lock._threads)
 
@@ -117,11 +117,11 @@ def test_waiting_follower_takes_over_when_no_thread_can_be_added() -> None:
 
     lock = LeaderLock(run_leader, 1)
     assert (lock.add_follower(), lock.add_follower(), lock.add_follower()) == (True, True, False)
-    first = eventually(
+    first = wait_until(
         "one is busy and one waits", lambda: lock._waiting_count == 1 and lock._yielded_since and lock._leader_ident
     )
     lock.replace_slow_leader(time.monotonic() + 1000)
-    eventually("the other leads", lambda: lock._leader_ident not in (0, first))
+    wait_until("the other leads", lambda: lock._leader_ident not in (0, first))
     assert lock._thread_count == 2
     over.set()
     lock.close(60)
@@ -141,15 +141,15 @@ def test_lead_is_forced_only_while_it_is_yielded() -> None:
 
     lock = LeaderLock(run_leader)
     lock.add_follower()
-    eventually("a thread leads", lambda: leads)
+    wait_until("a thread leads", lambda: leads)
     assert not lock.force()
     yielding.set()
-    eventually("the lead is yielded", lambda: lock._yielded_since)
+    wait_until("the lead is yielded", lambda: lock._yielded_since)
     assert lock.force()
     assert lock.is_leader()
     lock.replace_slow_leader(time.monotonic() + 1000)
     over.set()
-    eventually("the first is done", lambda: len(leads) == 2)
+    wait_until("the first is done", lambda: len(leads) == 2)
     assert (leads, lock.is_leader()) == ([True, False], True)
     lock.close(60)
     assert not any(thread.is_alive() for thread in lock._threads)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import pytest
 
 from tests.cleanup import close_after_test
-from tests.contract.warm import eventually
+from tests.contract.warm import wait_until
 from verdikt.daemon import acceptor, leader, protocol, server
 from verdikt.daemon.connection import Connection
 from verdikt.daemon.deferred_reply import DeferredReply
@@ -291,7 +291,7 @@ def test_queued_connection_is_answered_when_the_server_stops(start_server: Start
 
     running.server._acceptor.close_listeners = close_with_full_queue  # type: ignore[method-assign]
     running.server.request_stop("the test is over")
-    eventually("they have connected", lambda: len(queued) == 20)
+    wait_until("they have connected", lambda: len(queued) == 20)
 
     assert [read_response(sock) for sock in queued] == [(200, {})] * 20
     running.thread.join(60)
@@ -306,7 +306,7 @@ def wait_for_turns(running: RunningServer, count: int) -> None:
         original()
 
     running.server._acceptor.expire_connections = expire_connections  # type: ignore[method-assign]
-    eventually("there were turns", lambda: len(turns) > count)
+    wait_until("there were turns", lambda: len(turns) > count)
     running.server._acceptor.expire_connections = original  # type: ignore[method-assign]
 
 
@@ -321,9 +321,9 @@ def test_server_stops_after_every_request_is_answered(
     running.server._on_listeners_closed = stop_reasons.append
     waiting = running.begin_request(length=2 if is_complete else 4)
     busy = running.server._leader._yielded_since if is_complete else running.server._acceptor._connections
-    eventually("it is there", lambda: busy)
+    wait_until("it is there", lambda: busy)
     running.server.request_stop("the test is over")
-    eventually("the listeners are closed", lambda: stop_reasons)
+    wait_until("the listeners are closed", lambda: stop_reasons)
     wait_for_turns(running, 3)
     assert running.thread.is_alive()
     if not is_complete:
@@ -460,7 +460,7 @@ def test_truncated_request_is_blocked(start_server: StartServer) -> None:
 
     status, document = read_response(truncated)
     assert (status, document["decision"]) == (200, "block")
-    eventually("it is closed", lambda: not len(running.server._acceptor))
+    wait_until("it is closed", lambda: not len(running.server._acceptor))
 
 
 def test_body_is_discarded_when_the_token_is_wrong(start_server: StartServer) -> None:
@@ -523,12 +523,12 @@ def test_listeners_are_closed_when_the_leader_hangs_at_the_stop(
     """The main thread closes the listeners, which the successor needs, and every client gets a block."""
     running, descriptors = start_server(wait_for(release)), []
     running.server._on_listeners_closed = lambda _: descriptors.append(running.listener.sock.fileno())
-    eventually("a thread leads", lambda: running.server._leader._leader_ident)
+    wait_until("a thread leads", lambda: running.server._leader._leader_ident)
     monkeypatch.setattr(leader.LeaderLock, "_spawn_follower", lambda _: False)
     waiting = [running.begin_request(length=5)]
-    eventually("it is registered", lambda: len(running.server._acceptor))
+    wait_until("it is registered", lambda: len(running.server._acceptor))
     waiting.append(running.begin_request())
-    eventually("it is being decided", lambda: running.server._leader._yielded_since)
+    wait_until("it is being decided", lambda: running.server._leader._yielded_since)
     waiting += [running.begin_request() for _ in range(3)]
     running.server.request_stop("the test is over")
 
@@ -553,13 +553,13 @@ def test_thread_without_the_lead_touches_no_connections(start_server: StartServe
 
     loop._acceptor.expire_connections = expire_connections  # type: ignore[method-assign]
     waiting = running.begin_request(b"", length=2)
-    eventually("it is registered", lambda: len(loop._acceptor))
+    wait_until("it is registered", lambda: len(loop._acceptor))
     waiting.sendall(b"{}")
-    first = eventually("one decides", lambda: next(iter(loop._unanswered and [*holder._yielded_since]), None))
-    eventually("another leads", lambda: holder._leader_ident not in (0, first))
+    first = wait_until("one decides", lambda: next(iter(loop._unanswered and [*holder._yielded_since]), None))
+    wait_until("another leads", lambda: holder._leader_ident not in (0, first))
     release.set()
     assert read_response(waiting) == (200, {})
-    eventually("the first waits for the lead", lambda: first not in holder._yielded_since and holder._waiting_count)
+    wait_until("the first waits for the lead", lambda: first not in holder._yielded_since and holder._waiting_count)
     assert intruders == []
 
 
@@ -570,11 +570,11 @@ def test_maintenance_runs_after_a_slow_decision(start_server: StartServer, relea
     loop = running.server
     loop._maintain = lambda: unanswered_counts.append(len(loop._unanswered))
     waiting = running.begin_request()
-    eventually("another leads and does maintenance", lambda: unanswered_counts)
+    wait_until("another leads and does maintenance", lambda: unanswered_counts)
     count_before = len(unanswered_counts)
     release.set()
     assert read_response(waiting) == (200, {})
-    eventually("maintenance runs again", lambda: len(unanswered_counts) > count_before)
+    wait_until("maintenance runs again", lambda: len(unanswered_counts) > count_before)
 
 
 def test_requests_are_answered_when_no_thread_can_be_started(
@@ -594,16 +594,16 @@ def test_requests_are_answered_when_no_thread_can_be_started(
         refused_threads.append(thread)
         raise RuntimeError("can't start new thread")
 
-    eventually("a thread leads", lambda: loop._leader._leader_ident)
+    wait_until("a thread leads", lambda: loop._leader._leader_ident)
     loop._decide = decide_and_log
     monkeypatch.setattr(threading.Thread, "start", start)
     waiting = [running.begin_request(b"a")]
-    eventually("another was wanted", lambda: len(refused_threads) > 1)
+    wait_until("another was wanted", lambda: len(refused_threads) > 1)
     waiting += [running.begin_request(body) for body in (b"b", b"c", b"d")]
     go_on.set()
 
     assert [read_response(sock) for sock in waiting] == [(200, {})] * 4
-    eventually("no thread is blocked", lambda: not loop._leader._yielded_since)
+    wait_until("no thread is blocked", lambda: not loop._leader._yielded_since)
     assert (running.thread.is_alive(), loop._leader._thread_count, loop._stop_reason) == (True, 1, "")
 
 
@@ -670,14 +670,14 @@ def test_requests_are_blocked_in_time_when_all_threads_hang(
     running = start_server(lambda request: wait_for(release)(request) if request.payload == b"hang" else ALLOWED, 1.0)
     assert running.post() == (200, {})
     hanging = running.begin_request(b"hang")
-    eventually("it is being decided", lambda: running.server._unanswered)
+    wait_until("it is being decided", lambda: running.server._unanswered)
     others = [running.begin_request() for _ in range(3)]
 
     for sock in (hanging, *others):
         status, document = read_response(sock)
         assert (status, document["decision"]) == (200, "block")
     release.set()
-    eventually("a thread is free again", lambda: running.post() == (200, {}))
+    wait_until("a thread is free again", lambda: running.post() == (200, {}))
 
 
 @pytest.mark.usefixtures("fast_checks")
@@ -689,11 +689,11 @@ def test_waiting_requests_are_bounded_when_all_threads_hang(
     monkeypatch.setattr(server, "MAX_BUFFERED_BYTES", 20_000)
     running = start_server(lambda request: wait_for(release)(request) if request.payload == b"hang" else ALLOWED)
     hanging = running.begin_request(b"hang")
-    eventually(
+    wait_until(
         "all threads are blocked", lambda: running.server._unanswered and not running.server._leader.has_capacity()
     )
     patient = running.begin_request(b"x" * 10_000)
-    eventually("it is read_response", lambda: running.server._queue)
+    wait_until("it is read_response", lambda: running.server._queue)
 
     assert "too much is being asked" in running.post(b"x" * 12_000)[1]["reason"]
     release.set()
@@ -705,7 +705,7 @@ def test_slow_maintenance_does_not_delay_requests(start_server: StartServer, rel
     running, maintenance_runs = start_server(), []
     running.server._maintain = lambda: (maintenance_runs.append(None), release.wait(60))[0]
     assert running.post() == (200, {})
-    eventually("maintenance runs", lambda: maintenance_runs)
+    wait_until("maintenance runs", lambda: maintenance_runs)
     assert running.post() == (200, {})
 
 

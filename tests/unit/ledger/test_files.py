@@ -408,11 +408,11 @@ def test_append_reads_only_the_tail(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     read = []
     original = os.pread
 
-    def counting(fd: int, count: int, offset: int) -> bytes:
+    def count_read(fd: int, count: int, offset: int) -> bytes:
         read.append(count)
         return original(fd, count, offset)
 
-    monkeypatch.setattr(os, "pread", counting)
+    monkeypatch.setattr(os, "pread", count_read)
     assert store.append("s", "tool_call", {}).seq == 8
     assert sum(read) <= 65_536
     read.clear()
@@ -482,12 +482,12 @@ def test_waiting_appends_share_one_sync(tmp_path: Path, monkeypatch: pytest.Monk
     store.append("s", "tool_call", {})
     original, synced, slow = os.fsync, [], threading.Event()
 
-    def slowly(fd: int) -> None:
+    def sync_slowly(fd: int) -> None:
         synced.append(fd)
         slow.wait(0.02)
         original(fd)
 
-    monkeypatch.setattr(os, "fsync", slowly)
+    monkeypatch.setattr(os, "fsync", sync_slowly)
     threads = [
         threading.Thread(target=lambda: [store.append("s", "tool_call", {}) for _ in range(5)]) for _ in range(8)
     ]

@@ -77,14 +77,14 @@ def test_failed_sync_fails_every_writer(tmp_path: Path, monkeypatch: pytest.Monk
     store = open_warm_store(tmp_path, later)
     append_entries(store, 1)
 
-    def failing(_: int) -> None:
+    def fail_sync(_: int) -> None:
         raise OSError(5, "Input/output error")
 
     later.begin_batch()
     append_entries(store, 2)
     written = later.end_batch()
     with monkeypatch.context() as broken:
-        broken.setattr(os, "fsync", failing)
+        broken.setattr(os, "fsync", fail_sync)
         with pytest.raises(LedgerError, match="check the disk"):
             written[0][0].sync(written[0][1])
     with pytest.raises(LedgerError, match="an earlier write failed"):

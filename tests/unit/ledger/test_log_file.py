@@ -132,14 +132,14 @@ def test_entry_written_while_a_sync_fails_is_not_promised(tmp_path: Path, monkey
     store.append("s", EntryKind.GAP, {})
     calls, under_way, go_on = [], threading.Event(), threading.Event()
 
-    def failing(fd: int) -> None:
+    def fail_sync(fd: int) -> None:
         calls.append(fd)
         if len(calls) == 1:
             under_way.set()
             go_on.wait(10)
             raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(os, "fsync", failing)
+    monkeypatch.setattr(os, "fsync", fail_sync)
     refused: list[int] = []
 
     def append(number: int) -> None:

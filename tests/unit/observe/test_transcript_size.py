@@ -24,11 +24,11 @@ from verdikt.observe.transcript import read_transcript
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 before, read = peak(), os.pread
 total = 0
-def counted(fd, size, at):
+def count_read(fd, size, at):
     global total
     total += size
     return read(fd, size, at)
-os.pread = counted
+os.pread = count_read
 found = read_transcript(sys.argv[1])
 print(json.dumps([found.status, found.message, peak() - before, total]))
 """
