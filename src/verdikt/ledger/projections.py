@@ -249,7 +249,7 @@ FINDINGS = Projection(
     kinds=frozenset({EntryKind.FINDING, EntryKind.FINDING_CLEARED}),
     version=2,
 )
-"""Open findings of a plan: beginning of the id → id → level. A verdict file that lacks one of them was edited by hand."""
+"""Open findings of a plan: beginning of the id → id → level. A verdict file that lacks one was edited by hand."""
 
 EVIDENCE = Projection(
     name="evidence",

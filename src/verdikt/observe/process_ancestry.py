@@ -46,6 +46,9 @@ SESSION_PROGRAMS = frozenset(
 )
 """Programs that open a session for a person, found in a directory that only root can write."""
 
+_SCHEDULERS = frozenset("cron crond fcron anacron atd".split())
+"""Programs of root that run what an agent may have told them to run."""
+
 _INIT_PROGRAMS = frozenset({"systemd", "init", "launchd"})
 """Programs that adopt processes whose parent has ended."""
 
@@ -156,6 +159,8 @@ def _is_orphan(ancestors: list[Process], proc: str) -> bool:
     if not below or below[-1].parent == 0:
         return False  # entered the container from outside: no process inside it can do that
     top = below[-1]
+    if any(process.name in _SCHEDULERS for process in below):
+        return True
     if any(_opens_session(process, below[0].uid) for process in below):
         return False
     return init is None or not (_is_spawned_by_init(top, init, proc) or _is_service(top, proc))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdikt.cli.exit_status import EXIT_FAILURE, EXIT_NOTHING_TO_VERIFY
+from verdikt.cli.output_path import OutputPath
 from verdikt.cli.store_access import home_option, json_option, open_existing_store, resolve_home, resolve_session
 from verdikt.errors import LedgerError
 from verdikt.ledger import checkpoint as checkpoints
@@ -153,7 +154,10 @@ def _pluralize(count: int, singular: str, plural: str) -> str:
 @click.command()
 @click.option("--session", "sessions", multiple=True, metavar="S", help="Only this session; repeatable.")
 @click.option(
-    "--export", "directory", type=click.Path(file_okay=False, path_type=Path), help="Also write it into this directory."
+    "--export",
+    "directory",
+    type=OutputPath(file_okay=False, path_type=Path),
+    help="Also write it into this directory.",
 )
 @click.option(
     "--git-note", is_flag=True, help="Also add it to the notes of HEAD of the repository here (ref `verdikt`)."
