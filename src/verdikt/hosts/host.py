@@ -102,6 +102,8 @@ class Host:
     stdin_tools: tuple[str, ...] = ()
     """Shell tools that type into a program that already runs, and therefore have no command."""
     exit_status: ExitStatus = ExitStatus.SOMETIMES
+    transcript_has_calls: bool = False
+    """Whether its transcript names every tool call by the id that its hooks get."""
     payload_directories: tuple[str, ...] = ()
     """Recorded payloads, below `tests/contract/payloads/`."""
     canary_payload: Mapping[str, Any] = field(default_factory=dict)

@@ -33,6 +33,7 @@ HOST = Host(
     ),
     mcp_prefixes=("mcp__",),
     exit_status=ExitStatus.ALWAYS,
+    transcript_has_calls=True,
     payload_directories=("claude", "claude_2.1.197"),
     canary_payload={
         "hook_event_name": "{event}",
