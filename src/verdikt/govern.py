@@ -184,9 +184,10 @@ class Governance:
         """
         try:
             action, _ = redact_action(action)
+            # Before the lock: redacting a long output takes a while, and other calls of the session wait for the lock.
+            body, artifacts = _build_call_record(action, outcome)
+            body["evidence"] = self.evidence_gate.collect_call_evidence(action, outcome)
             with self.store.session(action.session_id) as session:
-                body, artifacts = _build_call_record(action, outcome)
-                body["evidence"] = self.evidence_gate.collect_call_evidence(action, outcome)
                 if self.guidance_hooks is not None:
                     return self.guidance_hooks.after_call(session, action, outcome, body, artifacts)
                 session.append(EntryKind.TOOL_CALL, body, artifacts=artifacts)

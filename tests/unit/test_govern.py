@@ -168,6 +168,24 @@ def test_after_stores_the_output_as_an_artifact(gov: Governance, store: FileStor
     assert store.read_artifact("s1", entry.seq, "output") == b"hi\n"
 
 
+def test_output_is_redacted_before_the_session_is_locked(
+    gov: Governance, store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long output holds up no other call of the session."""
+    redacted: list[str] = []
+
+    def redact(text: str) -> tuple[str, tuple[str, ...]]:
+        with store.session("s1"):  # refused while an update of the session is under way
+            redacted.append(text)
+        return text, ()
+
+    monkeypatch.setattr("verdikt.govern.redact_text", redact)
+    gov.after(bash("ls"), Outcome(success=True, output="x"))
+
+    assert redacted == ["x"]
+    assert [entry.kind for entry in store.read_entries("s1")] == [EntryKind.TOOL_CALL]
+
+
 def test_after_allows_when_the_log_cannot_be_written(gov: Governance, tmp_path: Path) -> None:
     """A failure after an action refuses nothing and leaves a line in the crash file."""
     (tmp_path / "data" / "ledger").rmdir()

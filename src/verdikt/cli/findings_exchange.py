@@ -10,6 +10,8 @@ import click
 
 from verdikt import __version__
 from verdikt.cli.exit_status import EXIT_BLOCKED
+from verdikt.cli.operator_access import refuse_lowering
+from verdikt.cli.output_path import OutputPath
 from verdikt.cli.runs_directory import open_runs, require_verdict
 from verdikt.cli.store_access import json_option
 from verdikt.council.finding_parser import MAX_BYTES, read_findings
@@ -46,7 +48,7 @@ def import_findings(*, plan_hash: str, agent: str, as_json: bool, files: Sequenc
 
     Example: bandit -r src -f sarif | verdikt findings import --plan-hash abc123 -
     """
-    verdict = open_runs().record(plan_hash, *_read_findings_files(files, agent))
+    verdict = open_runs().record(plan_hash, *_read_findings_files(files, agent), check_lowering=refuse_lowering)
     click.echo(json.dumps(verdict.record(), indent=2, ensure_ascii=False) if as_json else explain(verdict))
 
 
@@ -54,14 +56,20 @@ def import_findings(*, plan_hash: str, agent: str, as_json: bool, files: Sequenc
 @click.option("--plan-hash", required=True, help="The plan that was reviewed.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="sarif", show_default=True, help="The format.")
 @click.option(
-    "--output", "-o", type=click.File("w", encoding="utf-8"), default="-", help="Write to this file instead of stdout."
+    "--output",
+    "-o",
+    type=OutputPath(dir_okay=False, allow_dash=True),
+    default="-",
+    help="Write to this file instead of stdout.",
 )
-def export(*, plan_hash: str, form: str, output: Any) -> None:
+def export(*, plan_hash: str, form: str, output: str) -> None:
     """Write the verdict on a plan for other tools.
 
     Example: verdikt findings export --plan-hash abc123 --format sarif -o findings.sarif
     """
-    click.echo(render_verdicts([require_verdict(plan_hash)], form), file=output)
+    text = render_verdicts([require_verdict(plan_hash)], form)
+    with click.open_file(output, "w", encoding="utf-8") as file:
+        click.echo(text, file=file)
 
 
 def render_verdicts(verdicts: Sequence[CouncilVerdict], form: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from verdikt.cli.exit_status import EXIT_FAILURE
+from verdikt.cli.output_path import OutputPath
 from verdikt.cli.policy import exit_with_faults, load_selected_policy, policy_options
 from verdikt.decide import decide
 from verdikt.errors import PolicyError
@@ -27,7 +28,7 @@ SKIPPED_DIRECTORIES = {"node_modules", "__pycache__", "build", "dist"}
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(exists=True))
 @policy_options
-@click.option("--junit", "junit_file", type=click.Path(dir_okay=False), help="Also write the results as JUnit XML.")
+@click.option("--junit", "junit_file", type=OutputPath(dir_okay=False), help="Also write the results as JUnit XML.")
 def command(
     *,
     files: tuple[str, ...],

@@ -17,6 +17,13 @@ from verdikt.evidence.override import find_overrides
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.shell_runs import read_runs
 from verdikt.evidence.turn import read_turn
+from verdikt.evidence.unseen_calls import (
+    GAP_UNSEEN,
+    can_compare_transcript,
+    describe_unseen_calls,
+    drop_unseen_proof,
+    find_unseen_calls,
+)
 from verdikt.evidence.validator import find_validator, run_validator, validate
 from verdikt.ledger.evidence_records import note_overrides, record_extraction, record_overrides, write_contract
 from verdikt.ledger.files import FileStore
@@ -29,7 +36,7 @@ from verdikt.observe.alerts import DAY_SECONDS, clear_mark, mark_first_breach, n
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.project_checks import detect_project_checks
 from verdikt.observe.source_tree import read_source_tree
-from verdikt.observe.transcript import Transcript, read_transcript
+from verdikt.observe.transcript import Transcript, find_call_ids, read_transcript
 from verdikt.observe.world import digest_file, expand_user
 
 if TYPE_CHECKING:
@@ -150,7 +157,8 @@ class EvidenceGate:
         message = redact_text(transcript.message if turn.message is None else turn.message)[0]
         state = self.store.read_projection("evidence", session)
         usual_checks = self._find_usual_checks(os.path.join(self._base_directory, turn.cwd))
-        evidence = replace(self.load_turn(session, state), usual=usual_checks)
+        evidence, unseen = self._drop_unseen_calls(turn, self.load_turn(session, state))
+        evidence = replace(evidence, usual=usual_checks)
         undecided_calls = self._find_undecided_calls(session, state, transcript.tool_uses, evidence.decision_call_ids)
         faults = self._check_final_block(message, evidence.contract, session)
         judgement = judge_turn(
@@ -168,8 +176,31 @@ class EvidenceGate:
         self._record_judgement(turn, judgement, transcript.status, faults)
         self._report_to_parent(turn, judgement, evidence)
         if settings.mode == "enforce" and judgement.result is GateResult.REFUSED:
-            return Answer(allowed=False, reason=judgement.reason, guard="evidence")
+            reason = "\n".join(filter(None, (judgement.reason, unseen)))
+            return Answer(allowed=False, reason=reason, guard="evidence")
         return Answer()
+
+    def _drop_unseen_calls(self, turn: Turn, evidence: "TurnEvidence") -> tuple["TurnEvidence", str]:
+        """Return the evidence without calls that the host's transcript lacks, and a sentence about those calls.
+
+        They are reported in the log too: a program other than the host has called the hook.
+        """
+        path = turn.transcript_path
+        calls = [*evidence.earlier, *evidence.calls]
+        has_own = bool(turn.raw.get("agent_transcript_path"))
+        if not (path and calls and can_compare_transcript(turn.host, turn.agent, has_own_transcript=has_own)):
+            return evidence, ""
+        wanted = {call.call_id for call in calls}
+        for _ in range(_MAX_TRANSCRIPT_READS):
+            ids = self.read_path(path, partial(find_call_ids, wanted=wanted), None)
+            unseen = find_unseen_calls(calls, ids) if ids is not None else ()
+            if not unseen:
+                return evidence, ""
+            # Hosts call the stop hook before they have flushed the last lines to the file.
+            self.clock.sleep(0.05)
+        body = {"moment": "stop", "reason": GAP_UNSEEN, "calls": [call.seq for call in unseen]}
+        self.store.append(turn.session_id, EntryKind.GAP, body)
+        return drop_unseen_proof(evidence, unseen), describe_unseen_calls(unseen)
 
     def _read_finished_transcript(self, turn: Turn) -> Transcript:
         """Return the transcript, once its last message is written or the wait for it is over."""

@@ -105,6 +105,8 @@ class Host:
     stdin_tools: tuple[str, ...] = ()
     """Shell tools that type into a program that already runs, and therefore have no command."""
     exit_status: ExitStatus = ExitStatus.SOMETIMES
+    transcript_has_calls: bool = False
+    """Whether its transcript names every tool call by the id that its hooks get."""
     payload_directories: tuple[str, ...] = ()
     """Recorded payloads, below `tests/contract/payloads/`."""
     canary_payload: Mapping[str, Any] = field(default_factory=dict)
@@ -119,6 +121,8 @@ class Host:
     # What it reads.
     program: str = ""
     """The name of its executable."""
+    agent_packages: tuple[str, ...] = ()
+    """Further names of its program, and of the packages that an interpreter runs it from (`claude-code`)."""
     project_marker: str = ""
     """The file or directory that shows that a project is used with this host."""
     settings_files: Mapping[str, str] = field(default_factory=dict)

@@ -8,7 +8,9 @@ from typing import Any
 from verdikt.errors import LedgerError
 from verdikt.ledger.artifact_store import ArtifactStore
 from verdikt.ledger.audit_finding import AuditFinding, Corruption, Witness
+from verdikt.ledger.chain_reader import GAP_DATABASE
 from verdikt.ledger.chain_verifier import ChainReport, verify_chain
+from verdikt.ledger.key_introduction import IntroducedKeys
 from verdikt.ledger.keys import Keyring
 from verdikt.ledger.log_reader import LogReader
 from verdikt.ledger.projections import Projection
@@ -16,6 +18,9 @@ from verdikt.ledger.state_database import StateDatabase
 from verdikt.ledger.store import OPERATOR, ChainHead
 from verdikt.model.canonical_json import encode_canonical, sha256_hex
 from verdikt.model.entry import ENTRY_KINDS, Entry, EntryKind
+
+ACCEPTED = "accepted"
+"""The `reason` of a checkpoint in the operator's log by which a person accepts the loss of `state.db`."""
 
 MAX_UNCOVERED_ENTRIES = 512
 """Number of entries at the end of a session without a signature over them above which a note is made."""
@@ -74,7 +79,10 @@ class _Auditor:
         self._heads = self._read_heads()
         self._witnesses = witnesses
         self._chain_starts: dict[str, ChainHead] = {}
-        self._introducing_kids: dict[str, str] = {}
+        self._keys = IntroducedKeys(self._keyring, self._reader.read_intact_entries(OPERATOR))
+        self._repeated_heads: dict[str, dict[ChainHead, None]] = {}
+        self._first_introduction_ts: int | None = None
+        self._lost_databases: list[int] = []
 
     def run(self, sessions: Sequence[str] | None) -> AuditReport:
         # The operator's log first: it says where other chains begin and which keys were introduced.
@@ -85,6 +93,16 @@ class _Auditor:
             if session != OPERATOR:
                 self._report.sessions.append(self._audit_session(session))
         self._check_keys()
+        self._report.general_findings += [
+            AuditFinding(
+                Corruption.NO_HEAD,
+                OPERATOR,
+                seq,
+                f"`state.db` was removed before entry {seq}: what followed the last checkpoint of each session may be"
+                " missing; `verdikt ledger checkpoint --accept` accepts the log as it is",
+            )
+            for seq in dict.fromkeys(self._lost_databases)
+        ]
         return self._report
 
     def __enter__(self) -> "_Auditor":
@@ -96,7 +114,8 @@ class _Auditor:
             self._artifacts.close()
 
     def _list_sessions(self) -> list[str]:
-        sessions = {*self._reader.list_sessions(), *(self._heads or ()), *(w.session for w in self._witnesses)}
+        witnesses = (witness.session for witness in self._witnesses)
+        sessions = {*self._reader.list_sessions(), *(self._heads or ()), *self._repeated_heads, *witnesses}
         return sorted(sessions)
 
     def _is_known(self, session: str) -> bool:
@@ -121,7 +140,7 @@ class _Auditor:
                 session=session,
                 start=self._chain_starts.get(session, ChainHead()),
                 witnesses=[*self._find_witnesses(session)],
-                verify_signature=self._keyring.check_entry_signature,
+                verify_signature=self._keys.check_entry_signature,
                 visit_entry=visit_entry if visitors else None,
             )
         except LedgerError as error:
@@ -130,6 +149,7 @@ class _Auditor:
         # A damaged chain is read twice, so its artifacts may be reported twice.
         report.findings += dict.fromkeys(self._artifact_findings)
         self._check_end(report)
+        self._check_introduction(report)
         # A damaged log gives no state to compare with.
         if report.is_intact:
             for name in folding.find_mismatches():
@@ -149,6 +169,8 @@ class _Auditor:
         if head is not None and head.seq:
             yield Witness(session, head.seq, head.hash)
         yield from (witness for witness in self._witnesses if witness.session == session)
+        for head in self._repeated_heads.get(session, ()):
+            yield Witness(session, head.seq, head.hash, "the operator's log")
 
     def _check_end(self, report: ChainReport) -> None:
         session = report.session
@@ -178,7 +200,7 @@ class _Auditor:
                 report.head.seq + 1,
                 f"the last line of `{path}` is torn ({len(torn)} bytes): the next append repairs it with a gap entry",
             )
-        if report.entry_count and not witnesses:
+        if report.entry_count and session not in (self._heads or {}) and not any(w.is_external for w in witnesses):
             report.add_finding(
                 Corruption.NO_HEAD,
                 report.head.seq,
@@ -192,6 +214,19 @@ class _Auditor:
                 f"no signature covers entries {report.last_covered_seq + 1}…{report.head.seq}:"
                 " run `verdikt ledger checkpoint`",
             )
+
+    def _check_introduction(self, report: ChainReport) -> None:
+        """Report a session that the operator's log does not know although it introduces every session."""
+        session, begins_at = report.session, self._first_introduction_ts
+        first = next(self._reader.read_intact_entries(session), None) if session not in self._repeated_heads else None
+        # Sessions that are older than the first introduction were written by an earlier version.
+        if session == OPERATOR or first is None or begins_at is None or first.ts < begins_at:
+            return
+        report.add_finding(
+            Corruption.NOT_INTRODUCED,
+            first.seq,
+            "the operator's log does not introduce this session: its end was cut off, or the session was put here",
+        )
 
     def _read_heads(self) -> dict[str, ChainHead] | None:
         if self._state.read_identity() is None:
@@ -208,29 +243,43 @@ class _Auditor:
 
     def _visit_operator_entry(self, fields: dict[str, Any]) -> None:
         """Remember what a validly signed entry of the operator's log says about other sessions and about keys."""
-        body = fields.get("body")
-        if not isinstance(body, dict) or not fields["sig"]:
-            return
-        kid, kind = str(fields.get("kid")), fields.get("kind")
-        # Without a valid signature, anything that can write the file could hide entries or introduce a key.
-        if self._keyring.check_entry_signature(kid, fields["hash"], fields["sig"], fields["ts"]) is not None:
+        body, kind, kid = _as_mapping(fields.get("body")), fields.get("kind"), str(fields.get("kid"))
+        if kind == EntryKind.SESSION:
+            # Not signed: the first call of a session must not wait for a cryptography library. A later entry covers it.
+            if self._first_introduction_ts is None:
+                self._first_introduction_ts = fields["ts"]
+            self._add_repeated_head(body)
+        elif kind == EntryKind.GAP and body.get("reason") == GAP_DATABASE:
+            self._lost_databases.append(fields["seq"])
+        # Without a valid signature, anything that can write the file could hide entries.
+        if not fields["sig"] or self._keys.check_entry_signature(kid, fields["hash"], fields["sig"], fields["ts"]):
             return
         if kind == EntryKind.ROTATION:
             for session, cut in _as_mapping(body.get("expired")).items():
                 self._chain_starts[session] = ChainHead(cut["seq"], cut["hash"])
-        elif kind == EntryKind.KEY_ROTATION:
-            self._introducing_kids[str(body.get("new"))] = kid
+        elif kind == EntryKind.CHECKPOINT:
+            self._add_repeated_head(body)
+            if body.get("reason") == ACCEPTED:
+                self._lost_databases.clear()
+
+    def _add_repeated_head(self, body: dict[str, Any]) -> None:
+        session, seq, hash = body.get("session"), body.get("seq"), body.get("hash")
+        if isinstance(session, str) and isinstance(seq, int) and isinstance(hash, str):
+            self._repeated_heads.setdefault(session, {})[ChainHead(seq, hash)] = None
 
     def _check_keys(self) -> None:
-        """Report every key but the first that the key before it did not introduce in the operator's log."""
-        for key in self._keyring.list_keys()[1:]:
+        """Report every key that no entry of the operator's log introduces."""
+        root = next(iter(self._keys.introduced_by), "")
+        for number, key in enumerate(self._keyring.list_keys()):
             if key.retired is None and key.kid != self._keyring.current_kid():
                 continue  # prepared by a rotation that did not finish; it signs nothing
-            introducing_kid = self._introducing_kids.get(key.kid)
+            introducing_kid = self._keys.introduced_by.get(key.kid)
+            if number == 0 and not root:
+                continue  # made by `verdikt keys init`; where it has signed something, the entry is a finding
             if introducing_kid is None:
                 message = f"key `{key.kid}` is in the keyring, and no entry of the operator's log introduces it"
                 self._report.general_findings.append(AuditFinding(Corruption.UNKNOWN_KEY, OPERATOR, 0, message))
-            elif introducing_kid == key.kid:
+            elif introducing_kid == key.kid and key.kid != root:
                 message = f"key `{key.kid}` introduced itself, because the key before it was lost"
                 self._report.general_findings.append(AuditFinding(Corruption.GAP, OPERATOR, 0, message))
 

@@ -17,12 +17,13 @@ class Corruption(enum.StrEnum):
     FORGERY = "forgery"  # an entry was rewritten and hashed again
     ROLLBACK = "rollback"  # an older copy stands here, says a checkpoint from elsewhere
     UNSIGNED = "unsigned"  # a kind that is always signed carries no signature
-    UNKNOWN_KEY = "unknown_key"  # signed with a key that the keyring does not hold
+    UNKNOWN_KEY = "unknown_key"  # signed with a key that no entry introduces, or that the keyring does not hold
     BAD_SIGNATURE = "bad_signature"  # the signature does not fit
     RETIRED_KEY = "retired_key"  # signed with a key after it was rotated out
     ARTIFACT = "artifact"  # an artifact is missing or not what the entry says
     STATE = "state"  # `state.db` holds another state than the log gives
     NO_HEAD = "no_head"  # nothing outside the chain says where it should end
+    NOT_INTRODUCED = "not_introduced"  # the operator's log does not know the session
     NEWER = "newer"  # written by a newer verdikt
     GAP = "gap"  # the log itself says that something was not recorded
     UNCOVERED = "uncovered"  # entries that no signature covers yet
@@ -52,6 +53,6 @@ class Witness(NamedTuple):
     session: str
     seq: int
     hash: str
-    source: str = "state.db"
+    source: str = "`state.db`"
     is_external: bool = False
     """Whether the statement is stored where it cannot be rolled back together with the log."""

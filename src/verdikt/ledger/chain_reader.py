@@ -16,6 +16,10 @@ GAP_REWRITTEN = "rewritten"
 """The `reason` of a gap entry that reports entries cut off, or replaced, before it; `head` is the last one known."""
 
 
+GAP_DATABASE = "state.db was missing"
+"""The `reason` of a gap entry of the operator's log that reports the loss of `state.db`."""
+
+
 def read_chain(lines: Iterable[bytes], session: str) -> Iterator[Entry]:
     """Yield the entries of consecutive lines; raise `ChainBroken` at one that does not follow."""
     before: Entry | None = None

@@ -282,7 +282,7 @@ class _ChainWalker:
             self.report.last_covered_seq = seq
         else:
             descriptions = {
-                Corruption.UNKNOWN_KEY: f"is signed with key `{kid}`, which the keyring does not hold",
+                Corruption.UNKNOWN_KEY: f"is signed with key `{kid}`, which the log does not introduce",
                 Corruption.BAD_SIGNATURE: f"carries a signature that key `{kid}` did not make",
                 Corruption.RETIRED_KEY: f"is signed with key `{kid}` after that key was rotated out",
             }

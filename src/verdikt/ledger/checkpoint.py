@@ -9,6 +9,7 @@ from verdikt.errors import CanonicalError, LedgerError
 from verdikt.ledger.audit_finding import AuditFinding, Corruption, Witness
 from verdikt.ledger.data_directory import sync_directory
 from verdikt.ledger.files import FileStore
+from verdikt.ledger.key_introduction import IntroducedKeys
 from verdikt.ledger.keys import Keyring, to_public_records
 from verdikt.ledger.store import ChainHead
 from verdikt.model.canonical_json import encode_canonical, parse_json
@@ -91,7 +92,7 @@ def parse_checkpoints(text: bytes, source: str) -> Iterator[dict[str, Any]]:
 
 
 def verify_checkpoints(
-    checkpoints: Sequence[Mapping[str, Any]], keyring: Keyring, source: str
+    checkpoints: Sequence[Mapping[str, Any]], keyring: Keyring | IntroducedKeys, source: str
 ) -> tuple[list[Witness], list[AuditFinding]]:
     """Return the witnesses that validly signed checkpoints give, and a finding for each invalid signature."""
     witnesses: list[Witness] = []
@@ -119,7 +120,7 @@ def verify_checkpoints(
 
 
 _SIGNATURE_PROBLEMS = {
-    Corruption.UNKNOWN_KEY: "is signed with a key that the keyring does not hold",
+    Corruption.UNKNOWN_KEY: "is signed with a key that no entry introduces or the keyring does not hold",
     Corruption.BAD_SIGNATURE: "carries a signature that does not fit",
     Corruption.RETIRED_KEY: "is signed with a key after it was rotated out",
 }

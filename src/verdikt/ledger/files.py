@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from verdikt.errors import KeyringError, LedgerError
 from verdikt.ledger.artifact_store import ArtifactStore
+from verdikt.ledger.chain_reader import GAP_DATABASE
 from verdikt.ledger.data_directory import make_private_directory
 from verdikt.ledger.log_file import LogFile, hot_file_path
 from verdikt.ledger.log_index import LogIndex
 from verdikt.ledger.log_reader import LogReader
 from verdikt.ledger.state_database import WAL_LIMIT_BYTES, StateDatabase
-from verdikt.ledger.store import OPERATOR, LogWriter
+from verdikt.ledger.store import OPERATOR, ChainHead, LogWriter, head_to_record
 from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import EntryKind
 from verdikt.observe.clock import SystemClock
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from verdikt.ledger.group_commit import GroupCommit
     from verdikt.ledger.keys import Keyring
     from verdikt.ledger.projections import Projection
-    from verdikt.ledger.store import ChainHead, Signer
+    from verdikt.ledger.store import Signer
     from verdikt.model.entry import Entry
     from verdikt.observe.clock import Clock
 
@@ -69,6 +70,7 @@ class FileStore:
         self._group_commit = group_commit
         self._checkpoint_every = checkpoint_every
         self._keyring: Keyring | None = None
+        self._introduced_kids: set[str] = set()
         self._logs: OrderedDict[str, LogFile] = OrderedDict()
         self._lock = threading.Lock()
         self._pid = os.getpid()
@@ -104,6 +106,7 @@ class FileStore:
             try:
                 writer, torn_bytes = self._open_writer(session_id, log, database_identity)
                 first_seq = writer.head.seq
+                is_new = first_seq == 0
                 yield writer
                 self._append_due_checkpoint(writer, first_seq)
                 if writer.lines or writer.change_seqs:
@@ -117,6 +120,8 @@ class FileStore:
         if writer.lines and not (self._group_commit and self._group_commit.defer_sync(log, write_count)):
             log.sync(write_count)
             self.state.truncate_long_wal()
+        if writer.lines and (is_new or writer.signed_entries):
+            self._repeat_in_operator_log(writer, is_new=is_new)
 
     def read_entries(self, session: str, *, since: int = 0) -> Iterator[Entry]:
         """Yield the entries after seq `since`, oldest first; raise `ChainBroken` at the first that does not verify."""
@@ -253,6 +258,7 @@ class FileStore:
             signer=self._load_signer,
             projections=self._index.projections,
             load_state=log.indexed.states.__getitem__,
+            introduce_key=self._introduce_key,
         )
         if reconciliation is None:
             return writer, 0
@@ -271,6 +277,42 @@ class FileStore:
             # Without a key the log goes on; `verify` reports how much of it no signature covers.
             with suppress(KeyringError):
                 writer.append(EntryKind.CHECKPOINT, {"reason": "interval"})
+
+    def _repeat_in_operator_log(self, writer: LogWriter, *, is_new: bool) -> None:
+        """Introduce a new session, and repeat the session's checkpoints.
+
+        After the session's own entries, so that a session which the operator's log names has existed.
+        """
+        if writer.session_id == OPERATOR:
+            for entry in writer.signed_entries:
+                if entry.kind is EntryKind.KEY_ROTATION:
+                    self.keyring.note_introduction(str(entry.body["new"]), entry.seq)
+            return
+        checkpoints = [entry for entry in writer.signed_entries if entry.kind is EntryKind.CHECKPOINT]
+        if not (is_new or checkpoints):
+            return
+        with self.session(OPERATOR) as operator:
+            if is_new:
+                operator.append(EntryKind.SESSION, {"session": writer.session_id, **head_to_record(writer.head)})
+            for entry in checkpoints:
+                head = head_to_record(ChainHead(entry.seq, entry.hash))
+                operator.append(EntryKind.CHECKPOINT, {"reason": "repeated", "session": writer.session_id, **head})
+
+    def _introduce_key(self, writer: LogWriter, kid: str) -> None:
+        """Introduce a key in the operator's log before its first signature."""
+        if kid in self._introduced_kids or any(e.body.get("new") == kid for e in writer.signed_entries):
+            return
+        # The note is checked once: the keys may have been copied here without the log that introduces them.
+        noted = self.reader.read_entry(OPERATOR, self.keyring.find_introduction(kid))
+        self._introduced_kids.add(kid)
+        if noted is not None and noted.body.get("new") == kid:
+            return
+        key = next(key for key in self.keyring.list_keys() if key.kid == kid)
+        body = {"old": "", "new": kid, "algorithm": key.algorithm, "public": key.public, "lost": False}
+        if writer.session_id == OPERATOR:
+            writer.append(EntryKind.KEY_ROTATION, body)
+        else:
+            self.append(OPERATOR, EntryKind.KEY_ROTATION, body)
 
     def _commit_entries(self, log: LogFile, writer: LogWriter, torn_bytes: int) -> None:
         write = partial(self._write_entries, log, writer, torn_bytes)
@@ -302,5 +344,5 @@ class FileStore:
         with self.state.hold_connection():
             pass
         if sessions:
-            self.append(OPERATOR, EntryKind.GAP, {"reason": "state.db was missing", "sessions": len(sessions)})
+            self.append(OPERATOR, EntryKind.GAP, {"reason": GAP_DATABASE, "sessions": len(sessions)})
         return self.state.read_identity()

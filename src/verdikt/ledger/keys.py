@@ -60,7 +60,7 @@ class Keyring:
     def __init__(self, directory: Path, clock: Clock | None = None) -> None:
         self.directory = directory
         self._clock = clock or SystemClock()
-        self._cached_keyring: tuple[tuple[int, int, int], str, dict[str, Key]] | None = None
+        self._cached_keyring: tuple[tuple[int, int, int], str, dict[str, Key], dict[str, int]] | None = None
         self._signing_key: SigningKey | None = None
         self._public_keys: dict[str, Ed25519PublicKey] = {}
         self._secrets: dict[str, bytes] = {}
@@ -77,6 +77,18 @@ class Keyring:
     def current_kid(self) -> str:
         """Return the id of the key that signs now; empty when there is none yet."""
         return self._load_keyring()[0]
+
+    def find_introduction(self, kid: str) -> int:
+        """Return the seq at which the operator's log introduces a key; 0 when none is noted here."""
+        self._load_keyring()
+        return self._cached_keyring[3].get(kid, 0) if self._cached_keyring else 0
+
+    def note_introduction(self, kid: str, seq: int) -> None:
+        """Note where the operator's log introduces a key. Only the entry there is trusted, not this note."""
+        with self._lock_keyring():
+            current, keys = self._load_keyring()
+            if kid in keys:
+                self._save_keyring(current, keys, {kid: seq})
 
     def create_first_key(self, algorithm: str = ED25519) -> Key:
         """Make the first key; raise `KeyringError` when there is one already."""
@@ -231,8 +243,17 @@ class Keyring:
             self._public_keys.clear()
         return self._cached_keyring[1], self._cached_keyring[2]
 
-    def _save_keyring(self, current: str, keys: Mapping[str, Key]) -> None:
-        document: dict[str, Any] = {"v": 1, "current": current, "keys": [fields_of(key) for key in keys.values()]}
+    def _save_keyring(
+        self, current: str, keys: Mapping[str, Key], introductions: Mapping[str, int] | None = None
+    ) -> None:
+        self._load_keyring()
+        known = self._cached_keyring[3] if self._cached_keyring else {}
+        document: dict[str, Any] = {
+            "v": 1,
+            "current": current,
+            "keys": [fields_of(key) for key in keys.values()],
+            "introductions": {**known, **(introductions or {})},
+        }
         self._write_file(self.path, json.dumps(document, indent=1).encode() + b"\n")
 
     def _write_file(self, path: Path, data: bytes) -> None:
@@ -277,13 +298,14 @@ def _create_signer(algorithm: str, secret: bytes) -> Callable[[bytes], str]:
     return lambda data: private.sign(data).hex()
 
 
-def _parse_keyring(path: Path) -> tuple[str, dict[str, Key]]:
+def _parse_keyring(path: Path) -> tuple[str, dict[str, Key], dict[str, int]]:
     try:
         document = parse_json(path.read_bytes())
         keys = {fields["kid"]: Key(**fields) for fields in document["keys"]}
         current = document["current"]
-    except (OSError, CanonicalError, KeyError, TypeError) as error:
+        introductions = {str(kid): int(seq) for kid, seq in document.get("introductions", {}).items()}
+    except (OSError, CanonicalError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise KeyringError(f"cannot read `{path}`: {error}; restore it from a backup") from error
     if current and current not in keys:
         raise KeyringError(f"expected the current key `{current}` among the keys of `{path}`, found it missing")
-    return current, keys
+    return current, keys, introductions

@@ -16,7 +16,7 @@ from verdikt.ledger.chain_reader import GAP_LOST, GAP_REWRITTEN
 from verdikt.ledger.log_file import read_last_archived_line
 from verdikt.ledger.projections import index_by_name
 from verdikt.ledger.state_database import IndexedSession, StateRow
-from verdikt.ledger.store import ChainHead
+from verdikt.ledger.store import ChainHead, head_to_record
 from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import decode_entry
 
@@ -88,10 +88,10 @@ class LogIndex:
             gaps.append(PendingGap({"reason": "damaged", "line": damaged[:80].decode(errors="replace")}))
             head = recorded_head if recorded_head.seq > head.seq else ChainHead(head.seq + 1, head.hash)
         elif recorded_head.seq > head.seq:
-            gaps.append(PendingGap({"reason": GAP_LOST, "after": head.seq, "head": _head_to_dict(recorded_head)}))
+            gaps.append(PendingGap({"reason": GAP_LOST, "after": head.seq, "head": head_to_record(recorded_head)}))
             head = recorded_head
         elif recorded_head.seq and not self._is_continuation(session, recorded_head, head):
-            gaps.append(PendingGap({"reason": GAP_REWRITTEN, "head": _head_to_dict(recorded_head)}))
+            gaps.append(PendingGap({"reason": GAP_REWRITTEN, "head": head_to_record(recorded_head)}))
         if torn:
             gaps.append(PendingGap({"reason": "torn", "bytes": len(torn)}, {"torn": torn}))
         states, stale_seqs = self._catch_up(session, row, head)
@@ -173,6 +173,8 @@ class LogIndex:
 
     def move_damaged_aside(self, now: float) -> None:
         """Rename a `state.db` that cannot be read."""
+        if self._state.read_identity() is None:
+            return  # connecting would create it, and its loss would go unreported
         try:
             with self._state.hold_connection() as db:
                 db.dump_tables()
@@ -295,7 +297,3 @@ class LogIndex:
             labels = {self.projections[name].label for name in stale}
             current_labels = self._label_cache[stale] = self._labels - labels
         return current_labels
-
-
-def _head_to_dict(head: ChainHead) -> dict[str, Any]:
-    return {"seq": head.seq, "hash": head.hash}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.errors import ChainBroken
 from verdikt.ledger.chain_reader import GAP_LOST, GAP_REWRITTEN, read_chain
+from verdikt.ledger.key_introduction import is_introduced
 from verdikt.ledger.log_reader import parse_seq
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind
@@ -31,6 +32,8 @@ def find_operator_entry(store: FileStore, seq: int) -> tuple[Entry, list[Entry]]
     if entry.kind is not EntryKind.GRANT or not entry.sig:
         return None
     if store.keyring.check_entry_signature(entry.kid, entry.hash, entry.sig, entry.ts) is not None:
+        return None
+    if not is_introduced(store, entry.kid):
         return None
     # The log itself reports that entries after this one were lost or replaced.
     if any(

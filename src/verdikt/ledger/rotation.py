@@ -179,8 +179,9 @@ class _Rotation:
         limit = self._policy.keep_days * DAY_SECONDS
         expired_archives = [
             archive
-            for _, archive in iterate_archives(self._reader.ledger)
-            if self._now - archive.path.stat().st_mtime > limit
+            for name, archive in iterate_archives(self._reader.ledger)
+            # The operator's log stays: it introduces keys and sessions.
+            if name != OPERATOR and self._now - archive.path.stat().st_mtime > limit
         ]
         cuts: dict[str, ChainHead] = {}
         for archive in expired_archives:

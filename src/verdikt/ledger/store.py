@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from verdikt.model.entry import Entry
 
 OPERATOR = "operator"
-"""The session of entries that belong to no agent session: grants, pauses, key rotations, expired archives."""
+"""The session of entries that belong to no agent session: grants, pauses, key rotations, expired archives.
+
+It also introduces every other session and repeats its checkpoints, so that a session that is removed leaves a trace."""
 
 
 class ChainHead(NamedTuple):
@@ -23,6 +25,11 @@ class ChainHead(NamedTuple):
 
     seq: int = 0
     hash: str = GENESIS_HASH
+
+
+def head_to_record(head: ChainHead) -> dict[str, Any]:
+    """Return a head as plain data."""
+    return {"seq": head.seq, "hash": head.hash}
 
 
 class Signer(Protocol):
@@ -98,10 +105,12 @@ class LogWriter:
         signer: Callable[[], Signer],
         projections: Mapping[str, Projection],
         load_state: Callable[[str], Any],
+        introduce_key: Callable[[LogWriter, str], None] | None = None,
     ) -> None:
         self.session_id = session_id
         self.head = head
         self.lines: list[bytes] = []
+        self.signed_entries: list[Entry] = []
         self.artifacts: list[tuple[int, Mapping[str, bytes]]] = []
         self.states: dict[str, Any] = {}
         self.change_seqs: dict[str, int] = {}
@@ -109,6 +118,7 @@ class LogWriter:
         self._signer = signer
         self._projections = projections
         self._load_state = load_state
+        self._introduce_key = introduce_key
 
     def read_projection(self, name: str) -> Any:
         """Return the state of a projection, this block's appends included. The caller must not change it in place."""
@@ -130,13 +140,17 @@ class LogWriter:
         """Add an entry; it is written when the `session` block ends without an error."""
         kind = _to_entry_kind(kind)
         body = dict(body)
+        signer = self._signer() if sign or kind in SIGNED_KINDS else None
+        # A key signs nothing before an entry introduces it; that entry it may sign itself.
+        is_introduction = kind is EntryKind.KEY_ROTATION and signer is not None and body.get("new") == signer.kid
+        if signer and self._introduce_key and not is_introduction:
+            self._introduce_key(self, signer.kid)
         seq = self.head.seq + 1
         if artifacts:
             # The digests are part of the hashed body, so a changed artifact shows like a changed entry.
             body["artifacts"] = {
                 name: {"bytes": len(data), "sha256": sha256_hex(data)} for name, data in artifacts.items()
             }
-        signer = self._signer() if sign or kind in SIGNED_KINDS else None
         entry, line = build_entry(
             seq=seq,
             # Microseconds as an integer, which every JSON reader gives back exactly.
@@ -156,6 +170,8 @@ class LogWriter:
         if artifacts:
             self.artifacts.append((seq, artifacts))
         self.lines.append(line)
+        if signer:
+            self.signed_entries.append(entry)
         self.head = ChainHead(entry.seq, entry.hash)
         return entry
 

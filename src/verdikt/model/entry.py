@@ -50,6 +50,7 @@ class EntryKind(enum.StrEnum):
     ROTATION = "rotation"
     KEY_ROTATION = "key_rotation"
     CHECKPOINT = "checkpoint"
+    SESSION = "session"
 
 
 ENTRY_KINDS: frozenset[str] = frozenset(EntryKind)

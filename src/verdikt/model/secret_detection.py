@@ -14,10 +14,10 @@ from math import log2
 from typing import Any, NamedTuple
 
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.model.secret_formats import FORMATS_BY_LITERAL, PATTERN_LOOKBACK
+from verdikt.model.secret_formats import FORMATS_BY_LITERAL, LATE_LITERALS
 
-_SEARCH_WINDOW = 4000
-"""Characters after its literal that a pattern may match, for patterns that begin before their literal."""
+_JUDGED_LENGTH = 64
+"""Characters of an assigned value that are judged: a text of nothing but `token=` has a value at every sixth one."""
 
 _LONG_TEXT = 32_768
 """Length from which a text is searched for all literals at once."""
@@ -52,20 +52,25 @@ def find_secrets(text: str) -> list[Secret]:
 
 def _find_issued(text: str) -> Iterator[Secret]:
     for literal, (kind, _, source) in _find_formats(text):
-        pattern, lookback = _compile_format(source), PATTERN_LOOKBACK.get(literal, 0)
-        start = text.find(literal)
-        while start >= 0:
-            if lookback:
-                match = pattern.search(text, max(0, start - lookback), start + _SEARCH_WINDOW)
-            else:
-                match = pattern.match(text, start)
-            if match is None:
-                start = text.find(literal, start + len(literal))
-                continue
-            group = 1 if pattern.groups else 0
+        pattern = _compile_format(source)
+        group = 1 if pattern.groups else 0
+        for match in _iter_matches(pattern, literal, text):
             if _is_real_value(match[group]) and match[group].lower() not in _NON_SECRET_WORDS:
                 yield Secret(match.start(group), match.end(group), kind)
-            start = text.find(literal, max(match.end(), start + len(literal)))
+
+
+def _iter_matches(pattern: re.Pattern[str], literal: str, text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of a format: where its literal is, or anywhere for a format that begins before its literal."""
+    if literal in LATE_LITERALS:
+        # One pass over the text. A search around each literal would look at the same characters again and again.
+        yield from pattern.finditer(text)
+        return
+    start = text.find(literal)
+    while start >= 0:
+        match = pattern.match(text, start)
+        if match is not None:
+            yield match
+        start = text.find(literal, max(match.end() if match else 0, start + len(literal)))
 
 
 def _find_formats(text: str) -> list[tuple[str, tuple[str, str, str]]]:
@@ -169,8 +174,11 @@ _NUMBER_OR_NAME = compile_lazily(r"(?:-?[\d._]+|[A-Za-z_][A-Za-z_.]*|[A-Za-z_]\w
 
 
 def _find_assigned(text: str) -> Iterator[Secret]:
+    covered: dict[str, int] = {}
     for start, end, kind in _find_hint_words(text):
-        yield from _find_value_after(text, start, end, kind)
+        for secret in _find_value_after(text, start, end, kind, covered.get(kind, 0)):
+            covered[kind] = secret.end
+            yield secret
 
 
 def _find_hint_words(text: str) -> Iterator[tuple[int, int, str]]:
@@ -201,8 +209,11 @@ def _continues_word(text: str, start: int) -> bool:
     return before.isalpha() and not (before.islower() and first.isupper())
 
 
-def _find_value_after(text: str, hint_start: int, hint_end: int, kind: str) -> Iterator[Secret]:
-    """Yield the secret that is assigned to a name which contains this hint word."""
+def _find_value_after(text: str, hint_start: int, hint_end: int, kind: str, covered: int) -> Iterator[Secret]:
+    """Yield the secret that is assigned to a name which contains this hint word.
+
+    A value that begins before `covered`, in a secret of the same kind, is the rest of that secret.
+    """
     match = _ASSIGNMENT.match(text, hint_end)
     if match is None or _METADATA_SUFFIX.search(match["tail"]):
         return
@@ -217,7 +228,7 @@ def _find_value_after(text: str, hint_start: int, hint_end: int, kind: str) -> I
         return
     is_environment = sep == "=" and name.strip("-").isupper()
     literal = match["quote"][-1] != "`" if is_quoted else is_flag or is_element or is_environment
-    if is_plausible_secret(value[0], kind, literal=literal):
+    if value.start() < covered or is_plausible_secret(value[0][:_JUDGED_LENGTH], kind, literal=literal):
         for run in _SHELL_SAFE_RUN.finditer(value[0]):
             if len(run[0]) > 2:
                 yield Secret(value.start() + run.start(), value.start() + run.end(), kind)
@@ -268,14 +279,19 @@ _PAGE_TOKEN_NAMES = (
 
 def is_plausible_secret(value: str, kind: str, *, literal: bool) -> bool:
     """Return whether an assigned value looks like a secret; `literal`: it is no variable or expression."""
-    if (
-        _REFERENCE.match(value)
-        or _PLACEHOLDER.search(value)
-        or value.lower() in _NON_SECRET_WORDS
-        or "$(" in value
-        or "`" in value
-    ):
-        return False
+    # The search for a placeholder last: it costs far more than everything before it.
+    return (
+        _looks_secret(value, kind, literal=literal)
+        and value.lower() not in _NON_SECRET_WORDS
+        and "$(" not in value
+        and "`" not in value
+        and not _REFERENCE.match(value)
+        and not _PLACEHOLDER.search(value)
+    )
+
+
+def _looks_secret(value: str, kind: str, *, literal: bool) -> bool:
+    """Return whether the length and the characters of a value are those of a secret of this kind."""
     if kind == "cookie":
         return _is_random(value)
     if " " in value or len(set(value)) < 3:
@@ -298,8 +314,9 @@ def _is_name_or_number(value: str) -> bool:
 
 def _is_random(value: str) -> bool:
     """Return whether a text is long and mixed enough to be random rather than written by a person."""
-    if len(value) < 12 or value.isdigit() or _is_made_of_words(value):
+    if len(value) < 12 or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
+        return False
+    if _is_made_of_words(value):
         return False
     counts = [value.count(char) for char in set(value)]
-    entropy = -sum(n / len(value) * log2(n / len(value)) for n in counts)
-    return entropy >= 3.0 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    return -sum(n / len(value) * log2(n / len(value)) for n in counts) >= 3.0

@@ -179,16 +179,7 @@ SECRET_FORMATS: tuple[tuple[str, str, str], ...] = (
 FORMATS_BY_LITERAL = tuple((literal, row) for row in SECRET_FORMATS for literal in row[1].split("|"))
 """Each literal with its row."""
 
-PATTERN_LOOKBACK: dict[str, int] = {
-    "AZDO": 80,
-    ".atlasv1.": 14,
-    "Q~": 4,
-    ":AA": 10,
-    "-us": 33,
-    "T3BlbkFJ": 210,
-    "sig=": 1,
-    "PRIVATE KEY": 60,
-    "login": 110,
-    "pass:": 20,
-}
-"""Literal → how many characters before it a match may begin, for patterns that do not begin with their literal."""
+LATE_LITERALS = frozenset(
+    ("AZDO", ".atlasv1.", "Q~", ":AA", "-us", "T3BlbkFJ", "sig=", "PRIVATE KEY", "login", "pass:")
+)
+"""The literals that a match of their format does not begin with."""

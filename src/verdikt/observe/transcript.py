@@ -3,7 +3,7 @@
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,6 +92,31 @@ def read_transcript(path: str) -> Transcript:
     except OSError:
         return Transcript("unreadable")
     return Transcript("unparseable") if lines and not turn.parsed else turn.to_transcript()
+
+
+def find_call_ids(path: str, wanted: Collection[str]) -> frozenset[str] | None:
+    """Return those of these tool calls that a transcript names; None when it cannot be read to its beginning.
+
+    Reads backwards and stops when all are found. A transcript too long to be read says nothing of older calls.
+    """
+    found: set[str] = set()
+    lines = 0
+    try:
+        if os.stat(path).st_size > MAX_BYTES:
+            return None
+        for line in _read_backwards(path):
+            lines += 1
+            if found >= set(wanted):
+                break
+            if lines > MAX_LINES or len(line) > LONGEST_LINE:
+                return None
+            record = _parse_record(line)
+            message = record.get("message") if record is not None and record.get("type") == "assistant" else None
+            if isinstance(message, Mapping):
+                found.update(id for id, _ in _split_content(message)[1])
+    except OSError:
+        return None
+    return frozenset(found.intersection(wanted))
 
 
 def _is_from_assistant(record: Mapping[str, Any]) -> bool:

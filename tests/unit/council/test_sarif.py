@@ -1,5 +1,6 @@
 """SARIF import and export, with the published schema and two real scanners."""
 
+import itertools
 import json
 import subprocess
 import sys
@@ -16,11 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cleanup import close_after_test
+from tests.growth import LINEAR_GROWTH, measure_growth
 from verdikt.cli.findings import command
 from verdikt.council.finding_parser import read_findings
+from verdikt.council.runs import Runs
 from verdikt.council.sarif import from_sarif
 from verdikt.errors import FindingError
-from verdikt.ledger.council_findings import find_open_findings
+from verdikt.ledger.council_findings import create_finding_log, find_open_findings
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.model.entry import EntryKind
@@ -144,8 +147,16 @@ RESULT = {"ruleId": "R1", "message": {"text": "said"}}
         ({}, {"defaultConfiguration": {"level": "error"}}, "HIGH"),
         ({"level": "note"}, {"properties": {"security-severity": "9.1"}}, "CRITICAL"),
         ({"level": "error", "properties": {"security-severity": 5}}, {}, "MEDIUM"),
-        ({"level": "error", "properties": {"security-severity": "much"}}, {}, "HIGH"),
-        ({"level": ["odd"]}, {}, "MEDIUM"),
+        ({"level": "error", "properties": {"security-severity": "much"}}, {}, "CRITICAL"),
+        ({"level": "note", "properties": {"security-severity": float("nan")}}, {}, "CRITICAL"),
+        ({"level": "note", "properties": {"security-severity": "NaN"}}, {}, "CRITICAL"),
+        ({"level": "note", "properties": {"security-severity": float("inf")}}, {}, "CRITICAL"),
+        ({"level": "note", "properties": {"security-severity": -1}}, {}, "CRITICAL"),
+        ({"level": "note", "properties": {"security-severity": None}}, {}, "CRITICAL"),
+        ({"level": "note"}, {"properties": {"security-severity": "nan"}}, "CRITICAL"),
+        ({"level": ["odd"]}, {}, "CRITICAL"),
+        ({"level": "fatal"}, {}, "CRITICAL"),
+        ({"level": None}, {}, "MEDIUM"),
     ],
 )
 def test_scanner_level_is_read_from_score_or_level(result: dict[str, Any], rule: dict[str, Any], level: str) -> None:
@@ -331,3 +342,40 @@ def test_findings_are_recorded_in_the_log(home: Path) -> None:
     assert [entry.kind for entry in entries] == [EntryKind.FINDING] * 3 + [EntryKind.FINDING_CLEARED]
     assert (entries[-1].body["by"], entries[-1].body["why"]) == ("ada", "fixed")
     assert list(find_open_findings(store, "p").values()) == ["LOW"]
+
+
+def build_scan(count: int) -> str:
+    """Return a scan with as many results as rules."""
+    results = [{"ruleId": f"R{number}", "message": {"text": f"problem {number}"}} for number in range(count)]
+    rules = [{"id": f"R{number}"} for number in range(count)]
+    return json.dumps({"runs": [{"tool": {"driver": {"name": "x", "rules": rules}}, "results": results}]})
+
+
+def test_cost_of_an_import_grows_at_most_linearly(tmp_path: Path) -> None:
+    """A scanner that reports thousands of results is imported in proportion to their number."""
+    numbers = itertools.count()
+
+    def import_scan(text: str) -> None:
+        with FileStore(tmp_path / f"data-{next(numbers)}", None, load_projections(), durable=False) as store:
+            log = create_finding_log(lambda: store)
+            Runs(tmp_path / f"runs-{next(numbers)}", lambda: 1.0, log).record("p", *read_findings(text.encode()))
+
+    assert measure_growth(import_scan, build_scan, 4000) <= LINEAR_GROWTH
+
+
+def test_import_is_one_update_of_the_log(tmp_path: Path) -> None:
+    """Thousands of findings wait for the disk once; every one of them is an entry, and open."""
+    opened = []
+    store = close_after_test(FileStore(tmp_path, None, load_projections()))
+
+    def open_store() -> FileStore:
+        opened.append(1)
+        return store
+
+    Runs(tmp_path / "runs", lambda: 1.0, create_finding_log(open_store)).record(
+        "p", *read_findings(build_scan(300).encode())
+    )
+
+    assert len(opened) == 1
+    assert len(find_open_findings(store, "p")) == 300
+    assert sum(entry.kind is EntryKind.FINDING for entry in store.read_entries("council-p")) == 300

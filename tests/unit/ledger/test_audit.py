@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,16 @@ from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger import checkpoint
-from verdikt.ledger.audit import audit
+from verdikt.ledger.audit import ACCEPTED, audit
 from verdikt.ledger.audit_finding import AuditFinding, Corruption, Witness
 from verdikt.ledger.files import FileStore
+from verdikt.ledger.key_introduction import IntroducedKeys, is_introduced
 from verdikt.ledger.key_rotation import rotate_key
 from verdikt.ledger.keys import Keyring
-from verdikt.ledger.projections import Projection
+from verdikt.ledger.pause import begin_pause, find_active_pause
+from verdikt.ledger.projections import Projection, load_projections
+from verdikt.ledger.store import OPERATOR
+from verdikt.model.entry import EntryKind
 
 
 def open_store(home: Path) -> FileStore:
@@ -67,7 +72,10 @@ def test_audit_reports_every_damaged_session(tmp_path: Path) -> None:
         ("a", Corruption.EDIT),
         ("c", Corruption.EDIT),
     ]
-    assert [session_report.session for session_report in report.sessions if session_report.is_intact] == ["b"]
+    assert [session_report.session for session_report in report.sessions if session_report.is_intact] == [
+        "operator",
+        "b",
+    ]
 
 
 def test_audit_finds_changed_and_missing_artifacts(tmp_path: Path) -> None:
@@ -104,6 +112,7 @@ def test_audit_finds_rollback_of_the_whole_directory_by_an_external_checkpoint(t
 
     assert doubts == []
     assert [(fault.session, fault.kind) for fault in report.findings] == [
+        ("operator", Corruption.ROLLBACK),
         ("s", Corruption.ROLLBACK),
         ("t", Corruption.MISSING),
     ]
@@ -117,7 +126,7 @@ def test_checkpoint_stays_valid_while_the_log_grows(tmp_path: Path) -> None:
 
     witnesses, doubts = read_witnesses(tmp_path / "home", tmp_path / "elsewhere")
 
-    assert (len(witnesses), doubts) == (1, [])
+    assert ({witness.session for witness in witnesses}, doubts) == ({"operator", "s"}, [])
     assert audit(tmp_path / "home", witnesses=witnesses).is_intact
     assert read_witnesses(tmp_path / "home", witness)[0] == witnesses or witnesses[0].source != str(witness)
 
@@ -136,7 +145,7 @@ def test_audit_finds_forged_history_by_a_checkpoint(tmp_path: Path) -> None:
     witnesses, _ = read_witnesses(forged, witness)
 
     assert audit(forged).is_intact
-    assert [(f.kind, f.seq) for f in audit(forged, witnesses=witnesses).findings] == [(Corruption.FORGERY, 2)]
+    assert [(f.kind, f.seq) for f in audit(forged, ["s"], witnesses=witnesses).findings] == [(Corruption.FORGERY, 2)]
 
 
 def test_checkpoint_stays_valid_after_key_rotation(tmp_path: Path) -> None:
@@ -147,7 +156,7 @@ def test_checkpoint_stays_valid_after_key_rotation(tmp_path: Path) -> None:
 
     witnesses, doubts = read_witnesses(tmp_path / "home", witness)
 
-    assert (len(witnesses), doubts) == (1, [])
+    assert ({witness.session for witness in witnesses}, doubts) == ({"operator", "s"}, [])
 
 
 def test_changed_checkpoint_is_a_finding_and_no_witness(tmp_path: Path) -> None:
@@ -182,9 +191,9 @@ def test_sign_session_ends_signs_each_session_once(tmp_path: Path) -> None:
     store.append("s", "tool_call", {})
     store.append("t", "posture", {})
 
-    assert checkpoint.sign_session_ends(store, store.list_sessions()) == 1
+    assert checkpoint.sign_session_ends(store, ["s", "t"]) == 1
     assert checkpoint.sign_session_ends(store, store.list_sessions()) == 0
-    assert [report.last_covered_seq for report in audit(tmp_path).sessions] == [2, 1]
+    assert [report.last_covered_seq for report in audit(tmp_path, ["s", "t"]).sessions] == [2, 1]
 
 
 def test_audit_with_corrupt_database_reports_it_and_verifies_the_chains(tmp_path: Path) -> None:
@@ -196,8 +205,8 @@ def test_audit_with_corrupt_database_reports_it_and_verifies_the_chains(tmp_path
 
     report = audit(tmp_path)
 
-    assert report.entry_count == 1
-    assert [fault.kind for fault in report.findings] == [Corruption.NO_HEAD, Corruption.NO_HEAD]
+    assert report.entry_count == 2
+    assert [fault.kind for fault in report.findings] == [Corruption.NO_HEAD] * 3
     assert "run `verdikt ledger reindex`" in report.findings[0].message
 
 
@@ -222,7 +231,7 @@ def test_audit_finds_changed_state_in_the_database(tmp_path: Path) -> None:
     store.close()
     assert audit(tmp_path, projections=(count,)).is_intact
     connection = sqlite3.connect(tmp_path / "state.db")
-    connection.execute("UPDATE state SET state = '0'")
+    connection.execute("UPDATE state SET state = '0' WHERE session = 's'")
     connection.commit()
     connection.close()
 
@@ -263,3 +272,186 @@ def test_lagging_projection_is_not_a_finding(tmp_path: Path) -> None:
     open_store(tmp_path).append("s", "tool_call", {})
 
     assert audit(tmp_path, projections=(count,)).is_intact
+
+
+def remove_database(home: Path) -> None:
+    """Remove `state.db`, as an agent would that wants to hide what it cut off."""
+    for name in ("state.db", "state.db-wal", "state.db-shm"):
+        (home / name).unlink(missing_ok=True)
+
+
+def reindex(home: Path) -> None:
+    """Rebuild `state.db` from what is left."""
+    with closing(FileStore(home, FakeClock(), load_projections(), durable=False)) as store:
+        store.reindex()
+
+
+def find_problems(home: Path) -> set[tuple[str, Corruption]]:
+    """Return the session and kind of everything that verification does not only note."""
+    return {(f.session, f.kind) for f in audit(home, projections=load_projections()).findings if not f.is_note}
+
+
+def test_every_session_is_introduced_and_its_checkpoints_are_repeated(tmp_path: Path) -> None:
+    """The operator's log names each session with its first entry, and each checkpoint of it."""
+    store = open_store(tmp_path)
+    for session in ("a", "b"):
+        first = store.append(session, "tool_call", {})
+        sealed = store.append_checkpoint(session)
+        told = [entry for entry in store.read_entries(OPERATOR) if entry.body.get("session") == session]
+        assert [(entry.kind, entry.body["seq"], entry.body["hash"]) for entry in told] == [
+            (EntryKind.SESSION, 1, first.hash),
+            (EntryKind.CHECKPOINT, 2, sealed.hash),
+        ]
+        assert told[1].sig
+    store.append("a", "tool_call", {})
+
+    assert len(list(store.read_entries(OPERATOR))) == 5  # and the introduction of the key
+    assert audit(tmp_path).is_intact
+
+
+@pytest.mark.parametrize("rebuilt", [False, True])
+def test_removed_session_is_found_without_the_database(tmp_path: Path, rebuilt: bool) -> None:
+    """A session whose file is gone is missed, also after `state.db` was removed and rebuilt."""
+    store = open_store(tmp_path)
+    for session in ("a", "b"):
+        store.append(session, "tool_call", {})
+    store.close()
+    (tmp_path / "ledger" / "a.jsonl").unlink()
+    if rebuilt:
+        remove_database(tmp_path)
+        reindex(tmp_path)
+
+    assert ("a", Corruption.MISSING) in find_problems(tmp_path)
+    assert [f.kind for f in audit(tmp_path, ["a"]).sessions[0].findings] == [Corruption.MISSING]
+
+
+def test_log_cut_below_a_checkpoint_is_found_without_the_database(tmp_path: Path) -> None:
+    """The repeated checkpoint says how far the session reached."""
+    store = open_store(tmp_path)
+    for _ in range(3):
+        store.append("a", "tool_call", {})
+    store.append_checkpoint("a")
+    store.close()
+    path = tmp_path / "ledger" / "a.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
+    remove_database(tmp_path)
+    reindex(tmp_path)
+
+    findings = audit(tmp_path, ["a"]).sessions[0].findings
+    assert [(f.kind, f.seq) for f in findings] == [(Corruption.TRUNCATION, 3)]
+    assert "expected entries up to 4 as the operator's log says, found the end after 2" in findings[0].message
+
+
+def test_session_written_again_from_the_start_is_found(tmp_path: Path) -> None:
+    """A session that is removed and recorded once more differs from its introduction."""
+    store = open_store(tmp_path)
+    store.append("a", "tool_call", {"w": "real"})
+    store.close()
+    (tmp_path / "ledger" / "a.jsonl").unlink()
+    remove_database(tmp_path)
+    store = open_store(tmp_path)
+    store.append("a", "tool_call", {"w": "forged"})
+
+    assert ("a", Corruption.FORGERY) in find_problems(tmp_path)
+
+
+def test_session_that_the_operators_log_does_not_know_is_found(tmp_path: Path) -> None:
+    """Cutting the introduction of one session off takes the later ones with it, and those are still there."""
+    store = open_store(tmp_path)
+    for session in ("a", "b", "c"):
+        store.append(session, "tool_call", {})
+    store.close()
+    path = tmp_path / "ledger" / "operator.jsonl"
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
+    (tmp_path / "ledger" / "b.jsonl").unlink()
+    remove_database(tmp_path)
+    reindex(tmp_path)
+
+    assert ("c", Corruption.NOT_INTRODUCED) in find_problems(tmp_path)
+
+
+def test_sessions_of_an_earlier_version_need_no_introduction(tmp_path: Path) -> None:
+    """A session that is older than the first introduction is intact without one."""
+    clock = FakeClock()
+    with closing(FileStore(tmp_path, clock, durable=False)) as store:
+        store.append("old", "tool_call", {})
+    (tmp_path / "ledger" / "operator.jsonl").unlink()
+    with closing(sqlite3.connect(tmp_path / "state.db")) as connection, connection:
+        connection.execute("DELETE FROM heads WHERE session = 'operator'")
+    assert audit(tmp_path).is_intact
+    clock.sleep(60)
+    with closing(FileStore(tmp_path, clock, durable=False)) as store:
+        store.append("new", "tool_call", {})
+
+    assert audit(tmp_path).is_intact
+
+
+def test_removed_database_is_found_after_reindex_until_a_person_accepts_it(tmp_path: Path) -> None:
+    """What only `state.db` knew is lost with it, so the loss stays a problem until it is accepted, signed."""
+    store = open_store(tmp_path)
+    store.append("a", "tool_call", {})
+    store.close()
+    remove_database(tmp_path)
+    reindex(tmp_path)
+    assert find_problems(tmp_path) == {("operator", Corruption.NO_HEAD)}
+    (finding,) = [f for f in audit(tmp_path).findings if f.kind is Corruption.NO_HEAD]
+    assert "`verdikt ledger checkpoint --accept` accepts the log as it is" in finding.message
+
+    store = open_store(tmp_path)
+    store.append_checkpoint("a")
+    assert find_problems(tmp_path) == {("operator", Corruption.NO_HEAD)}
+    store.append_checkpoint(OPERATOR, ACCEPTED)
+    assert find_problems(tmp_path) == set()
+
+
+def test_introduction_of_a_session_needs_no_key(tmp_path: Path) -> None:
+    """The first call of a session signs nothing, so that it need not wait for a cryptography library."""
+    open_store(tmp_path).append("a", "tool_call", {})
+
+    assert not (tmp_path / "keys").exists()
+
+
+def test_key_is_introduced_before_it_signs(tmp_path: Path) -> None:
+    """A process that is killed at any time leaves no signature of a key that no entry introduces."""
+    store = open_store(tmp_path)
+    with suppress(RuntimeError), store.session("a") as session:
+        session.append("posture", {})
+        raise RuntimeError
+
+    (entry,) = store.read_entries(OPERATOR)
+    assert (entry.kind, entry.body["new"], entry.body["old"]) == (EntryKind.KEY_ROTATION, entry.kid, "")
+
+
+def test_grant_of_a_key_that_no_entry_introduces_does_not_hold(tmp_path: Path) -> None:
+    """Planting a key in the key ring grants nothing."""
+    with closing(FileStore(tmp_path, FakeClock(), load_projections(), durable=False)) as store:
+        store.append("a", "posture", {})
+        planted = store.keyring.prepare_key()
+        store.keyring.activate_key(planted.kid)
+        begin_pause(store, seconds=600, reason="x", by="agent")
+        assert find_active_pause(store) is None
+        assert not is_introduced(store, planted.kid)
+
+        rotate_key(store)
+        begin_pause(store, seconds=600, reason="x", by="agent")
+        assert find_active_pause(store) is None
+
+    with closing(FileStore(tmp_path / "other", FakeClock(), load_projections(), durable=False)) as store:
+        begin_pause(store, seconds=600, reason="x", by="ada")
+        rotate_key(store)
+        rotate_key(store)
+        begin_pause(store, seconds=600, reason="y", by="ada")
+        assert find_active_pause(store) is not None
+
+
+def test_witness_of_a_key_that_no_entry_introduces_is_no_witness(tmp_path: Path) -> None:
+    """A checkpoint stored elsewhere counts only when the log introduces its key."""
+    store = open_store(tmp_path / "home")
+    store.append("s", "posture", {})
+    store.keyring.activate_key(store.keyring.prepare_key().kid)
+    witness = export_checkpoint(tmp_path / "home", tmp_path / "elsewhere")
+    keys = IntroducedKeys(store.keyring, store.read_entries(OPERATOR))
+    witnesses, problems = checkpoint.verify_checkpoints(checkpoint.read_checkpoints(witness), keys, "x")
+
+    assert witnesses == []
+    assert [problem.kind for problem in problems] == [Corruption.UNKNOWN_KEY]

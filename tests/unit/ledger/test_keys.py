@@ -136,7 +136,7 @@ def test_signature_by_a_retired_key_is_reported(tmp_path: Path) -> None:
 
 
 def test_key_without_introduction_is_reported(tmp_path: Path) -> None:
-    """Every key but the first needs an entry that introduces it."""
+    """A key that no entry introduces verifies nothing, also when it introduces itself."""
     store = open_store(tmp_path)
     store.append("s", "posture", {})
     planted = store.keyring.prepare_key()
@@ -145,8 +145,13 @@ def test_key_without_introduction_is_reported(tmp_path: Path) -> None:
 
     report = audit(tmp_path)
 
-    assert [(fault.kind, fault.session) for fault in report.findings] == [(Corruption.UNKNOWN_KEY, OPERATOR)]
+    assert [(fault.kind, fault.session, fault.seq) for fault in report.findings] == [
+        (Corruption.UNKNOWN_KEY, OPERATOR, 0),
+        (Corruption.UNKNOWN_KEY, OPERATOR, 3),
+        (Corruption.UNKNOWN_KEY, "s", 2),
+    ]
     assert f"key `{planted.kid}` is in the keyring" in report.findings[0].message
+    assert report.sessions[1].last_covered_seq == 1
 
 
 def test_rotation_after_a_lost_key_is_noted(tmp_path: Path) -> None:
@@ -186,7 +191,7 @@ def test_entry_signed_with_another_keyring_has_an_unknown_key(tmp_path: Path) ->
 
     kinds = [fault.kind for fault in audit(tmp_path / "home", ["s"]).findings]
 
-    assert kinds == [Corruption.UNKNOWN_KEY, Corruption.NO_HEAD]
+    assert kinds == [Corruption.UNKNOWN_KEY, Corruption.NO_HEAD, Corruption.NOT_INTRODUCED]
     assert decode_entry(path.read_bytes()).kid != store.keyring.current_kid()
 
 

@@ -64,7 +64,7 @@ def test_rotate_archives_an_old_session_by_month(tmp_path: Path) -> None:
     archive = tmp_path / "ledger" / "_archive" / MONTH / "s.1-6.jsonl.gz"
     assert archive.exists()
     assert report.archived[0] == path
-    assert store.list_sessions() == ["s"]
+    assert store.list_sessions() == ["operator", "s"]
     assert list_calls(store, "s") == [0, 1, 2, 3, 4]
     assert list_calls(open_store(tmp_path), "s") == [0, 1, 2, 3, 4]
     assert list(store.read_entries("s"))[-1].kind is EntryKind.ROTATION

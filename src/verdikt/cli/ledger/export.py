@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 import click
 
+from verdikt.cli.output_path import OutputPath
 from verdikt.cli.store_access import home_option, open_existing_store, resolve_sessions
 from verdikt.errors import LedgerError
 from verdikt.report import export as exports
@@ -24,7 +25,7 @@ from verdikt.report import export as exports
 )
 @click.option("--session", metavar="S", help="Only this session.")
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file; default: stdout."
+    "-o", "--output", type=OutputPath(dir_okay=False, path_type=Path), help="Write to this file; default: stdout."
 )
 @home_option
 def export(form: str, session: str | None, output: Path | None, home: Path | None) -> None:

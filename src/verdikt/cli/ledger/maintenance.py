@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from verdikt.cli.exit_status import EXIT_FAILURE
+from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.store_access import format_timestamp, home_option, json_option, open_existing_store
 from verdikt.ledger.rotation import RotationPolicy
 from verdikt.ledger.rotation import rotate as rotate_log
@@ -59,6 +60,8 @@ def reindex(as_json: bool, home: Path | None) -> None:
 
     Example: verdikt ledger reindex
     """
+    # An agent that removed `state.db` to hide a loss would rebuild it next.
+    refuse_agents("rebuilding `state.db`")
     store = open_existing_store(home)
     sessions = store.reindex()
     click.echo(

@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdikt.cli.exit_status import EXIT_FAILURE, EXIT_NOTHING_TO_VERIFY
+from verdikt.cli.operator_access import refuse_agents
+from verdikt.cli.output_path import OutputPath
 from verdikt.cli.store_access import home_option, json_option, open_existing_store, resolve_home, resolve_session
 from verdikt.errors import LedgerError
 from verdikt.ledger import checkpoint as checkpoints
-from verdikt.ledger.audit import audit
+from verdikt.ledger.audit import ACCEPTED, audit
+from verdikt.ledger.key_introduction import IntroducedKeys
 from verdikt.ledger.keys import Keyring
+from verdikt.ledger.log_reader import LogReader
 from verdikt.ledger.projections import load_projections
+from verdikt.ledger.store import OPERATOR
 
 if TYPE_CHECKING:
     from verdikt.ledger.audit import AuditReport
@@ -56,7 +61,9 @@ def verify(
     if sessions and all_:
         raise click.UsageError("--session and --all exclude each other")
     directory = resolve_home(home)
-    loaded_witnesses, witness_findings = _load_witnesses(witnesses, Keyring(directory / "keys"))
+    operator_entries = LogReader(directory / "ledger").read_intact_entries(OPERATOR)
+    keys = IntroducedKeys(Keyring(directory / "keys"), operator_entries)
+    loaded_witnesses, witness_findings = _load_witnesses(witnesses, keys)
     report = audit(
         directory,
         list(sessions) or None,
@@ -153,15 +160,25 @@ def _pluralize(count: int, singular: str, plural: str) -> str:
 @click.command()
 @click.option("--session", "sessions", multiple=True, metavar="S", help="Only this session; repeatable.")
 @click.option(
-    "--export", "directory", type=click.Path(file_okay=False, path_type=Path), help="Also write it into this directory."
+    "--export",
+    "directory",
+    type=OutputPath(file_okay=False, path_type=Path),
+    help="Also write it into this directory.",
 )
+@click.option("--accept", is_flag=True, help="Accept the log as it is after `state.db` was lost; for a person.")
 @click.option(
     "--git-note", is_flag=True, help="Also add it to the notes of HEAD of the repository here (ref `verdikt`)."
 )
 @json_option
 @home_option
 def checkpoint(
-    sessions: tuple[str, ...], directory: Path | None, git_note: bool, as_json: bool, home: Path | None
+    *,
+    sessions: tuple[str, ...],
+    directory: Path | None,
+    accept: bool,
+    git_note: bool,
+    as_json: bool,
+    home: Path | None,
 ) -> None:
     """Sign the end of each session, and copy all ends to a place that the agent cannot write.
 
@@ -172,6 +189,9 @@ def checkpoint(
     sessions = tuple(resolve_session(store, session) for session in sessions)
     if not all_sessions:
         raise LedgerError(f"no session in `{store.home}` to make a checkpoint of")
+    if accept:
+        refuse_agents("accepting a loss")
+        store.append_checkpoint(OPERATOR, ACCEPTED)
     covered = checkpoints.sign_session_ends(store, sessions or all_sessions)
     # All heads, also of sessions that were not asked for: the document is a witness of the whole log.
     with store.state.hold_connection() as db:

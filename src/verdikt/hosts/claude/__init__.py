@@ -33,6 +33,7 @@ HOST = Host(
     ),
     mcp_prefixes=("mcp__",),
     exit_status=ExitStatus.ALWAYS,
+    transcript_has_calls=True,
     payload_directories=("claude", "claude_2.1.197"),
     canary_payload={
         "hook_event_name": "{event}",
@@ -44,6 +45,7 @@ HOST = Host(
     asks="when a person watches; a block otherwise",
     blocks='status 2, `{"decision":"block"}` and the reason on stderr',
     program="claude",
+    agent_packages=("claude-code", "claude-agent-sdk"),
     project_marker=".claude",
     settings_files={
         "project": ".claude/settings.json",
