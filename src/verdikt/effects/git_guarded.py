@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from verdikt.shell.command import Command
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-MAX_FIX_LENGTH = 118
+MAX_FIX_LENGTH = 104
 """A longer command would be cut off in a message, and a command that is cut off must not be run."""
 
-LEAVE_ALONE = "leave these files as they are; the person who set this up can change them by hand"
+LEAVE_ALONE = ""
+"""In place of a command: nothing does the same without the guarded files."""
 
 _VALUE_OPTIONS = word_set(
     "-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source"
@@ -44,7 +45,7 @@ _UNRELATED = word_set(
 
 
 class GuardedChange(NamedTuple):
-    """Guarded paths that a command would change, and what to do instead."""
+    """Guarded paths that a command would change, and the command to run instead, or `LEAVE_ALONE`."""
 
     paths: tuple[str, ...]
     fix: str

@@ -88,7 +88,8 @@ def _make_effects(call: Invocation, command: Command, changes: Iterator[GuardedC
                 Target(relpath(path, directory), "path", path, Zone.GUARD) for path in dict.fromkeys(change.paths)
             )
             fix = change.fix if len(change.fix) <= MAX_FIX_LENGTH else LEAVE_ALONE
-            yield call.make_effect("guard.tamper.set", targets, note=fix)
+            note = f"run `{fix}` instead" if fix else "leave these files as they are"
+            yield call.make_effect("guard.tamper.set", targets, note=note)
 
 
 # git.

@@ -14,7 +14,7 @@ from verdikt.effects.target import abbreviate_home, is_git_hook
 from verdikt.model.effect import Certainty, Effect, Zone
 from verdikt.model.git_hook import GIT_HOOKS, is_verdikt_hook
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.model.path_set import PathSet, PathSetKind, is_glob
+from verdikt.model.path_set import PathSet, PathSetKind
 
 if TYPE_CHECKING:
     from verdikt.model.effect import Target
@@ -162,13 +162,13 @@ def _holds_guard(target: Target, facts: Facts, *, below: bool) -> bool:
     path = target.path
     if not path or target.zone is Zone.SYSTEM or path == facts.home:
         return False
-    if is_glob(path):
+    if "*" in path or "?" in path or "[" in path:
         # `**/*` stands for an unknown part of the project, such as the files that a search finds: what it changes of
         # the guard files is put back.
         if path.endswith("/**/*"):
             return False
         path_set = PathSet(PathSetKind.GLOB, path, below=below)
-    elif below:
+    elif below and facts.has_guarded_below(path):
         path_set = PathSet(PathSetKind.TREE, path)
     else:
         return False

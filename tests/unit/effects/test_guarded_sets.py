@@ -1,8 +1,10 @@
 """What everyday commands do to guarded files that they do not name: `tests/cases/guarded_sets.yaml`."""
 
 import os
+import re
 import shutil
 import subprocess
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,12 @@ def test_recorded_facts_give_the_same_effects(case: dict[str, Any], repositories
     assert replayed == effects
 
 
+def _run_shell(text: str, root: Path) -> subprocess.CompletedProcess[str]:
+    env = {"PATH": os.environ["PATH"], "HOME": str(root.parent), "LC_ALL": "C"}
+    command = ["bash", "-o", "pipefail", "-c", f"exec < /dev/null; {text}"]
+    return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
+
+
 FIX_CASES = [case for case in CASES if case["met"] and case["run"].startswith(("git ", "tar ", "unzip ", "rsync "))]
 
 
@@ -80,7 +88,8 @@ def test_fix_that_is_a_command_leaves_the_guarded_files_alone(
     """A fix passes itself, runs, and changes no guarded file."""
     origin = repositories[case["in"]]
     effects, _ = _classify(case, origin)
-    fixes = [e.note for e in effects.named("guard.tamper.set") if e.note.split()[0] in ("git", "tar", "unzip", "rsync")]
+    notes = [effect.note for effect in effects.named("guard.tamper.set")]
+    fixes = [note.removeprefix("run `").removesuffix("` instead") for note in notes if note.startswith("run `")]
     for index, fix in enumerate(fixes):
         root = tmp_path / str(index) / "project"
         shutil.copytree(origin.parent, root.parent, symlinks=True)
@@ -89,10 +98,26 @@ def test_fix_that_is_a_command_leaves_the_guarded_files_alone(
             continue
         run_git(root, "status")  # the copies have other times than the index says
         before = {name: (root / name).read_bytes() for name in GUARDED_FILES}
-        env = {"PATH": os.environ["PATH"], "HOME": str(root.parent), "LC_ALL": "C"}
-        completed_process = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", fix],
-            cwd=root, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        completed_process = _run_shell(fix, root)
         assert completed_process.returncode == 0, (fix, completed_process.stderr)
         assert {name: (root / name).read_bytes() for name in GUARDED_FILES} == before, fix
+
+
+def _list_profile_commands() -> list[str]:
+    """Return the git commands that the shipped profiles recommend."""
+    texts = [file.read_text() for file in (files("verdikt") / "profiles").iterdir() if file.name.endswith(".yaml")]
+    return sorted({command for text in texts for command in re.findall(r"`(git [^`{]+)`", text)})
+
+
+@pytest.mark.parametrize("fix", _list_profile_commands())
+def test_command_that_a_profile_recommends_leaves_the_project_governed(
+    fix: str, repositories: dict[str, Path], tmp_path: Path
+) -> None:
+    """An agent that obeys a fix text takes nothing away, where the policy is not under version control either."""
+    root = tmp_path / "copy" / "project"
+    shutil.copytree(repositories["untracked"].parent, root.parent)
+    assert _classify({"run": fix}, root)[1] == []
+
+    _run_shell(fix, root)
+
+    assert {name: (root / name).read_text() for name in GUARDED_FILES} == GUARDED_FILES
