@@ -6,6 +6,7 @@ from typing import Any
 
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.facts import GitFact, PathFact
+from verdikt.model.path_set import PathSet
 
 
 @dataclass
@@ -36,6 +37,7 @@ class FakeWorld:
     paths: dict[str, PathFact] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     repository: GitFact = field(default_factory=GitFact)
+    sets: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def place(self) -> Mapping[str, Any]:
         """Return directories, user and time."""
@@ -68,6 +70,10 @@ class FakeWorld:
     def modification_time(self, path: str) -> float:
         """Return the current time: every file was just written."""
         return self.now
+
+    def guarded_in(self, path_set: PathSet) -> tuple[str, ...] | None:
+        """Return what `sets` says under the key of the set; None for other sets."""
+        return self.sets.get(path_set.key)
 
     def git(self, directory: str) -> GitFact:
         """Return the only repository, whatever the directory."""

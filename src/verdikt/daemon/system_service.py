@@ -20,6 +20,7 @@ from verdikt.evidence.section import EvidenceSettings
 from verdikt.govern import Governance
 from verdikt.graph.policy import Policy
 from verdikt.model.facts import GitFact, PathFact
+from verdikt.model.path_set import PathSet
 from verdikt.observe.git_repository import use_git_user
 from verdikt.observe.guarded_paths import list_guarded_paths
 from verdikt.observe.policy_files import MANAGED_POLICY_PATH, list_policy_places
@@ -108,6 +109,11 @@ class PeerWorld:
         """Return when a file was last written."""
         with self._rights.assume():
             return self._world.modification_time(path)
+
+    def guarded_in(self, path_set: PathSet) -> tuple[str, ...] | None:
+        """Return the guarded paths that a set would change, as far as the peer may read it."""
+        with self._rights.assume():
+            return self._world.guarded_in(path_set)
 
     def git(self, directory: str) -> GitFact:
         """Return the repository around a directory."""

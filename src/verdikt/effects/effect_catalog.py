@@ -170,6 +170,7 @@ EFFECT_CATALOG: dict[str, CatalogEntry] = {
     "priv.grant": CatalogEntry(W, False, "gives an account more rights"),
     # this guard, other guards, what runs again later
     "guard.tamper": CatalogEntry(D, False, "changes what watches over the agent"),
+    "guard.tamper.set": CatalogEntry(D, False, "changes what watches over the agent, among other files"),
     "guard.environment": CatalogEntry(S, False, "sends an agent around its policy or its log"),
     "guard.config": CatalogEntry(W, False, "changes what an agent may do or can do"),
     "guard.forge": CatalogEntry(X, False, "may write to the log of what watches over the agent"),

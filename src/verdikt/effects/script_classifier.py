@@ -28,6 +28,7 @@ from verdikt.effects.dataflow import (
     trace_dataflow,
 )
 from verdikt.effects.environment_variables import classify_assignment
+from verdikt.effects.guarded_sets import SET_PROGRAMS, find_guarded_effects
 from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.program.table import Program, evaluate_program, find_program
 from verdikt.effects.redirect import classify_redirect
@@ -252,6 +253,8 @@ class ScriptClassifier:
             self._remember_written_files(call)
         elif name in _COMPILERS and (self._written_texts or command.stdin):
             effects = [*effects, *self._classify_compiled_sources(call)]
+        if name in SET_PROGRAMS:
+            effects = [*effects, *find_guarded_effects(call, command, self._written_texts)]
         if self._mentions_verdikt:
             effects = [*effects, *find_self_access(call, effects)]
         return modifier_effects + effects if modifier_effects else effects

@@ -13,6 +13,7 @@ from verdikt.effects.mcp_tools import classify_arguments, classify_mcp_tool, col
 from verdikt.effects.program.table import word_set
 from verdikt.effects.script_classifier import ScriptClassifier
 from verdikt.effects.zone_effects import derive_zone_effects
+from verdikt.model import patch
 from verdikt.model.action import ActionKind
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -64,9 +65,7 @@ _WIDE_DIRECTORIES = ("/", "/etc", "/home", "/root", "/Users")
 _SECRET_SEARCH = compile_lazily(
     r"(?i)BEGIN.*PRIVATE|passw(?:or)?d|secret|api[_.-]?key|access[_.-]?key|AKIA|token|credential"
 )
-_CODEX_PATCH = compile_lazily(r"(?m)^\*\*\* (Add|Update|Delete) File: (.+?)\s*$|^\*\*\* (Move) to: (.+?)\s*$")
-_UNIFIED_DIFF = compile_lazily(r"(?m)^\+\+\+ (?:b/)?(\S+)")
-_PATCH_EFFECTS = {"Add": "fs.write", "Delete": "fs.delete", "Move": "fs.overwrite"}
+_PATCH_EFFECTS = {patch.ADD: "fs.write", patch.DELETE: "fs.delete", patch.MOVE: "fs.overwrite"}
 _LANGUAGE_ALIASES = {
     "python3": "python",
     "py": "python",
@@ -168,9 +167,9 @@ def _classify_read(action: Action, call: Invocation) -> Iterator[Effect]:
 
 
 def _classify_write(action: Action, call: Invocation) -> Iterator[Effect]:
-    patch = action.text("input", "patch", "diff") if action.tool in ("apply_patch", "patch") else ""
-    if patch or action.tool == "apply_patch":
-        yield from _classify_patch(patch or action.command, call)
+    text = action.text("input", "patch", "diff") if action.tool in ("apply_patch", "patch") else ""
+    if text or action.tool == "apply_patch":
+        yield from _classify_patch(text or action.command, call)
         return
     paths = collect_paths(action.payload, _WRITE_KEYS)
     if not paths:
@@ -184,19 +183,24 @@ def _classify_write(action: Action, call: Invocation) -> Iterator[Effect]:
         yield from _classify_file_write(call, what, path, _collect_content(action.payload))
 
 
-def _classify_patch(patch: str, call: Invocation) -> Iterator[Effect]:
-    """Yield the effects of a patch on each of its files, in Codex's form or as a unified diff."""
-    files = [(m.group(1) or m.group(3), m.group(2) or m.group(4)) for m in _CODEX_PATCH.finditer(patch)]
-    if not files:
-        files = [("Update", name) for name in _UNIFIED_DIFF.findall(patch) if name != "/dev/null"]
-    if not files:
+def _classify_patch(text: str, call: Invocation) -> Iterator[Effect]:
+    """Yield the effects of a patch on each of its files, in Codex's form or as a diff."""
+    patched = patch.read_patch_paths(text)
+    if not patched.files:
         yield call.make_effect("unknown.tool", (Target("apply_patch", "other"),), note="a patch that names no file")
         return
-    added = "\n".join(line[1:] for line in patch.splitlines() if line.startswith("+"))
-    for verb, path in files[:_MAX_PATCH_FILES]:
+    # Of further files only where they lie is looked at, and not what the new text makes of them.
+    names = [_strip_diff_prefix(file.path, patched.format) for file in patched.files]
+    more_effects = call.make_effects("fs.write", [Word(name, name) for name in names[_MAX_PATCH_FILES:]])
+    yield from (*more_effects, *derive_zone_effects(more_effects, call.facts))
+    for file, name in zip(patched.files[:_MAX_PATCH_FILES], names, strict=False):
         # Only these can be recognised by a part of their content.
-        content = added if path.endswith(("package.json", ".yml", ".yaml")) else ""
-        yield from _classify_file_write(call, _PATCH_EFFECTS.get(verb, "fs.write"), path, content)
+        content = file.added if name.endswith(("package.json", ".yml", ".yaml")) else ""
+        yield from _classify_file_write(call, _PATCH_EFFECTS.get(file.change, "fs.write"), name, content)
+
+
+def _strip_diff_prefix(path: str, patch_format: str) -> str:
+    return path.removeprefix("b/").removeprefix("a/") if patch_format == "diff" else path
 
 
 def _collect_content(payload: Any) -> str:

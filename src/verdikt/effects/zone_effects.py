@@ -14,6 +14,7 @@ from verdikt.effects.target import abbreviate_home, is_git_hook
 from verdikt.model.effect import Certainty, Effect, Zone
 from verdikt.model.git_hook import GIT_HOOKS, is_verdikt_hook
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.model.path_set import PathSet, PathSetKind
 
 if TYPE_CHECKING:
     from verdikt.model.effect import Target
@@ -137,7 +138,7 @@ def _group_targets(effect: Effect, facts: Facts) -> tuple[tuple[Target, ...], ..
             guards.append(target)
         elif zone is Zone.GUARD:
             (hooks if is_git_hook(abbreviate_home(target.path, facts.home)) else guards).append(target)
-        elif reaches_below and _holds_guard(target, facts):
+        elif _holds_guard(target, facts, below=reaches_below):
             guards.append(target)
         elif zone is Zone.PERSIST:
             # `.git/config` can point `core.hooksPath` elsewhere; where verdikt checks commits, that switches it off.
@@ -153,16 +154,25 @@ def _group_targets(effect: Effect, facts: Facts) -> tuple[tuple[Target, ...], ..
     return tuple(guards), tuple(hooks), tuple(startup_files), tuple(secrets)
 
 
-def _holds_guard(target: Target, facts: Facts) -> bool:
-    """Return whether a guard file lies below a directory.
+def _holds_guard(target: Target, facts: Facts, *, below: bool) -> bool:
+    """Return whether a pattern matches an existing guard file or, with `below`, a directory holds one.
 
     Not asked of the machine's own directories and of a whole home: losing those says more than losing a file in them.
     """
     path = target.path
     if not path or target.zone is Zone.SYSTEM or path == facts.home:
         return False
-    below = path.rstrip("/") + "/"
-    return any(place.startswith(below) and facts.path(place, git=False).exists for place in facts.guarded_paths)
+    if "*" in path or "?" in path or "[" in path:
+        # `**/*` stands for an unknown part of the project, such as the files that a search finds: what it changes of
+        # the guard files is put back.
+        if path.endswith("/**/*"):
+            return False
+        path_set = PathSet(PathSetKind.GLOB, path, below=below)
+    elif below and facts.has_guarded_below(path):
+        path_set = PathSet(PathSetKind.TREE, path)
+    else:
+        return False
+    return any(facts.path(place, git=False).exists for place in facts.find_guarded(path_set))
 
 
 def is_commit_check(path: str, facts: Facts) -> bool:

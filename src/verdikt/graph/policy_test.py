@@ -8,6 +8,7 @@ from typing import Any
 from verdikt.graph.rule import VERDICT_KINDS
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.facts import GitFact, PathFact
+from verdikt.model.path_set import PathSet
 from verdikt.model.posture import Posture
 from verdikt.model.schema_type import Field, SchemaType, bool_type, choice_type, read_fields, text_type
 from verdikt.model.tool_kind import classify_tool
@@ -52,6 +53,10 @@ class CaseWorld:
     def modification_time(self, path: str) -> float:
         """Return 0: files of a case have no times."""
         return 0.0
+
+    def guarded_in(self, path_set: PathSet) -> tuple[str, ...] | None:
+        """Return None: files of a case have no content that could be looked up."""
+        return None
 
     def git(self, directory: str) -> GitFact:
         """Return one repository, with an upstream."""

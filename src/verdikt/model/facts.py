@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from verdikt.model.canonical_json import CanonicalText, encode_canonical, fields_of
+from verdikt.model.path_set import PathSet
 from verdikt.model.redaction import escape_forged_tokens, mask_tokens, redact_text, redact_value
 from verdikt.model.session_state import mark_key
 
@@ -76,6 +77,9 @@ class World(Protocol):
     def modification_time(self, path: str) -> float:
         """Return when a file was last written, in seconds since the epoch; 0 when there is no such file."""
 
+    def guarded_in(self, path_set: PathSet) -> tuple[str, ...] | None:
+        """Return the guarded paths that a set would change; None when that cannot be told."""
+
 
 class WorldAnswers(NamedTuple):
     """Questions to the world and their answers, for a comparison at a later time."""
@@ -87,9 +91,10 @@ class WorldAnswers(NamedTuple):
     own_paths: frozenset[str]
     place_keys: frozenset[str]
     memory: Mapping[str, Any]
+    sets: Mapping[PathSet, tuple[str, ...] | None]
 
 
-_NO_ANSWERS = WorldAnswers({}, {}, {}, frozenset(), frozenset(), frozenset(), {})
+_NO_ANSWERS = WorldAnswers({}, {}, {}, frozenset(), frozenset(), frozenset(), {}, {})
 
 
 class Facts:
@@ -104,6 +109,7 @@ class Facts:
         "_path",
         "_place",
         "_place_keys",
+        "_sets",
         "_stamp",
         "_text",
         "_world",
@@ -134,6 +140,7 @@ class Facts:
         self._text: dict[str, str | None] = {}
         self._git: dict[str, GitFact] = {}
         self._stamp: dict[str, str] = {}
+        self._sets: dict[PathSet, tuple[str, ...] | None] = {}
         # Compared with None: the truth value of a `StoredMemory` is its length, which would load it.
         self._memory = world.session_memory() if isinstance(world, RecordedWorld) else {} if memory is None else memory
         self._memory_reads: dict[str, Any] = {}  # keys that were read, with their values
@@ -155,6 +162,7 @@ class Facts:
         facts._path, facts._text, facts._git = {}, {}, {}
         facts._memory, facts._memory_reads, facts._stamp = self._memory, {}, {}
         facts._git_paths, facts._place_keys, facts._own_paths = set(), set(), set()
+        facts._sets = {}
         facts.cwd, facts.home, facts.project_root = self.cwd, self.home, self.project_root
         facts.user, facts.temp = self.user, self.temp
         return facts
@@ -179,6 +187,7 @@ class Facts:
             or self._place_keys
             or self._memory_reads
             or self._stamp
+            or self._sets
         )
 
     def snapshot_answers(self) -> WorldAnswers:
@@ -193,6 +202,7 @@ class Facts:
             frozenset(self._own_paths),
             frozenset(self._place_keys),
             dict(self._memory_reads),
+            dict(self._sets),
         )
 
     def revalidate_answers(self, answers: WorldAnswers) -> bool:
@@ -205,13 +215,19 @@ class Facts:
             and all(probe._read_text(path) == text for path, text in answers.text.items())
             and all(probe.git(directory) == fact for directory, fact in answers.git.items())
             and all(probe.memory_value(key) == value for key, value in answers.memory.items())
+            and all(probe._meets_again(path_set, paths) for path_set, paths in answers.sets.items())
         )
         if same:
             self._path, self._text, self._git, self._git_paths = probe._path, probe._text, probe._git, probe._git_paths
             self._memory_reads |= probe._memory_reads
+            self._sets = probe._sets
             self._own_paths |= answers.own_paths
             self._place_keys |= answers.place_keys
         return same
+
+    def _meets_again(self, path_set: PathSet, paths: tuple[str, ...] | None) -> bool:
+        lookup = self.find_guarded if path_set.is_textual else self.guarded_in
+        return lookup(path_set) == paths
 
     @property
     def now(self) -> float:
@@ -235,6 +251,28 @@ class Facts:
                 self._own_paths.add(path)
                 return True
         return False
+
+    def find_guarded(self, path_set: PathSet) -> tuple[str, ...]:
+        """Return the guarded paths that a set of known paths can meet."""
+        # A recorded place names only those guarded paths that mattered, so a recorded answer counts.
+        paths = self._world.guarded_in(path_set) if isinstance(self._world, RecordedWorld) else None
+        if paths is None:
+            paths = tuple([place for place in self._place.get("guarded", ()) if path_set.can_meet(place)])
+        if paths:
+            self._sets[path_set] = paths
+            self._own_paths.update(paths)
+        return paths
+
+    def has_guarded_below(self, directory: str) -> bool:
+        """Return whether a guarded path lies below a directory; much cheaper than `find_guarded`, and not recorded."""
+        below = directory if directory[-1:] == "/" else directory + "/"
+        return any(place.startswith(below) for place in self._place.get("guarded", ()))
+
+    def guarded_in(self, path_set: PathSet) -> tuple[str, ...] | None:
+        """Return the guarded paths that a set would change, which has to be looked up; None when it is not known."""
+        if path_set not in self._sets:
+            self._sets[path_set] = self._world.guarded_in(path_set)
+        return self._sets[path_set]
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
         """Return the state of an absolute path; without `git`, git is not asked about it."""
@@ -311,6 +349,7 @@ class Facts:
             # Left out when empty: few policies ask for these, and a receipt is written for every action.
             **({"stamp": self._stamp} if self._stamp else {}),
             **({"kept": self._memory_reads} if self._memory_reads else {}),
+            **({"sets": {path_set.key: paths for path_set, paths in self._sets.items()}} if self._sets else {}),
         }
 
 
@@ -358,6 +397,11 @@ class RecordedWorld:
         """Return 0: no decision asks for this."""
         return 0.0
 
+    def guarded_in(self, path_set: PathSet) -> tuple[str, ...] | None:
+        """Return the recorded answer."""
+        paths = self._record.get("sets", {}).get(path_set.key)
+        return None if paths is None else tuple(paths)
+
     def session_memory(self) -> Mapping[str, Any]:
         """Return the part of the session's memory that the decision read."""
         memory: Mapping[str, Any] = self._record.get("kept", {})
@@ -394,6 +438,11 @@ class RedactedWorld:
     def modification_time(self, path: str) -> float:
         """Return when a file was last written."""
         return self._world.modification_time(path)
+
+    def guarded_in(self, path_set: PathSet) -> tuple[str, ...] | None:
+        """Return the guarded paths that a set would change."""
+        paths = self._world.guarded_in(path_set)
+        return None if paths is None else _escape_texts(paths)
 
     def git(self, directory: str) -> GitFact:
         """Return the repository around a directory; the address of a remote may hold a password."""

@@ -118,8 +118,8 @@ def run_git(root: str, env: Mapping[str, str], *arguments: str) -> str | None:
     import subprocess  # with selectors; most commands touch nothing that git has to be asked about
 
     git_env = {key: env[key] for key in ("PATH", "HOME", "XDG_CONFIG_HOME") if key in env}
-    # No lock that a parallel git would stumble over, no prompt, messages in English.
-    git_env |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    # No lock that a parallel git would stumble over, no prompt, no download of missing objects, messages in English.
+    git_env |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
     user, group = _GIT_USER.user or (None, None)
     try:
         completed = subprocess.run(

@@ -15,6 +15,7 @@ from verdikt.observe.git_repository import read_path_state, read_repository
 
 if TYPE_CHECKING:
     from verdikt.model.facts import GitFact
+    from verdikt.model.path_set import PathSet
     from verdikt.observe.clock import Clock
 
 TEXT_LIMIT = 64 * 1024
@@ -138,6 +139,13 @@ class RealWorld:
             return os.stat(path).st_mtime
         except (OSError, ValueError):
             return 0.0
+
+    def guarded_in(self, path_set: PathSet) -> tuple[str, ...] | None:
+        """Return the guarded paths that a set would change; None when that cannot be told."""
+        # Imported here: only copies, archives, patches and some git commands need it.
+        from verdikt.observe.guarded_sets import find_guarded_in
+
+        return find_guarded_in(path_set, self._guarded, self._env)
 
     def git(self, directory: str) -> GitFact:
         """Return the facts about the repository around a directory."""

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from verdikt.effects import host
@@ -145,6 +145,10 @@ class _ModuleClassifier(PythonConstants):
             for what, index in _PATH_FUNCTIONS[function]:
                 argument = first if index == 0 else node.args[index] if len(node.args) > index else None
                 add(self._classify_path_argument(what, argument))
+            if function == "shutil.copytree":
+                add(self._classify_as_command(("cp", "-r"), node.args, "/."))
+        elif function == "shutil.unpack_archive":
+            add(self._classify_as_command(("tar", "-xf"), node.args, "", "-C"))
         elif function in _SHELL_FUNCTIONS:
             self.starts_shell = True
             add(self._classify_shell_call(first))
@@ -246,6 +250,11 @@ class _ModuleClassifier(PythonConstants):
         first = self.evaluate_text(node.args[0]) if node.args else None
         if name in ("unlink", "rmdir") and (text := self.evaluate_text(owner)):
             effects = self._classify_path("fs.delete", text)
+        elif name == "extractall" and isinstance(owner, ast.Call):
+            # `ZipFile("a.zip").extractall()`; an archive that a name stands for is not followed.
+            place = node.args[0] if node.args else ast.Constant(".")
+            self.effects.extend(self._classify_as_command(("tar", "-xf"), [*owner.args[:1], place], "", "-C"))
+            return True
         elif name == "rmtree" and self.evaluate_text(owner):
             effects = self._classify_path("fs.delete.tree", UNKNOWN if first is None else first)
         elif name in ("write_text", "write_bytes"):
@@ -305,6 +314,17 @@ class _ModuleClassifier(PythonConstants):
             )
             return
         yield from self._classify_shell_call(argument)
+
+    def _classify_as_command(
+        self, words: Sequence[str], arguments: Sequence[ast.expr], suffix: str, *options: str
+    ) -> Iterable[Effect]:
+        """Classify a call on a source and a destination as the command that does the same."""
+        texts = [self.evaluate_text(argument) for argument in arguments[:2]]
+        if len(texts) < 2:
+            texts.append(".")
+        if any(UNKNOWN in text for text in texts) or not texts[0]:
+            return ()
+        return self._classify_argv([*words, texts[0] + suffix, *options, texts[1]])
 
     def _classify_argv(self, words: list[str]) -> Iterable[Effect]:
         line = " ".join(quote_shell_word(word, _UNQUOTED).replace(UNKNOWN, "$x") for word in words)

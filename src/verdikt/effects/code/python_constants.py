@@ -26,7 +26,7 @@ _STAR_IMPORTS = {
         "environ getenv"
     ),
     "subprocess": word_set("run call check_call check_output Popen getoutput getstatusoutput"),
-    "shutil": word_set("rmtree move copy copy2 copyfile copytree"),
+    "shutil": word_set("rmtree move copy copy2 copyfile copytree unpack_archive"),
     "pathlib": word_set("Path"),
 }
 """The names that `from module import *` brings, of those that matter."""

@@ -1,0 +1,473 @@
+"""What git commands would do to guarded files: which trees, states and patches have to be compared.
+
+Where the guarded paths are the same here and there, nothing is reported, which is nearly always. Otherwise the report
+carries a command that does the same without touching them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from posixpath import basename, relpath
+from typing import TYPE_CHECKING, NamedTuple
+
+from verdikt.effects.code import quote_shell_word
+from verdikt.effects.program.table import Arguments, word_set
+from verdikt.hosts.registry import HOSTS
+from verdikt.model.path_set import PathSet, PathSetKind, Pathspecs, is_glob, is_within
+from verdikt.shell.command import Word
+
+if TYPE_CHECKING:
+    from verdikt.effects.target import TargetResolver
+    from verdikt.model.facts import Facts
+    from verdikt.shell.command import Command
+
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+MAX_FIX_LENGTH = 104
+"""A longer command would be cut off in a message, and a command that is cut off must not be run."""
+
+LEAVE_ALONE = ""
+"""In place of a command: nothing does the same without the guarded files."""
+
+_VALUE_OPTIONS = word_set(
+    "-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source"
+)
+_SEQUENCE_OPTIONS = "--abort --continue --quit --skip --show-current-patch --edit-todo"
+"""Options with which a command goes on with, or ends, what an earlier one began."""
+_MARKER_DIRECTORIES = tuple(host.project_marker for host in HOSTS.values() if host.project_marker)
+_UNRELATED = word_set(
+    "status log show diff blame annotate grep ls-files ls-tree rev-parse describe shortlog cat-file name-rev add stage "
+    "commit push fetch branch tag remote config merge-base rev-list for-each-ref reflog gc prune init help version "
+    "notes show-ref ls-remote symbolic-ref update-ref update-index hash-object write-tree commit-tree diff-tree "
+    "diff-index diff-files check-ignore check-attr count-objects fsck archive bundle format-patch range-diff shortlog "
+    "maintenance rerere var whatchanged cherry show-branch verify-commit verify-tag difftool mergetool send-email lfs"
+)
+"""Commands that leave the work tree alone; git lets no alias replace them, so none has to be looked up."""
+
+
+class GuardedChange(NamedTuple):
+    """Guarded paths that a command would change, and the command to run instead, or `LEAVE_ALONE`."""
+
+    paths: tuple[str, ...]
+    fix: str
+
+
+class GitCall:
+    """One git command: the directory it works in, its subcommand, and the sets that it may change."""
+
+    def __init__(self, command: Command, resolver: TargetResolver) -> None:
+        self.resolver = resolver
+        self.facts: Facts = resolver.facts
+        self.directory = resolver.to_absolute(".", command.cwd)
+        variables = {name: value.text for name, value in command.assignments if value.is_known}
+        self.git_directory = variables.get("GIT_DIR", "")
+        self.work_tree = variables.get("GIT_WORK_TREE", "")
+        self.command = command
+        self.words = self._read_global_options(command.argv[1:])
+        self.name = self.words[0].text if self.words else ""
+        self.stdin = command.stdin
+        if self.git_directory:
+            self.git_directory = self.to_absolute(self.git_directory)
+            self.work_tree = self.to_absolute(self.work_tree or ".")
+        elif self.work_tree:
+            self.work_tree = self.to_absolute(self.work_tree)
+
+    def _read_global_options(self, words: Sequence[Word]) -> tuple[Word, ...]:
+        """Take in the options before the subcommand, and return the words from the subcommand on."""
+        index = 0
+        while index < len(words) and words[index].text.startswith("-"):
+            flag, equals, value = words[index].text.partition("=")
+            if flag in _VALUE_OPTIONS and not equals:
+                index += 1
+                value = words[index].text if index < len(words) else ""
+            if flag == "-C":
+                self.directory = self.to_absolute(value)
+            elif flag == "--git-dir":
+                self.git_directory = value
+            elif flag == "--work-tree":
+                self.work_tree = value
+            index += 1
+        return tuple(words[index:])
+
+    @property
+    def top(self) -> str:
+        """The top of the work tree, as far as it is known without asking git."""
+        return self.work_tree or self.resolver.project_root or self.directory
+
+    def to_absolute(self, text: str) -> str:
+        """Return a path as the command means it; empty when the directory is not known."""
+        return self.resolver.to_absolute(text, Word(self.directory)) if self.directory else ""
+
+    def look_up(self, operation: str, *operands: str, specs: Iterable[str] = ()) -> tuple[str, ...]:
+        """Return the guarded paths that an operation would change, as far as pathspecs select them."""
+        selection = Pathspecs.parse(specs, cwd=self.directory, top=self.top)
+        if selection.included and not self._can_select_guarded(selection):
+            return ()
+        path_set = PathSet(PathSetKind.GIT, self.directory, (operation, self.git_directory, self.work_tree, *operands))
+        return tuple(path for path in self.facts.guarded_in(path_set) or () if selection.selects(path))
+
+    def _can_select_guarded(self, selection: Pathspecs) -> bool:
+        """Return whether pathspecs can select a guarded path at all; most commands need not ask git then."""
+        return any(is_glob(pattern) or self.meet_tree(pattern) for pattern in selection.included)
+
+    def meet_tree(self, path: str) -> tuple[str, ...]:
+        """Return the guarded paths that lie at, below or above a path."""
+        return self.facts.find_guarded(PathSet(PathSetKind.TREE, path)) if path else ()
+
+    def meet_existing(self, path: str) -> tuple[str, ...]:
+        """Return the same of those that exist."""
+        return tuple(place for place in self.meet_tree(path) if self.facts.path(place, git=False).exists)
+
+    # Commands that do the same without the guarded paths.
+
+    def exclude(self, paths: Iterable[str]) -> str:
+        """Return pathspecs that leave out the given paths, by directory where a host has one of its own."""
+        mark = ":!" if self.directory == self.top else ":(top,exclude)"
+        return " ".join(quote_shell_word(f"{mark}{name}") for name in self.name_excluded(paths))
+
+    def name_excluded(self, paths: Iterable[str]) -> list[str]:
+        """Return the names to leave out, from the top of the work tree."""
+        names = []
+        for path in paths:
+            name = relpath(path, self.top)
+            names.append(next((d for d in _MARKER_DIRECTORIES if is_within(name, d)), name))
+        return list(dict.fromkeys(names))
+
+    def append_exclusions(self, paths: Sequence[str], specs: Sequence[Word]) -> str:
+        """Return the same command with pathspecs that leave out the guarded paths."""
+        # A command that names a guarded file itself has no other purpose.
+        if any(is_within(self.to_absolute(word.text), path) for word in specs for path in paths):
+            return LEAVE_ALONE
+        before = [word for word in self.words if word not in specs and word.text != "--"]
+        options = " ".join(quote_shell_word(word.text, "@{}^~:") for word in before)
+        chosen = " ".join(quote_shell_word(word.text) for word in specs) or "."
+        return f"git {options} -- {chosen} {self.exclude(paths)}"
+
+    def apply_difference(self, difference: str, paths: Iterable[str]) -> str:
+        """Return a command that applies the difference between two revisions without the guarded paths."""
+        return f"git diff {difference} -- . {self.exclude(paths)} | git apply --index --3way"
+
+
+def find_git_changes(call: GitCall) -> Iterator[GuardedChange]:
+    """Yield what a git command would do to guarded files."""
+    if not call.words or not call.words[0].is_known or not call.directory:
+        return
+    if call.name not in _HANDLERS and call.name not in _UNRELATED:
+        _expand_alias(call)
+    handler = _HANDLERS.get(call.name)
+    if handler is None:
+        return
+    arguments = Arguments(call.words[1:], word_set(_VALUE_FLAGS.get(call.name, "")))
+    if call.name in _SEQUENCES and arguments.has_flag(_SEQUENCE_OPTIONS):
+        return
+    for change in handler(call, arguments):
+        if change.paths:
+            # With another repository's directory the command has no other purpose.
+            useless = len(change.fix) > MAX_FIX_LENGTH or bool(call.git_directory)
+            yield change._replace(fix=LEAVE_ALONE) if useless else change
+
+
+def _expand_alias(call: GitCall) -> None:
+    """Replace an alias by what it stands for; one that runs a shell is classified as shell text."""
+    meaning = (call.facts.git(call.directory).aliases or {}).get(call.name, "")
+    if meaning and not meaning.startswith("!"):
+        call.words = (*(Word(text) for text in meaning.split()), *call.words[1:])
+        call.name = call.words[0].text
+
+
+def _is_revision(word: Word) -> bool:
+    return word.is_known and not word.glob and bool(word.text)
+
+
+def _name_branch(word: Word) -> str:
+    """Return a revision as plumbing understands it: `-` is the branch before this one."""
+    return "@{-1}" if word.text == "-" else word.text
+
+
+def _split_at_dashes(call: GitCall) -> tuple[list[Word], list[Word]] | None:
+    """Return the words before and after `--`; None when there is none."""
+    texts = [word.text for word in call.words]
+    if "--" not in texts:
+        return None
+    index = texts.index("--")
+    return list(call.words[1:index]), list(call.words[index + 1 :])
+
+
+def _overwrite(call: GitCall, revision: str, specs: Sequence[Word] = ()) -> tuple[str, ...]:
+    """Return what changes when files become those of a revision, whatever was changed here."""
+    texts = [word.text for word in specs]
+    differing = call.look_up("trees", "HEAD", revision, specs=texts) if revision not in ("HEAD", "@") else ()
+    return tuple(dict.fromkeys((*differing, *call.look_up("status", "tracked", specs=texts))))
+
+
+# One function per subcommand.
+
+
+def _switch(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    if args.has_flag("--orphan"):
+        yield GuardedChange(call.look_up("trees", "HEAD", EMPTY_TREE), LEAVE_ALONE)
+        return
+    if not args.operands or not _is_revision(args.operands[0]):
+        return
+    revision = _name_branch(args.operands[0])
+    paths = call.look_up("trees", "HEAD", revision)
+    if args.has_flag("-f --force --discard-changes"):
+        paths += call.look_up("status", "tracked")
+    yield GuardedChange(paths, _add_work_tree(args, revision))
+
+
+def _add_work_tree(args: Arguments, revision: str) -> str:
+    """Return the command that checks a revision out beside this work tree."""
+    created = args.get_value("-c -C -b -B --create --force-create")
+    name = created.text if created is not None else revision
+    if not name.replace("-", "").replace("_", "").replace("/", "").replace(".", "").isalnum():
+        return LEAVE_ALONE
+    option = f"-b {name} " if created is not None else ""
+    return f"git worktree add {option}../{name.replace('/', '-')} {quote_shell_word(revision)}"
+
+
+def _checkout(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    operands = args.operands
+    if args.has_flag("-b -B") or (args.has_flag("--detach -t --track") and operands):
+        yield from _switch(call, args)
+        return
+    if args.has_flag("--orphan -p --patch"):
+        return
+    parts = _split_at_dashes(call)
+    if parts is not None:
+        revisions = [word for word in parts[0] if not word.text.startswith("-")]
+        yield from _checkout_paths(call, revisions[:1], parts[1])
+    elif not operands:
+        if args.has_flag("-f --force"):
+            paths = call.look_up("status", "tracked")
+            yield GuardedChange(paths, f"git restore --staged --worktree -- . {call.exclude(paths)}")
+    elif len(operands) == 1:
+        yield from _switch(call, args)
+        yield from _checkout_paths(call, [], operands)
+    else:
+        yield from _checkout_paths(call, operands[:1], operands[1:])
+        yield from _checkout_paths(call, [], operands)
+
+
+def _checkout_paths(call: GitCall, revisions: Sequence[Word], specs: list[Word]) -> Iterator[GuardedChange]:
+    """Yield what `git checkout [revision] -- paths` changes."""
+    if revisions and not _is_revision(revisions[0]):
+        return
+    texts = [word.text for word in specs]
+    if revisions:
+        paths = _overwrite(call, _name_branch(revisions[0]), specs)
+    else:
+        paths = call.look_up("status", "worktree", specs=texts) if specs else ()
+    yield GuardedChange(paths, call.append_exclusions(paths, specs))
+
+
+def _restore(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    staged, work_tree = args.has_flag("-S --staged"), args.has_flag("-W --worktree")
+    if (staged and not work_tree) or args.has_flag("-p --patch"):
+        return
+    source = args.get_value("-s --source")
+    texts = [word.text for word in args.operands]
+    if source is not None:
+        paths = _overwrite(call, source.text, args.operands) if _is_revision(source) else ()
+    else:
+        paths = call.look_up("status", "tracked" if staged else "worktree", specs=texts)
+    yield GuardedChange(paths, call.append_exclusions(paths, args.operands))
+
+
+def _reset(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    if not args.has_flag("--hard --merge --keep"):
+        return
+    revision = args.operands[0] if args.operands else Word("HEAD")
+    if _is_revision(revision):
+        paths = _overwrite(call, revision.text)
+        source = "" if revision.text in ("HEAD", "@") else f"--source={quote_shell_word(revision.text, '@{}^~:')} "
+        yield GuardedChange(paths, f"git restore {source}--staged --worktree -- . {call.exclude(paths)}")
+
+
+def _stash(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    verb = args.operands[0].text if args.operands else "push"
+    operands = args.operands[1:]
+    if verb in ("pop", "apply", "branch"):
+        name = operands[-1].text if operands and verb != "branch" else operands[1].text if len(operands) > 1 else "0"
+        stash = f"stash@{{{name}}}" if name.isdigit() else name
+        paths = call.look_up("stash", stash)
+        yield GuardedChange(paths, call.apply_difference(f"{stash}^1 {stash}", paths))
+        return
+    if verb not in ("push", "save") and _split_at_dashes(call) is None:
+        return
+    specs = [] if verb == "save" else operands if verb == "push" else args.operands
+    states = ["tracked"]
+    flags = ""
+    if args.has_flag("-u --include-untracked -a --all"):
+        states.append("untracked")
+        flags = "-u "
+    if args.has_flag("-a --all"):
+        states.append("ignored")
+        flags = "-a "
+    paths = call.look_up("status", *states, specs=[word.text for word in specs])
+    chosen = " ".join(quote_shell_word(word.text) for word in specs) or "."
+    yield GuardedChange(paths, f"git stash push {flags}-- {chosen} {call.exclude(paths)}")
+
+
+def _pick_commits(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    """`revert` and `cherry-pick`."""
+    revisions = [word.text for word in args.operands if _is_revision(word)]
+    if not revisions:
+        return
+    paths = call.look_up("commits", "revert" if call.name == "revert" else "pick", *revisions)
+    first, _, last = revisions[0].partition("..")
+    before, after = (first, last) if last else (f"{first}^", first)
+    difference = f"{after} {before}" if call.name == "revert" else f"{before} {after}"
+    yield GuardedChange(paths, call.apply_difference(difference, paths) if len(revisions) == 1 else LEAVE_ALONE)
+
+
+def _merge(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    branches = [_name_branch(word) for word in args.operands if _is_revision(word)] or ["@{upstream}"]
+    paths = call.look_up("merge", *branches)
+    yield GuardedChange(paths, call.apply_difference(f"HEAD...{branches[0]}", paths))
+
+
+def _pull(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    operands = [word.text for word in args.operands if _is_revision(word)]
+    # What the remote has now is not known yet; what is known of it is compared, the rest is put back if need be.
+    branch = f"refs/remotes/{operands[0]}/{operands[1].partition(':')[0]}" if len(operands) > 1 else "@{upstream}"
+    paths = call.look_up("merge", branch)
+    yield GuardedChange(paths, call.apply_difference(f"HEAD...{branch}", paths))
+
+
+def _rebase(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    onto = args.get_value("--onto")
+    operands = [word for word in args.operands if _is_revision(word)]
+    base = onto or (operands[0] if operands else Word("@{upstream}"))
+    paths = call.look_up("merge", _name_branch(base))
+    if len(operands) > 1:
+        paths += call.look_up("trees", "HEAD", operands[1].text)
+    yield GuardedChange(paths, LEAVE_ALONE)
+
+
+def _read_tree(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    revisions = [word.text for word in args.operands if _is_revision(word)]
+    if not args.has_flag("-u") or not revisions:
+        return
+    paths = call.look_up("trees", "HEAD", revisions[-1])
+    yield GuardedChange(paths + (call.look_up("status", "tracked") if args.has_flag("--reset") else ()), LEAVE_ALONE)
+
+
+def _checkout_index(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    prefix = args.get_value("--prefix")
+    if not args.has_flag("-f --force") or (prefix is not None and prefix.text not in ("", "./")):
+        return
+    specs = [] if args.has_flag("-a --all") else [word.text for word in args.operands]
+    yield GuardedChange(call.look_up("status", "worktree", specs=specs), LEAVE_ALONE)
+
+
+def _sparse_checkout(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    """Yield the tracked guarded files that a smaller checkout would remove."""
+    verb, patterns = (args.operands[0].text, args.operands[1:]) if args.operands else ("", [])
+    if verb not in ("set", "init", "reapply"):
+        return
+    kept = [word.text.strip("/") for word in patterns]
+    if any(pattern in ("/*", "*", ".") for pattern in (word.text for word in patterns)):
+        return
+    tracked = call.look_up("tracked")
+    removed = []
+    for path in tracked:
+        directory = relpath(path, call.top).rpartition("/")[0]
+        # Files at the top and directly above a listed directory stay.
+        above = any(is_within(pattern, directory) for pattern in kept) if directory else True
+        if not above and not any(is_within(directory, pattern) for pattern in kept):
+            removed.append(path)
+    directories = dict.fromkeys(relpath(path, call.top).partition("/")[0] for path in removed)
+    words = " ".join(map(quote_shell_word, [*kept, *directories]))
+    yield GuardedChange(tuple(removed), f"git sparse-checkout set {words}")
+
+
+def _clean(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    if args.has_flag("-n --dry-run"):
+        return
+    options = [flag for flag in ("-d", "-x", "-X") if args.has_flag(flag)]
+    for pattern in args.get_values("-e --exclude"):
+        options += ["-e", pattern.text]
+    specs = [word.text for word in args.operands] or ["."]
+    # A directory that is named is entered even without `-d`.
+    if args.operands and "-d" not in options:
+        options.append("-d")
+    paths = call.look_up("clean", *options, specs=specs)
+    words = " ".join(quote_shell_word(word.text) for word in call.words[1:])
+    excluded = " ".join(f"-e {quote_shell_word(name)}" for name in call.name_excluded(paths))
+    yield GuardedChange(paths, f"git clean {excluded} {words}".rstrip())
+
+
+def _remove(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    if args.has_flag("-n --dry-run --cached") or not args.operands:
+        return
+    yield GuardedChange(call.look_up("tracked", specs=[word.text for word in args.operands]), LEAVE_ALONE)
+
+
+def _move(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    if args.has_flag("-n --dry-run") or len(args.operands) < 2:
+        return
+    *sources, target = [call.to_absolute(word.text) for word in args.operands if word.is_known]
+    paths = [place for source in sources for place in call.meet_existing(source)]
+    for source in sources:
+        for landing in (target, f"{target}/{basename(source)}"):
+            paths += call.facts.find_guarded(PathSet(PathSetKind.PATH, landing))
+    yield GuardedChange(tuple(dict.fromkeys(paths)), LEAVE_ALONE)
+
+
+def _work_tree(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
+    """Yield what adding, moving or removing a work tree, a submodule or a clone does to guarded paths."""
+    operands = args.operands if call.name == "clone" else args.operands[1:]
+    verb = "clone" if call.name == "clone" else args.operands[0].text if args.operands else ""
+    places = [call.to_absolute(word.text) for word in operands if word.is_known]
+    paths: tuple[str, ...] = ()
+    if verb in ("remove", "move", "deinit"):
+        paths = tuple(path for place in places[:1] for path in call.meet_existing(place))
+    created = {"add": places[1:2] if call.name == "submodule" else places[:1], "move": places[1:2]}
+    for place in created.get(verb, places[1:2] if verb == "clone" else []):
+        # Into the top itself git does not clone, because it is not empty.
+        if place != call.top and not is_within(call.top, place):
+            paths += call.meet_tree(place)
+    yield GuardedChange(paths, LEAVE_ALONE)
+
+
+_HANDLERS: dict[str, Callable[[GitCall, Arguments], Iterator[GuardedChange]]] = {
+    "checkout": _checkout,
+    "checkout-index": _checkout_index,
+    "cherry-pick": _pick_commits,
+    "clean": _clean,
+    "clone": _work_tree,
+    "merge": _merge,
+    "mv": _move,
+    "pull": _pull,
+    "read-tree": _read_tree,
+    "rebase": _rebase,
+    "reset": _reset,
+    "restore": _restore,
+    "revert": _pick_commits,
+    "rm": _remove,
+    "sparse-checkout": _sparse_checkout,
+    "stash": _stash,
+    "submodule": _work_tree,
+    "switch": _switch,
+    "worktree": _work_tree,
+}
+
+_SEQUENCES = word_set("cherry-pick revert merge rebase am")
+_VALUE_FLAGS = {
+    "checkout": "-b -B --orphan --conflict --pathspec-from-file",
+    "cherry-pick": "-m --mainline -X --strategy-option -s --strategy -S --gpg-sign",
+    "clean": "-e --exclude",
+    "clone": "-b --branch -o --origin -c --config --depth -u --upload-pack --reference --separate-git-dir --template "
+    "-j --jobs --filter --shallow-since",
+    "merge": "-m -s -X --strategy --strategy-option -F --file --into-name",
+    "pull": "--depth --upload-pack -s -X -j",
+    "rebase": "-x --exec --onto -s -X --strategy -C",
+    "reset": "--pathspec-from-file",
+    "restore": "-s --source --conflict --pathspec-from-file",
+    "revert": "-m --mainline -X --strategy-option -s --strategy",
+    "stash": "-m --message --pathspec-from-file",
+    "submodule": "-b --branch --depth --reference --name",
+    "switch": "-c -C --create --force-create --orphan --conflict",
+    "worktree": "-b -B --reason",
+    "checkout-index": "--prefix --stage",
+}
