@@ -26,6 +26,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "ledger": {"errors", "model", "observe"},
     "report": {"errors", "model"},
     "policy": {"errors", "model", "effects", "graph", "guards", "guidance", "evidence", "council", "observe", "ledger"},
+    "ratchet": {"errors", "model", "graph", "observe", "ledger", "policy"},
     "decide": {"errors", "model", "effects", "graph"},
     "replay": {"errors", "model", "graph", "decide"},
     "govern": {"errors", "model", "effects", "graph", "guidance", "evidence", "council", "observe", "ledger"}
@@ -36,7 +37,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
 """Package → the packages it may import besides itself. One that is not named (cli, daemon) may import every other."""
 
 IO_MODULES: dict[str, set[str]] = {
-    "graph/policy_cache.py": {"ledger", "observe", "policy"},
+    "graph/policy_cache.py": {"ledger", "observe", "policy", "ratchet"},
     "evidence/gate_service.py": {"ledger", "observe"},
     "guidance/hooks.py": {"effects", "council", "evidence", "ledger", "observe"},
 }

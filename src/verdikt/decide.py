@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from verdikt.model.posture import READ_ONLY_POSTURES
 from verdikt.model.redaction import mask_tokens
 from verdikt.model.session_state import RISK_DECAY_FACTOR, SessionState, record_verdict
 from verdikt.model.verdict import (
+    PENDING_RECEIPT_VERSION,
     RECEIPT_VERSION,
     Decision,
     Receipt,
@@ -92,10 +93,93 @@ def _decide_recordable(
 ) -> Decision:
     """Decide an action, or raise `CanonicalError`, with `session` unchanged, when it cannot be written to a receipt."""
     visible_action = _build_visible_action(action, facts)
-    visible_session = _RecordingSession(session)
     counters = {name: getattr(session, name) for name in SESSION_COUNTERS}
+
+    # Classify the effects, evaluate the policy; while a change of it is pending, the accepted and the changed one.
+    parts = policy.parts
+    rulings = [_rule_action(visible_action, facts, session, part, posture=posture, grants=grants) for part in parts]
+    # Of equals the first one, which is the accepted policy's.
+    chosen = max(rulings, key=lambda ruling: (ruling.verdict.kind, ruling.verdict.red_line))
+    verdict = chosen.verdict if len(rulings) == 1 else _name_deciding_policy(chosen, rulings)
+    slots = _merge_slots(session.slots, rulings)
+    risk = max(ruling.ctx.risk_score for ruling in rulings)
+
+    # Build the decision and its receipt.
+    warnings = tuple(rulings[0].warnings)
+    if len(rulings) > 1:
+        warnings = tuple(dict.fromkeys((*warnings, *rulings[1].warnings)))
+    fields: dict[str, Any] = {
+        "verdict": verdict,
+        "effects": chosen.ctx.effects,
+        "dominant": chosen.dominant,
+        "posture": posture,
+        "posture_after": posture,
+        "warnings": warnings,
+        "approved": verdict.kind is VerdictKind.PASS
+        and not warnings
+        and all(ruling.policy.approves_action(visible_action, ruling.ctx) for ruling in rulings),
+        "would_be": chosen.granted if posture in READ_ONLY_POSTURES and chosen.verdict is not chosen.granted else None,
+    }
+    answers = {name: answer for ruling in rulings for name, answer in ruling.session.answers.items()}
+    considered_grants = () if all(ruling.ruled.passed for ruling in rulings) else tuple(grants)
+    receipt = Receipt.from_body(
+        {
+            **_describe_policies(parts),
+            "engine": engine,
+            "action": action_to_record(action),
+            "facts": facts.to_canonical_record(),
+            "session": counters | answers,
+            "grants": [grant.to_record() for grant in considered_grants],
+            "ruled": None if chosen.ruled is verdict else verdict_to_record(chosen.ruled),
+            **build_receipt_fields(**fields, classes=chosen.ctx.effects.classes),
+            "after": {"risk": risk, **({"slots": slots} if "slots" in answers else {})},
+        }
+    )
+
+    # Only now, because building the receipt may fail: a second attempt must find the session as it was.
+    session.slots = slots
+    session.action_count += 1
+    record_verdict(session, action, verdict, risk)
+    return Decision(receipt=receipt, **fields)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ruling:
+    """What one policy says about an action: `ruled` by itself, `granted` after grants, `verdict` after the posture."""
+
+    policy: Policy
+    ctx: GovernanceContext
+    session: _RecordingSession
+    ruled: Verdict
+    granted: Verdict
+    verdict: Verdict
+
+    @property
+    def dominant(self) -> EffectClass | None:
+        """The most restrictive class of the action's effects."""
+        classes = self.ctx.effects.classes
+        return classes[0] if classes else None
+
+    @property
+    def warnings(self) -> list[Verdict]:
+        """Every warning, also of guards that did not decide."""
+        # An OBSERVE guard that failed passes, but its failure must not stay unseen.
+        return [v for v in self.ctx.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error)]
+
+
+def _rule_action(
+    action: Action,
+    facts: Facts,
+    session: SessionState,
+    policy: Policy,
+    *,
+    posture: Posture,
+    grants: Collection[Grant],
+) -> _Ruling:
+    """Return what one policy says about an action."""
+    visible_session = _RecordingSession(session)
     ctx = _LazyTimeContext(
-        visible_action,
+        action,
         session=visible_session,
         facts=facts,
         posture=posture,
@@ -103,51 +187,46 @@ def _decide_recordable(
         # A grant overrides one guard, so all other guards must be heard even after the first block.
         thorough=bool(grants),
     )
-
-    # Classify the effects, evaluate the policy.
-    ruling = _evaluate_policy(visible_action, facts, ctx, policy)
-
+    ruled = _evaluate_policy(action, facts, ctx, policy)
     # Settle: the operator's grants can lift an objection, the posture can only make the verdict stricter.
-    considered_grants = () if ruling.passed else tuple(grants)
-    granted = _apply_grants(ruling, ctx, considered_grants)
+    granted = _apply_grants(ruled, ctx, () if ruled.passed else tuple(grants))
     classes = ctx.effects.classes
-    dominant = classes[0] if classes else None
-    verdict = apply_posture(granted, posture, dominant)
+    verdict = apply_posture(granted, posture, classes[0] if classes else None)
+    return _Ruling(policy, ctx, visible_session, ruled, granted, verdict)
 
-    # Build the decision and its receipt.
-    # An OBSERVE guard that failed passes, but its failure must not stay unseen.
-    warnings = tuple(v for v in ctx.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error))
-    fields: dict[str, Any] = {
-        "verdict": verdict,
-        "effects": ctx.effects,
-        "dominant": dominant,
-        "posture": posture,
-        "posture_after": posture,
-        "warnings": warnings,
-        "approved": verdict.kind is VerdictKind.PASS and not warnings and policy.approves_action(visible_action, ctx),
-        "would_be": granted if posture in READ_ONLY_POSTURES and verdict is not granted else None,
-    }
-    slots = {"slots": visible_session.slots} if "slots" in visible_session.answers else {}
-    receipt = Receipt.from_body(
-        {
-            "v": RECEIPT_VERSION,
-            "engine": engine,
-            "policy": policy.digest,
-            "action": action_to_record(action),
-            "facts": facts.to_canonical_record(),
-            "session": counters | visible_session.answers,
-            "grants": [grant.to_record() for grant in considered_grants],
-            "ruled": None if ruling is verdict else verdict_to_record(ruling),
-            **build_receipt_fields(**fields, classes=classes),
-            "after": {"risk": ctx.risk_score, **slots},
-        }
-    )
 
-    # Only now, because building the receipt may fail: a second attempt must find the session as it was.
-    session.action_count += 1
-    session.slots = slots.get("slots", session.slots)
-    record_verdict(session, action, verdict, ctx.risk_score)
-    return Decision(receipt=receipt, **fields)
+def _describe_policies(parts: tuple[Policy, ...]) -> dict[str, Any]:
+    """Return the fields of a receipt that name the policies; with a pending change, the accepted one too."""
+    if len(parts) == 1:
+        return {"v": RECEIPT_VERSION, "policy": parts[0].digest}
+    accepted, changed = parts
+    return {"v": PENDING_RECEIPT_VERSION, "policy": changed.digest, "accepted": accepted.digest}
+
+
+_BY_ACCEPTED = "the accepted policy says so; the changed one waits for a person to run `verdikt policy accept`"
+_BY_CHANGED = "the changed policy says so, which no person has accepted yet"
+_BY_BOTH = "so say the accepted policy and the changed one, which waits for `verdikt policy accept`"
+
+
+def _name_deciding_policy(chosen: _Ruling, rulings: list[_Ruling]) -> Verdict:
+    """Return the verdict that decides between two policies, with a reason that says whose it is."""
+    verdict = chosen.verdict
+    is_common = all(ruling.verdict.kind is verdict.kind for ruling in rulings)
+    if verdict.kind is VerdictKind.PASS or (is_common and verdict.passed):
+        return verdict
+    note = _BY_BOTH if is_common else _BY_ACCEPTED if chosen is rulings[0] else _BY_CHANGED
+    return replace(verdict, reason=f"{verdict.reason} ({note})")
+
+
+def _merge_slots(before: dict[str, Any], rulings: list[_Ruling]) -> dict[str, Any]:
+    """Return the guards' counters after an action; with two policies, each has counted it by itself."""
+    merged = dict(before)
+    for ruling in rulings:
+        slots = object.__getattribute__(ruling.session, "slots")  # not recorded as something that a guard read
+        if len(rulings) == 1:
+            return slots  # type: ignore[no-any-return]
+        merged |= {key: value for key, value in slots.items() if value != before.get(key)}
+    return merged
 
 
 def evaluate_graph(

@@ -120,7 +120,10 @@ class Governance:
         env: Mapping[str, str] = os.environ,
         clock: Clock | None = None,
     ) -> Governance:
-        """Govern by one policy file, or by the layers in force at `cwd`; a `PolicyError` lists every fault."""
+        """Govern by one policy file, or by the layers in force at `cwd`; a `PolicyError` lists every fault.
+
+        Naming a file accepts it. Layers that are found may loosen only what a person has accepted.
+        """
         if path:
             from verdikt.policy import load_file
 
@@ -169,8 +172,9 @@ class Governance:
                     # No pause lifts a red line: what ran meanwhile could make the pause permanent.
                     pause = None if decision.verdict.red_line else find_active_pause(self.store)
                 # Replay needs the policy document, so it is stored before the first entry that names its digest.
-                if not has_stored_policy(self.store.home, self.policy.digest):
-                    store_policy(self.store.home, self.policy.digest, self.policy.document)
+                for part in self.policy.parts:
+                    if not has_stored_policy(self.store.home, part.digest):
+                        store_policy(self.store.home, part.digest, part.document)
                 log.append(EntryKind.DECISION, _build_decision_body(decision, action, pause))
             return _allow_during_pause(decision, pause) if pause and not decision.passed else decision
         except Exception as error:
@@ -332,6 +336,8 @@ class Governance:
             for review in reviews
             if not review.blocks and review.verdict and review.verdict.findings
         )
+        # Reviewers that no person has accepted do not run, and the person who commits should know.
+        context = "\n".join(filter(None, (context, self.policy.pending_note)))
         return Answer(allowed=not blocking, reason=reason, context=context, guard="council" if reviews else "")
 
     @property

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any
@@ -19,7 +19,13 @@ from verdikt.ledger.data_directory import get_data_directory
 from verdikt.model.schema_type import Section, any_type
 from verdikt.model.yaml_document import MAX_BYTES, YamlDocument, parse_document
 from verdikt.model.yaml_node import suggest_name
-from verdikt.observe.policy_files import MANAGED_POLICY_PATH, PolicyFile, read_policy_file, read_policy_files
+from verdikt.observe.policy_files import (
+    MANAGED_POLICY_PATH,
+    PolicyFile,
+    is_project_layer,
+    read_policy_file,
+    read_policy_files,
+)
 
 DEFAULT_PROFILE = "standard"
 
@@ -142,6 +148,32 @@ def build_policy(
     cache: DocumentCache | None = None,
 ) -> Policy:
     """Return the policy of these files, the highest layer first."""
+    return build_from_documents(read_documents(files, cache), registry, read_profile_document, cache)
+
+
+LayerDocuments = Sequence[tuple[str, YamlDocument]]
+"""Layer and document of policy files, the highest first."""
+
+
+def read_documents(files: Iterable[PolicyFile], cache: DocumentCache | None = None) -> list[tuple[str, YamlDocument]]:
+    """Return layer and document of each file; one that is no YAML is an empty document with its errors."""
+    documents: list[tuple[str, YamlDocument]] = []
+    for file in files:
+        try:
+            document = read_document(file.data, file.path, cache)
+        except PolicyError as error:
+            document = YamlDocument(file.path, errors=list(error.faults))
+        documents.append((file.layer, document))
+    return documents
+
+
+def build_from_documents(
+    documents: LayerDocuments,
+    registry: PolicyRegistry | None = None,
+    read_profile_document: ReadProfile | None = None,
+    cache: DocumentCache | None = None,
+) -> Policy:
+    """Return the policy of these documents; raise one `PolicyError` with every fault of every one."""
     registry = registry or get_registry()
     read_profile_document = read_profile_document or partial(read_profile, cache=cache)
     layers: list[PolicyLayer] = []
@@ -149,21 +181,18 @@ def build_policy(
     # The highest layer gets a profile when it names none, and no lower layer can remove it: forgetting a line must not
     # leave a machine unprotected.
     default = DEFAULT_PROFILE
-    for file in list(files) or [PolicyFile("default", f"profile {DEFAULT_PROFILE}", b"")]:
-        try:
-            document = read_document(file.data, file.path, cache)
-        except PolicyError as error:
-            faults += error.faults
-            continue
+    if not documents:
+        documents = [("default", YamlDocument(f"profile {DEFAULT_PROFILE}"))]
+    for name, document in documents:
         layer = read_layer(
-            file.layer,
+            name,
             document,
             registry,
             read_profile_document,
-            trusted=not file.layer.startswith("project"),
+            trusted=not is_project_layer(name),
             default=default,
             # A file given explicitly means what it says; where an agent is governed, verdikt's own red lines hold too.
-            red_lines=NO_PROFILE if file.layer == NAMED_FILE_LAYER else default,
+            red_lines=NO_PROFILE if name == NAMED_FILE_LAYER else default,
         )
         default = NO_PROFILE
         faults += document.errors
@@ -185,14 +214,22 @@ def restore_policy(document: Mapping[str, Any]) -> Policy:
             stored["layer"],
             own,
             registry,
-            lambda name, base=base: YamlDocument(file=f"profile {name}", value=base or {}),  # type: ignore[misc]
-            trusted=not stored["layer"].startswith("project"),
+            partial(_restore_profile, base or {}),
+            trusted=not is_project_layer(stored["layer"]),
             default=NO_PROFILE if base is None else DEFAULT_PROFILE,
             red_lines=NO_PROFILE if base is None else DEFAULT_PROFILE,
         )
         own.raise_errors()
         layers += [layer] if layer else []
     return Policy(layers=tuple(layers), section_definitions=registry.sections)
+
+
+def _restore_profile(stored: Mapping[str, Any], name: str) -> YamlDocument:
+    """Return a profile, or the one that it builds on, from a stored document, which holds the second in the first."""
+    parent = stored.get("profile")
+    if isinstance(parent, Mapping):
+        stored = parent if name == DEFAULT_PROFILE else {**stored, "profile": DEFAULT_PROFILE}
+    return YamlDocument(file=f"profile {name}", value=stored)
 
 
 def add_tool_policies(policy: Policy, tool_policies: Iterable[Any]) -> Policy:

@@ -16,7 +16,7 @@ from verdikt.model.facts import Facts, RecordedWorld
 from verdikt.model.grant import parse_grant
 from verdikt.model.posture import Posture
 from verdikt.model.session_state import SessionState
-from verdikt.model.verdict import RECEIPT_VERSION, Decision, VerdictKind
+from verdikt.model.verdict import RECEIPT_VERSIONS, Decision, VerdictKind
 
 ABSENT = "(absent)"
 """Shown in a difference where one side lacks the field."""
@@ -42,6 +42,11 @@ class RecordedDecision:
         """The digest of the policy that was in force."""
         return str(self.receipt["policy"])
 
+    @property
+    def accepted(self) -> str:
+        """The digest of the accepted policy beside it; empty unless a change was pending."""
+        return str(self.receipt.get("accepted", ""))
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -61,9 +66,9 @@ def read_decision(entry: Entry) -> RecordedDecision | None:
     if not isinstance(receipt, Mapping) or not isinstance(sha, str):
         raise LedgerError(f"entry {entry.seq} of `{entry.session}`: expected a receipt and its hash, found none")
     # A newer receipt may have inputs that this release ignores: replaying it would report false differences.
-    if receipt.get("v") != RECEIPT_VERSION:
+    if receipt.get("v") not in RECEIPT_VERSIONS:
         raise LedgerError(
-            f"entry {entry.seq} of `{entry.session}`: expected a receipt of version {RECEIPT_VERSION},"
+            f"entry {entry.seq} of `{entry.session}`: expected a receipt of version {RECEIPT_VERSIONS[-1]},"
             f" found version `{receipt.get('v')}`; upgrade verdikt to replay it"
         )
     return RecordedDecision(entry.session, entry.seq, entry.timestamp_seconds, receipt, sha)
@@ -78,7 +83,8 @@ def replay(past: RecordedDecision, policy: Policy) -> Decision:
         action,
         # `now` serves a policy that reads the time where the recorded one did not.
         Facts(RecordedWorld(facts, now=past.seconds), secrets=tuple(facts["secrets"])),
-        SessionState(session_id=action.session_id, **record["session"]),
+        # A copy, because guards count in it, and the record is compared with the result afterwards.
+        SessionState(session_id=action.session_id, **record["session"]).copy(),
         Posture(record["posture"]["before"]),
         policy,
         grants=tuple(parse_grant(grant) for grant in record["grants"]),

@@ -117,8 +117,8 @@ def test_entry_without_a_decision_is_skipped_and_a_broken_one_refused() -> None:
     assert read_decision(Entry(seq=1, ts=1, session="s", kind=EntryKind.GAP)) is None
     with pytest.raises(LedgerError, match="entry 1 of `s`: expected a receipt and its hash, found none"):
         read_decision(Entry(seq=1, ts=1, session="s", kind=EntryKind.DECISION, body={}))
-    newer = {**entry.body, "receipt": {**entry.body["receipt"], "v": 2}}
-    with pytest.raises(LedgerError, match="found version `2`; upgrade verdikt to replay it"):
+    newer = {**entry.body, "receipt": {**entry.body["receipt"], "v": 3}}
+    with pytest.raises(LedgerError, match="found version `3`; upgrade verdikt to replay it"):
         read_decision(Entry(seq=1, ts=1, session="s", kind=EntryKind.DECISION, body=newer))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import verdikt
+from tests.acceptance import accept
 from verdikt import Action, ActionKind, Governance
 
 SOURCE = Path(verdikt.__file__).parent
@@ -71,6 +72,7 @@ def entered_files(tmp_path: Path) -> list[str]:
     project.mkdir()
     (project / "governance.yaml").write_text("profile: standard\n")
     env = {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "data"), "PATH": os.environ["PATH"]}
+    accept(project, env)
 
     def build_action(command: str, session: str) -> Action:
         payload = {"command": command}

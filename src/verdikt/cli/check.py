@@ -14,11 +14,12 @@ from verdikt.cli.usage_command import UsageCommand
 from verdikt.effects.declared import ToolCall, judge, receive
 from verdikt.errors import CanonicalError, HookError, ManifestError, PolicyError, VerdiktError
 from verdikt.graph.layer_reader import PROFILE_NAMES
+from verdikt.graph.policy_cache import load_cached_policy
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.canonical_json import encode_canonical, parse_json
 from verdikt.model.posture import Posture
 from verdikt.model.tool_kind import classify_tool
-from verdikt.policy import load_file, load_policy, parse_policy
+from verdikt.policy import load_file, parse_policy
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
@@ -111,7 +112,7 @@ def select_policy(profile: str | None, file: str | None, cwd: str) -> "Policy":
         raise click.UsageError("expected --profile or --policy, found both")
     if profile:
         return parse_policy(f"profile: {profile}")
-    return load_file(file) if file else load_policy(cwd)
+    return load_file(file) if file else load_cached_policy(cwd, os.environ)
 
 
 def read_action(words: tuple[str, ...], tool: str | None, cwd: str) -> "Action":

@@ -16,6 +16,8 @@ from verdikt.cli.canary_check import READY_SECONDS, CanaryResult, fire_canary
 from verdikt.cli.store_access import format_timestamp, open_data_store
 from verdikt.errors import VerdiktError
 from verdikt.evidence.section import EvidenceSettings
+from verdikt.graph.pending_policy import PENDING_NOTE
+from verdikt.graph.policy_cache import load_cached_policy
 from verdikt.hosts.git import git_hooks
 from verdikt.hosts.live.live_canary import BLOCKED, run_live_canary
 from verdikt.hosts.registry import HOSTS
@@ -33,7 +35,7 @@ from verdikt.ledger.evidence_records import OVERRIDE_MARKER_FILE, count_override
 from verdikt.observe.alerts import CRASH_MARKER_FILE, read_marks
 from verdikt.observe.git_index import GitIndex
 from verdikt.observe.git_repository import find_work_tree
-from verdikt.policy import load_policy
+from verdikt.ratchet import PolicySnapshot
 
 
 @click.command()
@@ -143,14 +145,28 @@ def _build_general_report(installation: Installation, scopes: set[str]) -> dict[
         "overrides": count_overrides_since(Path(installation.data_directory), day_ago),
         "breaches": _collect_breaches(installation),
         "paused": active_pause.reason if active_pause else "",
+        "policy": _describe_acceptance(installation),
         "git": _list_git_hooks(installation),
     }
+
+
+def _describe_acceptance(installation: Installation) -> str:
+    """Return what is wrong between the policy on disk and the accepted one; empty when they are the same."""
+    try:
+        snapshot = PolicySnapshot.read(installation.project, installation.env)
+        if damage := snapshot.find_damage():
+            return str(damage)
+        changes = snapshot.list_changes()
+    except VerdiktError as error:
+        return str(error)
+    layers = ", ".join(f"{change.layer} ({change.kind})" for change in changes)
+    return f"{PENDING_NOTE}: {layers}" if changes else ""
 
 
 def _collect_breaches(installation: Installation) -> dict[str, Any]:
     """Return the thresholds, when each was last passed, and where that was noted."""
     try:
-        policy = load_policy(installation.project, environ=installation.env)
+        policy = load_cached_policy(installation.project, installation.env)
         settings = policy.section("evidence") or EvidenceSettings()
     except VerdiktError:
         settings = EvidenceSettings()
@@ -246,6 +262,8 @@ def _print_general(general: dict[str, Any], *, is_wrapper_intact: bool) -> None:
         click.echo(click.style("! ", fg="yellow") + f"not inspected: {fault}")
     if general["paused"]:
         click.echo(click.style("! paused", fg="yellow") + f": {general['paused']}; `verdikt pause --end` ends it")
+    if general["policy"]:
+        click.echo(click.style("! policy", fg="yellow") + f": {general['policy']}")
     total = sum(general["crashes"].values())
     click.echo(f"in the last day: crashes of hooks {total}, attempts to override {general['overrides']}")
     for hook, count in sorted(general["crashes"].items()):

@@ -44,6 +44,8 @@ STATUSES: tuple[tuple[str, int, str], ...] = (
     ("`policy lint`", 1, "a rule never fires, never decides or contradicts another"),
     ("`policy test`", 1, "a case failed, or none was found"),
     ("`policy test`", 65, "a case cannot be read"),
+    ("`policy pending`", 1, "a change waits for acceptance"),
+    ("`policy accept`", 1, "nothing was accepted: not a person at a terminal, not confirmed, or another digest"),
     ("`ledger verify`", 1, "the log has problems; each is printed with its kind and place"),
     ("`ledger verify`", 3, "there was nothing to verify"),
     ("`daemon status`", 3, "the daemon does not run"),

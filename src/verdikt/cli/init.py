@@ -10,7 +10,10 @@ from typing import Any
 import click
 
 from verdikt.cli.git import hooks_directory, install_hooks
+from verdikt.cli.policy_accept import accept_snapshot
+from verdikt.cli.store_access import open_data_store
 from verdikt.errors import VerdiktError
+from verdikt.graph.pending_policy import PENDING_NOTE
 from verdikt.hosts.host import SCOPES, Host
 from verdikt.hosts.registry import HOSTS, WIRABLE_HOSTS
 from verdikt.hosts.wiring.file_change import FileChange
@@ -19,6 +22,7 @@ from verdikt.hosts.wiring.plan import GIT, apply_plan, detect_hosts, list_scopes
 from verdikt.hosts.wiring.registration import WRAPPER_NAMES
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.observe.git_repository import find_work_tree
+from verdikt.ratchet import PolicySnapshot
 
 
 @click.command()
@@ -101,19 +105,22 @@ def command(
         if (not changes and GIT not in chosen) or dry_run or not _confirm_changes(yes or as_json):
             return
         apply_plan(installation, changes)
+        policy_note = _accept_written_policy(installation, changes)
         if GIT in chosen:
             for line in install_hooks(installation.project):
                 click.echo(line, err=as_json)
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
     if not as_json:
-        _print_next_steps([] if trust_codex else _list_unapproved_hosts(chosen, scope))
+        _print_next_steps([] if trust_codex else _list_unapproved_hosts(chosen, scope), policy_note)
 
 
-def _print_next_steps(unapproved_hosts: list[Host]) -> None:
+def _print_next_steps(unapproved_hosts: list[Host], policy_note: str) -> None:
     for host in unapproved_hosts:
         advice = host.approval_advice
         click.echo(f"{host.title} skips hooks that no person has approved: trust this project and {advice}")
+    if policy_note:
+        click.echo(click.style("! ", fg="yellow") + policy_note)
     click.echo(
         click.style("done.", fg="green") + " `verdikt doctor` proves that it works; running sessions must be restarted"
     )
@@ -125,6 +132,18 @@ def _check_socket(socket: str, scope: str) -> None:
         raise click.UsageError(
             "--socket needs an absolute path and --scope managed: who is governed must not choose it"
         )
+
+
+def _accept_written_policy(installation: Installation, changes: list[FileChange]) -> str:
+    """Accept the policy if this run wrote it, and return what is left for the person to accept."""
+    snapshot = PolicySnapshot.read(installation.project, installation.env)
+    waiting = snapshot.list_changes()
+    written = {change.path for change in changes if change.before is None}
+    # Only what was written now: a file that came with the project is the person's to look at first.
+    if waiting and all(change.accepted is None and change.file in written for change in waiting):
+        accept_snapshot(snapshot, open_data_store(Path(installation.data_directory)), how="init")
+        return ""
+    return PENDING_NOTE if waiting else ""
 
 
 def _find_enclosing_repository(installation: Installation, scope: str) -> str:

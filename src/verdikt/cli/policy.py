@@ -1,4 +1,4 @@
-"""`verdikt policy`: show, lint and test policies, and print their schema."""
+"""`verdikt policy`: show, lint, test and accept policies, and print their schema."""
 
 import sys
 from collections.abc import Callable
@@ -20,6 +20,8 @@ COMMANDS: dict[str, str] = {
     "show": "the policy in force here, and where each part comes from",
     "lint": "find rules that never fire, never decide or contradict another",
     "test": "run the cases of *.cases.yaml",
+    "pending": "what waits for a person to accept it",
+    "accept": "let the policy on disk take effect",
     "schema": "the JSON Schema of policy files, for editors",
 }
 """Subcommand → its purpose; `verdikt.cli.policy_<name>` defines `command`."""
@@ -27,7 +29,7 @@ COMMANDS: dict[str, str] = {
 
 @click.group(cls=LazyGroup, places={name: f"verdikt.cli.policy_{name}:command" for name in COMMANDS}, about=COMMANDS)
 def command() -> None:
-    """Show, lint and test policies.
+    """Show, lint, test and accept policies.
 
     A policy that cannot be loaded ends every command with status 65 and one message for each error.
 

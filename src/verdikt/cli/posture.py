@@ -1,6 +1,7 @@
 """`verdikt posture`: show and set whether a person is there to answer, per session, in the log."""
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,12 @@ from verdikt.cli.operator_access import get_user_name, require_terminal
 from verdikt.cli.store_access import home_option, json_option, open_data_store, open_existing_store, resolve_session
 from verdikt.cli.usage_command import UsageCommand
 from verdikt.errors import LedgerError
+from verdikt.graph.policy_cache import load_cached_policy
 from verdikt.hosts.live.canary import CANARY_SESSION
 from verdikt.ledger.council_findings import is_council_session
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.posture import Posture, move
 from verdikt.model.verdict import strictest_posture
-from verdikt.policy import load_policy
 
 if TYPE_CHECKING:
     from verdikt.ledger.files import FileStore
@@ -106,4 +107,4 @@ def _read_posture(store: "FileStore", session: str) -> tuple[Posture, bool]:
     recorded = store.read_projection("posture", session)
     if recorded:
         return Posture(recorded), True
-    return load_policy().posture, False
+    return load_cached_policy("", os.environ).posture, False

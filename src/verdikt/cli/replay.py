@@ -18,6 +18,7 @@ from verdikt.cli.posture import find_newest_session
 from verdikt.cli.store_access import format_timestamp, home_option, json_option, open_existing_store, resolve_sessions
 from verdikt.cli.usage_command import UsageCommand
 from verdikt.errors import LedgerError, PolicyError
+from verdikt.graph.pending_policy import PendingPolicy
 from verdikt.ledger.policy_store import load_stored_policy
 from verdikt.policy import load_file, load_policy, restore_policy
 from verdikt.replay import compare_policy, find_differences, read_decision, replay
@@ -127,7 +128,7 @@ def _verify_decisions(replay_range: _ReplayRange, as_json: bool) -> None:
         total += 1
         engines.add(past.receipt["engine"])
         try:
-            differences = find_differences(past, replay(past, policies.get_policy(past.policy)))
+            differences = find_differences(past, replay(past, policies.get_policy(past.policy, past.accepted)))
         except (LedgerError, PolicyError) as error:
             # The policy is gone or broken: reported like a difference, because it cannot be confirmed.
             mismatches.append({**_describe_decision(past), "error": str(error)})
@@ -160,7 +161,10 @@ class _PolicyCache:
         self.get_policy = lru_cache(maxsize=64)(self._load_policy)
         self._home = store.home
 
-    def _load_policy(self, digest: str) -> "Policy":
+    def _load_policy(self, digest: str, accepted: str = "") -> "Policy":
+        if accepted:
+            # A change of the policy was pending: both policies made the decision.
+            return PendingPolicy(self.get_policy(accepted), self.get_policy(digest))
         try:
             return restore_policy(load_stored_policy(self._home, digest))
         except LedgerError:
@@ -210,16 +214,21 @@ def _compare_policy(replay_range: _ReplayRange, policy: "Policy", as_json: bool)
     comparison = compare_policy(replay_range.iter_decisions(), policy)
     if not comparison.total:
         raise LedgerError("no decision to replay: the selected part of the log has none")
-    groups = {
-        name: [_change_to_dict(change) for change in comparison.changes_in_group(name)]
-        for name in ("blocked", "asked", "allowed")
-    }
+    groups = group_changes(comparison)
     if as_json:
         counted = {name: {"count": len(changes), "examples": changes} for name, changes in groups.items()}
         summary = {"total": comparison.total, "policy": policy.digest, "sentence": comparison.summary}
         click.echo(json.dumps({**summary, **counted}, ensure_ascii=False))
     else:
-        click.echo(_render_comparison(comparison, groups))
+        click.echo(render_comparison(comparison, groups))
+
+
+def group_changes(comparison: "PolicyComparison") -> dict[str, list[dict[str, Any]]]:
+    """Return the decisions that would differ as plain data, by their new outcome."""
+    return {
+        name: [_change_to_dict(change) for change in comparison.changes_in_group(name)]
+        for name in ("blocked", "asked", "allowed")
+    }
 
 
 def _change_to_dict(change: Any) -> dict[str, Any]:
@@ -234,7 +243,8 @@ def _change_to_dict(change: Any) -> dict[str, Any]:
 _COLOURS = {"blocked": "red", "asked": "magenta", "allowed": "green"}
 
 
-def _render_comparison(comparison: "PolicyComparison", groups: dict[str, list[dict[str, Any]]]) -> str:
+def render_comparison(comparison: "PolicyComparison", groups: dict[str, list[dict[str, Any]]]) -> str:
+    """Return the comparison as text: examples of each group, and a sentence that sums up."""
     lines = []
     for name, changes in groups.items():
         if changes:

@@ -10,10 +10,10 @@ from verdikt.cli.exit_status import EXIT_NO_VERDICT
 from verdikt.cli.store_access import open_data_store
 from verdikt.council.config import Councils
 from verdikt.council.runs import Runs, runs_directory
+from verdikt.graph.policy_cache import load_cached_policy
 from verdikt.ledger.council_findings import create_finding_log
 from verdikt.model.finding import CouncilVerdict
 from verdikt.observe.clock import SystemClock
-from verdikt.policy import load_policy
 
 
 def open_runs() -> Runs:
@@ -28,7 +28,7 @@ def _read_runs_dir_setting() -> str:
     # Then the policy need not even be readable.
     if os.environ.get("VERDIKT_RUNS_DIR"):
         return ""
-    return (load_policy().section("councils") or Councils()).runs_dir
+    return (load_cached_policy("", os.environ).section("councils") or Councils()).runs_dir
 
 
 def require_verdict(plan_hash: str) -> CouncilVerdict:

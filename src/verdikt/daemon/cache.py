@@ -5,18 +5,20 @@ import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from verdikt.daemon.request import Peer
 from verdikt.graph.policy import Policy
+from verdikt.ledger.accepted_policies import AcceptedIndex, find_acceptance, get_index_path, read_index
 from verdikt.ledger.data_directory import find_data_directory, get_data_directory
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.group_commit import GroupCommit
 from verdikt.ledger.projections import load_projections
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.policy_files import list_policy_places, read_policy_places
-from verdikt.policy import build_policy
+from verdikt.ratchet import settle_policy
 
 MAX_POLICIES = 32
 MAX_POLICY_LOOKUPS = 1024
@@ -78,36 +80,62 @@ class PolicyCache:
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
-        self._by_stamp: LRUCache[tuple[tuple[tuple[str, str], ...], tuple[FileStamp, ...], Peer | None], Policy] = (
-            LRUCache(MAX_POLICY_LOOKUPS)
-        )
-        self._by_content: LRUCache[tuple[tuple[str, str, bytes], ...], Policy] = LRUCache(MAX_POLICIES)
+        self._by_stamp: LRUCache[Hashable, Policy] = LRUCache(MAX_POLICY_LOOKUPS)
+        self._by_content: LRUCache[Hashable, Policy] = LRUCache(MAX_POLICIES)
+        self._indexes: LRUCache[Hashable, AcceptedIndex] = LRUCache(MAX_STORES)
 
     def __len__(self) -> int:
         return len(self._by_content)
 
-    def load_policy(self, directory: str, env: Mapping[str, str], reader: Peer | None = None) -> Policy:
+    def load_policy(
+        self,
+        directory: str,
+        env: Mapping[str, str],
+        reader: Peer | None = None,
+        access: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> Policy:
         """Return the policy in force at a directory; raise `PolicyError` with every error of every file.
 
-        Errors are not cached. Neither are files across readers: what one may read, another may not.
+        Errors are not cached. Neither are files across readers: what one may read, another may not. `access` gives the
+        rights with which the policy files are read; what is accepted is read with those of this process.
         """
-        places = list_policy_places(directory, env)
-        # Taken before the files are read, so that a change in between shows at the next call.
-        stamps = tuple([get_file_stamp(path) for _, path in places])
-        lookup_key = places, stamps, reader
+        home = find_data_directory(env)
+        with access():
+            places = list_policy_places(directory, env)
+            # Taken before the files are read, so that a change in between shows at the next call.
+            file_stamps = [get_file_stamp(path) for _, path in places]
+        stamps = (*file_stamps, get_file_stamp(get_index_path(home)))
+        acceptance = find_acceptance(home, self._read_index(home, stamps[-1]), directory, env, places)
+        lookup_key = places, stamps, acceptance, reader
         policy = self._by_stamp.get(lookup_key)
         if policy is not None:
             return policy
-        files = read_policy_places(places)
-        content = tuple((file.layer, file.path, file.data) for file in files)
+        with access():
+            files = tuple(read_policy_places(places))
+        content = tuple((file.layer, file.path, file.data) for file in files), acceptance
         policy = self._by_content.get(content)
         if policy is None:
             # Not from the compiled form in the caller's data directory: this policy will serve other callers too.
-            policy = self._by_content.put_if_absent(content, build_policy(files))
-        settled_before = int(self._clock.now() * 1e9) - MTIME_SETTLE_NS
-        if all(stamp is None or (stamp and max(stamp[-2:]) < settled_before) for stamp in stamps):
+            policy = self._by_content.put_if_absent(content, settle_policy(files, acceptance))
+        if self._is_settled(stamps):
             self._by_stamp.put_if_absent(lookup_key, policy)
         return policy
+
+    def _read_index(self, home: str, stamp: FileStamp) -> AcceptedIndex:
+        """Return what is accepted, read again when its file has changed; raise `PolicyError` when it is damaged."""
+        if stamp is None:
+            return AcceptedIndex()
+        index = self._indexes.get((home, stamp))
+        if index is None:
+            index = read_index(home)
+            if self._is_settled((stamp,)):
+                self._indexes.put_if_absent((home, stamp), index)
+        return index
+
+    def _is_settled(self, stamps: tuple[FileStamp, ...]) -> bool:
+        """Return whether no file is so young that it could change again without a change of its stamp."""
+        settled_before = int(self._clock.now() * 1e9) - MTIME_SETTLE_NS
+        return all(stamp is None or (stamp and max(stamp[-2:]) < settled_before) for stamp in stamps)
 
 
 class StorePool:

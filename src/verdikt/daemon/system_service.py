@@ -155,7 +155,7 @@ class SystemHookService(HookService):
             for _, path in list_policy_places(cwd, env):
                 if path != MANAGED_POLICY_PATH and rights.is_own_file(path):
                     raise PolicyError("expected a file of the user's own, found one of the warm process", where=path)
-            policy = self.policies.load_policy(cwd, env, Peer(request.peer.uid, request.peer.gid))
+        policy = self.policies.load_policy(cwd, env, Peer(request.peer.uid, request.peer.gid), rights.assume)
 
         def create_world(directory: str) -> PeerWorld:
             cwd = os.path.abspath(os.path.join(request.cwd, directory))

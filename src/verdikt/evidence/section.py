@@ -123,5 +123,8 @@ def _strictest_mode(modes: Any) -> str:
 
 
 SECTION = Section(
-    SchemaType(read_settings, mapping_schema(FIELDS), "mapping"), "which claims need proof", merge_settings
+    SchemaType(read_settings, mapping_schema(FIELDS), "mapping"),
+    "which claims need proof",
+    merge_settings,
+    default=EvidenceSettings,
 )

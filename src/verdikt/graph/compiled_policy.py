@@ -26,6 +26,7 @@ class CompiledPolicy(Policy):
         object.__setattr__(self, "_sections", frozenset(data["sections"]))
         root = RuleSet.load(data["rules"])
         vars(self).update(root=root, nodes=(root,), guards=(), digest=data["digest"], posture=Posture(data["posture"]))
+        vars(self)["layer_digests"] = tuple((name, digest) for name, digest in data["layer_digests"])
         # Otherwise every decision would read the policy's files to learn that nothing is approved.
         if not data["approves"]:
             vars(self)["approvals"] = ()
@@ -59,6 +60,7 @@ def compile_policy(policy: Policy) -> bytes | None:
     data = {
         "sections": sorted({name for part in parts for name, value in part.sections.items() if value is not None}),
         "digest": policy.digest,
+        "layer_digests": policy.layer_digests,
         "posture": str(policy.posture.value),
         "approves": bool(policy.approvals),
     }

@@ -94,6 +94,24 @@ class Policy:
             # It would pass everything, or everything except changes to verdikt itself.
             raise PolicyError("expected at least one rule, guard or profile, found none", where=self.layers[-1].file)
 
+    @property
+    def parts(self) -> tuple[Policy, ...]:
+        """The policies that are evaluated, the strictest of which wins: only this one, unless a change is pending."""
+        return (self,)
+
+    @property
+    def pending_note(self) -> str:
+        """What a person should know about a change that waits for acceptance; empty when there is none."""
+        return ""
+
+    @cached_property
+    def layer_digests(self) -> tuple[tuple[str, str], ...]:
+        """Name and digest of what each layer's own file says, without the profile that it builds on.
+
+        A person accepts the files: a new release of verdikt may bring other profiles, and needs no new acceptance.
+        """
+        return tuple((layer.name, hash_canonical(layer.document)) for layer in self.layers)
+
     @cached_property
     def nodes(self) -> tuple[PolicyNode, ...]:
         """The children of the root: every node of every layer, a layer's own before its profile's."""

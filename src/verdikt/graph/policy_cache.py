@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from verdikt import __version__
 from verdikt.errors import LedgerError
 from verdikt.graph.compiled_policy import compile_policy, load_compiled_policy
+from verdikt.ledger.accepted_policies import Acceptance, find_acceptance, read_index
 from verdikt.ledger.content_cache import ContentCache
 from verdikt.ledger.data_directory import get_data_directory
-from verdikt.observe.policy_files import MANAGED_POLICY_PATH, read_policy_files
+from verdikt.observe.policy_files import MANAGED_POLICY_PATH, list_policy_places, read_policy_places
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
@@ -40,28 +41,38 @@ _SOURCE_FILES = (
 
 
 def load_cached_policy(start: str, environ: Mapping[str, str], *, managed: str = MANAGED_POLICY_PATH) -> Policy:
-    """Return the policy that `verdikt.policy.load_policy` returns, at less cost."""
-    files = tuple(read_policy_files(start or os.getcwd(), environ, managed=managed))
+    """Return the policy in force at a directory: the files' own if it is accepted, or else that of both."""
+    start = start or os.getcwd()
+    places = list_policy_places(start, environ, managed=managed)
+    files = tuple(read_policy_places(places))
     try:
-        cache = ContentCache(
-            os.fspath(get_data_directory(environ)), DIRECTORY, f"{__version__} {sys.implementation.cache_tag}"
-        )
+        home = os.fspath(get_data_directory(environ))
     except LedgerError:
-        # No usable data directory, as with a read-only home: the policy is in force without a cache.
-        return _build_from_files(files, environ)
+        # No usable data directory: nothing is accepted, and the policy is in force without a cache.
+        return _settle(files, Acceptance(""), environ)
+    acceptance = find_acceptance(home, read_index(home), start, environ, places)
+    cache = ContentCache(home, DIRECTORY, f"{__version__} {sys.implementation.cache_tag}")
     source = _build_cache_source(files)
     cached = load_compiled_policy(cache.get(source), partial(_build_from_files, files, environ))
-    if cached is not None:
+    if cached is not None and acceptance.covers(files, cached.layer_digests):
         return cached
-    policy = _build_from_files(files, environ)
-    compiled = compile_policy(policy)
+    policy = _settle(files, acceptance, environ)
+    # Only a policy that is accepted as a whole: the changed one of two is restricted until then.
+    compiled = compile_policy(policy) if len(policy.parts) == 1 else None
     if compiled is not None:
         cache.put(source, compiled)
     return policy
 
 
-def _build_from_files(files: Sequence[PolicyFile], environ: Mapping[str, str]) -> Policy:
+def _settle(files: Sequence[PolicyFile], acceptance: Acceptance, environ: Mapping[str, str]) -> Policy:
     # The readers of YAML, sections and guards are not needed while the cached policy is in force.
+    from verdikt.policy import open_document_cache
+    from verdikt.ratchet import settle_policy
+
+    return settle_policy(files, acceptance, open_document_cache(environ))
+
+
+def _build_from_files(files: Sequence[PolicyFile], environ: Mapping[str, str]) -> Policy:
     from verdikt.policy import build_policy, open_document_cache
 
     return build_policy(files, cache=open_document_cache(environ))

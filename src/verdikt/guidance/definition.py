@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from verdikt.graph.guard_node import GuardNode, describe_error
+from verdikt.guidance.audience import Audience
 from verdikt.guidance.budget import Budget
 from verdikt.guidance.command_success import get_shell_command, is_success, proves_command
 from verdikt.guidance.completion import (
@@ -250,11 +251,20 @@ def _parse_amount(value: object) -> float:
 
 
 def find_policy_guards(nodes: Iterable[object]) -> Iterator[ToolPolicyGuard]:
-    """Yield every tool policy anywhere in a graph."""
+    """Yield every tool policy anywhere in a graph, equal ones once."""
+    seen: list[tuple[ToolPolicy, Audience]] = []
+    for guard in _walk_policy_guards(nodes):
+        # While a change of the policy is pending, both versions are here: what they share must not count twice.
+        if (guard.policy, guard.scope) not in seen:
+            seen.append((guard.policy, guard.scope))
+            yield guard
+
+
+def _walk_policy_guards(nodes: Iterable[object]) -> Iterator[ToolPolicyGuard]:
     for node in nodes:
         if isinstance(node, GuardNode):
             if isinstance(node.guard, ToolPolicyGuard):
                 yield node.guard
         else:
             children: Sequence[object] = getattr(node, "children", ())
-            yield from find_policy_guards(children)
+            yield from _walk_policy_guards(children)

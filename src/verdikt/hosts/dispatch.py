@@ -87,7 +87,9 @@ def _handle_start(governance: Governance, hook_event: HookEvent, env: Mapping[st
     # After a compaction the session goes on: a change made before it must not become part of a new baseline.
     is_compacted = hook_event.raw.get("source") == "compact"
     faults = integrity.find_changes() if is_compacted else integrity.record_baseline()
-    return _report_faults(HostDecision(), governance, hook_event, faults)
+    note = governance.policy.pending_note
+    host_decision = HostDecision(context=f"{TEXT_MARK} {note}" if note else "")
+    return _report_faults(host_decision, governance, hook_event, faults)
 
 
 def _seal_log(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:

@@ -181,10 +181,12 @@ class Section:
     """A section of the policy file that another package defines.
 
     `merge` gets the values of the layers that have the section, the highest first, and must never loosen what a higher
-    one says. `guards` returns the nodes of the policy graph that follow from the merged value.
+    one says. `guards` returns the nodes of the policy graph that follow from the merged value. `default` returns what
+    is in force where no layer has the section; None when nothing is.
     """
 
     schema_type: SchemaType
     description: str
     merge: MergeLayers = field(default=keep_highest)
     guards: Callable[[Any], tuple[Any, ...]] = field(default=lambda value: ())
+    default: Callable[[], Any] = field(default=lambda: None)

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from verdikt.model.spine import SpineReceipt
 
 RECEIPT_VERSION = 1
-"""Version of a receipt's fields. Replay refuses a receipt of any other version."""
+"""Version of a receipt's fields."""
+
+PENDING_RECEIPT_VERSION = 2
+"""Version of a receipt made while a change of the policy is pending, which also names the accepted policy."""
+
+RECEIPT_VERSIONS = (RECEIPT_VERSION, PENDING_RECEIPT_VERSION)
+"""The versions that this release can replay; it refuses any other."""
 
 POSTURE_GUARD = "posture"
 """Name of the guard in a verdict that the posture alone made stricter."""

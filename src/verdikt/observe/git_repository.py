@@ -36,6 +36,11 @@ def use_git_user(uid: int, gid: int) -> Iterator[None]:
         _GIT_USER.user = None
 
 
+def get_user_id() -> int:
+    """Return the user for whom this thread answers: the one set by `use_git_user`, or else that of this process."""
+    return _GIT_USER.user[0] if _GIT_USER.user else os.getuid()
+
+
 def find_work_tree(directory: str) -> str:
     """Return the work tree around a directory, or an empty string."""
     ancestor = directory

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from verdikt.errors import PolicyError
+from verdikt.observe.git_repository import get_user_id
 from verdikt.observe.guarded_paths import find_host_project
 
 POLICY_FILENAME = "governance.yaml"
@@ -56,6 +57,25 @@ def _describe_error(error: Exception) -> str:
 def find_user_policy(environ: Mapping[str, str]) -> str:
     """Return `$XDG_CONFIG_HOME/verdikt/governance.yaml`, by default below `~/.config`."""
     return _join_policy_path(environ.get("XDG_CONFIG_HOME") or "", environ.get("HOME") or os.path.expanduser("~"))
+
+
+def find_own_policy() -> str:
+    """Return the user's policy below the home directory that the system names; empty when it names none.
+
+    The variables of a session may come from the settings of a project, which must not be able to hide this file.
+    """
+    return _find_passwd_policy(get_user_id())
+
+
+@lru_cache(maxsize=64)
+def _find_passwd_policy(uid: int) -> str:
+    import pwd  # once in a process
+
+    try:
+        home = pwd.getpwuid(uid).pw_dir
+    except (KeyError, OSError):
+        return ""  # containers often run under an id that is not in the user database
+    return _join_policy_path("", home) if home.startswith("/") else ""
 
 
 @lru_cache(maxsize=64)
@@ -137,20 +157,20 @@ def list_policy_places(
 ) -> tuple[tuple[str, str], ...]:
     """Return layer and path of every place where a policy would be in force at `start`, highest layer first."""
     extra_managed = environ.get("VERDIKT_MANAGED_POLICY", "")
-    return _assign_layers(
-        managed, extra_managed, find_user_policy(environ), tuple(list_project_policies(start, environ))
-    )
+    user = find_user_policy(environ), find_own_policy()
+    return _assign_layers(managed, extra_managed, user, tuple(list_project_policies(start, environ)))
 
 
 @lru_cache(maxsize=256)
 def _assign_layers(
-    managed: str, extra_managed: str, user: str, project: tuple[str, ...]
+    managed: str, extra_managed: str, user: tuple[str, str], project: tuple[str, ...]
 ) -> tuple[tuple[str, str], ...]:
     places = [("managed", managed)]
     if extra_managed:
         # It comes beside the system's own file and never in its place, or a variable could switch that off.
         places.append(("managed", extra_managed))
-    places.append(("user", user))
+    # Both of the user's files are in force: each can tighten, and neither hides the other.
+    places += [("user", path) for path in dict.fromkeys(user) if path]
     top = os.path.dirname(project[0]) if project else ""
     for path in project:
         subdirectory = os.path.dirname(path)[len(top) :].strip("/")  # they all lie at the top or below it
@@ -181,3 +201,50 @@ def read_policy_places(places: Iterable[tuple[str, str]]) -> list[PolicyFile]:
     if faults:
         raise PolicyError.from_faults(faults)
     return files
+
+
+def is_project_layer(layer: str) -> bool:
+    """Return whether a layer comes with the project, whose author is not the user."""
+    return layer.startswith("project")
+
+
+def is_out_of_reach(path: str) -> bool:
+    """Return whether this user can neither change nor replace a managed file, so that it needs no acceptance."""
+    user_id = get_user_id()
+    # A file that a variable names is not the system's, and root can change everything.
+    if path != MANAGED_POLICY_PATH or user_id == 0:
+        return False
+    try:
+        statuses = [os.stat(place) for place in (path, os.path.dirname(path))]
+    except OSError:
+        return False
+    return all(status.st_uid != user_id and not status.st_mode & 0o022 for status in statuses)
+
+
+def find_main_work_tree(top: str) -> str:
+    """Return the main work tree of the repository to which a linked one belongs; empty when `top` is none."""
+    try:
+        with open(f"{top}/.git", "rb") as file:
+            directory = os.fsdecode(file.read(4096)).partition("gitdir:")[2].strip()
+    except (OSError, ValueError):
+        return ""
+    repository, _, name = os.path.join(top, directory).rpartition("/.git/worktrees/")
+    return repository if name and "/" not in name else ""
+
+
+def find_session_directory(start: str, environ: Mapping[str, str]) -> str:
+    """Return the directory whose project governs: `start`, or where the host was started if `start` is elsewhere."""
+    directory, anchor = resolve_directory(start), find_host_project(environ)
+    if not anchor:
+        return directory
+    top = resolve_directory(anchor)
+    return directory if f"{directory}/".startswith(f"{top.rstrip('/')}/") else top
+
+
+def list_home_directories(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the user's home directories, by the environment and by the system; they are no projects."""
+    own_policy = find_own_policy()
+    homes = [environ.get("HOME") or os.path.expanduser("~")]
+    if own_policy:
+        homes.append(own_policy.removesuffix(f"/.config/verdikt/{POLICY_FILENAME}"))
+    return ("/", *homes)

@@ -38,6 +38,8 @@ CASES: dict[tuple[str, int], tuple[str, dict[str, str], str]] = {
     ("`policy lint`", 1): ("policy lint", {"governance.yaml": TWICE}, ""),
     ("`policy test`", 1): ("policy test", {"governance.yaml": FORCE, "a.cases.yaml": FAILING}, ""),
     ("`policy test`", 65): ("policy test", {"governance.yaml": FORCE, "a.cases.yaml": "- {nonsense: 1}\n"}, ""),
+    ("`policy pending`", 1): ("policy pending", {"governance.yaml": FORCE}, ""),
+    ("`policy accept`", 1): ("policy accept", {"governance.yaml": FORCE}, ""),
     ("`ledger verify`", 1): ("ledger verify --home log", {"log/ledger/s.jsonl": "{}\n"}, ""),
     ("`ledger verify`", 3): ("ledger verify --home none", {}, ""),
     ("`daemon status`", 3): ("daemon status", {}, ""),

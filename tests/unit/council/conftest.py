@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance import accept
 from tests.cleanup import close_after_test
 from verdikt.govern import Governance
 
@@ -70,6 +71,7 @@ class Repo:
         reviewers = {"words": {"command": [sys.executable, scanner, "{files}"]}}
         document = {"councils": {"ship-it": {"guardrail": True, "reviewers": reviewers, **council}}}
         (self.path / "governance.yaml").write_text(json.dumps(document))
+        accept(self.path, self.env)
 
 
 @pytest.fixture

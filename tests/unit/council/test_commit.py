@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance import accept
 from tests.unit.council.conftest import Repo
 from verdikt.council.command_reviewer import FAILURE_TITLE
 from verdikt.model.finding import build_finding
@@ -88,6 +89,8 @@ def test_empty_index_or_no_council_passes(repo: Repo) -> None:
     assert repo.govern().commit(str(repo.path)).allowed
     (repo.path / "governance.yaml").write_text("profile: standard\n")
     repo.write("a.py", "BAD\n")
+    assert not repo.govern().commit(str(repo.path)).allowed
+    accept(repo.path, repo.env)
     assert repo.govern().commit(str(repo.path)).allowed
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance import accept
 from tests.fakes import FakeWorld
 from verdikt import Action, ActionKind
 from verdikt.decide import decide
@@ -68,13 +69,18 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "governance.yaml").write_text(POLICY)
     (tmp_path / "data").mkdir(mode=0o700)
+    accept(tmp_path / "project", make_env(tmp_path))
     return tmp_path
+
+
+def make_env(project: Path) -> dict[str, str]:
+    """Return the environment of the project."""
+    return {"HOME": str(project / "home"), "VERDIKT_HOME": str(project / "data")}
 
 
 def load_policy(project: Path) -> Policy:
     """Load the policy in force in the project."""
-    env = {"HOME": str(project / "home"), "VERDIKT_HOME": str(project / "data")}
-    return load_cached_policy(str(project / "project"), env, managed=str(project / "none"))
+    return load_cached_policy(str(project / "project"), make_env(project), managed=str(project / "none"))
 
 
 def find_cache_file(project: Path) -> Path:
@@ -227,6 +233,7 @@ def test_cached_rule_that_cannot_be_built_blocks(project: Path) -> None:
 def test_policy_with_guards_is_not_cached(project: Path) -> None:
     """A guard is code, and no code is cached."""
     (project / "project" / "governance.yaml").write_text("guards: [bash_safety]")
+    accept(project / "project", make_env(project))
 
     assert [type(load_policy(project)) for _ in range(2)] == [Policy, Policy]
     assert not (project / "data" / "compiled").exists()

@@ -14,7 +14,7 @@ from verdikt.errors import LedgerError
 from verdikt.evidence.gate_service import EvidenceGate
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.validator import Proof, ProofStatus
-from verdikt.policy import load_policy
+from verdikt.graph.policy_cache import load_cached_policy
 
 
 def _parse_arguments(ctx: click.Context, parameter: click.Parameter, value: str) -> dict[str, str]:
@@ -61,7 +61,7 @@ def validate(
     except LedgerError as error:
         # An unknown session is an answer about the claim, with the status for it, not a failure of the command.
         _exit_with_proof(Proof(validator, ProofStatus.REFUSED, str(error)), validator, as_json=as_json)
-    settings = load_policy(os.getcwd()).section("evidence") or EvidenceSettings()
+    settings = load_cached_policy("", os.environ).section("evidence") or EvidenceSettings()
     proof = EvidenceGate(settings, store, store.clock).validate_claim(session, claim, validator, arguments)
     _exit_with_proof(proof, validator, as_json=as_json)
 
