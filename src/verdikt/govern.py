@@ -16,6 +16,7 @@ from verdikt.graph.policy_cache import load_cached_policy
 from verdikt.ledger.data_directory import get_data_directory, has_stored_policy
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.grants import find_live_grants
+from verdikt.ledger.kept_files import KeptFiles, explain_restorations
 from verdikt.ledger.pause import find_active_pause
 from verdikt.ledger.policy_store import store_policy
 from verdikt.ledger.projections import load_projections
@@ -24,14 +25,14 @@ from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.effect import Zone
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
-from verdikt.model.hook_message import Answer, Turn
+from verdikt.model.hook_message import Answer, Turn, add_context
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action, redact_text
 from verdikt.model.session_state import SessionState, StoredMemory, mark_key
-from verdikt.model.verdict import Verdict, decision_from_error, strictest_posture
+from verdikt.model.verdict import Verdict, add_warning, decision_from_error, strictest_posture
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.crash_log import record_crash
-from verdikt.observe.guarded_paths import list_guarded_paths
+from verdikt.observe.guarded_paths import find_host_project, list_guarded_paths
 from verdikt.observe.world import RealWorld, find_project_root, to_absolute
 
 # Evidence, guidance, councils and the reader of policy files are imported where they are used: `before` needs
@@ -154,6 +155,7 @@ class Governance:
         """
         try:
             action, secrets = redact_action(action)
+            notice = self.restore_wiring(action.session_id, action.cwd, "before")
             world = self._world_factory(action.cwd)
             # All under the session's lock, so that parallel calls see each other's counts.
             with self.store.session(action.session_id) as log:
@@ -176,7 +178,8 @@ class Governance:
                     if not has_stored_policy(self.store.home, part.digest):
                         store_policy(self.store.home, part.digest, part.document)
                 log.append(EntryKind.DECISION, _build_decision_body(decision, action, pause))
-            return _allow_during_pause(decision, pause) if pause and not decision.passed else decision
+            decision = _allow_during_pause(decision, pause) if pause and not decision.passed else decision
+            return add_warning(decision, notice) if notice else decision
         except Exception as error:
             self._record_crash("before", error)
             return decision_from_error(error)
@@ -193,9 +196,13 @@ class Governance:
             body["evidence"] = self.evidence_gate.collect_call_evidence(action, outcome)
             with self.store.session(action.session_id) as session:
                 if self.guidance_hooks is not None:
-                    return self.guidance_hooks.after_call(session, action, outcome, body, artifacts)
-                session.append(EntryKind.TOOL_CALL, body, artifacts=artifacts)
-                return Answer()
+                    answer = self.guidance_hooks.after_call(session, action, outcome, body, artifacts)
+                else:
+                    session.append(EntryKind.TOOL_CALL, body, artifacts=artifacts)
+                    answer = Answer()
+            # Strictly: what changed while the action ran is the action's doing.
+            notice = self.restore_wiring(action.session_id, action.cwd, "after", strict=True)
+            return add_context(answer, notice) if notice else answer
         except Exception as error:
             self._record_crash("after", error, action.session_id)
             return Answer()
@@ -220,13 +227,33 @@ class Governance:
                     refusal = self.guidance_hooks.check_completion(session, turn)
                 if refusal is not None:
                     return refusal
-            return self.evidence_gate.judge_stop(turn)
+            notice = self.restore_wiring(turn.session_id, turn.cwd, "stop")
+            answer = self.evidence_gate.judge_stop(turn)
+            return add_context(answer, notice) if notice else answer
         except Exception as error:
             self._record_crash("stop", error, turn.session_id)
             enforced = self.guidance is not None or self.evidence_gate.settings.mode == "enforce"
             if not enforced or turn.stop_hook_active or not self.evidence_gate.is_first_failure(turn):
                 return Answer()
             return Answer(allowed=False, reason=_COMPLETION_UNKNOWN, guard="verdikt")
+
+    @cached_property
+    def kept_files(self) -> KeptFiles:
+        """The files that wire verdikt, as they were wired."""
+        return KeptFiles(self.store.home, access=self.path_access)
+
+    def restore_wiring(self, session_id: str, cwd: str, moment: str, *, strict: bool = False) -> str:
+        """Put back what was changed of the files that wire verdikt, record it, and return a text about it.
+
+        Raises `WiringError` when a file cannot be put back: then nothing may happen.
+        """
+        directory = cwd if cwd.startswith("/") else os.path.join(self.base_directory, cwd)
+        restorations = self.kept_files.restore_changed(directory, find_host_project(self._env), strict=strict)
+        if not restorations:
+            return ""
+        body = {"moment": moment, "restored": [restoration.to_record() for restoration in restorations]}
+        self.store.append(session_id, EntryKind.GAP, body)
+        return explain_restorations(restorations)
 
     @cached_property
     def evidence_gate(self) -> EvidenceGate:

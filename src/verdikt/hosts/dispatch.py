@@ -86,9 +86,12 @@ def _handle_start(governance: Governance, hook_event: HookEvent, env: Mapping[st
     integrity = _create_integrity_check(governance, hook_event, env)
     # After a compaction the session goes on: a change made before it must not become part of a new baseline.
     is_compacted = hook_event.raw.get("source") == "compact"
+    notice = governance.restore_wiring(hook_event.session_id, hook_event.cwd, hook_event.kind.value)
     faults = integrity.find_changes() if is_compacted else integrity.record_baseline()
-    note = governance.policy.pending_note
-    host_decision = HostDecision(context=f"{TEXT_MARK} {note}" if note else "")
+    if not is_compacted:
+        integrity.keep_files()
+    notices = " ".join(filter(None, (governance.policy.pending_note, notice)))
+    host_decision = HostDecision(context=f"{TEXT_MARK} {notices}" if notices else "")
     return _report_faults(host_decision, governance, hook_event, faults)
 
 

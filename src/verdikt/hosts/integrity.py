@@ -11,10 +11,13 @@ from verdikt import __version__
 from verdikt.errors import VerdiktError
 from verdikt.hosts.wiring import json_settings
 from verdikt.hosts.wiring.file_change import WiringRecord, read_file
+from verdikt.hosts.wiring.plan import keep_wired_files
 from verdikt.hosts.wiring.registration import NATIVE_WRAPPER, WRAPPER_NAMES
 from verdikt.ledger.data_directory import encode_session_filename
 from verdikt.model.canonical_json import sha256_hex
+from verdikt.observe.guarded_paths import find_host_project
 from verdikt.observe.policy_files import read_policy_files
+from verdikt.observe.world import find_project_root
 
 if TYPE_CHECKING:
     from verdikt.govern import PathAccess
@@ -43,6 +46,18 @@ class IntegrityCheck:
         self._baseline_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._baseline_file.write_text(json.dumps(self._hash_files()))
         return list(self._find_faults())
+
+    def keep_files(self) -> None:
+        """Keep the wired files that still name the hook, so that what an action changes of them can be put back."""
+        home = self._env.get("HOME", "")
+        project = find_host_project(self._env) or find_project_root(os.path.abspath(self._cwd), home)
+        with suppress(VerdiktError, OSError), self._file_access(self._cwd):
+            if not any(path.endswith(".json") and not _has_hook(path) for path in self._list_own_files(project)):
+                keep_wired_files(str(self._data_directory), project, home)
+
+    def _list_own_files(self, project: str) -> list[str]:
+        below = os.path.join(project, "")
+        return [path for path in _list_wired_files(self._data_directory) if path.startswith(below)]
 
     def find_changes(self) -> list[str]:
         """Return what has changed since the start and what is wrong now, in words for a person."""

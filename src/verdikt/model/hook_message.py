@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -45,3 +45,8 @@ class Answer:
     reason: str = ""
     context: str = ""
     guard: str = ""
+
+
+def add_context(answer: Answer, text: str) -> Answer:
+    """Return the answer with more text for the model."""
+    return replace(answer, context="\n".join(part for part in (answer.context, text) if part))

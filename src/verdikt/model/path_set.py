@@ -116,7 +116,8 @@ class Pathspecs(NamedTuple):
     @classmethod
     def parse(cls, specs: Iterable[str], *, cwd: str, top: str) -> Pathspecs:
         """Read pathspecs as written in `cwd`. Magic that is not known here selects everything below the top."""
-        included, excluded = [], []
+        included: list[str] = []
+        excluded: list[str] = []
         for spec in specs:
             exclude, base, pattern = _read_pathspec(spec, cwd, top)
             path = normpath(join(base, pattern))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import VerdiktError
@@ -220,6 +220,11 @@ def build_receipt_fields(
         "approved": approved,
         "would_be": would_be and verdict_to_record(would_be),
     }
+
+
+def add_warning(decision: Decision, reason: str) -> Decision:
+    """Return the decision with a warning that is no part of the policy's, and therefore not in the receipt."""
+    return replace(decision, warnings=(*decision.warnings, Verdict.warn(guard="wiring", reason=reason)))
 
 
 def decision_from_error(error: Exception, posture: Posture = Posture.INTERACTIVE) -> Decision:

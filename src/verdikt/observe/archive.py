@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
-import os
-import stat
 import tarfile
 import zipfile
 from collections.abc import Callable
 from typing import IO, Any, cast
+
+from verdikt.observe.regular_file import read_regular_file
 
 MAX_ARCHIVE_BYTES = 32 * 1024 * 1024
 """Size of an archive that is read."""
@@ -48,14 +49,12 @@ def list_members(path: str) -> list[str] | None:
 
     Directories are left out: unpacking one over an existing directory changes nothing.
     """
+    content = read_regular_file(path, MAX_ARCHIVE_BYTES)
+    if content is None:
+        return None
+    stream = io.BytesIO(content)
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
-            status = os.fstat(stream.fileno())
-            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_ARCHIVE_BYTES:
-                return None
-            head = stream.read(6)
-            stream.seek(0)
-            return _list_zip(stream) if head.startswith(b"PK") else _list_tar(stream, head)
+        return _list_zip(stream) if content.startswith(b"PK") else _list_tar(stream, content[:6])
     except (OSError, EOFError, ValueError, tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, RuntimeError):
         return None
 

@@ -6,12 +6,12 @@ Only the guarded paths are asked about, so the cost does not grow with the numbe
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from verdikt.model.path_set import is_within
 from verdikt.observe.git_repository import find_work_tree, run_git
+from verdikt.observe.regular_file import read_regular_file
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """The tree without files, which git knows in every repository."""
@@ -102,15 +102,9 @@ def _drop_equal_files(tree: _WorkTree, names: Sequence[str], after: str) -> list
 
 
 def _has_content_of(tree: _WorkTree, name: str, object_name: str) -> bool:
-    try:
-        fd = os.open(os.path.join(tree.root, name), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
+    content = read_regular_file(os.path.join(tree.root, name), MAX_COMPARED_BYTES, follow=False)
+    if content is None:
         return False
-    with open(fd, "rb") as file:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_COMPARED_BYTES:
-            return False
-        content = file.read(MAX_COMPARED_BYTES + 1)
     blob = tree.run("cat-file", "blob", object_name)
     return blob is not None and blob == content.decode("utf-8", "replace")
 

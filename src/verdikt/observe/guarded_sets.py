@@ -6,12 +6,12 @@ Never raises, reads a bounded amount, and answers None where it cannot tell.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from verdikt.model.patch import read_patch_paths
 from verdikt.model.path_set import PathSet, PathSetKind, is_within
 from verdikt.observe.git_changes import find_git_changes
+from verdikt.observe.regular_file import read_regular_file
 
 MAX_PATCH_BYTES = 16 * 1024 * 1024
 MAX_COMPARED_BYTES = 1024 * 1024
@@ -78,25 +78,18 @@ def _have_equal_content(first: str, second: str) -> bool:
 
 
 def _are_equal_files(first: str, second: str) -> bool:
-    try:
-        states = [os.lstat(path) for path in (first, second)]
-        if any(not stat.S_ISREG(state.st_mode) or state.st_size > MAX_COMPARED_BYTES for state in states):
-            return False
-        with open(first, "rb") as one, open(second, "rb") as other:
-            return one.read() == other.read()
-    except OSError:
-        return False
+    contents = [read_regular_file(path, MAX_COMPARED_BYTES, follow=False) for path in (first, second)]
+    return contents[0] is not None and contents[0] == contents[1]
 
 
 def _find_in_patch(path_set: PathSet, guarded: Sequence[str]) -> tuple[str, ...] | None:
     """Return the guarded paths that a patch file names. The arguments are the file and the value of `-p`."""
     file, strip = path_set.arguments[:2]
-    with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            return None
-        data = stream.read(MAX_PATCH_BYTES + 1)
+    data = read_regular_file(file, MAX_PATCH_BYTES)
+    if data is None:
+        return None
     patch = read_patch_paths(data.decode("utf-8", "surrogateescape"))
-    if len(data) > MAX_PATCH_BYTES or not patch.complete:
+    if not patch.complete:
         return None
     names = patch.strip_paths(int(strip) if strip else None)
     return _match_names((os.path.normpath(os.path.join(path_set.path, name)) for name in names), guarded)

@@ -122,7 +122,7 @@ def test_lint_of_valid_policy_ends_with_0(project: Path) -> None:
 
     assert result.exit_code == 0
     assert "Bash git push" in result.output
-    assert "6 rules can fire, 0 problems" in result.output
+    assert "7 rules can fire, 0 problems" in result.output
 
 
 def test_lint_of_rule_that_never_fires_ends_with_1(project: Path) -> None:
@@ -135,7 +135,7 @@ def test_lint_of_rule_that_never_fires_ends_with_1(project: Path) -> None:
     assert result.exit_code == 1
     assert f"never {project}/governance.yaml:8:5: rule `dead` can never fire" in result.output
     assert [flaw["rule"] for flaw in report["flaws"]] == ["dead"]
-    assert [row["rule"] for row in report["witnesses"]][:3] == ["no_push", "env", "guard_tamper"]
+    assert [row["rule"] for row in report["witnesses"]][:3] == ["no_push", "env", "guard_files"]
 
 
 def test_policy_test_with_passing_cases_ends_with_0(project: Path) -> None:

@@ -64,6 +64,10 @@ HOST = Host(
         "/etc/claude-code/",
         "/Library/Application Support/ClaudeCode/",
     ),
+    off_switches={
+        ".claude/settings.local.json": "disableAllHooks",
+        "~/.claude/settings.local.json": "disableAllHooks",
+    },
     settings_lookup=SettingsLookup.START_DIRECTORY,
     wired_events=(
         "SessionStart",

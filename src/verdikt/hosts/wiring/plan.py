@@ -3,12 +3,15 @@
 import os
 import shutil
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from verdikt.hosts.host import Host
 from verdikt.hosts.registry import HOSTS, WIRABLE_HOSTS, load_wiring
 from verdikt.hosts.wiring.file_change import FileChange, WiringRecord, read_file, refuse_unwritable
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.hosts.wiring.registration import WRAPPER_NAMES
+from verdikt.ledger.kept_files import KeptFiles
 
 GIT = "git"
 """Not an agent, but wired like one: the hooks of a repository, which `verdikt.hosts.git` installs."""
@@ -86,6 +89,37 @@ def apply_plan(installation: Installation, changes: Iterable[FileChange]) -> Non
     installation.load_record().apply_changes(planned)
     for path in (change.path for change in planned if os.path.basename(change.path) in WRAPPER_NAMES):
         os.chmod(path, 0o755)
+    keep_wired_files(installation.data_directory, installation.project, installation.home)
+
+
+def keep_wired_files(data_directory: str, project: str, home: str) -> None:
+    """Keep the wired files of a project and of the person as they are now, so that they can be put back.
+
+    Called where a person wires a project, and at the start of a session.
+    """
+    kept_files = KeptFiles(data_directory)
+    for path, entry in WiringRecord(Path(data_directory)).files.items():
+        is_wrapper = os.path.basename(path) in WRAPPER_NAMES
+        if is_wrapper or (entry["host"] in HOSTS and not _is_foreign_file(path, HOSTS[entry["host"]], project, home)):
+            kept_files.keep(path, project=project)
+            for switch, word in _list_off_switches(entry["host"], project, home).items():
+                kept_files.keep(switch, project=project, off_switch=word)
+
+
+def _list_off_switches(host: str, project: str, home: str) -> dict[str, str]:
+    """Return the files that could switch a host's hooks off → the word that does it."""
+    if host not in HOSTS:
+        return {}
+    switches = HOSTS[host].off_switches.items()
+    return {HOSTS[host].resolve_file(file, project=project, home=home, env={}): word for file, word in switches}
+
+
+def _is_foreign_file(path: str, host: Host, project: str, home: str) -> bool:
+    """Whether a wired file belongs to another project, which a session in this one has no business with."""
+    if path.startswith(os.path.join(project, "")):
+        return False
+    names = [file for file in host.all_guarded_files if not file.startswith(("~", "/"))]
+    return any(path.endswith(f"/{name}") and path != os.path.join(home, name) for name in names)
 
 
 def plan_unwiring(
@@ -142,5 +176,9 @@ def apply_unwiring(installation: Installation, changes: Iterable[FileChange]) ->
     record = installation.load_record()
     planned = list(changes)
     refuse_unwritable(change.path for change in planned if change.is_needed)
+    kept_files = KeptFiles(installation.data_directory)
     for change in planned:
+        # First, so that no running session puts the file back.
+        for path in (change.path, *_list_off_switches(change.host, installation.project, installation.home)):
+            kept_files.drop(path)
         record.restore_file(change.path, change.after)

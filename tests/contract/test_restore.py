@@ -1,0 +1,112 @@
+"""What an action changes of the wiring is put back at the next moment, through the real hook."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.hook import run_forked
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a project that is wired for Claude Code."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (tmp_path / "home").mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    env = _make_env(project) | {"PATH": os.environ["PATH"]}
+    command = [sys.executable, "-m", "verdikt", "init", "--host", "claude", "--yes"]
+    subprocess.run(command, cwd=project, env=env, check=True, capture_output=True)
+    return project
+
+
+def _make_env(project: Path) -> dict[str, str]:
+    home = project.parent / "home"
+    return {"HOME": str(home), "PATH": os.environ["PATH"], "VERDIKT_DAEMON": "off", "CLAUDE_PROJECT_DIR": str(project)}
+
+
+def _fire(project: Path, event: str, **fields: Any) -> tuple[int, str]:
+    """Fire one event of a session, and return the status and the text of the response."""
+    call = {"session_id": "s", "cwd": str(project), "hook_event_name": event, "tool_name": "Bash"}
+    payload = json.dumps(call | {"tool_input": {"command": "make"}, "tool_use_id": "1"} | fields).encode()
+    result = run_forked(["claude"], payload, _make_env(project))
+    return result.code, result.stdout.decode()
+
+
+def _read_restorations(project: Path) -> list[dict[str, str]]:
+    log = project.parent / "home/.local/share/verdikt/ledger/s.jsonl"
+    bodies = [json.loads(line)["body"] for line in log.read_text().splitlines()]
+    return [row for body in bodies for row in body.get("restored", ())]
+
+
+@pytest.mark.parametrize("event", ["PostToolUse", "PreToolUse", "Stop", "SessionStart"])
+def test_removed_settings_are_back_after_the_next_event(project: Path, event: str) -> None:
+    """After an action, before the next, at a stop and at a start; the agent is told, and the log has both digests."""
+    settings = project / ".claude/settings.json"
+    wired = settings.read_bytes()
+    _fire(project, "SessionStart", source="startup")
+    _fire(project, "PreToolUse")
+    settings.unlink()
+
+    fields = {"tool_response": {"stdout": ""}} if event == "PostToolUse" else {"last_assistant_message": "x"}
+    code, text = _fire(project, event, **fields)
+
+    assert code == 0
+    assert settings.read_bytes() == wired
+    assert "has been put back" in text
+    (row,) = _read_restorations(project)
+    assert (row["path"], row["found"], len(row["kept"])) == (str(settings), "", 64)
+
+
+def test_hooks_switched_off_in_local_settings_are_on_again(project: Path) -> None:
+    """A file that did not exist, and would switch the hooks off, goes away."""
+    _fire(project, "SessionStart", source="startup")
+    local = project / ".claude/settings.local.json"
+    local.write_text('{"disableAllHooks": true}')
+
+    _fire(project, "PostToolUse", tool_response={"stdout": ""})
+
+    assert not local.exists()
+
+
+def test_policy_file_is_not_put_back(project: Path) -> None:
+    """The policy has a rule of its own."""
+    _fire(project, "SessionStart", source="startup")
+    (project / "governance.yaml").write_text("profile: strict\n")
+
+    _fire(project, "PostToolUse", tool_response={"stdout": ""})
+
+    assert (project / "governance.yaml").read_text() == "profile: strict\n"
+
+
+def test_settings_that_a_person_took_out_through_verdikt_stay_out(project: Path) -> None:
+    """`verdikt uninstall` is not undone by a session that still runs."""
+    _fire(project, "SessionStart", source="startup")
+    command = [sys.executable, "-m", "verdikt", "uninstall", "--yes"]
+    subprocess.run(command, cwd=project, env=_make_env(project), check=True, capture_output=True)
+    assert not (project / ".claude/settings.json").exists()
+
+    code, _ = _fire(project, "PreToolUse")
+
+    assert code == 0
+    assert not (project / ".claude/settings.json").exists()
+
+
+def test_settings_that_cannot_be_put_back_block_and_say_so(project: Path) -> None:
+    """With a damaged copy nothing may happen until a person wires the project again."""
+    _fire(project, "SessionStart", source="startup")
+    for file in (project.parent / "home/.local/share/verdikt/kept").iterdir():
+        if len(file.name) == 64:
+            file.write_bytes(b"x")
+    (project / ".claude/settings.json").unlink()
+
+    code, text = _fire(project, "PreToolUse")
+
+    assert code == 2
+    assert "can't be put back" in text
+    assert "verdikt init" in text
