@@ -33,6 +33,7 @@ from verdikt.hosts.wiring import wrapper
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.policy import load_policy
+from verdikt.ratchet import accept_policy
 
 ROUNDS = 15
 
@@ -97,6 +98,7 @@ class Workspace:
             verdict = {"verdict": "block", "reason": "no", "fix": "do not"}
             rules = [{"name": f"r{i}", "command": f"tool-r{i} run", **verdict} for i in range(rule_count)]
             (self.project / "governance.yaml").write_text(json.dumps({"profile": "standard", "rules": rules}))
+            accept_policy(str(self.project), self.env)
         init = [sys.executable, "-I", "-m", "verdikt", "init", "--host", "claude", "--yes"]
         subprocess.run(init, cwd=self.project, env=self.env, stdout=subprocess.DEVNULL, check=True)
         settings = json.loads((self.project / ".claude" / "settings.json").read_text())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from verdikt.errors import PolicyError
-from verdikt.graph.pending_policy import PendingPolicy
+from verdikt.graph.pending_policy import PENDING_NOTE, PendingPolicy
 from verdikt.graph.policy import Policy
 from verdikt.graph.policy_restriction import restrict_document
 from verdikt.ledger.accepted_policies import (
@@ -151,9 +151,9 @@ class PolicySnapshot:
         # Several files may have one layer name; those that are equal are not shown.
         remaining = list(accepted)
         changed: list[tuple[str, Mapping[str, Any] | None]] = []
-        for pair, digest in zip(current, hash_layers(current), strict=True):
-            if digest in remaining:
-                remaining.remove(digest)
+        for pair, hashed in zip(current, hash_layers(current), strict=True):
+            if hashed in remaining:
+                remaining.remove(hashed)
             else:
                 changed.append(pair)
         changes = []
@@ -180,6 +180,19 @@ class PolicySnapshot:
 def accept_policy(start: str, environ: Mapping[str, str]) -> Policy:
     """Accept the policy files in force at a directory, and return their policy."""
     return PolicySnapshot.read(start, environ).accept()
+
+
+def describe_pending(start: str, environ: Mapping[str, str]) -> str:
+    """Return in one sentence what waits for acceptance, or what is wrong with it; empty when nothing is."""
+    try:
+        snapshot = PolicySnapshot.read(start, environ)
+        if damage := snapshot.find_damage():
+            return str(damage)
+        changes = snapshot.list_changes()
+    except PolicyError as error:
+        return str(error)
+    layers = ", ".join(f"{change.layer} ({change.kind})" for change in changes)
+    return f"{PENDING_NOTE}; {layers}" if changes else ""
 
 
 def hash_layers(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> LayerDigests:

@@ -43,7 +43,7 @@ class RecordedDecision:
         return str(self.receipt["policy"])
 
     @property
-    def accepted_digest(self) -> str:
+    def accepted_policy(self) -> str:
         """The digest of the accepted policy beside it; empty unless a change was pending."""
         return str(self.receipt.get("accepted", ""))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance import accept
 from tests.contract.hook import HookOutput, catches, run_forked
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.contract.warm import WarmProcess, bash, wait_until
@@ -303,10 +304,13 @@ def test_request_about_another_data_directory_is_refused(warm: WarmProcess) -> N
     (project / "governance.yaml").write_text(policy)
     other.mkdir(mode=0o700)
     nothing = "profile: none\nrules:\n  - {name: nothing, command: nosuch, verdict: warn, reason: x, fix: y}\n"
-    poison = compile_policy(parse_policy(nothing))
-    assert poison is not None
     for place in (other, warm.data):
         env = warm.env | {"VERDIKT_HOME": str(place)}
+        accepted = accept(project, env)
+        poisoned_policy = parse_policy(nothing)
+        vars(poisoned_policy)["layer_digests"] = accepted.layer_digests  # otherwise it is not even the accepted one
+        poison = compile_policy(poisoned_policy)
+        assert poison is not None
         load_cached_policy(str(project), env)
         (cached_file,) = (place / "compiled").iterdir()
         write_forged_cache(cached_file, poison)

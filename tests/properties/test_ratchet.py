@@ -123,5 +123,5 @@ def assert_replays(decision: Decision, policy: Policy) -> None:
     assert past is not None
     stored = [restore_policy(parse_json(encode_canonical(part.document))) for part in policy.parts]
     again = PendingPolicy(*stored) if len(stored) == 2 else stored[0]
-    assert [past.policy, past.accepted] == [stored[-1].digest, stored[0].digest if len(stored) == 2 else ""]
+    assert [past.policy, past.accepted_policy] == [stored[-1].digest, stored[0].digest if len(stored) == 2 else ""]
     assert find_differences(past, replay(past, again)) == []

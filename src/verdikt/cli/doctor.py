@@ -16,7 +16,6 @@ from verdikt.cli.canary_check import READY_SECONDS, CanaryResult, fire_canary
 from verdikt.cli.store_access import format_timestamp, open_data_store
 from verdikt.errors import VerdiktError
 from verdikt.evidence.section import EvidenceSettings
-from verdikt.graph.pending_policy import PENDING_NOTE
 from verdikt.graph.policy_cache import load_cached_policy
 from verdikt.hosts.git import git_hooks
 from verdikt.hosts.live.live_canary import BLOCKED, run_live_canary
@@ -35,7 +34,7 @@ from verdikt.ledger.evidence_records import OVERRIDE_MARKER_FILE, count_override
 from verdikt.observe.alerts import CRASH_MARKER_FILE, read_marks
 from verdikt.observe.git_index import GitIndex
 from verdikt.observe.git_repository import find_work_tree
-from verdikt.ratchet import PolicySnapshot
+from verdikt.ratchet import describe_pending
 
 
 @click.command()
@@ -145,22 +144,9 @@ def _build_general_report(installation: Installation, scopes: set[str]) -> dict[
         "overrides": count_overrides_since(Path(installation.data_directory), day_ago),
         "breaches": _collect_breaches(installation),
         "paused": active_pause.reason if active_pause else "",
-        "policy": _describe_acceptance(installation),
+        "policy": describe_pending(installation.project, installation.env),
         "git": _list_git_hooks(installation),
     }
-
-
-def _describe_acceptance(installation: Installation) -> str:
-    """Return what is wrong between the policy on disk and the accepted one; empty when they are the same."""
-    try:
-        snapshot = PolicySnapshot.read(installation.project, installation.env)
-        if damage := snapshot.find_damage():
-            return str(damage)
-        changes = snapshot.list_changes()
-    except VerdiktError as error:
-        return str(error)
-    layers = ", ".join(f"{change.layer} ({change.kind})" for change in changes)
-    return f"{PENDING_NOTE}: {layers}" if changes else ""
 
 
 def _collect_breaches(installation: Installation) -> dict[str, Any]:

@@ -136,13 +136,16 @@ def _check_socket(socket: str, scope: str) -> None:
 
 def _accept_written_policy(installation: Installation, changes: list[FileChange]) -> str:
     """Accept the policy if this run wrote it, and return what is left for the person to accept."""
-    snapshot = PolicySnapshot.read(installation.project, installation.env)
-    waiting = snapshot.list_changes()
-    written = {change.path for change in changes if change.before is None}
-    # Only what was written now: a file that came with the project is the person's to look at first.
-    if waiting and all(change.accepted is None and change.file in written for change in waiting):
-        accept_snapshot(snapshot, open_data_store(Path(installation.data_directory)), how="init")
-        return ""
+    try:
+        snapshot = PolicySnapshot.read(installation.project, installation.env)
+        waiting = snapshot.list_changes()
+        written = {change.path for change in changes if change.before is None}
+        # Only what was written now: a file that came with the project is the person's to look at first.
+        if waiting and all(change.accepted is None and change.file in written for change in waiting):
+            accept_snapshot(snapshot, open_data_store(Path(installation.data_directory)), how="init")
+            return ""
+    except VerdiktError as error:
+        return str(error)  # the hooks are wired, and block with the same message until the policy is fixed
     return PENDING_NOTE if waiting else ""
 
 

@@ -72,8 +72,8 @@ def render_change(change: LayerChange) -> Iterator[str]:
 
 def _diff_texts(change: LayerChange) -> Iterator[str]:
     """Yield the lines of a diff between what is accepted and what is on disk; comments count for neither."""
-    lines = [_render_document(text) for text in (change.accepted, change.changed)]
-    yield from list(difflib.unified_diff(*lines, lineterm="", n=2))[2:]
+    before, after = _render_document(change.accepted), _render_document(change.changed)
+    yield from list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]
 
 
 def _render_document(document: Mapping[str, Any] | None) -> list[str]:

@@ -1,6 +1,7 @@
 """`verdikt policy show`: print the merged policy, with the source of each part."""
 
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 from verdikt.cli.policy import load_selected_policy, policy_options
 from verdikt.graph.policy import Policy, PolicyLayer
 from verdikt.graph.rule import Rule
+from verdikt.ratchet import describe_pending
 
 COLOURS = {"block": "red", "ask": "yellow", "warn": "cyan", "pass": "green"}
 
@@ -16,11 +18,14 @@ COLOURS = {"block": "red", "ask": "yellow", "warn": "cyan", "pass": "green"}
 @click.command()
 @policy_options
 def command(file: str | None, project: str, managed: str | None, as_json: bool) -> None:
-    """Print the policy in force: layers, settings, rules and guards, each with its file and line.
+    """Print the policy on disk: layers, settings, rules and guards, each with its file and line.
+
+    It is in force as it is printed if a person has accepted it; otherwise the accepted one is in force beside it.
 
     Example: verdikt policy show --json
     """
     description = describe_policy(load_selected_policy(file, project, managed))
+    description["pending"] = "" if file or managed else describe_pending(os.path.realpath(project), os.environ)
     if as_json:
         click.echo(json.dumps(description, indent=2, ensure_ascii=False))
     else:
@@ -100,6 +105,8 @@ def _render_policy(description: dict[str, Any]) -> Iterator[str]:
         profile = f" on profile {layer['profile']}" if layer["profile"] != "none" else ""
         without = f" without {', '.join(layer['disabled'])}" if layer["disabled"] else ""
         yield f"  {layer['layer']:<10} {layer['file']}{profile}{without}"
+    if description["pending"]:
+        yield click.style("  pending    ", fg="yellow") + description["pending"]
     yield ""
     for name in ("posture", "unknown_tools"):
         yield f"{name:<14} {description[name]['value']:<12} {_style_dim(description[name]['from'])}"

@@ -128,7 +128,7 @@ def _verify_decisions(replay_range: _ReplayRange, as_json: bool) -> None:
         total += 1
         engines.add(past.receipt["engine"])
         try:
-            differences = find_differences(past, replay(past, policies.get_policy(past.policy, past.accepted_digest)))
+            differences = find_differences(past, replay(past, policies.get_policy(past.policy, past.accepted_policy)))
         except (LedgerError, PolicyError) as error:
             # The policy is gone or broken: reported like a difference, because it cannot be confirmed.
             mismatches.append({**_describe_decision(past), "error": str(error)})

@@ -11,12 +11,13 @@ from typing import Generic, TypeVar
 
 from verdikt.daemon.request import Peer
 from verdikt.graph.policy import Policy
-from verdikt.ledger.accepted_policies import AcceptedIndex, find_acceptance, get_index_path, read_index
+from verdikt.ledger.accepted_policies import find_acceptance, get_index_path, read_index
 from verdikt.ledger.data_directory import find_data_directory, get_data_directory
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.group_commit import GroupCommit
 from verdikt.ledger.projections import load_projections
 from verdikt.observe.clock import Clock, SystemClock
+from verdikt.observe.guarded_paths import HOST_PROJECT_VARIABLES
 from verdikt.observe.policy_files import list_policy_places, read_policy_places
 from verdikt.ratchet import settle_policy
 
@@ -29,6 +30,9 @@ WAL_CHECKPOINT_BYTES = 4 * 1024 * 1024
 
 # A file can change twice within the resolution of its timestamps, so a younger one is read at every call.
 MTIME_SETTLE_NS = 2_000_000_000
+
+_ACCEPTANCE_VARIABLES = ("HOME", *HOST_PROJECT_VARIABLES)
+"""The variables by which the accepted project around a directory is found."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -82,7 +86,6 @@ class PolicyCache:
         self._clock = clock or SystemClock()
         self._by_stamp: LRUCache[Hashable, Policy] = LRUCache(MAX_POLICY_LOOKUPS)
         self._by_content: LRUCache[Hashable, Policy] = LRUCache(MAX_POLICIES)
-        self._indexes: LRUCache[Hashable, AcceptedIndex] = LRUCache(MAX_STORES)
 
     def __len__(self) -> int:
         return len(self._by_content)
@@ -105,11 +108,12 @@ class PolicyCache:
             # Taken before the files are read, so that a change in between shows at the next call.
             file_stamps = [get_file_stamp(path) for _, path in places]
         stamps = (*file_stamps, get_file_stamp(get_index_path(home)))
-        acceptance = find_acceptance(home, self._read_index(home, stamps[-1]), directory, env, places)
-        lookup_key = places, stamps, acceptance, reader
+        # Everything on which the files and what is accepted depend, so that a hit looks up nothing else.
+        lookup_key = places, stamps, reader, directory, home, *map(env.get, _ACCEPTANCE_VARIABLES)
         policy = self._by_stamp.get(lookup_key)
         if policy is not None:
             return policy
+        acceptance = find_acceptance(home, read_index(home), directory, env, places)
         with access():
             files = tuple(read_policy_places(places))
         content = tuple((file.layer, file.path, file.data) for file in files), acceptance
@@ -120,17 +124,6 @@ class PolicyCache:
         if self._is_settled(stamps):
             self._by_stamp.put_if_absent(lookup_key, policy)
         return policy
-
-    def _read_index(self, home: str, stamp: FileStamp) -> AcceptedIndex:
-        """Return what is accepted, read again when its file has changed; raise `PolicyError` when it is damaged."""
-        if stamp is None:
-            return AcceptedIndex()
-        index = self._indexes.get((home, stamp))
-        if index is None:
-            index = read_index(home)
-            if self._is_settled((stamp,)):
-                self._indexes.put_if_absent((home, stamp), index)
-        return index
 
     def _is_settled(self, stamps: tuple[FileStamp, ...]) -> bool:
         """Return whether no file is so young that it could change again without a change of its stamp."""

@@ -125,6 +125,8 @@ def test_doctor_with_an_empty_profile_still_sees_the_canary_blocked(project: Pat
     completed = verdikt("doctor", "--calls", "1")
 
     assert (completed.returncode, "canary blocked" in completed.stdout) == (0, True)
+    assert "! policy: the policy on disk is not the accepted one" in completed.stdout
+    assert "project (changed)" in completed.stdout
 
 
 def test_doctor_fails_for_codex_until_hooks_and_project_are_trusted(project: Path, verdikt: Verdikt) -> None:

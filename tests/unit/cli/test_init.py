@@ -214,6 +214,19 @@ def test_init_keeps_an_existing_policy(project: Path, verdikt: Verdikt) -> None:
     assert (project / "governance.yaml").read_text() == "profile: strict\n"
 
 
+def test_init_accepts_the_policy_that_it_writes_and_no_other(project: Path, verdikt: Verdikt) -> None:
+    """A policy that was there before waits for the person, and `init` says so."""
+    verdikt("init", "--host", "claude", "--profile", "relaxed", "--yes")
+    assert verdikt("policy", "pending").returncode == 0
+    assert '"how":"init"' in (project.parent / "home/.local/share/verdikt/ledger/operator.jsonl").read_text()
+
+    write_file(project / "governance.yaml", "profile: none\nguards: [audit]\n")
+    completed = verdikt("init", "--host", "claude", "--host", "cursor", "--yes")
+
+    assert "`verdikt policy accept`" in completed.stdout
+    assert verdikt("policy", "pending").returncode == 1
+
+
 def test_uninstall_of_a_file_that_was_changed_since_removes_only_our_entries(project: Path, verdikt: Verdikt) -> None:
     """A policy that people have edited stays."""
     verdikt("init", "--host", "claude", "--host", "cursor", "--yes")
