@@ -87,11 +87,11 @@ class _Auditor:
     def run(self, sessions: Sequence[str] | None) -> AuditReport:
         # The operator's log first: it says where other chains begin and which keys were introduced.
         operator = self._audit_session(OPERATOR) if self._is_known(OPERATOR) else None
-        if operator is not None and (sessions is None or OPERATOR in sessions):
-            self._report.sessions.append(operator)
         for session in sessions if sessions is not None else self._list_sessions():
             if session != OPERATOR:
                 self._report.sessions.append(self._audit_session(session))
+        if operator is not None and (sessions is None or OPERATOR in sessions):
+            self._report.sessions.append(operator)
         self._check_keys()
         self._report.general_findings += [
             AuditFinding(

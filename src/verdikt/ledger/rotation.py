@@ -110,7 +110,8 @@ class _Rotation:
         # Archived lines still in the hot file: the last rotation was stopped between steps 2 and 3.
         first = next(iter(_HotFileLines(path).read_seqs()))
         is_half_done = first <= last_archived_seq
-        is_aged = age > self._policy.hot_days * DAY_SECONDS
+        # The operator's log introduces keys and sessions, and is read from its beginning.
+        is_aged = session != OPERATOR and age > self._policy.hot_days * DAY_SECONDS
         if not (is_half_done or is_aged or stat.st_size > self._policy.max_hot_bytes):
             return
         if age < ACTIVE_SECONDS:

@@ -57,7 +57,7 @@ def test_verify_intact_log_ends_with_0(run: Run) -> None:
     assert result.exit_code == 0
     assert "s1: intact, 3 entries, not signed yet" in result.output
     assert "s2: intact, 1 entry, signed up to 1" in result.output
-    assert "4 entries in 2 sessions: log intact" in result.output
+    assert "7 entries in 3 sessions: log intact" in result.output
 
 
 def test_verify_edited_log_names_kind_and_entry(run: Run, home: Path) -> None:
@@ -93,14 +93,17 @@ def test_verify_with_exported_checkpoint_finds_truncation(run: Run, home: Path, 
     """It finds a truncation even when `state.db` was changed as well."""
     elsewhere = tmp_path / "elsewhere"
     result = run("ledger", "checkpoint", "--export", str(elsewhere))
-    assert "1 session signed, 2 heads known" in result.output
+    assert "2 sessions signed, 3 heads known" in result.output
     assert run("ledger", "verify", "--witness", str(elsewhere)).exit_code == 0
     (home / "ledger" / "s1.jsonl").unlink()
     for path in home.glob("state.db*"):
         path.unlink()
     run("ledger", "reindex")
 
-    assert run("ledger", "verify").exit_code == 0
+    result = run("ledger", "verify")
+    assert result.exit_code == 1
+    assert "missing at s1 entry 1" in result.output
+    assert "as the operator's log says" in result.output
     result = run("ledger", "verify", "--witness", str(next(elsewhere.iterdir())))
     assert result.exit_code == 1
     assert "missing at s1 entry 1" in result.output
@@ -239,19 +242,19 @@ def test_wrong_argument_is_reported_in_one_line(run: Run, words: list[str], mess
 def test_stats_count_entries_by_criteria(run: Run) -> None:
     """Entries are counted by verdict, guard, effect, kind and session."""
     assert json.loads(run("ledger", "stats", "--json").output) == {
-        "entries": 4,
+        "entries": 7,
         "verdict": {"pass": 1, "block": 1},
         "guard": {"fs_delete": 1},
         "effect": {"read": 2, "destructive": 1},
-        "kind": {"decision": 2, "tool_call": 1, "posture": 1},
-        "session": {"s1": 3, "s2": 1},
+        "kind": {"decision": 2, "session": 2, "tool_call": 1, "posture": 1, "key_rotation": 1},
+        "session": {"s1": 3, "operator": 3, "s2": 1},
     }
     assert "fs_delete  1" in run("ledger", "stats", "--session", "s1").output
 
 
 def test_export_jsonl_equals_the_log(run: Run, home: Path, tmp_path: Path) -> None:
     """The exported lines are the bytes of the log."""
-    lines = (home / "ledger" / "s1.jsonl").read_bytes() + (home / "ledger" / "s2.jsonl").read_bytes()
+    lines = b"".join((home / "ledger" / f"{session}.jsonl").read_bytes() for session in ("operator", "s1", "s2"))
 
     assert run("ledger", "export").stdout_bytes == lines
     run("ledger", "export", "-o", str(tmp_path / "x.jsonl"))
@@ -261,7 +264,7 @@ def test_export_jsonl_equals_the_log(run: Run, home: Path, tmp_path: Path) -> No
 def test_export_in_toto_gives_valid_statements(run: Run) -> None:
     """Each subject is the entry's hash, which the predicate's fields reproduce."""
     statements = [json.loads(line) for line in run("ledger", "export", "--format", "in-toto").stdout_bytes.splitlines()]
-    assert len(statements) == 4
+    assert len(statements) == 7
     for statement in statements:
         assert statement["_type"] == "https://in-toto.io/Statement/v1"
         predicate = statement["predicate"]
@@ -278,15 +281,15 @@ def test_export_parquet_gives_typed_table(run: Run, tmp_path: Path) -> None:
     run("ledger", "export", "--format", "parquet", "-o", str(tmp_path / "x.parquet"))
 
     rows = parquet.read_table(tmp_path / "x.parquet").to_pylist()
-    assert [(row["session"], row["seq"], row["verdict"], row["guard"]) for row in rows] == [
+    assert [(row["session"], row["seq"], row["verdict"], row["guard"]) for row in rows[3:]] == [
         ("s1", 1, "pass", "all"),
         ("s1", 2, "block", "fs_delete"),
         ("s1", 3, None, None),
         ("s2", 1, None, None),
     ]
-    assert rows[1]["effects"] == ["destructive", "read"]
+    assert rows[4]["effects"] == ["destructive", "read"]
     assert rows[0]["ts"].timestamp() == FakeClock().now()
-    assert json.loads(rows[3]["body"]) == {"to": "locked"}
+    assert json.loads(rows[6]["body"]) == {"to": "locked"}
 
 
 def test_export_parquet_without_pyarrow_says_what_to_install(
@@ -358,6 +361,24 @@ def test_help_of_every_command_has_an_example(run: Run, words: list[str]) -> Non
 
     assert result.exit_code == 0
     assert "Example: " in result.output
+
+
+def test_loss_of_the_database_is_accepted_by_a_person_only(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until then verification fails, also after a reindex; an agent cannot accept it, nor rebuild `state.db`."""
+    for path in home.glob("state.db*"):
+        path.unlink()
+    run("ledger", "reindex")
+    assert run("ledger", "verify").exit_code == 1
+
+    with monkeypatch.context() as agent:
+        agent.setenv("CLAUDECODE", "1")
+        for words in (("checkpoint", "--accept"), ("reindex",)):
+            assert "is for operators: this runs inside Claude Code" in run("ledger", *words).output
+    assert run("ledger", "verify").exit_code == 1
+    assert run("ledger", "checkpoint", "--accept").exit_code == 0
+    assert run("ledger", "verify").exit_code == 0
 
 
 def test_output_in_a_pipe_has_no_colours(home: Path) -> None:

@@ -209,7 +209,7 @@ def test_a_host_that_is_one_folder_and_one_line_is_wired_tried_governed_and_guar
         assert fire(f"echo x > {file}")["decision"] == "block"
 
     agent = run_with_echo("-m", "verdikt", "uninstall", "--yes", project=project, ECHO_AGENT="1")
-    assert "Echo runs this command" in agent.stderr
+    assert "this runs inside Echo" in agent.stderr
     assert run_with_echo("-m", "verdikt", "uninstall", "--yes", project=project).returncode == 0
     assert not (project / ".echo/hooks.json").exists()
 

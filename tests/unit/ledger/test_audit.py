@@ -73,8 +73,8 @@ def test_audit_reports_every_damaged_session(tmp_path: Path) -> None:
         ("c", Corruption.EDIT),
     ]
     assert [session_report.session for session_report in report.sessions if session_report.is_intact] == [
-        "operator",
         "b",
+        "operator",
     ]
 
 
@@ -112,9 +112,9 @@ def test_audit_finds_rollback_of_the_whole_directory_by_an_external_checkpoint(t
 
     assert doubts == []
     assert [(fault.session, fault.kind) for fault in report.findings] == [
-        ("operator", Corruption.ROLLBACK),
         ("s", Corruption.ROLLBACK),
         ("t", Corruption.MISSING),
+        ("operator", Corruption.ROLLBACK),
     ]
 
 

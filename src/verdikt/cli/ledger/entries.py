@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from verdikt.cli.store_access import (
 )
 from verdikt.errors import LedgerError
 from verdikt.ledger.log_reader import parse_seq
+from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import Entry
 from verdikt.report.entry_line import summarize_entry, verdict_of
 from verdikt.report.log_stats import TABLES, count_entries
@@ -49,7 +51,7 @@ def tail(session: str | None, count: int, follow: bool, as_json: bool, home: Pat
         # At most `count` of each session can be among the newest, so the rest of a long log is never parsed.
         if count:
             entries = store.reader.read_intact_entries(name, since=max(0, last_seqs[name] - count))
-            newest = _sort_entries([*newest, *entries])[-count:]
+            newest = _sort_entries([*newest, *_drop_bookkeeping(entries, session)])[-count:]
     for entry in newest:
         _print_entry(entry, as_json)
     sizes: dict[str, int] = {}
@@ -73,8 +75,13 @@ def _read_new_entries(
         sizes[path.name] = size
         entries = list(store.reader.read_intact_entries(name, since=last_seqs.get(name, 0)))
         last_seqs[name] = max((entry.seq for entry in entries), default=last_seqs.get(name, 0))
-        new_entries += entries
+        new_entries += _drop_bookkeeping(entries, session)
     return _sort_entries(new_entries)
+
+
+def _drop_bookkeeping(entries: Iterable[Entry], session: str | None) -> list[Entry]:
+    """Return the entries without those by which the operator's log follows other sessions, unless it is asked for."""
+    return [entry for entry in entries if session or entry.session != OPERATOR or "session" not in entry.body]
 
 
 def _sort_entries(entries: list[Entry]) -> list[Entry]:
