@@ -215,7 +215,7 @@ def test_prompt_is_accepted_and_the_fault_recorded_when_intake_fails(
 # S2-025
 def test_a_crash_in_the_gate_blocks_once(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Recorded, refused once, never a loop."""
-    monkeypatch.setattr("verdikt.evidence.gate_service.find_claims", _boom)
+    monkeypatch.setattr("verdikt.evidence.gate_service.read_claims", _boom)
 
     assert not scene.say("Done.").allowed
     assert scene.say("Done.").allowed
@@ -226,7 +226,7 @@ def test_a_crash_in_the_gate_blocks_once(scene: Scene, monkeypatch: pytest.Monke
 # S2-025
 def test_a_new_prompt_arms_it_again(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once in each turn, so that a gate that is broken does not stand open for the rest of the session."""
-    monkeypatch.setattr("verdikt.evidence.gate_service.find_claims", _boom)
+    monkeypatch.setattr("verdikt.evidence.gate_service.read_claims", _boom)
     first = [scene.say("Done.").allowed for _ in range(3)]
     scene.ask("Fix src/app.py")
     second = [scene.say("Done.").allowed for _ in range(3)]

@@ -152,6 +152,14 @@ def _classify_task_name(name: str) -> str:
     return "build" if re.search(r"build|compile|^all$|dist|bundle", name) else "other"
 
 
+_TYPE_CHECKER = compile_lazily(r"^(?:mypy|dmypy|pyright|basedpyright|ty|pyre|vue-tsc|tsc|type-?check\w*|types)$")
+
+
+def is_type_check(argv: Sequence[str]) -> bool:
+    """Return whether a linter run is one of a type checker."""
+    return any(_TYPE_CHECKER.match(resolve_program_name(word)) for word in argv[:4])
+
+
 def is_dry_run(argv: Sequence[str]) -> bool:
     """Return whether a flag makes the program do less than its name says: list tests, print help, ignore failures."""
     name = resolve_program_name(argv[0]) if argv else ""

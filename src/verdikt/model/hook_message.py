@@ -45,3 +45,4 @@ class Answer:
     reason: str = ""
     context: str = ""
     guard: str = ""
+    notice: str = ""  # what the person should see, whatever the decision
