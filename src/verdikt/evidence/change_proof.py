@@ -107,13 +107,16 @@ def _list_requested_names(request: ProofRequest) -> tuple[str, ...]:
     contract = request.turn.contract
     if contract is None:
         return ()
-    # What follows a blank line is often pasted: a log, a listing, an example.
+    # Long requests hold pasted logs, whose files need no change.
     asked = contract.objective[:4_000]
-    return find_changed_names(asked)
+    tests = (name for name in find_file_names(asked) if is_test_file(name))
+    return tuple(dict.fromkeys((*find_changed_names(asked), *tests)))
 
 
 def _is_changed(name: str, changed: tuple[str, ...]) -> bool:
-    return any(is_same_path(name, path) or f"/{path}".endswith(f"/{name}") for path in changed)
+    # `the README` is `README.md`.
+    bare = "." not in name
+    return any(is_same_path(name, posixpath.splitext(path)[0] if bare else path) or name == path for path in changed)
 
 
 def _is_excused(request: ProofRequest, name: str) -> bool:

@@ -19,6 +19,7 @@ _TOPIC_WORDS = (
     ("install", r"\binstall\w*\b"),
     ("file_operation", r"\b(?:renamed?|moved?|deleted?|created?)\b"),
 )
+_JOINED = compile_lazily(r"(?:\band|,) (?:\w+ )?((?:committed|pushed)\b)", re.IGNORECASE)
 _TOPICS = tuple((topic, compile_lazily(words, re.IGNORECASE)) for topic, words in _TOPIC_WORDS)
 
 
@@ -39,6 +40,8 @@ def read_claims(message: str) -> tuple[SentenceClaim, ...]:
     claims: list[SentenceClaim] = []
     for claim in find_claims(message):
         topics = tuple(topic for topic, words in _TOPICS if words.search(claim.words)) or ("change",)
+        joined = _JOINED.findall(claim.sentence)
+        topics = tuple(dict.fromkeys((*topics, *("push" if "push" in word.lower() else "commit" for word in joined))))
         act = claim.type.value
         if act != ClaimType.DONE.value:
             topics = ()

@@ -92,7 +92,8 @@ def prove_effect(request: ProofRequest) -> Proof | None:
         return None
     for call in reversed(request.turn.calls):
         for run in call.successful_runs("other", "http"):
-            if not is_file_handler(run.argv) and shares_word(run, request.text):
+            is_remote = run.kind == "other" and resolve_program_name(run.argv[0]) in _OUTGOING_PROGRAMS
+            if (not is_file_handler(run.argv) and shares_word(run, request.text)) or is_remote:
                 return hold("command_effect", call.seq)
         if call.kind == "mcp" and call.ok and _shares_stem(re.split(r"[^A-Za-z]+", call.tool), request.text):
             return hold("command_effect", call.seq)

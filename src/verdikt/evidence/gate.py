@@ -12,7 +12,13 @@ from typing import Any
 from verdikt.evidence.claim_model import SentenceClaim
 from verdikt.evidence.proof_request import Missing, ProofRequest
 from verdikt.evidence.proof_table import prove_attempts, prove_topic
-from verdikt.evidence.refusal import MissingProof, render_refusal, render_unproven_notice, suggest_command
+from verdikt.evidence.refusal import (
+    MissingProof,
+    render_refusal,
+    render_unproven_notice,
+    shorten,
+    suggest_command,
+)
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.turn import TurnEvidence
 from verdikt.evidence.validator import Proof, ProofStatus
@@ -207,5 +213,5 @@ def digest_progress(turn: TurnEvidence) -> str:
 def build_proof_record(claims: Sequence[SentenceClaim], proof: Proof) -> dict[str, Any]:
     """Return the body of a signed `validator_pass` entry."""
     assert proof.status is ProofStatus.PASS
-    text = "; ".join(" ".join(claim.text.split()) for claim in claims)
+    text = "; ".join(shorten(claim.text) for claim in claims)
     return {"claim": claims[0].act, "words": text[:500], **proof.record()}

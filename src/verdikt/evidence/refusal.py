@@ -56,18 +56,24 @@ def suggest_command(turn: TurnEvidence, missing: Missing) -> str:
 
 def _find_own_command(turn: TurnEvidence, kind: str, *, full_suite: bool) -> str:
     """Return the command of this kind that the agent ran last, or that the user named; empty if there is none."""
+    part = ""
     for call in reversed(turn.calls):
         for run in call.runs:
-            if _is_of_kind(run, kind) and not run.dry_run and not (full_suite and is_partial_test_run(run.argv)):
-                directory = f"cd {shlex.quote(run.cwd)} && " if run.cwd else ""
+            if not _is_of_kind(run, kind) or run.dry_run or run.argv[0].startswith("./"):
+                continue
+            directory = f"cd {shlex.quote(run.cwd)} && " if run.cwd else ""
+            if not full_suite or not is_partial_test_run(run.argv):
                 return f"{directory}{shlex.join(run.argv)}"
+            # The same runner without what selects a part of the tests.
+            whole = [word for word in run.argv if not is_partial_test_run((run.argv[0], word))]
+            part = part or ("" if is_partial_test_run(whole) or len(whole) + 1 < len(run.argv) else shlex.join(whole))
     # The person's own command comes before a usual one.
     for hint in turn.contract.get_targets("command_hints") if turn.contract else ():
         if any(
             _is_of_kind(run, kind) and not (full_suite and is_partial_test_run(run.argv)) for run in read_runs(hint)
         ):
             return hint
-    return ""
+    return "" if turn.facts.checks.get(kind) else part
 
 
 def _is_of_kind(run: ProgramRun, kind: str) -> bool:
@@ -124,5 +130,5 @@ def render_unproven_notice(missing: Sequence[MissingProof]) -> str:
 
 def shorten(words: str) -> str:
     """Return words on one line, cut to the length of a quotation."""
-    line = " ".join(words.split())
+    line = " ".join(words.split()).rstrip(".:;,")
     return line if len(line) <= 120 else f"{line[:119]}…"
