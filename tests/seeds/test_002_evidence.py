@@ -673,7 +673,7 @@ class TestPublicFailures:
         scene.ask("Fix src/app.py")
         scene.edit("src/app.py")
         outputs = {"go": "ok  \tx/one\t0.1s", "npx": "Tests:       9 passed, 9 total"}
-        scene.run(command, outputs.get(command.split()[0], GREEN))
+        scene.run(command, outputs.get(command.split(maxsplit=1)[0], GREEN))
 
         assert missing in scene.say(message).reason
 

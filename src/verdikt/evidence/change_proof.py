@@ -71,6 +71,8 @@ def _explain_no_change(request: ProofRequest) -> Proof | Missing:
     other = prove_effect(request) or prove_reading(request)
     if other is not None:
         return other
+    if turn.facts.changes and not turn.can_have_changed_files:
+        return Missing("nothing you did in this turn can have changed a file")
     untouched = _find_untouched(request, ())
     if untouched is not None and not turn.edit_paths:
         return untouched
@@ -119,6 +121,9 @@ def _is_changed(name: str, changed: tuple[str, ...]) -> bool:
     return any(is_same_path(name, posixpath.splitext(path)[0] if bare else path) or name == path for path in changed)
 
 
+_UNCHANGED = r"unchanged|untouched|no changes?|(?:not|n't) (?:need|chang|touch)\w*"
+
+
 def _is_excused(request: ProofRequest, name: str) -> bool:
     """Return whether a requested file need not have changed: it was run as a test, or the message says why."""
     base = posixpath.basename(name)
@@ -129,14 +134,16 @@ def _is_excused(request: ProofRequest, name: str) -> bool:
         for run_words in ([word for word in run.argv[1:] if "/" in word or word.endswith((".py", ".js", ".ts"))],)
     ):
         return True
-    reason = rf"{re.escape(base)}[`'\"*]*[^.\n]{{0,80}}(?:unchanged|untouched|no changes?|not (?:need|chang|touch)|n't (?:need|chang|touch)|already|as (?:it|they) (?:was|were))"
-    before = rf"(?:no changes?|not (?:need|chang|touch)\w*|n't (?:need|chang|touch)\w*|unchanged|left)\b[^.\n]{{0,60}}{re.escape(base)}"
-    return bool(re.search(f"{reason}|{before}", request.message, re.IGNORECASE))
+    name_pattern = re.escape(base)
+    after = rf"{name_pattern}[`'\"*]*[^.\n]{{0,80}}(?:{_UNCHANGED}|already|as (?:it|they) (?:was|were))"
+    before = rf"(?:{_UNCHANGED}|left)\b[^.\n]{{0,60}}{name_pattern}"
+    return bool(re.search(f"{after}|{before}", request.message, re.IGNORECASE))
 
 
 _ADDED_TEST = compile_lazily(
-    r"\b(?:add(?:ed|s)?|wrote|written|creat(?:ed|es)|includ(?:ed|es)|with)\s+(?:an? |the |some |two |three |\d+ |new |more "
-    r"|regression |unit |integration |failing |corresponding |matching )*(?:tests?|specs?|test coverage)\b(?! (?:case|data|fix))",
+    r"\b(?:add(?:ed|s)?|wrote|written|creat(?:ed|es)|includ(?:ed|es)|with)\s+(?:an? |the |some |two |three |\d+ |new "
+    r"|more |regression |unit |integration |failing |corresponding |matching )*(?:tests?|specs?|test coverage)\b"
+    r"(?! (?:case|data|fix))",
     re.IGNORECASE,
 )
 
@@ -230,7 +237,7 @@ def prove_file_operation(request: ProofRequest) -> Proof | Missing:
     """Prove that files or directories were created, renamed, moved or deleted: the file system shows it."""
     names = (*find_file_names(request.text), *find_directory_names(request.text))
     names = tuple(dict.fromkeys(name for name in names if name in request.turn.facts.paths))
-    if not names or request.turn.facts.changes is None and not request.turn.calls:
+    if not names or (request.turn.facts.changes is None and not request.turn.calls):
         return prove_change(request)
     if _MOVED.search(request.text):
         return _prove_move(request, names)
@@ -243,14 +250,14 @@ def prove_file_operation(request: ProofRequest) -> Proof | Missing:
 
 def _prove_deletion(request: ProofRequest, names: tuple[str, ...]) -> Proof | Missing:
     turn, facts = request.turn, request.turn.facts
-    gone = [name for name in names if not facts.paths.get(name)]
+    gone = [name for name in names if not facts.paths.get(name) or name in facts.deleted_paths]
     if not gone:
         # `removed the flag from app.py`: what was deleted is inside the file.
         if any(_is_changed(name, list_changed_paths(turn)) for name in names):
             return prove_change(request)
         return Missing(f"`{names[0]}` still exists")
     for name in gone:
-        was_there = any(is_path_below(path, name) or is_same_path(path, name) for path in facts.deleted)
+        was_there = any(is_path_below(path, name) or is_same_path(path, name) for path in facts.deleted_paths)
         if not was_there and not _find_handling(turn, name):
             return Missing(f"nothing in this turn deleted `{name}`")
     return hold("file_state", *_find_handling(turn, gone[0]))
@@ -258,17 +265,17 @@ def _prove_deletion(request: ProofRequest, names: tuple[str, ...]) -> Proof | Mi
 
 def _prove_move(request: ProofRequest, names: tuple[str, ...]) -> Proof | Missing:
     turn, facts = request.turn, request.turn.facts
-    changed = {*facts.created, *facts.deleted}
+    changed = {*facts.created_paths, *facts.deleted_paths}
     for name in names:
         touched = any(is_path_below(path, name) or is_same_path(path, name) for path in changed)
         if not touched and not _find_handling(turn, name):
             # Something in the file was renamed or moved, not the file.
             return prove_change(request)
-    existing = [name for name in names if facts.paths.get(name)]
+    existing = [name for name in names if facts.paths.get(name) and name not in facts.deleted_paths]
     if len(names) > 1 and (not existing or len(existing) == len(names)):
         wrong = f"`{names[0]}` still exists" if existing else f"`{names[-1]}` does not exist"
         return Missing(wrong)
-    if len(names) == 1 and not existing and not facts.created:
+    if len(names) == 1 and not existing and not facts.created_paths:
         return Missing(f"`{names[0]}` does not exist")
     return hold("file_state", *_find_handling(turn, names[0]))
 

@@ -2,7 +2,7 @@
 
 import re
 
-from verdikt.evidence.named_objects import find_package_names
+from verdikt.evidence.named_objects import find_changed_names, find_package_names
 from verdikt.evidence.program_kinds import resolve_program_name
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.shell_runs import ProgramRun, is_file_handler
@@ -20,8 +20,9 @@ _OUTGOING = compile_lazily(
     re.IGNORECASE,
 )
 _OUTGOING_PROGRAMS = frozenset(
-    "kubectl helm terraform tofu pulumi ansible-playbook vercel netlify flyctl fly heroku wrangler serverless sls cdk sam"
-    " aws gcloud az firebase twine gh glab docker podman scp rsync ssh sftp ncftpput lftp alembic flyway liquibase"
+    "kubectl helm terraform tofu pulumi ansible-playbook vercel netlify flyctl fly heroku wrangler serverless sls cdk"
+    " sam aws gcloud az firebase twine gh glab docker podman scp rsync ssh sftp ncftpput lftp alembic flyway liquibase"
+    " psql mysql sqlite3 redis-cli mongosh"
     " goreleaser eb cf mail sendmail mutt msmtp swaks curl http xh".split()
 )
 
@@ -86,14 +87,19 @@ _CODE_WORK = compile_lazily(
 )
 
 
+_EDITING = compile_lazily(r"\b(?:chang|updat|edit|modif|replac|rewor|adjust|correct)\w*", re.IGNORECASE)
+
+
 def prove_effect(request: ProofRequest) -> Proof | None:
     """Return the command outside the files that a sentence reports (`seeded the database`); None without one."""
-    if _CODE_WORK.search(request.text):
+    if _CODE_WORK.search(request.text) or find_changed_names(request.text):
         return None
+    edits_text = bool(_EDITING.search(request.text))
     for call in reversed(request.turn.calls):
         for run in call.successful_runs("other", "http"):
             is_remote = run.kind == "other" and resolve_program_name(run.argv[0]) in _OUTGOING_PROGRAMS
-            if (not is_file_handler(run.argv) and shares_word(run, request.text)) or is_remote:
+            is_named = not edits_text and not is_file_handler(run.argv) and shares_word(run, request.text)
+            if is_named or is_remote:
                 return hold("command_effect", call.seq)
         if call.kind == "mcp" and call.ok and _shares_stem(re.split(r"[^A-Za-z]+", call.tool), request.text):
             return hold("command_effect", call.seq)
@@ -111,15 +117,19 @@ def _shares_stem(words: list[str], text: str) -> bool:
 
 
 _LOOKED = compile_lazily(
-    r"\b(?:review|analy[sz]|inspect|investigat|audit|compar|look|read|examin|explor|search|trac|list|summari[sz]|check"
-    r"|found|explain|describ|answer|went through|identif|verif|confirm|research|map|document)\w*",
+    r"\b(?:(?:review|analy[sz]|inspect|investigat|audit|compar|look|examin|explor|search|trac|list|summari[sz]|check"
+    r"|explain|describ|answer|identif|verif|confirm|research)\w*|read|found|went through)\b",
     re.IGNORECASE,
+)
+_WRITING = compile_lazily(
+    r"\b(?:add|creat|writ|wrote|remov|delet|mov|set|bump|switch|insert|appl|tid|clean)\w*", re.IGNORECASE
 )
 
 
 def prove_reading(request: ProofRequest) -> Proof | None:
     """Return the reading that a sentence about reading reports; None when it says more, or nothing was read."""
-    if not _LOOKED.search(request.text) or _CODE_WORK.search(request.text):
+    text = request.text
+    if not _LOOKED.search(text) or any(words.search(text) for words in (_CODE_WORK, _EDITING, _WRITING)):
         return None
     for call in reversed(request.turn.calls):
         if call.kind in ("read", "fetch", "mcp") or call.runs:

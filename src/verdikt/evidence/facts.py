@@ -96,8 +96,8 @@ class TurnFacts:
     changes: Mapping[str, tuple[str, str]] | None = None  # net since the prompt; None: cannot be known
     root: str = ""
     digest: str = ""
-    tests_before: TestCensus = TestCensus()  # of the test files that changed
-    tests_after: TestCensus = TestCensus()
+    tests_before: TestCensus = field(default_factory=TestCensus)  # of the test files that changed
+    tests_after: TestCensus = field(default_factory=TestCensus)
     syntax_errors: Mapping[str, str] = field(default_factory=dict)
     paths: Mapping[str, str] = field(default_factory=dict)  # name in the message → `file`, `directory` or empty
     git_before: GitState | None = None
@@ -107,12 +107,12 @@ class TurnFacts:
     earlier: Mapping[str, Any] = field(default_factory=dict)  # what an earlier stop of the session proved
 
     @property
-    def created(self) -> tuple[str, ...]:
+    def created_paths(self) -> tuple[str, ...]:
         """Return the files that did not exist at the prompt."""
         return tuple(path for path, (old, new) in (self.changes or {}).items() if not old and new)
 
     @property
-    def deleted(self) -> tuple[str, ...]:
+    def deleted_paths(self) -> tuple[str, ...]:
         """Return the files that existed at the prompt and are gone."""
         return tuple(path for path, (old, new) in (self.changes or {}).items() if old and not new)
 

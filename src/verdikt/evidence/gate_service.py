@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from verdikt.evidence.claim_model import read_claims
@@ -188,7 +187,10 @@ class EvidenceGate:
         )
 
         judgement = self._sign_proofs(session, judgement, faults)
-        self._record_judgement(turn, judgement, transcript.status, faults, evidence, snapshot)
+        seen = {"facts": evidence.facts.record()}
+        if snapshot is not None and len(snapshot.dirty or ()) <= MAX_STOP_FILES:
+            seen["snapshot"] = snapshot.record()
+        self._record_judgement(turn, judgement, faults, seen | {"parse_status": transcript.status})
         self._report_to_parent(turn, judgement, evidence)
         if settings.mode == "enforce" and judgement.result is GateResult.REFUSED:
             return Answer(allowed=False, reason=judgement.reason, guard="evidence")
@@ -230,19 +232,10 @@ class EvidenceGate:
         return replace(judgement, reason=reason)
 
     def _record_judgement(
-        self,
-        turn: Turn,
-        judgement: "GateJudgement",
-        parse_status: str,
-        faults: Sequence[str],
-        evidence: "TurnEvidence",
-        snapshot: Snapshot | None,
+        self, turn: Turn, judgement: "GateJudgement", faults: Sequence[str], seen: Mapping[str, Any]
     ) -> None:
         enforced = self.settings.mode == "enforce"
-        body = judgement.record() | {"enforced": enforced, "parse_status": parse_status, "host": turn.host}
-        body["facts"] = evidence.facts.record()
-        if snapshot is not None and len(snapshot.dirty or ()) <= MAX_STOP_FILES:
-            body["snapshot"] = snapshot.record()
+        body = judgement.record() | {"enforced": enforced, "host": turn.host, **seen}
         if faults:
             block_enforced = enforced and self.settings.final_block == "enforce"
             body["final_block"] = {"enforced": block_enforced, "faults": list(faults)}

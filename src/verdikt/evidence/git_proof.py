@@ -1,4 +1,4 @@
-"""Proof of a claim about the repository: branch, commit, tag, merge, push, stash. Git shows it, or it is not so. Pure."""
+"""Proof of a claim about the repository: branch, commit, tag, merge, push, stash. Git shows it. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -21,6 +21,18 @@ _WORDS = {
         ("delete", r"\b(?:delet|remov|dropp)\w+"),
     )
 }
+
+
+_REF_WORK = compile_lazily(
+    r"\b(?:creat|switch|delet|remov|renam|cut|made|start|open|check)\w*\b[^.\n]{0,40}\bbranch|\bbranch\b[^.\n]{0,40}"
+    r"\b(?:creat|delet|remov)ed\b|\btagged\b|\b(?:creat|add|delet|push)\w*\b[^.\n]{0,30}\btag\b|\bstash(?:ed)?\b",
+    re.IGNORECASE,
+)
+
+
+def is_about_refs(text: str) -> bool:
+    """Return whether a sentence reports work on branches, tags or stashes, whatever topic it was given."""
+    return bool(_REF_WORK.search(text))
 
 
 def prove_commit(request: ProofRequest) -> Proof | Missing:

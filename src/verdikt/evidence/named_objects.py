@@ -105,7 +105,8 @@ def read_test_count(text: str) -> dict[str, str]:
 
 
 _PACKAGE = compile_lazily(
-    r"\b(?:install(?:ed|s)?|added|adds|upgraded|updated)\s+(?:the |a |an |latest |new |dev |package |dependency |library )*"
+    r"\b(?:install(?:ed|s)?|added|adds|upgraded|updated)\s+"
+    r"(?:the |a |an |latest |new |dev |package |dependency |library )*"
     r"[`\"*]*(@?[a-z][\w./-]*[\w])(?:[@=~^<>]=?[\w.]+)?",
     re.IGNORECASE,
 )
@@ -120,8 +121,9 @@ def find_package_names(text: str) -> tuple[str, ...]:
 
 
 _REF = compile_lazily(
-    r"\b(?:branch|tag|release tag)\s+(?:named |called )?[`\"'*]*([A-Za-z0-9][\w./-]*)|[`\"'*]+([A-Za-z0-9][\w./-]*)[`\"'*]+\s+"
-    r"(?:branch|tag)\b|\btagged\s+(?:it |this |the release |the commit )?(?:as |with )?[`\"'*]*(v?\d[\w.-]*)"
+    r"\b(?:branch|tag|release tag)\s+(?:named |called )?[`\"'*]*([A-Za-z0-9][\w./-]*)"
+    r"|[`\"'*]+([A-Za-z0-9][\w./-]*)[`\"'*]+\s+(?:branch|tag)\b"
+    r"|\btagged\s+(?:it |this |the release |the commit )?(?:as |with )?[`\"'*]*(v?\d[\w.-]*)"
 )
 _NO_REF = frozenset("and for from is was has with to on in of now so that which it off as at".split())
 

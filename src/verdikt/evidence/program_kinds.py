@@ -190,9 +190,11 @@ def is_partial_test_run(argv: Sequence[str]) -> bool:
         name, arguments = (arguments[index + 1] if index + 1 < len(arguments) else ""), arguments[index + 2 :]
     for word in arguments:
         flag = word.partition("=")[0]
-        if flag in _SELECTION_FLAGS and not (
-            flag in ("-m", "-t", "-R", "-g") and name in ("make", "npm", "yarn", "pnpm")
-        ):
+        is_other_flag = (flag in ("-m", "-t", "-R", "-g") and name in ("make", "npm", "yarn", "pnpm")) or (
+            # Of node it is what makes it a test runner.
+            flag == "--test" and name in ("node", "python")
+        )
+        if flag in _SELECTION_FLAGS and not is_other_flag:
             return True
         if not word.startswith("-") and word not in _FULL_SUITE_PATHS and _TEST_PATH.search(word):
             return True

@@ -6,7 +6,7 @@ from verdikt.evidence.attempt import suggest_next_attempt
 from verdikt.evidence.change_proof import prove_change, prove_file_operation
 from verdikt.evidence.check_proof import prove_build, prove_lint, prove_tests, prove_types
 from verdikt.evidence.effect_proof import prove_install, prove_outgoing
-from verdikt.evidence.git_proof import prove_commit, prove_push
+from verdikt.evidence.git_proof import is_about_refs, prove_commit, prove_push
 from verdikt.evidence.proof_request import Missing, ProofRequest, Row, hold
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.validator import VALIDATORS, Proof, ProofStatus, build_custom_validator
@@ -44,7 +44,10 @@ def prove_topic(request: ProofRequest, topic: str, settings: EvidenceSettings) -
     required = _find_missing_requirement(request, settings)
     if required is not None:
         return required
-    outcome = ROWS.get(topic, prove_change)(request)
+    row = ROWS.get(topic, prove_change)
+    if topic in ("change", "file_operation", "release") and is_about_refs(request.text):
+        row = prove_commit
+    outcome = row(request)
     if isinstance(outcome, Missing):
         outcome = _find_explicit_pass(request, topic) or _find_earlier_proof(request, topic) or outcome
     turn = request.turn

@@ -280,8 +280,8 @@ _PARSERS = (
 
 
 _CLEAN_SUMMARIES = compile_lazily(
-    r"^All checks passed!|^Success: no issues found|^0 errors, 0 warnings|^\s*Finished [`\w]|^Build succeeded|^BUILD SUCCESS"
-    r"|^no issues found|^\d+ files? (?:would be left|already) (?:unchanged|formatted)$",
+    r"^All checks passed!|^Success: no issues found|^0 errors, 0 warnings|^\s*Finished [`\w]|^Build succeeded"
+    r"|^BUILD SUCCESS|^no issues found|^\d+ files? (?:would be left|already) (?:unchanged|formatted)$",
     re.M | re.I,
 )
 _ERROR_SUMMARIES = compile_lazily(

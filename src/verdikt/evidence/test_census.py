@@ -21,7 +21,7 @@ _MARKS = compile_lazily(
     r"|\bpytest\.(?:skip|xfail|importorskip)\s*\(|\bself\.skipTest\s*\("
     r"|\b(?:it|test|describe|context|suite)\.(?:skip|todo|failing|fails|only)\b|^\s*(?:xit|xtest|xdescribe|fit|fdescribe)\s*\("
     r"|\{\s*(?:skip|todo|only)\s*:\s*(?!false)|\bt\.Skip(?:f|Now)?\s*\(|^\s*#\[ignore|^\s*@(?:Disabled|Ignore)\b"
-    r"|^\s*(?:skip|pending)\b|\bmarkTest(?:Skipped|Incomplete)\s*\("
+    r"|^\s*(?:skip|pending)\s+['\"]|\bmarkTest(?:Skipped|Incomplete)\s*\("
     r"|^\s*__test__\s*=\s*False|\bcollect_ignore|\bdeselect\b",
     re.MULTILINE,
 )

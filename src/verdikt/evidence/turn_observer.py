@@ -10,7 +10,7 @@ from verdikt.evidence.named_objects import find_directory_names, find_file_names
 from verdikt.evidence.shell_runs import read_runs
 from verdikt.evidence.test_census import TestCensus, count_tests
 from verdikt.evidence.turn import TurnEvidence, is_path_below, is_same_path
-from verdikt.model.work_tree import WorkTree, can_make_checks_stale, classify_file, is_test_file
+from verdikt.model.work_tree import WorkTree, can_hold_tests, can_make_checks_stale, classify_file
 from verdikt.observe.file_syntax import find_syntax_error, read_small_text
 from verdikt.observe.git_repository import run_git
 from verdikt.observe.project_checks import detect_project_checks, read_task_script
@@ -46,7 +46,7 @@ class TurnObserver:
         if tree is None:
             return None
         # The contents of other files can be read from git later; of these only now.
-        paths = [path for path, (_, now) in tree.dirty.items() if now and is_test_file(path)][:MAX_CENSUS_FILES]
+        paths = [path for path, (_, now) in tree.dirty.items() if now and can_hold_tests(path)][:MAX_CENSUS_FILES]
         return Snapshot.from_tree(tree, {path: self._count_tests(tree.root, path) for path in paths})
 
     def find_hollow_runs(self, directory: str, runs: Sequence[Mapping[str, Any]], tree: WorkTree) -> frozenset[int]:
@@ -95,7 +95,7 @@ class TurnObserver:
         after = Snapshot.from_tree(tree)
         between = self._list_commits_between(tree, baseline)
         changes = find_net_changes(baseline, after, between)
-        changed_tests = [path for path in changes or () if is_test_file(path)][:MAX_CENSUS_FILES]
+        changed_tests = [path for path in changes or () if can_hold_tests(path)][:MAX_CENSUS_FILES]
         facts = TurnFacts(
             changes,
             tree.root,

@@ -14,11 +14,11 @@ DOC_SUFFIXES = (".md", ".rst", ".txt", ".adoc", ".log", ".mdx", ".org", ".tex", 
 CODE_SUFFIXES = tuple(
     ".py .pyi .pyx .js .jsx .ts .tsx .mjs .cjs .mts .cts .vue .svelte .go .rs .java .kt .kts .scala .groovy .clj"
     " .c .h .cc .cpp .cxx .hpp .cs .fs .vb .rb .php .swift .m .mm .dart .lua .ex .exs .erl .hs .ml .r .jl .pl .pm"
-    " .sh .bash .zsh .fish .ps1 .sql .proto .graphql .tf .hcl .nix .zig .gradle .cmake .bzl .mk .ipynb .html .htm".split()
+    " .sh .bash .zsh .fish .ps1 .sql .proto .graphql .tf .hcl .nix .zig .gradle .cmake .bzl .mk .ipynb".split()
 )
-"""Suffixes of files that a compiler, an interpreter or a browser runs."""
+"""Suffixes of files that a compiler or an interpreter runs."""
 
-STYLE_SUFFIXES = (".css", ".scss", ".less", ".sass", ".styl")
+STYLE_SUFFIXES = (".css", ".scss", ".less", ".sass", ".styl", ".html", ".htm")
 DATA_SUFFIXES = tuple(".json .jsonc .yaml .yml .toml .ini .cfg .conf .xml .csv .tsv .env .properties .lock".split())
 ASSET_SUFFIXES = tuple(
     ".png .jpg .jpeg .gif .svg .ico .webp .woff .woff2 .ttf .otf .mp3 .mp4 .wav .zip .gz .bin .po .pot".split()
@@ -62,6 +62,11 @@ def classify_file(path: str) -> str:
 def is_test_file(path: str) -> bool:
     """Return whether a file holds tests, by its path."""
     return classify_file(path) == "code" and bool(_TEST_PATH.search(path))
+
+
+def can_hold_tests(path: str) -> bool:
+    """Return whether tests may stand in a file: it is a test file, or its language keeps them beside the code."""
+    return is_test_file(path) or path.endswith((".rs", ".zig", ".d"))
 
 
 def can_make_checks_stale(path: str, *, tracked: bool) -> bool:

@@ -62,6 +62,9 @@ def _parse_yaml(text: str) -> None:
 
 def _parse_ini(text: str) -> None:
     # Many programs accept values before the first section.
+    for line in text.splitlines():
+        if line.startswith("[") and "]" not in line:
+            raise ValueError(f"the section `{line[:80]}` is not closed")
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
     parser.read_string("[verdikt-top]\n" + text)
 

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from verdikt.model.canonical_json import git_blob_id, sha256_hex
 from verdikt.model.work_tree import GitState, WorkTree, can_make_checks_stale
@@ -106,23 +107,9 @@ def _read_repository(root: str, env: Mapping[str, str]) -> WorkTree | None:
     listing = run_git(root, env, "ls-files", "-z", "-s", "-v", "-c", "-m", "-o", "--exclude-standard", *exclusions)
     if listing is None:
         return None
-    tracked: dict[str, str] = {}
-    unknown: set[str] = set()
-    changed: set[str] = set()
-    submodules: set[str] = set()
-    for record in filter(None, listing.split("\0")):
-        tag, description = record[0], record[2:]
-        if tag == "?":
-            unknown.add(description)
-            continue
-        mode_and_blob, _, path = description.partition("\t")
-        words = mode_and_blob.split(" ")
-        tracked.setdefault(path, words[1] if len(words) > 1 else "")
-        if words[0] == _SUBMODULE_MODE:
-            submodules.add(path)
-        if tag != "H":  # in lower case where git was told not to look: we do
-            changed.add(path)
-    if len(unknown) + len(changed) > MAX_FILES:
+    listed = _parse_listing(listing)
+    tracked = listed.tracked
+    if len(listed.unknown) + len(listed.changed) > MAX_FILES:
         return None
     git = _read_git_state(root, env)
     staged = _read_staged(root, env, git.head, tracked)
@@ -131,14 +118,14 @@ def _read_repository(root: str, env: Mapping[str, str]) -> WorkTree | None:
     files, dirty, times = dict(tracked), {}, {}
     # SHA-1 or SHA-256 repositories: new files are hashed like the known ones.
     size = len(next((blob for blob in tracked.values() if blob), git.head))
-    for path in {*unknown, *changed, *staged}:
-        if path in submodules:
+    for path in {*listed.unknown, *listed.changed, *staged}:
+        if path in listed.submodules:
             stamp, when = _stamp_submodule(os.path.join(root, path), env), 0.0
-        elif path in unknown or path in changed:
+        elif path in listed.unknown or path in listed.changed:
             stamp, when = _stamp_file(os.path.join(root, path), size)
         else:
             stamp, when = tracked.get(path, ""), 0.0
-        base = staged[path] if path in staged else "" if path in unknown else tracked.get(path, "")
+        base = staged.get(path, "" if path in listed.unknown else tracked.get(path, ""))
         if stamp:
             files[path] = stamp
         else:
@@ -147,6 +134,32 @@ def _read_repository(root: str, env: Mapping[str, str]) -> WorkTree | None:
             dirty[path] = (base, stamp)
             times[path] = when
     return _build_tree(root, files, dirty, times, tracked=frozenset(tracked), git=git)
+
+
+class _Listing(NamedTuple):
+    """The files that git lists: those it tracks with their content, and which of them have to be read."""
+
+    tracked: dict[str, str]
+    unknown: set[str]
+    changed: set[str]
+    submodules: set[str]
+
+
+def _parse_listing(listing: str) -> _Listing:
+    listed = _Listing({}, set(), set(), set())
+    for record in filter(None, listing.split("\0")):
+        tag, description = record[0], record[2:]
+        if tag == "?":
+            listed.unknown.add(description)
+            continue
+        mode_and_blob, _, path = description.partition("\t")
+        words = mode_and_blob.split(" ")
+        listed.tracked.setdefault(path, words[1] if len(words) > 1 else "")
+        if words[0] == _SUBMODULE_MODE:
+            listed.submodules.add(path)
+        if tag != "H":  # in lower case where git was told not to look: we do
+            listed.changed.add(path)
+    return listed
 
 
 def _read_staged(root: str, env: Mapping[str, str], head: str, tracked: Mapping[str, str]) -> dict[str, str] | None:

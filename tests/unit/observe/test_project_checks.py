@@ -23,7 +23,10 @@ from verdikt.observe.project_checks import detect_project_checks
         ({"setup.cfg": "[mypy]\n", "test_app.py": ""}, {"test": "pytest -q", "types": "mypy ."}),
         ({"pyproject.toml": "[tool.ruff]\n", "Makefile": "test:\n"}, {"test": "make test", "lint": "ruff check ."}),
         ({"package.json": '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}'}, {}),
-        ({"package.json": '{"scripts": {"lint": "eslint", "typecheck": "tsc"}}', "yarn.lock": ""}, {"lint": "yarn run lint", "types": "yarn run typecheck"}),
+        (
+            {"package.json": '{"scripts": {"lint": "eslint", "typecheck": "tsc"}}', "yarn.lock": ""},
+            {"lint": "yarn run lint", "types": "yarn run typecheck"},
+        ),
         ({"cart.test.js": ""}, {"test": "node --test"}),
         ({"go.mod": ""}, {"test": "go test ./...", "build": "go build ./...", "lint": "go vet ./..."}),
         ({"package.json": "[" * 9999}, {}),
