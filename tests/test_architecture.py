@@ -39,6 +39,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
 IO_MODULES: dict[str, set[str]] = {
     "graph/policy_cache.py": {"ledger", "observe", "policy", "ratchet"},
     "evidence/gate_service.py": {"ledger", "observe"},
+    "evidence/turn_observer.py": {"observe"},
     "guidance/hooks.py": {"effects", "council", "evidence", "ledger", "observe"},
 }
 """The modules that do the I/O of an otherwise pure package → what they may import besides what the package may."""

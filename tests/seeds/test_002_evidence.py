@@ -215,7 +215,7 @@ def test_prompt_is_accepted_and_the_fault_recorded_when_intake_fails(
 # S2-025
 def test_a_crash_in_the_gate_blocks_once(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Recorded, refused once, never a loop."""
-    monkeypatch.setattr("verdikt.evidence.gate_service.find_claims", _boom)
+    monkeypatch.setattr("verdikt.evidence.gate_service.read_claims", _boom)
 
     assert not scene.say("Done.").allowed
     assert scene.say("Done.").allowed
@@ -226,7 +226,7 @@ def test_a_crash_in_the_gate_blocks_once(scene: Scene, monkeypatch: pytest.Monke
 # S2-025
 def test_a_new_prompt_arms_it_again(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once in each turn, so that a gate that is broken does not stand open for the rest of the session."""
-    monkeypatch.setattr("verdikt.evidence.gate_service.find_claims", _boom)
+    monkeypatch.setattr("verdikt.evidence.gate_service.read_claims", _boom)
     first = [scene.say("Done.").allowed for _ in range(3)]
     scene.ask("Fix src/app.py")
     second = [scene.say("Done.").allowed for _ in range(3)]
@@ -345,7 +345,7 @@ def test_each_claim_names_its_validators_and_their_arguments() -> None:
         "true # pytest",
         "echo '42 passed in 1s'",
         "pytest --collect-only",
-        "pytest | tail",
+        "pytest | tail; echo '42 passed in 1s'",
         "pytest; echo ok",
     ],
 )
@@ -356,6 +356,17 @@ def test_command_that_always_succeeds_proves_nothing(scene: Scene, command: str)
     scene.run(command, GREEN)
 
     assert not scene.say("All tests pass.").allowed
+
+
+# W2-8
+def test_summary_of_the_runner_counts_through_a_pipe(scene: Scene) -> None:
+    """The pipe hides the status, but nothing else can have printed that line; it is marked as weaker."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run("pytest -q 2>&1 | tail -5", GREEN)
+
+    assert scene.say("All tests pass.").allowed
+    assert scene.entries(EntryKind.VALIDATOR_PASS)[-1].body["grade"] == "output"
 
 
 # W2-8
@@ -388,6 +399,7 @@ def test_a_refusal_is_short_and_says_what_would_prove_it(scene: Scene) -> None:
     """Claimed, missing, command; at most 12 lines."""
     scene.ask("Fix src/app.py, deploy it, and push")
     scene.edit("src/app.py")
+    scene.edit("tests/test_app.py", "def test_x(): pass\n")
 
     reason = scene.say("All tests pass. The build is green. I pushed it. It is deployed. The linter is clean.").reason
 
@@ -405,8 +417,8 @@ def test_every_claim_of_a_sentence_is_held_against_the_log(scene: Scene) -> None
 
     answer = scene.say("I fixed the parser, all tests pass and lint is clean.")
 
-    assert "claimed: “tests pass” (done)" in answer.reason
-    assert "lint is clean" not in answer.reason
+    assert "missing: no test run in this turn" in answer.reason
+    assert "linter run" not in answer.reason
     scene.run("pytest -q", GREEN)
     assert scene.say("I fixed the parser, all tests pass and lint is clean.").allowed
 
@@ -419,7 +431,7 @@ def test_what_rests_on_the_same_evidence_is_signed_once(scene: Scene) -> None:
     scene.say("Fixed. The parser is fixed. I also fixed the lexer. All tests pass.")
 
     (entry,) = scene.entries(EntryKind.VALIDATOR_PASS)
-    assert entry.body["words"] == "Fixed; The parser is fixed; I also fixed; tests pass"
+    assert entry.body["words"] == "Fixed; The parser is fixed; I also fixed the lexer; All tests pass"
 
 
 @pytest.mark.parametrize(
@@ -660,7 +672,8 @@ class TestPublicFailures:
         """A part is not the whole, and a number is a number."""
         scene.ask("Fix src/app.py")
         scene.edit("src/app.py")
-        scene.run(command, "ok  \tx/one\t0.1s" if command.startswith("go") else GREEN)
+        outputs = {"go": "ok  \tx/one\t0.1s", "npx": "Tests:       9 passed, 9 total"}
+        scene.run(command, outputs.get(command.split(maxsplit=1)[0], GREEN))
 
         assert missing in scene.say(message).reason
 

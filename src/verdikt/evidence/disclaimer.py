@@ -17,7 +17,9 @@ _DISCLAIMER = compile_lazily(
     rf"|\b(?:tests?|suite|checks?|builds?|this|it|changes?|code|edits?|work|result)\b(?: is| are| was| were| has"
     rf"| have){_NOT} (?:verified|tested|checked)\b"
     rf"|\b(?:tests?|suite|checks?)\b(?: is| are| was| were| has| have)?{_NOT} (?:run|executed)\b"
-    r"|\b(?:unverified|untested)\b|^\W*not (?:yet )?(?:verified|tested|checked)\b"
+    r"|\b(?:could|did|have)(?:n['’]t| not)(?: yet)? (?:run(?! into| out)|test|verif|check)\w*"
+    r"|\b(?:unverified|untested|partially|partly|still fail\w*|not run yet|TODO)\b"
+    r"|^\W*not (?:yet )?(?:verified|tested|checked)\b"
     r"|\b(?:no|none of the)(?: \w+)? (?:tests?|checks?)(?: were| was| has been| have been)? (?:run|executed)\b"
     r"|\bnothing (?:was|has been) (?:run|tested|verified|checked)\b"
     r"|\bwithout (?:running|testing|verifying|checking)\b",
@@ -25,8 +27,11 @@ _DISCLAIMER = compile_lazily(
 )
 
 
-def has_disclaimer(message: str) -> bool:
-    """Return whether a message says in its own words that nothing proves it. Never raises, whatever the text."""
-    return any(
-        _DISCLAIMER.search(sentence.text) for sentence in itertools.islice(split_sentences(message), _MAX_SENTENCES)
-    )
+def find_disclaimers(message: str) -> list[tuple[str, int, int]]:
+    """Return the sentences that say that something was not checked, with their places. Never raises."""
+    disclaimers = []
+    for sentence in itertools.islice(split_sentences(message), _MAX_SENTENCES):
+        if _DISCLAIMER.search(sentence.text):
+            start, end = sentence.span(0, len(sentence.text))
+            disclaimers.append((message[start:end].strip(), start, end))
+    return disclaimers

@@ -4,19 +4,19 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from verdikt.evidence.claims import find_claims
+from verdikt.evidence.claim_model import read_claims
 from verdikt.evidence.contract import Contract, extend_contract, is_continuation, read_contract, to_yaml
-from verdikt.evidence.disclaimer import has_disclaimer
+from verdikt.evidence.facts import Snapshot
 from verdikt.evidence.final_block import check_final_block, needs_final_block
 from verdikt.evidence.gate import GateResult, GateState, build_proof_record, judge_turn
 from verdikt.evidence.logged_call import build_call_evidence, list_edits
 from verdikt.evidence.override import find_overrides
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.shell_runs import read_runs
-from verdikt.evidence.turn import read_turn
+from verdikt.evidence.turn import is_path_below, read_turn
+from verdikt.evidence.turn_observer import TurnObserver, summarize_trees
 from verdikt.evidence.unseen_calls import (
     GAP_UNSEEN,
     can_compare_transcript,
@@ -34,8 +34,6 @@ from verdikt.model.hook_message import Answer, Prompt, Turn
 from verdikt.model.redaction import redact_text
 from verdikt.observe.alerts import DAY_SECONDS, clear_mark, mark_first_breach, note_crashes
 from verdikt.observe.clock import Clock, SystemClock
-from verdikt.observe.project_checks import detect_project_checks
-from verdikt.observe.source_tree import read_source_tree
 from verdikt.observe.transcript import Transcript, find_call_ids, read_transcript
 from verdikt.observe.world import digest_file, expand_user
 
@@ -45,12 +43,15 @@ if TYPE_CHECKING:
     from verdikt.evidence.turn import TurnEvidence
     from verdikt.evidence.validator import Proof
     from verdikt.govern import PathAccess
-    from verdikt.model.source_tree import SourceTree
+    from verdikt.model.work_tree import WorkTree
 
 T = TypeVar("T")
 
 MAX_ROOTS = 3
 """Projects of one turn whose source trees are hashed when it ends."""
+
+MAX_STOP_FILES = 200
+"""Number of uncommitted files up to which a stop records them, as the beginning of a turn without a prompt."""
 
 GATE_CRASHES = "_gate_crash.json"
 """File with the sessions that a failure of the gate has refused in their current turn."""
@@ -86,6 +87,7 @@ class EvidenceGate:
         self.env = env
         self._base_directory = base_directory
         self._path_access = path_access
+        self._observer = TurnObserver(env, self.read_path)
 
     def record_prompt(self, prompt: Prompt) -> None:
         """Record what a person asked for as a contract, and audit phrases that try to get past a check."""
@@ -96,6 +98,8 @@ class EvidenceGate:
         self._audit_overrides(session, text)
         contract = read_contract(text)
         state = self.store.read_projection("evidence", session)
+        # What is said while a turn is under way does not move the point that its changes are compared with.
+        baseline = state["baseline"] or self._record_snapshot(session, prompt.cwd)
         entry = self.store.reader.read_entry(session, state["contract"]) if state["contract"] else None
         previous = Contract.from_record(entry.body) if entry else None
         extends = 0
@@ -104,11 +108,18 @@ class EvidenceGate:
             if state["open"] and contract == previous:
                 return
         if contract is not None:
-            body = contract.record() | {"extends": extends}
+            body = contract.record() | {"extends": extends, "snapshot": baseline}
             if self.settings.final_block != "off" and needs_final_block(contract):
                 body["required_response_mode"] = "schema"
             entry = self.store.append(session, EntryKind.CONTRACT, body)
             write_contract(self.store.home, session, entry.seq, to_yaml({"session": session, "seq": entry.seq, **body}))
+
+    def _record_snapshot(self, session: str, cwd: str) -> int:
+        """Record the work tree at the beginning of a turn, and return the entry's seq; 0 when there is none."""
+        if self.settings.mode == "off":
+            return 0
+        snapshot = self._observer.take_snapshot(os.path.join(self._base_directory, cwd))
+        return self.store.append(session, EntryKind.SNAPSHOT, snapshot.record()).seq if snapshot else 0
 
     def _audit_overrides(self, session: str, text: str) -> None:
         overrides = find_overrides(text)
@@ -130,6 +141,8 @@ class EvidenceGate:
         directory = self._find_checked_directory(action.cwd, evidence.get("runs", ()))
         if directory and (tree := self._observe_tree(os.path.join(self._base_directory, directory))):
             evidence["tree"] = {"root": tree.root, "sha256": tree.digest}
+            for position in self._observer.find_hollow_runs(action.cwd, evidence["runs"], tree):
+                evidence["runs"][position]["kind"] = "other"
         return evidence
 
     def _find_checked_directory(self, cwd: str, runs: Sequence[Mapping[str, Any]]) -> str:
@@ -138,7 +151,9 @@ class EvidenceGate:
         for run in runs:
             argv = tuple(run["argv"])
             if run["kind"] in _CHECK_KINDS or any(argv[: len(prefix)] == prefix for prefix in prefixes):
-                return os.path.normpath(os.path.join(cwd, run["cwd"] or "."))
+                directory = os.path.normpath(os.path.join(cwd, run["cwd"] or "."))
+                # A check of a part of the project is about the sources of the whole.
+                return cwd if is_path_below(directory, cwd) else directory
         return ""
 
     def judge_stop(self, turn: Turn) -> Answer:
@@ -156,29 +171,50 @@ class EvidenceGate:
         # A message in the hook's payload is newer than the transcript, which some hosts write later.
         message = redact_text(transcript.message if turn.message is None else turn.message)[0]
         state = self.store.read_projection("evidence", session)
-        usual_checks = self._find_usual_checks(os.path.join(self._base_directory, turn.cwd))
         evidence, unseen = self._drop_unseen_calls(turn, self.load_turn(session, state))
-        evidence = replace(evidence, usual=usual_checks)
+        facts, snapshot, unlisted = self._observer.collect_facts(
+            os.path.join(self._base_directory, turn.cwd),
+            self._load_baseline(session, state),
+            evidence,
+            message,
+            state["proven"],
+        )
+        evidence = replace(evidence, facts=facts, unlisted=unlisted)
         undecided_calls = self._find_undecided_calls(session, state, transcript.tool_uses, evidence.decision_call_ids)
         faults = self._check_final_block(message, evidence.contract, session)
         judgement = judge_turn(
-            find_claims(message),
+            read_claims(message),
             evidence,
             settings,
             GateState.from_record(state),
             undecided_calls=undecided_calls if settings.coverage != "off" else (),
             stop_hook_active=turn.stop_hook_active,
             faults=faults if settings.final_block == "enforce" else (),
-            has_disclaimer=has_disclaimer(message),
+            message=message,
         )
 
         judgement = self._sign_proofs(session, judgement, faults)
-        self._record_judgement(turn, judgement, transcript.status, faults)
+        seen = {"facts": evidence.facts.record()}
+        if snapshot is not None and len(snapshot.dirty or ()) <= MAX_STOP_FILES:
+            seen["snapshot"] = snapshot.record()
+        self._record_judgement(turn, judgement, faults, seen | {"parse_status": transcript.status})
         self._report_to_parent(turn, judgement, evidence)
         if settings.mode == "enforce" and judgement.result is GateResult.REFUSED:
             reason = "\n".join(filter(None, (judgement.reason, unseen)))
             return Answer(allowed=False, reason=reason, guard="evidence")
-        return Answer()
+        return Answer(notice=judgement.notice if settings.mode == "enforce" else "")
+
+    def _load_baseline(self, session: str, state: Mapping[str, Any]) -> Snapshot | None:
+        """Return the work tree as it was when the current request was made; None when it is not known."""
+        first_request = self._find_first_request(session, state["contract"]) if state["open"] else 0
+        request = self.store.reader.read_entry(session, first_request) if first_request else None
+        seq = (request.body.get("snapshot") if request else 0) or state["baseline"] or state["turn"]
+        entry = self.store.reader.read_entry(session, seq) if seq else None
+        if entry is None:
+            return None
+        # Without a prompt since then, the turn began where the one before it ended.
+        body = entry.body if entry.kind is EntryKind.SNAPSHOT else entry.body.get("snapshot")
+        return Snapshot.from_record(body, entry.seq) if isinstance(body, Mapping) else None
 
     def _drop_unseen_calls(self, turn: Turn, evidence: "TurnEvidence") -> tuple["TurnEvidence", str]:
         """Return the evidence without calls that the host's transcript lacks, and a sentence about those calls.
@@ -226,10 +262,10 @@ class EvidenceGate:
         return replace(judgement, reason=reason)
 
     def _record_judgement(
-        self, turn: Turn, judgement: "GateJudgement", parse_status: str, faults: Sequence[str]
+        self, turn: Turn, judgement: "GateJudgement", faults: Sequence[str], seen: Mapping[str, Any]
     ) -> None:
         enforced = self.settings.mode == "enforce"
-        body = judgement.record() | {"enforced": enforced, "parse_status": parse_status, "host": turn.host}
+        body = judgement.record() | {"enforced": enforced, "host": turn.host, **seen}
         if faults:
             block_enforced = enforced and self.settings.final_block == "enforce"
             body["final_block"] = {"enforced": block_enforced, "faults": list(faults)}
@@ -260,8 +296,8 @@ class EvidenceGate:
             *(call.tree[0] for call in turn.calls),
         ]
         newest_roots = list(dict.fromkeys(root for root in reversed(tree_roots) if root))[:MAX_ROOTS]
-        trees = {root: tree for root in newest_roots if (tree := self._observe_tree(root)) and tree.root == root}
-        return replace(turn, trees=trees) if trees else turn
+        trees = [tree for root in newest_roots if (tree := self._observe_tree(root)) and tree.root == root]
+        return replace(turn, trees=summarize_trees(trees)) if trees else turn
 
     def _find_first_request(self, session: str, contract: int) -> int:
         """Return the seq of the request that the current turn continues; 0 when it continues none."""
@@ -344,14 +380,11 @@ class EvidenceGate:
     def _digest_file(self, path: str) -> str:
         return self.read_path(os.path.join(self._base_directory, path), digest_file, "")
 
-    def _observe_tree(self, directory: str) -> "SourceTree | None":
-        return self.read_path(directory, partial(read_source_tree, env=self.env), None)
+    def _observe_tree(self, directory: str) -> "WorkTree | None":
+        return self._observer.read_tree(directory)
 
     def _read_transcript(self, path: str) -> "Transcript":
         return self.read_path(path, read_transcript, Transcript("unreadable"))
-
-    def _find_usual_checks(self, directory: str) -> dict[str, str]:
-        return self.read_path(directory, partial(detect_project_checks, home=self.env.get("HOME", "")), {})
 
     def _notice_paths(self) -> dict[str, str]:
         """Return the files in which repeated events are reported."""
@@ -408,6 +441,6 @@ def _collect_parent_proofs(judgement: "GateJudgement", evidence: "TurnEvidence")
     for claim, proof in judgement.proofs:
         root, digest = next((trees[seq] for seq in proof.entries if seq in trees), ("", ""))
         # The sub-agent's sequence numbers mean nothing in the parent's log.
-        body = {"claim": claim.type.value, "explicit": True, **proof.record(), "entries": []}
+        body = {"claim": claim.act, "explicit": True, **proof.record(), "entries": []}
         proofs.append(body | ({"tree": {"root": root, "sha256": digest}} if root else {}))
     return proofs

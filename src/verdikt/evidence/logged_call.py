@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from verdikt.evidence.runner_output import TestCounts, parse_test_counts
+from verdikt.evidence.runner_output import TestCounts, has_clean_summary, parse_test_counts
 from verdikt.evidence.shell_runs import ProgramRun, find_edited_paths, read_runs
 from verdikt.hosts.host import ExitStatus
 from verdikt.hosts.registry import HOSTS
@@ -44,6 +44,8 @@ def build_call_evidence(
         if any(run.kind == "test" for run in runs):
             counts = parse_test_counts(f"{outcome.output}\n{outcome.error}")
             evidence["tests"] = counts.record() if counts else None
+        if any(run.kind in ("lint", "build") for run in runs):
+            evidence["clean"] = has_clean_summary(f"{outcome.output}\n{outcome.error}")
     status = read_http_status(action, outcome)
     if status is not None:
         evidence["http"] = status
@@ -104,12 +106,29 @@ class LoggedCall:
     edited: tuple[str, ...] = ()
     ended: float = 0.0
     tree: tuple[str, str] = ("", "")  # the root and the digest of the sources when it ended
+    clean: bool = False  # a linter or compiler printed itself that it found nothing
 
     def successful_runs(self, *kinds: str) -> tuple[ProgramRun, ...]:
-        """Return the runs of these kinds that certainly ended with status 0."""
+        """Return the runs of these kinds that certainly succeeded: by status, or by what only they can have printed."""
         return tuple(
-            run for run in self.runs if self.ok and run.status_propagates and not run.dry_run and run.kind in kinds
+            run
+            for run in self.runs
+            if run.kind in kinds
+            and not run.dry_run
+            and (self.succeeded_by_status(run) or self.succeeded_by_output(run))
         )
+
+    def succeeded_by_status(self, run: ProgramRun) -> bool:
+        """Return whether the status of the command shows that this run succeeded."""
+        return self.ok and run.status_propagates
+
+    def succeeded_by_output(self, run: ProgramRun) -> bool:
+        """Return whether a pipe or the host hides the status, and the run's own summary shows that it succeeded."""
+        if self.failed or not (run.piped or (self.status_unknown and run.status_propagates)):
+            return False
+        if run.kind == "test":
+            return self.tests is not None and self.tests.is_green
+        return run.kind in ("lint", "build") and self.clean
 
 
 def read_call(entry: Entry) -> LoggedCall:
@@ -133,7 +152,7 @@ def read_call(entry: Entry) -> LoggedCall:
         target=_first_text(payload, "file_path", "path", "notebook_path", "url", "query", "pattern", "prompt"),
         cwd=str(body.get("cwd", "")),
         # A host that always reports a status and did not: the command may still run in the background.
-        ok=status == 0
+        ok=(status == 0 and payload.get("run_in_background") is not True)
         or (status is None and success and (host not in _HOSTS_WITH_STATUS | _HOSTS_WITHOUT_STATUS or not is_command)),
         failed=not success or bool(status),
         status_unknown=status is None and success and is_command and host in _HOSTS_WITHOUT_STATUS,
@@ -144,6 +163,7 @@ def read_call(entry: Entry) -> LoggedCall:
         edited=tuple(map(str, evidence.get("edited", ()))),
         ended=float(evidence.get("ended") or 0) / 1_000_000,
         tree=read_tree_digest(evidence.get("tree")),
+        clean=bool(evidence.get("clean")),
     )
 
 

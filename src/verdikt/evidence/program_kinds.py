@@ -152,6 +152,14 @@ def _classify_task_name(name: str) -> str:
     return "build" if re.search(r"build|compile|^all$|dist|bundle", name) else "other"
 
 
+_TYPE_CHECKER = compile_lazily(r"^(?:mypy|dmypy|pyright|basedpyright|ty|pyre|vue-tsc|tsc|type-?check\w*|types)$")
+
+
+def is_type_check(argv: Sequence[str]) -> bool:
+    """Return whether a linter run is one of a type checker."""
+    return any(_TYPE_CHECKER.match(resolve_program_name(word)) for word in argv[:4])
+
+
 def is_dry_run(argv: Sequence[str]) -> bool:
     """Return whether a flag makes the program do less than its name says: list tests, print help, ignore failures."""
     name = resolve_program_name(argv[0]) if argv else ""
@@ -182,9 +190,11 @@ def is_partial_test_run(argv: Sequence[str]) -> bool:
         name, arguments = (arguments[index + 1] if index + 1 < len(arguments) else ""), arguments[index + 2 :]
     for word in arguments:
         flag = word.partition("=")[0]
-        if flag in _SELECTION_FLAGS and not (
-            flag in ("-m", "-t", "-R", "-g") and name in ("make", "npm", "yarn", "pnpm")
-        ):
+        is_other_flag = (flag in ("-m", "-t", "-R", "-g") and name in ("make", "npm", "yarn", "pnpm")) or (
+            # Of node it is what makes it a test runner.
+            flag == "--test" and name in ("node", "python")
+        )
+        if flag in _SELECTION_FLAGS and not is_other_flag:
             return True
         if not word.startswith("-") and word not in _FULL_SUITE_PATHS and _TEST_PATH.search(word):
             return True

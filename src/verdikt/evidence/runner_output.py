@@ -131,7 +131,8 @@ def _parse_pytest(text: str) -> TestCounts | None:
     return _tally_counts("pytest", [pair for line in lines for pair in _PYTEST_COUNT.findall(line)])
 
 
-_PASS_WORDS = frozenset({"passed", "xpassed", "xfailed", "Passed", "pass", "flaky"})
+# An expected failure did not pass, and marking a failing test so must not turn it into a pass.
+_PASS_WORDS = frozenset({"passed", "xpassed", "Passed", "pass", "flaky"})
 _FAIL_WORDS = frozenset({"failed", "error", "errors", "Failed", "fail", "interrupted"})
 
 
@@ -276,3 +277,38 @@ _PARSERS = (
     lambda text: _parse_count_lines("playwright", _PLAYWRIGHT, text),
 )
 """The most distinctive report formats first: the first parser that finds its own format wins."""
+
+
+_CLEAN_SUMMARIES = compile_lazily(
+    r"^All checks passed!|^Success: no issues found|^0 errors, 0 warnings|^\s*Finished [`\w]|^Build succeeded"
+    r"|^BUILD SUCCESS|^no issues found|^\d+ files? (?:would be left|already) (?:unchanged|formatted)$",
+    re.M | re.I,
+)
+_ERROR_SUMMARIES = compile_lazily(
+    r"^Found \d+ errors?\b|^error(?:\[\w+\])?: |: error[: ]|^\s*\d+ problems? \(", re.M | re.I
+)
+
+
+def has_clean_summary(output: str) -> bool:
+    """Return whether a linter, type checker or compiler says itself that it found nothing."""
+    text = _ANSI.sub("", output[-MAX_CHARACTERS:])
+    return bool(_CLEAN_SUMMARIES.search(text)) and not _ERROR_SUMMARIES.search(text)
+
+
+_RUNNERS_BY_PROGRAM = {
+    "pytest": ("pytest",),
+    "py.test": ("pytest",),
+    "jest": ("jest", "json"),
+    "vitest": ("vitest", "jest", "json"),
+    "mocha": ("mocha", "json"),
+    "cargo": ("cargo",),
+    "go": ("go", "json"),
+    "rspec": ("rspec",),
+    "ctest": ("ctest",),
+}
+"""Program → the reports that it prints itself. A task runner may print any."""
+
+
+def can_have_printed(program: str, counts: TestCounts) -> bool:
+    """Return whether a report is one that this program prints."""
+    return counts.runner in _RUNNERS_BY_PROGRAM.get(program, (counts.runner,))

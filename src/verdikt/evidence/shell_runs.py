@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from verdikt.evidence.program_kinds import classify_run, is_dry_run, resolve_program_name
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import analyse
 from verdikt.shell.command import Command, Redirect, Script
 
@@ -58,7 +59,8 @@ _FORMATTERS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 class ProgramRun:
     """One program that ran.
 
-    `status_propagates`: a status of 0 for the whole command means that this program ended with 0 too.
+    `status_propagates`: a status of 0 for the whole command means that this program ended with 0 too. `piped`: a pipe
+    hides the status, but nothing except this program can have printed a summary in what the command printed.
     """
 
     argv: tuple[str, ...]
@@ -66,6 +68,7 @@ class ProgramRun:
     status_propagates: bool
     dry_run: bool = False
     cwd: str = ""
+    piped: bool = False
 
     @property
     def command_line(self) -> str:
@@ -80,6 +83,7 @@ class ProgramRun:
             "speaks": self.status_propagates,
             "dry": self.dry_run,
             "cwd": self.cwd,
+            "piped": self.piped,
         }
 
     @classmethod
@@ -91,6 +95,7 @@ class ProgramRun:
             bool(record.get("speaks")),
             bool(record.get("dry")),
             str(record.get("cwd", "")),
+            bool(record.get("piped")),
         )
 
 
@@ -113,6 +118,8 @@ def _iter_runs(script: Script, depth: int) -> Iterator[ProgramRun]:
     raw = script.text.encode("utf-8", "replace")
     outer = [command for command in script.commands if command.depth == 0 and command.feeds is None]
     errexit, pipefail = _read_shell_options(outer)
+    # With another PATH, any file of the project may be the program that is called.
+    changes_path = any(_sets_path(command) for command in script.commands)
     for index, command in enumerate(outer):
         propagates = not script.problems and _propagates_status(raw, outer, index, errexit=errexit, pipefail=pipefail)
         inner = _extract_inner_script(command)
@@ -125,15 +132,67 @@ def _iter_runs(script: Script, depth: int) -> Iterator[ProgramRun]:
                     run.status_propagates and propagates,
                     run.dry_run,
                     run.cwd or _command_cwd(command),
+                    run.piped and len(outer) == 1,
                 )
             continue
         real = _unwrap_command(script, command)
         argv = tuple(word.display_text[:MAX_WORD_LENGTH] for word in real.argv[:MAX_WORDS])
-        is_certain = all(word.is_known for word in real.argv[:1]) and not real.host
+        is_certain = all(word.is_known for word in real.argv[:1]) and not real.host and not changes_path
         is_dry_by_env = any("collect-only" in word.text or "-DskipTests" in word.text for _, word in real.assignments)
         yield ProgramRun(
-            argv, classify_run(argv), propagates and is_certain, is_dry_run(argv) or is_dry_by_env, _command_cwd(real)
+            argv,
+            classify_run(argv),
+            propagates and is_certain,
+            is_dry_run(argv) or is_dry_by_env,
+            _command_cwd(real),
+            is_certain and not script.problems and _is_only_printer(script, outer, command),
         )
+
+
+_TOOL_DIRECTORY = compile_lazily(
+    r"^(?:\$\{?PATH\}?|/(?:usr|opt|bin|sbin|home|root)\b.*|.*(?:venv|env|node_modules|\.cargo|\.local|\.pyenv|\.nvm|go)/"
+    r".*(?:bin|shims)|.*/\.?v?env[\w.-]*/bin|\.?v?env/bin|node_modules/\.bin)/?$"
+)
+"""Directories in which installed tools lie, as opposed to a project's own files."""
+
+
+def _sets_path(command: Command) -> bool:
+    """Return whether a command puts a directory before the others that may hold the project's own programs."""
+    exported = command.argv[1:] if command.name in ("export", "declare", "env") else ()
+    values = [word.raw or word.text for name, word in command.assignments if name == "PATH"]
+    values += [(word.raw or word.text).partition("=")[2] for word in exported if word.text.startswith("PATH=")]
+    parts = [part for value in values for part in value.strip("\"'").split(":")]
+    return any(not _TOOL_DIRECTORY.match(part) for part in parts)
+
+
+_PASSIVE_FILTERS = frozenset("tail head tee cat less more grep egrep fgrep nl".split())
+"""Programs that print lines of their input as they are."""
+
+_PRINTERS = frozenset("echo printf cat head tail less more grep egrep fgrep rg sed awk jq bat tee xxd strings".split())
+_SUMMARY_WORD = compile_lazily(r"pass|fail|\bok\b|tests?\b|error", re.IGNORECASE)
+
+
+def _is_only_printer(script: Script, outer: list[Command], command: Command) -> bool:
+    """Return whether a command's output goes through passive filters, and nothing else prints what looks like it."""
+    if command.background or command.repeated or command.pipe_to is None or "||" in script.text:
+        return False
+    pipeline = [command]
+    while (position := pipeline[-1].pipe_to) is not None and position < len(script.commands):
+        following = script.commands[position]
+        options = {word.text for word in following.argv[1:] if word.text.startswith("-")}
+        if following.name not in _PASSIVE_FILTERS or following.background or {"-o", "--only-matching"} & options:
+            return False
+        pipeline.append(following)
+    others = [other for other in outer if other not in pipeline]
+    return not any(_may_print_summary(other) for other in others)
+
+
+def _may_print_summary(command: Command) -> bool:
+    if command.name not in ("echo", "printf"):
+        return command.name in _PRINTERS
+    words = [word.raw or word.text for word in command.argv[1:]]
+    is_status = all(word.is_known or re.search(r"\$\?|PIPESTATUS", word.raw) for word in command.argv[1:])
+    return not is_status or bool(_SUMMARY_WORD.search(" ".join(words)))
 
 
 def _command_cwd(command: Command) -> str:

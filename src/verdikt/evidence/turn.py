@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from verdikt.evidence.contract import Contract
+from verdikt.evidence.facts import TreeState, TurnFacts
 from verdikt.evidence.logged_call import LoggedCall, read_call, read_tree_digest
 from verdikt.evidence.shell_runs import ProgramRun
 from verdikt.model.entry import Entry, EntryKind
-from verdikt.model.source_tree import DOC_SUFFIXES, SourceTree
+from verdikt.model.work_tree import classify_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,9 @@ class TurnEvidence:
     validator_passes: tuple["CheckedClaim", ...] = ()  # what was validated explicitly in this turn
     gaps: int = 0  # calls that could not be logged
     unproven_child: int = 0  # where in the log a sub-agent ended without proof; 0: none did
-    trees: Mapping[str, SourceTree] = field(default_factory=dict)  # root → the sources as they are now
-    usual: Mapping[str, str] = field(default_factory=dict)  # kind of check → what the project is usually checked with
+    trees: Mapping[str, TreeState] = field(default_factory=dict)  # root → the sources as they are now
+    unlisted: frozenset[str] = frozenset()  # edited files that no fingerprint covers, such as ignored ones
+    facts: TurnFacts = field(default_factory=TurnFacts)
     earlier: tuple[LoggedCall, ...] = ()  # calls of turns before, when this one goes on with what was asked for then
 
     @property
@@ -66,10 +68,26 @@ class TurnEvidence:
             path = now.find_newest_since(call.ended)
             return f"`{path}` was changed" if path else "the sources were changed"
         later = (path for edit in self.edits if edit.seq > call.seq for path in edit.written)
-        covered = all(
-            posixpath.relpath(path, now.root) in now.files for path in later if is_source_file(path, call.cwd)
+        is_covered = not any(path in self.unlisted for path in later if is_source_file(path, call.cwd))
+        return "" if is_covered else "the last edit"
+
+    def is_elsewhere(self, call: LoggedCall) -> bool:
+        """Return whether a call was about another copy of the project than the one in which the agent works."""
+        root, other = self.facts.root, call.tree[0]
+        return bool(root and other) and not is_path_below(other, root) and not is_path_below(root, other)
+
+    @property
+    def can_have_changed_files(self) -> bool:
+        """Return whether any call of the turn could have written a file, as opposed to reading and checking only.
+
+        What another session or a person changed meanwhile is not this agent's work.
+        """
+        return any(
+            call.edited
+            or call.kind in ("write", "mcp", "other", "agent", "execute_code", "submit_task")
+            or any(run.kind in ("other", "commit", "build") for run in call.runs)
+            for call in (*self.earlier, *self.calls)
         )
-        return "" if covered else "the last edit"
 
     def is_still_valid(self, checked: "CheckedClaim") -> bool:
         """Return whether an explicit validation still holds: nothing was changed since."""
@@ -161,9 +179,10 @@ def has_source_edit(call: LoggedCall) -> bool:
 
 
 def is_source_file(path: str, cwd: str) -> bool:
-    """Return whether tests could cover a file: it is neither documentation nor temporary."""
-    passing = path.startswith(("/tmp/", "/var/tmp/", "/dev/")) and not is_path_below(path, cwd)
-    return not path.lower().endswith(DOC_SUFFIXES) and not passing
+    """Return whether tests could cover a file: it is neither a document, a style, an asset nor temporary."""
+    is_temporary = path.startswith(("/tmp/", "/var/tmp/", "/dev/")) and not is_path_below(path, cwd)
+    relative = posixpath.relpath(path, cwd) if path.startswith("/") and cwd.startswith("/") else path
+    return classify_file(relative) in ("code", "data", "other") and not is_temporary
 
 
 def is_same_tree(call: LoggedCall, run: ProgramRun, path: str) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 from verdikt.evidence.attempt import fetch_attempt_proof, ladder_exhaustion_proof
 from verdikt.evidence.contract import Contract
 from verdikt.evidence.logged_call import LoggedCall
-from verdikt.evidence.program_kinds import is_partial_test_run
+from verdikt.evidence.program_kinds import is_partial_test_run, resolve_program_name
+from verdikt.evidence.runner_output import can_have_printed
 from verdikt.evidence.section import CustomValidator
 from verdikt.evidence.shell_runs import ProgramRun, read_runs
 from verdikt.evidence.turn import TurnEvidence, is_same_path, is_same_tree
@@ -35,6 +36,7 @@ class Proof:
     entries: tuple[int, ...] = ()
     arguments: Mapping[str, str] | None = None
     signed: int = 0  # the entry that signs it, where it was asked for by name
+    grade: str = ""  # `status`, or `output` where only what a check printed shows that it succeeded
 
     @property
     def holds(self) -> bool:
@@ -49,6 +51,7 @@ class Proof:
             "reason": self.reason,
             "entries": list(self.entries),
             "arguments": dict(self.arguments or {}),
+            **({"grade": self.grade} if self.grade else {}),
         }
 
 
@@ -95,7 +98,21 @@ def run_validator(validator: Validator, arguments: Arguments, turn: TurnEvidence
     outcome = validator.predicate(turn, arguments)
     if isinstance(outcome, str):
         return Proof(validator.name, ProofStatus.FAIL, outcome, arguments=arguments)
-    return Proof(validator.name, ProofStatus.PASS, entries=outcome, arguments=arguments)
+    return Proof(validator.name, ProofStatus.PASS, entries=outcome, arguments=arguments, grade=_grade(turn, outcome))
+
+
+def _grade(turn: TurnEvidence, entries: tuple[int, ...]) -> str:
+    """Return how the checks that a proof rests on are known to have succeeded; empty when it rests on none."""
+    checks = [
+        (call, run)
+        for call in turn.calls
+        if call.seq in entries
+        for run in call.runs
+        if run.kind in ("test", "build", "lint", "commit")
+    ]
+    if not checks:
+        return ""
+    return "status" if any(call.succeeded_by_status(run) for call, run in checks) else "output"
 
 
 def find_validator(name: str, custom: tuple[CustomValidator, ...] = ()) -> Validator | None:
@@ -202,6 +219,9 @@ def _prove_tests(
                 continue
             fault = _find_test_fault(turn, call, run)
             if fault and not (lenient and _is_preexisting_failure(turn, call)):
+                # A red run of the same sources is the last word, whatever a smaller run before it said.
+                if not target and not run.dry_run and _is_red(call) and turn.is_fresh(call):
+                    return fault
                 reason = reason if reason != "no test run in this turn" else fault
                 continue
             if target and not _covers_target(run, target):
@@ -219,6 +239,10 @@ def _prove_tests(
     return reason
 
 
+def _is_red(call: LoggedCall) -> bool:
+    return bool(call.tests and call.tests.failed) or (call.failed and call.tests is None)
+
+
 def _matches_test_count(call: LoggedCall, turn: TurnEvidence, number: int) -> bool:
     """Return whether that many tests ran: in this run, or in the turn's fresh passing runs together."""
     # By command line: a repeated run counts once.
@@ -229,11 +253,8 @@ def _matches_test_count(call: LoggedCall, turn: TurnEvidence, number: int) -> bo
         if counted.tests and turn.is_fresh(counted)
     }
     counts = [*green.values(), *([call.tests] if call.tests else [])]
-    sums = [sum(counted.passed for counted in green.values()), sum(counted.total for counted in green.values())]
-    return (
-        any(number in (counted.passed, counted.total, counted.total + counted.skipped) for counted in counts)
-        or number in sums
-    )
+    sums = [sum(counted.passed for counted in green.values())]
+    return any(number == counted.passed for counted in counts) or number in sums
 
 
 def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> str:
@@ -250,15 +271,19 @@ def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> s
         return f"`{run.command_line}` failed" + (
             f": {counts.failed} of {counts.total} tests" if counts and counts.failed else ""
         )
-    if not run.status_propagates:
+    if not run.status_propagates and not (run.piped and counts is not None):
         return f"{_name_status_hider(call.command)} hides the exit status of `{run.command_line}`; run it alone"
     if counts is None:
         return f"`{run.command_line}` printed no count of tests, so nothing shows that any ran"
+    if not can_have_printed(resolve_program_name(run.argv[0]), counts):
+        return f"the summary in the output is not one of `{run.command_line}`"
     if changed := turn.describe_change_since(call):
         return f"`{run.command_line}` ran before {changed}"
     foreign_paths = [path for path in turn.sources if not is_same_tree(call, run, path)]
     if foreign_paths:
         return f"`{run.command_line}` ran in another tree than `{foreign_paths[0]}`"
+    if turn.is_elsewhere(call):
+        return f"`{run.command_line}` ran in `{call.tree[0]}`, another tree than `{turn.facts.root}`"
     # Deleting failing tests must not turn the suite green.
     if counts.total < turn.best_test_counts.get(run.command_line, 0):
         before = turn.best_test_counts[run.command_line]
@@ -320,18 +345,24 @@ def _pytest_pass(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | 
     return tuple(green) if len(green) >= required_count else f"{len(green)} of {required_count} green runs of pytest"
 
 
-def _build_run_predicate(kinds: tuple[str, ...], label: str) -> Predicate:
+def build_run_predicate(
+    kinds: tuple[str, ...], label: str, is_relevant: Callable[[ProgramRun], bool] = lambda run: True
+) -> Predicate:
+    """Return a predicate that holds when the last relevant run of these kinds succeeded and is fresh."""
+
     def check_turn(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
         reason = f"no {label} in this turn"
         for call in reversed(turn.calls):
             for run in call.runs:
-                if run.kind not in kinds:
+                if run.kind not in kinds or not is_relevant(run):
                     continue
+                if call.failed and not run.dry_run and turn.is_fresh(call) and reason.startswith("no "):
+                    return _explain_unproven(call, run, "")
                 if run in call.successful_runs(*kinds) and turn.is_fresh(call):
                     foreign_paths = [path for path in turn.sources if not is_same_tree(call, run, path)]
-                    if not foreign_paths:
+                    if not foreign_paths and not turn.is_elsewhere(call):
                         return (call.seq,)
-                    reason = f"`{run.command_line}` ran in another tree than `{foreign_paths[0]}`"
+                    reason = f"`{run.command_line}` ran in another tree than `{(*foreign_paths, turn.facts.root)[0]}`"
                 elif reason.startswith("no "):
                     stale = turn.describe_change_since(call) if run in call.successful_runs(*kinds) else ""
                     reason = _explain_unproven(call, run, stale)
@@ -435,14 +466,14 @@ VALIDATORS: dict[str, Validator] = {
             ladder_exhaustion_proof,
         ),
         Validator("tests_pass", "done", "tests are green", _prove_tests),
-        Validator("build_passes", "done", "the build succeeded", _build_run_predicate(("build",), "build")),
+        Validator("build_passes", "done", "the build succeeded", build_run_predicate(("build",), "build")),
         Validator(
             "lint_clean",
             "done",
             "linters and type checkers are content",
-            _build_run_predicate(("lint",), "linter run"),
+            build_run_predicate(("lint",), "linter run"),
         ),
-        Validator("commit_exists", "done", "the work is committed", _build_run_predicate(("commit",), "commit")),
+        Validator("commit_exists", "done", "the work is committed", build_run_predicate(("commit",), "commit")),
     )
 }
 """Name → validator. A new validator is a row here and its cases."""

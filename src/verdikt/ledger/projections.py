@@ -169,6 +169,9 @@ def _fold_evidence(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
     body = entry.body
     if entry.kind is EntryKind.CONTRACT:
         return {**state, "contract": entry.seq, "open": True}
+    if entry.kind is EntryKind.SNAPSHOT:
+        # The first snapshot of a turn is what its changes are compared with.
+        return state if state["baseline"] else {**state, "baseline": entry.seq}
     if entry.kind is EntryKind.TOOL_CALL:
         best = _update_test_counts(state["best"], body.get("evidence"), is_success=body.get("exit_code") == 0)
         return state if best is state["best"] else {**state, "best": best}
@@ -177,7 +180,21 @@ def _fold_evidence(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
     if body.get("result") == "refused" and body.get("enforced"):
         counters = {"refusals": int(body.get("refusals", 0)), "progress": str(body.get("progress", ""))}
         return {**state, **counters, "refused": state["refused"] + 1}
-    return {**state, "turn": entry.seq, "open": False, "refusals": 0, "progress": "", "refused": 0}
+    ended = {"turn": entry.seq, "open": False, "refusals": 0, "progress": "", "refused": 0, "baseline": 0}
+    return {**state, **ended, "proven": _fold_proven(state["proven"], entry)}
+
+
+def _fold_proven(proven: dict[str, Any], entry: Entry) -> dict[str, Any]:
+    """Return what the stops of the session have proven about the sources as they are."""
+    facts = entry.body.get("facts")
+    if entry.body.get("result") != "proven" or not isinstance(facts, Mapping) or not facts.get("sha256"):
+        return proven
+    states = facts.get("git") or [None, None]
+    head = str((states[-1] or {}).get("head", ""))
+    topics = {str(topic) for topic in entry.body.get("topics", ())}
+    if (proven.get("sha256"), proven.get("head")) == (facts["sha256"], head):
+        topics |= set(proven["topics"])
+    return {"sha256": facts["sha256"], "head": head, "topics": sorted(topics), "seq": entry.seq}
 
 
 def _update_test_counts(best: dict[str, int], evidence: Any, *, is_success: bool) -> dict[str, int]:
@@ -253,11 +270,23 @@ FINDINGS = Projection(
 
 EVIDENCE = Projection(
     name="evidence",
-    initial={"turn": 0, "contract": 0, "open": False, "refusals": 0, "refused": 0, "progress": "", "best": {}},
+    initial={
+        "turn": 0,
+        "contract": 0,
+        "open": False,
+        "refusals": 0,
+        "refused": 0,
+        "progress": "",
+        "best": {},
+        "baseline": 0,
+        "proven": {},
+    },
     fold=_fold_evidence,
-    kinds=frozenset({EntryKind.CONTRACT, EntryKind.TOOL_CALL, EntryKind.COMPLETION}),
+    kinds=frozenset({EntryKind.CONTRACT, EntryKind.SNAPSHOT, EntryKind.TOOL_CALL, EntryKind.COMPLETION}),
+    version=2,
 )
-"""`turn` is the seq after which the current turn's entries begin; `contract` is the seq of the newest contract."""
+"""`turn` is the seq after which the current turn's entries begin; `contract` is the seq of the newest contract,
+`baseline` that of the snapshot at the prompt, `proven` what earlier stops have shown about the sources as they are."""
 
 MEMORY = Projection(
     name="memory",

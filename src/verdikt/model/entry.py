@@ -37,6 +37,7 @@ class EntryKind(enum.StrEnum):
     TOOL_CALL = "tool_call"
     DECISION = "decision"
     CONTRACT = "contract"
+    SNAPSHOT = "snapshot"
     VALIDATOR_PASS = "validator_pass"
     OVERRIDE = "override"
     GRANT = "grant"

@@ -45,6 +45,7 @@ class Answer:
     reason: str = ""
     context: str = ""
     guard: str = ""
+    notice: str = ""  # what the person should see, whatever the decision
 
 
 def add_context(answer: Answer, text: str) -> Answer:

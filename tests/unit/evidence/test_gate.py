@@ -9,6 +9,7 @@ import pytest
 from tests.scene import GREEN, RED, Scene
 from verdikt.evidence.contract import extend_contract, read_contract
 from verdikt.model.action import ActionKind
+from verdikt.model.entry import EntryKind
 
 
 @pytest.fixture
@@ -236,11 +237,12 @@ def test_preexisting_failure_must_be_run_again_after_the_edit(scene: Scene) -> N
 
 
 @pytest.mark.parametrize("prompt", ["Did you fix the tests?", "How do I run the tests?", "hello", "thanks!"])
-def test_question_makes_no_contract(scene: Scene, prompt: str) -> None:
-    """An answer to a question needs no proof."""
+def test_claim_is_judged_whatever_the_prompt_was(scene: Scene, prompt: str) -> None:
+    """Nothing ran, so nothing shows that the tests pass; a question makes no contract, but excuses no claim."""
     scene.ask(prompt)
 
-    assert scene.say("All tests pass.").allowed
+    assert not scene.say("All tests pass.").allowed
+    assert scene.entries(EntryKind.CONTRACT) == []
 
 
 def test_long_prompt_is_no_continuation(scene: Scene) -> None:
@@ -353,6 +355,8 @@ def test_gate_without_access_to_files_decides_by_the_log(scene: Scene) -> None:
         "I implemented it in src/app.py without running the suite.",
         "I've renamed the field in src/app.py, untested.",
         "I edited src/app.py. The tests were not run.",
+        "Fixed. I have not run the tests.",
+        "It works now, untested.",
     ],
 )
 def test_disclaimer_with_an_edit_is_accepted(scene: Scene, message: str) -> None:
@@ -367,9 +371,6 @@ def test_disclaimer_with_an_edit_is_accepted(scene: Scene, message: str) -> None
 @pytest.mark.parametrize(
     "message",
     [
-        "Fixed. I have not run the tests.",
-        "I edited src/app.py, but couldn't run the tests.",
-        "It works now, untested.",
         "I changed src/app.py and all tests pass. Not verified.",
         "I added the job to src/app.py. It is not run on weekends.",
         "I changed src/app.py. The docs say `not verified`.",

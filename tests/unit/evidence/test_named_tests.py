@@ -30,4 +30,4 @@ def test_claim_about_all_tests_needs_a_full_run(tmp_path: Path) -> None:
     """The refusal suggests a command that runs everything."""
     refused = fix_named_test(tmp_path, "pytest tests/test_app.py").say("Fixed. All tests pass.")
     assert not refused.allowed
-    assert "prove it: pytest -q" in refused.reason
+    assert "prove it: pytest\n" in refused.reason

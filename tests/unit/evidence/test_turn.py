@@ -9,7 +9,7 @@ import pytest
 from tests.scene import GREEN, Scene
 from verdikt.evidence.shell_runs import find_edited_paths
 from verdikt.model.action import Action, ActionKind, Outcome
-from verdikt.observe.source_tree import read_source_tree
+from verdikt.observe.work_tree import read_work_tree
 
 APP = "src/app.py"
 
@@ -205,7 +205,7 @@ def test_odd_files_are_fingerprinted(tmp_path: Path, make: Callable[[Path], obje
     """Pipes, loops, large files, names that are not text and a broken repository are handled."""
     make(tmp_path)
 
-    first, second = read_source_tree(str(tmp_path)), read_source_tree(str(tmp_path))
+    first, second = read_work_tree(str(tmp_path)), read_work_tree(str(tmp_path))
 
     assert first == second
 
@@ -213,7 +213,7 @@ def test_odd_files_are_fingerprinted(tmp_path: Path, make: Callable[[Path], obje
 @pytest.mark.parametrize("where", ["", "relative", "/nowhere/at/all", "/"])
 def test_no_project_gives_no_fingerprint(where: str) -> None:
     """The whole machine is never walked."""
-    assert read_source_tree(where) is None
+    assert read_work_tree(where) is None
 
 
 def test_call_without_directory_is_logged(tmp_path: Path) -> None:
@@ -231,9 +231,9 @@ def test_file_marked_unchanged_in_git_is_read(scene: Scene) -> None:
     if not (scene.project / ".git").exists():
         return
     run_git(scene, "update-index", "--assume-unchanged", "src/other.py")
-    before = read_source_tree(str(scene.project), {})
+    before = read_work_tree(str(scene.project), {})
     write_directly(scene, "src/other.py", "y = 1\n")
-    after = read_source_tree(str(scene.project), {})
+    after = read_work_tree(str(scene.project), {})
     assert before is not None
     assert after is not None
     assert before.digest != after.digest

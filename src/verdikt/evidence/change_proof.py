@@ -1,0 +1,307 @@
+"""Proof of a claim that something was changed, created, renamed or deleted: the files show it. Pure."""
+
+import posixpath
+import re
+
+from verdikt.evidence.check_proof import BUILD, LINT, TYPES, describe_missing_tests
+from verdikt.evidence.effect_proof import prove_effect, prove_reading
+from verdikt.evidence.named_objects import find_changed_names, find_directory_names, find_file_names
+from verdikt.evidence.proof_request import Missing, ProofRequest, hold
+from verdikt.evidence.shell_runs import is_file_handler
+from verdikt.evidence.turn import TurnEvidence, is_path_below, is_same_path
+from verdikt.evidence.validator import VALIDATORS, Proof, Validator, prove_tests_no_worse
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.model.work_tree import classify_file, is_test_file
+
+TESTS_NO_WORSE = Validator("tests_no_worse", "done", "tests fail as they did before the work", prove_tests_no_worse)
+NOT_COVERED_BY_TESTS = (
+    ".sh",
+    ".bash",
+    ".zsh",
+    ".fish",
+    ".ps1",
+    ".sql",
+    ".tf",
+    ".hcl",
+    ".proto",
+    ".nix",
+    ".mk",
+    ".cmake",
+)
+"""Suffixes of code that a project's tests usually do not run; nor do they run Makefiles and Dockerfiles."""
+
+
+def list_changed_paths(turn: TurnEvidence) -> tuple[str, ...]:
+    """Return the files that differ net since the prompt; what the log says was edited where that is not known."""
+    facts = turn.facts
+    if facts.changes is None:
+        return tuple(path for path in (*_list_earlier_edits(turn), *turn.edit_paths))
+    # Ignored files, and files outside the project, are not in the fingerprint.
+    return (*facts.changes, *(path for path in turn.edit_paths if path in turn.unlisted))
+
+
+def _list_earlier_edits(turn: TurnEvidence) -> tuple[str, ...]:
+    return tuple(path for call in turn.earlier if not call.failed for path in call.edited)
+
+
+def prove_change(request: ProofRequest) -> Proof | Missing:
+    """Prove that work was done: a net change of the files in question, checked as far as the project can check it."""
+    turn, facts = request.turn, request.turn.facts
+    changed = list_changed_paths(turn)
+    if not changed or not turn.can_have_changed_files:
+        return _explain_no_change(request)
+    for missing in (_find_untouched(request, changed), _find_missing_test(request), _find_unparsable(turn)):
+        if missing is not None:
+            return missing
+    entries = _find_edit_entries(turn)
+    code = tuple(path for path in changed if path == "*" or classify_file(path) == "code")
+    if not code:
+        return hold("net_change", *entries)
+    if fewer := describe_missing_tests(request):
+        return Missing(fewer, "test")
+    checked = _prove_checked(request, code)
+    if isinstance(checked, Proof) or not request.is_admitted:
+        return checked
+    # The message says that this was not checked, so the change is all that it claims.
+    return hold("work_edited", *entries) if facts.changes is None or facts.changes or entries else checked
+
+
+def _explain_no_change(request: ProofRequest) -> Proof | Missing:
+    turn = request.turn
+    other = prove_effect(request) or prove_reading(request)
+    if other is not None:
+        return other
+    if turn.facts.changes and not turn.can_have_changed_files:
+        return Missing("nothing you did in this turn can have changed a file")
+    untouched = _find_untouched(request, ())
+    if untouched is not None and not turn.edit_paths:
+        return untouched
+    if turn.edit_paths and turn.facts.changes is not None:
+        return Missing("what was edited was taken back: no file differs from when you were asked")
+    return Missing("no file differs from when you were asked")
+
+
+def _find_edit_entries(turn: TurnEvidence) -> tuple[int, ...]:
+    return tuple(call.seq for call in turn.calls if not call.failed and call.edited)[-1:]
+
+
+def _find_untouched(request: ProofRequest, changed: tuple[str, ...]) -> Missing | None:
+    """Return the first file that the claim or the request names and that was not changed."""
+    turn = request.turn
+    if "*" in changed and turn.facts.changes is None:
+        return None
+    for name in find_changed_names(request.text):
+        if not _is_changed(name, changed):
+            return Missing(f"`{name}` was not changed since you were asked")
+    untouched = [
+        name
+        for name in _list_requested_names(request)
+        if not _is_changed(name, changed) and not _is_excused(request, name)
+    ]
+    if untouched:
+        names = ", ".join(f"`{name}`" for name in untouched[:4])
+        kind = "" if all(classify_file(name) == "document" for name in untouched) else "test"
+        return Missing(f"nothing was done about {names}, which the request names", kind)
+    return None
+
+
+def _list_requested_names(request: ProofRequest) -> tuple[str, ...]:
+    contract = request.turn.contract
+    if contract is None:
+        return ()
+    # Long requests hold pasted logs, whose files need no change.
+    asked = contract.objective[:4_000]
+    tests = (name for name in find_file_names(asked) if is_test_file(name))
+    return tuple(dict.fromkeys((*find_changed_names(asked), *tests)))
+
+
+def _is_changed(name: str, changed: tuple[str, ...]) -> bool:
+    # `the README` is `README.md`.
+    bare = "." not in name
+    return any(is_same_path(name, posixpath.splitext(path)[0] if bare else path) or name == path for path in changed)
+
+
+_UNCHANGED = r"unchanged|untouched|no changes?|(?:not|n't) (?:need|chang|touch)\w*"
+
+
+def _is_excused(request: ProofRequest, name: str) -> bool:
+    """Return whether a requested file need not have changed: it was run as a test, or the message says why."""
+    base = posixpath.basename(name)
+    if is_test_file(name) and any(
+        not run_words or any(is_same_path(name, word) for word in run_words)
+        for call in request.turn.calls
+        for run in call.successful_runs("test")
+        for run_words in ([word for word in run.argv[1:] if "/" in word or word.endswith((".py", ".js", ".ts"))],)
+    ):
+        return True
+    name_pattern = re.escape(base)
+    after = rf"{name_pattern}[`'\"*]*[^.\n]{{0,80}}(?:{_UNCHANGED}|already|as (?:it|they) (?:was|were))"
+    before = rf"(?:{_UNCHANGED}|left)\b[^.\n]{{0,60}}{name_pattern}"
+    return bool(re.search(f"{after}|{before}", request.message, re.IGNORECASE))
+
+
+_ADDED_TEST = compile_lazily(
+    r"\b(?:add(?:ed|s)?|wrote|written|creat(?:ed|es)|includ(?:ed|es)|with)\s+(?:an? |the |some |two |three |\d+ |new "
+    r"|more |regression |unit |integration |failing |corresponding |matching )*(?:tests?|specs?|test coverage)\b"
+    r"(?! (?:case|data|fix))",
+    re.IGNORECASE,
+)
+
+
+def _find_missing_test(request: ProofRequest) -> Missing | None:
+    """Return that a test which the claim says was added is not there; None when it is, or nothing is known."""
+    facts = request.turn.facts
+    if facts.changes is None or not _ADDED_TEST.search(request.text):
+        return None
+    if facts.tests_after.tests > facts.tests_before.tests:
+        return None
+    if any(is_test_file(path) for path in facts.changes) and _ran_more_tests(request.turn):
+        return None
+    return Missing("no test was added since you were asked")
+
+
+def _ran_more_tests(turn: TurnEvidence) -> bool:
+    """Return whether the last run of the turn ran more tests than the first: a new row of a parametrized test."""
+    counts = [call.tests.total for call in turn.calls if call.tests]
+    return len(counts) > 1 and counts[-1] > counts[0]
+
+
+def _find_unparsable(turn: TurnEvidence) -> Missing | None:
+    for path, error in turn.facts.syntax_errors.items():
+        return Missing(f"`{path}` does not parse: {error}")
+    return None
+
+
+def _prove_checked(request: ProofRequest, code: tuple[str, ...]) -> Proof | Missing:
+    """Prove that changed code was checked: by the project's check of the right kind, or by running it."""
+    turn, checks = request.turn, request.turn.facts.checks
+    reasons: list[str] = []
+    for hint in turn.contract.get_targets("command_hints") if turn.contract else ():
+        # What the person named is a check of the right kind, whatever it runs.
+        if (proof := request.try_validator(VALIDATORS["command_zero_exit"], {"command": hint})).holds:
+            return proof
+    for url in turn.contract.get_targets("urls") if turn.contract else ():
+        if (proof := request.try_validator(VALIDATORS["http_2xx"], {"url": url})).holds:
+            return proof
+    validators = [VALIDATORS["tests_pass"], TESTS_NO_WORSE]
+    needs_tests = "test" in checks and not all(_is_outside_tests(path) for path in code)
+    if not needs_tests:
+        validators += [BUILD, LINT, TYPES]
+    elif {"lint", "types"} & set(request.claim.topics):
+        validators += [LINT, TYPES]
+    for validator in validators:
+        proof = request.try_validator(validator)
+        if proof.holds:
+            return proof
+        reasons.append(proof.reason)
+    if not needs_tests and (entries := _find_run_of(turn, code)):
+        return hold("work_exercised", *entries)
+    # A reason about something that ran helps more than one about something that did not.
+    telling = [reason for reason in reasons if not reason.startswith("no ")]
+    if telling or checks:
+        kind = next((kind for kind in ("test", "build", "types", "lint") if kind in checks), "test")
+        return Missing((telling or reasons)[0], kind, path=code[-1])
+    name = next((path for path in reversed(code) if path != "*"), "")
+    return Missing(
+        f"nothing ran, compiled or parsed `{name or 'the changed files'}` since it was changed", "run", path=name
+    )
+
+
+def _is_outside_tests(path: str) -> bool:
+    name = posixpath.basename(path).lower()
+    return path.lower().endswith(NOT_COVERED_BY_TESTS) or name in ("makefile", "dockerfile", "justfile", "procfile")
+
+
+def _find_run_of(turn: TurnEvidence, code: tuple[str, ...]) -> tuple[int, ...]:
+    """Return a fresh successful run that names a changed file or its module: the work was at least executed."""
+    stems = {posixpath.splitext(posixpath.basename(path))[0] for path in code if path != "*"}
+    for call in reversed(turn.calls):
+        for run in call.successful_runs("other", "build", "lint"):
+            # Copying or formatting a file does not execute it.
+            if is_file_handler(run.argv) or not turn.is_fresh(call):
+                continue
+            named = any(is_same_path(word, path) for word in run.argv for path in code if path != "*")
+            # Short stems such as `a` or `io` would match by accident.
+            if named or any(stem in word.split(".") for word in run.argv for stem in stems if len(stem) > 2):
+                return (call.seq,)
+            if run.argv[0] in ("make", "just") and "Makefile" in {posixpath.basename(path) for path in code}:
+                return (call.seq,)
+    return ()
+
+
+_DELETED = compile_lazily(r"\b(?:delet|remov|dropp|eras|clean)\w*", re.IGNORECASE)
+_MOVED = compile_lazily(r"\b(?:renam|mov)\w*", re.IGNORECASE)
+
+
+def prove_file_operation(request: ProofRequest) -> Proof | Missing:
+    """Prove that files or directories were created, renamed, moved or deleted: the file system shows it."""
+    names = (*find_file_names(request.text), *find_directory_names(request.text))
+    names = tuple(dict.fromkeys(name for name in names if name in request.turn.facts.paths))
+    if not names or (request.turn.facts.changes is None and not request.turn.calls):
+        return prove_change(request)
+    if _MOVED.search(request.text):
+        return _prove_move(request, names)
+    if _DELETED.search(request.text):
+        return _prove_deletion(request, names)
+    if re.search(r"\b(?:creat|add|generat|new|made|wrote|copi)\w*", request.text, re.IGNORECASE):
+        return _prove_creation(request, names)
+    return prove_change(request)
+
+
+def _prove_deletion(request: ProofRequest, names: tuple[str, ...]) -> Proof | Missing:
+    turn, facts = request.turn, request.turn.facts
+    gone = [name for name in names if not facts.paths.get(name) or name in facts.deleted_paths]
+    if not gone:
+        # `removed the flag from app.py`: what was deleted is inside the file.
+        if any(_is_changed(name, list_changed_paths(turn)) for name in names):
+            return prove_change(request)
+        return Missing(f"`{names[0]}` still exists")
+    for name in gone:
+        was_there = any(is_path_below(path, name) or is_same_path(path, name) for path in facts.deleted_paths)
+        if not was_there and not _find_handling(turn, name):
+            return Missing(f"nothing in this turn deleted `{name}`")
+    return hold("file_state", *_find_handling(turn, gone[0]))
+
+
+def _prove_move(request: ProofRequest, names: tuple[str, ...]) -> Proof | Missing:
+    turn, facts = request.turn, request.turn.facts
+    changed = {*facts.created_paths, *facts.deleted_paths}
+    for name in names:
+        touched = any(is_path_below(path, name) or is_same_path(path, name) for path in changed)
+        if not touched and not _find_handling(turn, name):
+            # Something in the file was renamed or moved, not the file.
+            return prove_change(request)
+    existing = [name for name in names if facts.paths.get(name) and name not in facts.deleted_paths]
+    if len(names) > 1 and (not existing or len(existing) == len(names)):
+        wrong = f"`{names[0]}` still exists" if existing else f"`{names[-1]}` does not exist"
+        return Missing(wrong)
+    if len(names) == 1 and not existing and not facts.created_paths:
+        return Missing(f"`{names[0]}` does not exist")
+    return hold("file_state", *_find_handling(turn, names[0]))
+
+
+def _prove_creation(request: ProofRequest, names: tuple[str, ...]) -> Proof | Missing:
+    turn, facts = request.turn, request.turn.facts
+    changed = list_changed_paths(turn)
+    for name in find_changed_names(request.text) or names:
+        if name in facts.paths and not facts.paths[name]:
+            return Missing(f"`{name}` does not exist")
+        touched = any(is_path_below(path, name) for path in changed) or _is_changed(name, changed)
+        if not touched and not _find_handling(turn, name):
+            return Missing(f"`{name}` was not created or changed since you were asked")
+    if any(classify_file(path) == "code" for path in facts.changes or ()):
+        return prove_change(request)
+    if (missing := _find_unparsable(turn)) is not None:
+        return missing
+    return hold("file_state", *_find_edit_entries(turn))
+
+
+def _find_handling(turn: TurnEvidence, name: str) -> tuple[int, ...]:
+    """Return the last successful call that wrote, moved or deleted this path."""
+    for call in reversed(turn.calls):
+        if call.failed:
+            continue
+        words = [word for run in call.runs if run.kind == "other" for word in run.argv[1:]]
+        if any(is_same_path(name, word.rstrip("/")) for word in (*call.edited, *words)):
+            return (call.seq,)
+    return ()

@@ -1,0 +1,137 @@
+"""Proof of a claim about something outside the files: installed, deployed, published, migrated, sent, run. Pure."""
+
+import re
+
+from verdikt.evidence.named_objects import find_changed_names, find_package_names
+from verdikt.evidence.program_kinds import resolve_program_name
+from verdikt.evidence.proof_request import Missing, ProofRequest, hold
+from verdikt.evidence.shell_runs import ProgramRun, is_file_handler
+from verdikt.evidence.validator import VALIDATORS, Proof
+from verdikt.model.lazy_regex import compile_lazily
+
+_INSTALLERS = frozenset(
+    "pip pip3 uv npm yarn pnpm bun poetry pipenv pdm conda mamba cargo gem bundle composer go apt apt-get brew dnf yum"
+    " apk pacman choco winget python rustup nvm pyenv asdf mise dotnet mix".split()
+)
+_INSTALL_WORDS = frozenset("install add i ci sync get update upgrade require bundle".split())
+_OUTGOING = compile_lazily(
+    r"^(?:deploy\w*|release\w*|publish\w*|upload\w*|apply|rollout|up|push|sync|migrat\w*|upgrade|send\w*|ship\w*|promote"
+    r"|restart|create|put|post|patch|start|run)$",
+    re.IGNORECASE,
+)
+_OUTGOING_PROGRAMS = frozenset(
+    "kubectl helm terraform tofu pulumi ansible-playbook vercel netlify flyctl fly heroku wrangler serverless sls cdk"
+    " sam aws gcloud az firebase twine gh glab docker podman scp rsync ssh sftp ncftpput lftp alembic flyway liquibase"
+    " psql mysql sqlite3 redis-cli mongosh"
+    " goreleaser eb cf mail sendmail mutt msmtp swaks curl http xh".split()
+)
+
+
+def prove_install(request: ProofRequest) -> Proof | Missing:
+    """Prove that the named packages were installed by a command that succeeded in this turn."""
+    names = find_package_names(request.text)
+    covered: dict[str, int] = {}
+    any_install = 0
+    for call in request.turn.calls:
+        for run in call.successful_runs("other", "build", "test"):
+            if resolve_program_name(run.argv[0]) in _INSTALLERS and _INSTALL_WORDS & set(run.argv[1:5]):
+                any_install = call.seq
+                words = {_bare_package(word) for word in run.argv[1:]}
+                covered |= {name: call.seq for name in names if _bare_package(name) in words}
+    if not any_install:
+        return Missing("no command in this turn installed anything")
+    # Of several words that could be packages at least one must be what was installed.
+    if names and not covered:
+        return Missing(f"no command in this turn installed `{names[0]}`")
+    return hold("command_effect", *sorted(set(covered.values()) or {any_install}))
+
+
+def _bare_package(word: str) -> str:
+    return re.sub(r"(?<=.)(?:@|[=~^<>!\[]).*$", "", word.lower())
+
+
+def prove_outgoing(request: ProofRequest) -> Proof | Missing:
+    """Prove that something was deployed, published, migrated or sent: its page answers, or such a command succeeded."""
+    turn = request.turn
+    urls = turn.contract.get_targets("urls") if turn.contract else ()
+    for url in urls:
+        proof = request.try_validator(VALIDATORS["http_2xx"], {"url": url})
+        if proof.holds:
+            return proof
+    if not urls and (proof := request.try_validator(VALIDATORS["http_2xx"])).holds:
+        return proof
+    for call in reversed(turn.calls):
+        if any(_is_outgoing(run, request.text) for run in call.successful_runs("other", "build", "http")):
+            return hold("launched", call.seq)
+        if call.kind in ("mcp", "other", "agent") and call.ok:
+            return hold("launched", call.seq)
+    if urls:
+        return Missing(proof.reason, f"fetch {urls[0]}")
+    return Missing("nothing in this turn deployed, published or reached anything")
+
+
+def _is_outgoing(run: ProgramRun, text: str) -> bool:
+    name = resolve_program_name(run.argv[0])
+    if is_file_handler(run.argv) and name not in ("gh", "scp", "rsync", "git"):
+        return False
+    words = [part for word in run.argv for part in re.split(r"[^A-Za-z]+", word) if part]
+    if name == "git":
+        return "push" in run.argv[1:3]
+    has_verb = any(_OUTGOING.match(word) for word in words)
+    return (name in _OUTGOING_PROGRAMS and has_verb) or has_verb or shares_word(run, text)
+
+
+_CODE_WORK = compile_lazily(
+    r"\b(?:fix\w*|bug|implement\w*|refactor\w*|function|method|class|code|module|test|tests|renam\w+|rewr\w+)\b",
+    re.IGNORECASE,
+)
+
+
+_EDITING = compile_lazily(r"\b(?:chang|updat|edit|modif|replac|rewor|adjust|correct)\w*", re.IGNORECASE)
+
+
+def prove_effect(request: ProofRequest) -> Proof | None:
+    """Return the command outside the files that a sentence reports (`seeded the database`); None without one."""
+    if _CODE_WORK.search(request.text) or find_changed_names(request.text):
+        return None
+    edits_text = bool(_EDITING.search(request.text))
+    for call in reversed(request.turn.calls):
+        for run in call.successful_runs("other", "http"):
+            is_remote = run.kind == "other" and resolve_program_name(run.argv[0]) in _OUTGOING_PROGRAMS
+            is_named = not edits_text and not is_file_handler(run.argv) and shares_word(run, request.text)
+            if is_named or is_remote:
+                return hold("command_effect", call.seq)
+        if call.kind == "mcp" and call.ok and _shares_stem(re.split(r"[^A-Za-z]+", call.tool), request.text):
+            return hold("command_effect", call.seq)
+    return None
+
+
+def shares_word(run: ProgramRun, text: str) -> bool:
+    """Return whether a command and a sentence have a word of at least four letters in common, by its stem."""
+    return _shares_stem([part for word in run.argv for part in re.split(r"[^A-Za-z]+", word)], text)
+
+
+def _shares_stem(words: list[str], text: str) -> bool:
+    stems = {word.lower()[:5] for word in words if len(word) >= 4}
+    return any(word.lower()[:5] in stems or word.lower()[:4] in stems for word in re.findall(r"[A-Za-z]{4,}", text))
+
+
+_LOOKED = compile_lazily(
+    r"\b(?:(?:review|analy[sz]|inspect|investigat|audit|compar|look|examin|explor|search|trac|list|summari[sz]|check"
+    r"|explain|describ|answer|identif|verif|confirm|research)\w*|read|found|went through)\b",
+    re.IGNORECASE,
+)
+_WRITING = compile_lazily(
+    r"\b(?:add|creat|writ|wrote|remov|delet|mov|set|bump|switch|insert|appl|tid|clean)\w*", re.IGNORECASE
+)
+
+
+def prove_reading(request: ProofRequest) -> Proof | None:
+    """Return the reading that a sentence about reading reports; None when it says more, or nothing was read."""
+    text = request.text
+    if not _LOOKED.search(text) or any(words.search(text) for words in (_CODE_WORK, _EDITING, _WRITING)):
+        return None
+    for call in reversed(request.turn.calls):
+        if call.kind in ("read", "fetch", "mcp") or call.runs:
+            return hold("looked", call.seq)
+    return None

@@ -1,0 +1,162 @@
+"""Proof of a claim about the repository: branch, commit, tag, merge, push, stash. Git shows it. Pure."""
+
+import re
+from collections.abc import Iterable
+
+from verdikt.evidence.named_objects import find_changed_names, find_ref_names
+from verdikt.evidence.proof_request import Missing, ProofRequest, hold
+from verdikt.evidence.turn import is_same_path
+from verdikt.evidence.validator import VALIDATORS, Proof
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.model.work_tree import GitState
+
+_WORDS = {
+    name: compile_lazily(words, re.IGNORECASE)
+    for name, words in (
+        ("stash", r"\bstash\w*"),
+        ("tag", r"\btag(?:s|ged)?\b"),
+        ("merge", r"\b(?:merged|rebased|cherry-picked)\b"),
+        ("branch", r"\bbranch(?:es|ed)?\b"),
+        ("commit", r"\bcommit\w*"),
+        ("delete", r"\b(?:delet|remov|dropp)\w+"),
+    )
+}
+
+
+_REF_WORK = compile_lazily(
+    r"\b(?:creat|switch|delet|remov|renam|cut|made|start|open|check)\w*\b[^.\n]{0,40}\bbranch|\bbranch\b[^.\n]{0,40}"
+    r"\b(?:creat|delet|remov)ed\b|\btagged\b|\b(?:creat|add|delet|push)\w*\b[^.\n]{0,30}\btag\b|\bstash(?:ed)?\b",
+    re.IGNORECASE,
+)
+
+
+def is_about_refs(text: str) -> bool:
+    """Return whether a sentence reports work on branches, tags or stashes, whatever topic it was given."""
+    return bool(_REF_WORK.search(text))
+
+
+def prove_commit(request: ProofRequest) -> Proof | Missing:
+    """Prove what a sentence says about commits, branches, tags, merges and stashes."""
+    before, after = request.turn.facts.git_before, request.turn.facts.git_after
+    text = request.text
+    if before is None or after is None:
+        return _prove_by_log(request)
+    if _WORDS["stash"].search(text):
+        changed = before.refs.get("refs/stash") != after.refs.get("refs/stash")
+        return hold("git_state") if changed else Missing("git's stash is as it was when you were asked")
+    if _WORDS["tag"].search(text):
+        return _prove_refs(request, before, after, "refs/tags/", "tag")
+    if _WORDS["merge"].search(text):
+        return _prove_merge(request, before, after)
+    if _WORDS["commit"].search(text):
+        missing = _find_uncommitted(request, before, after)
+        if missing is not None:
+            return missing
+    if _WORDS["branch"].search(text) and not re.search(r"\b(?:on|to|in) (?:the |my |your |a )?\S*\s*branch", text):
+        return _prove_refs(request, before, after, "refs/heads/", "branch")
+    return hold("git_state", *_find_calls(request, "commit"))
+
+
+def _prove_by_log(request: ProofRequest) -> Proof | Missing:
+    """Without a repository to look at, the log of successful commands decides."""
+    if _WORDS["merge"].search(request.text):
+        return prove_push(request)
+    proof = request.try_validator(VALIDATORS["commit_exists"])
+    if proof.holds:
+        return proof
+    pushes = _find_calls(request, "push", "merge", "branch", "switch", "checkout", "tag", "stash")
+    return hold("git_command", *pushes) if pushes else Missing(proof.reason, "commit")
+
+
+def _find_calls(request: ProofRequest, *commands: str) -> tuple[int, ...]:
+    """Return the last successful call of git, or of a forge's program, with one of these subcommands."""
+    for call in reversed(request.turn.calls):
+        for run in call.successful_runs("other", "commit", "look"):
+            if run.argv[0] in ("git", "gh", "glab", "jj", "hg") and set(commands) & set(run.argv[1:5]):
+                return (call.seq,)
+        if call.kind == "mcp" and call.ok and any(command in call.tool for command in commands):
+            return (call.seq,)
+    return ()
+
+
+def _find_uncommitted(request: ProofRequest, before: GitState, after: GitState) -> Missing | None:
+    """Return why the commit that is claimed is not there; None when it is."""
+    facts = request.turn.facts
+    if after.operation:
+        return Missing(f"a {after.operation} is still under way in the repository")
+    # A checkout of a commit that was there before is not a new commit.
+    is_new = after.head != before.head and after.head not in before.refs.values()
+    moved = [name for name, id in after.refs.items() if name.startswith("refs/heads/") and before.refs.get(name) != id]
+    if not is_new and not any(after.refs[name] not in before.refs.values() for name in moved):
+        return Missing("no commit was made since you were asked", "commit")
+    if facts.changes is None:
+        return None
+    uncommitted = {path for path in facts.changes if path not in facts.committed}
+    named = [path for path in uncommitted for name in find_changed_names(request.text) if is_same_path(path, name)]
+    if named or (uncommitted and not facts.committed):
+        return Missing(f"the commit does not contain `{(*named, *sorted(uncommitted))[0]}`", "commit")
+    return None
+
+
+def _prove_refs(request: ProofRequest, before: GitState, after: GitState, prefix: str, word: str) -> Proof | Missing:
+    """Prove that the named branches or tags were made or deleted; without a name, that any was."""
+    old = {name.removeprefix(prefix) for name in before.refs if name.startswith(prefix)}
+    new = {name.removeprefix(prefix) for name in after.refs if name.startswith(prefix)}
+    is_deletion = bool(_WORDS["delete"].search(request.text))
+    names = find_ref_names(request.text)
+    if word == "branch" and not is_deletion:
+        # An unborn branch has no reference yet, and switching to a branch that exists is no new one.
+        new |= {after.branch} if after.branch else set()
+        old -= {after.branch} if after.branch != before.branch else set()
+    differing = old - new if is_deletion else new - old
+    moved = {name for name in new & old if before.refs.get(prefix + name) != after.refs.get(prefix + name)}
+    wrong = [name for name in names if name not in (differing | (set() if is_deletion else moved))]
+    if wrong:
+        return Missing(
+            f"git has no {word} `{wrong[0]}` that is new" if not is_deletion else f"`{wrong[0]}` still exists"
+        )
+    if not differing and not moved:
+        return Missing(f"git shows no new {word} since you were asked")
+    return hold("git_state", *_find_calls(request, word, "switch", "checkout"))
+
+
+def _prove_merge(request: ProofRequest, before: GitState, after: GitState) -> Proof | Missing:
+    if after.operation:
+        return Missing(f"a {after.operation} is still under way in the repository")
+    remote = _find_remote_merge(request)
+    if remote:
+        return hold("git_command", *remote)
+    if after.head != before.head or _moved_heads(before, after):
+        return hold("git_state", *_find_calls(request, "merge", "rebase", "pull", "cherry-pick"))
+    return Missing("no branch has moved since you were asked, so nothing was merged")
+
+
+def _find_remote_merge(request: ProofRequest) -> Iterable[int]:
+    for call in reversed(request.turn.calls):
+        if any(run.argv[0] in ("gh", "glab") and "merge" in run.argv for run in call.successful_runs("other")):
+            return (call.seq,)
+        if call.kind == "mcp" and call.ok and "merge" in call.tool:
+            return (call.seq,)
+    return ()
+
+
+def _moved_heads(before: GitState, after: GitState) -> bool:
+    return any(before.refs.get(name) != id for name, id in after.refs.items() if name.startswith("refs/heads/"))
+
+
+def prove_push(request: ProofRequest) -> Proof | Missing:
+    """Prove that the work is on the remote: a remote-tracking branch contains the commit."""
+    before, after = request.turn.facts.git_before, request.turn.facts.git_after
+    calls = _find_calls(request, "push", "pr", "mr", "merge")
+    if after is None:
+        return hold("pushed", *calls) if calls else Missing("no push or merge in this turn", "push")
+    if after.pushed is None:
+        return hold("pushed", *calls) if calls else Missing("nothing shows that the remote has it", "push")
+    if not after.pushed:
+        return Missing("no remote-tracking branch contains the current commit", "push")
+    moved = before is not None and any(
+        before.refs.get(name) != id for name, id in after.refs.items() if name.startswith("refs/remotes/")
+    )
+    if not calls and not moved:
+        return Missing("nothing was pushed in this turn", "push")
+    return hold("git_state", *calls)

@@ -1,0 +1,134 @@
+"""What a sentence names: files, directories, numbers of tests, packages, branches. Small and literal. Pure."""
+
+import re
+
+from verdikt.model.lazy_regex import compile_lazily
+
+_EXTENSIONS = (
+    "py|pyi|js|jsx|ts|tsx|mjs|cjs|go|rs|java|kt|kts|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|zsh|sql|html|css|scss"
+    "|less|vue|svelte|md|rst|txt|json|jsonc|yaml|yml|toml|ini|cfg|conf|xml|lock|proto|tf|gradle|ipynb|csv|env|lua|ex"
+    "|exs|dart|svg|png|log|c|h"
+)
+_FILE = compile_lazily(
+    rf"(?<![\w/.@-])(?:(?:~|\.{{1,2}})?/)?(?:[\w.@+-]+/)*"
+    rf"(?:[\w@+-]+(?:\.[\w-]+)*\.(?:{_EXTENSIONS})|\.(?:\w+ignore|env|gitattributes|editorconfig)|Makefile|Dockerfile"
+    rf"|README|LICENSE|CHANGELOG)(?![\w/(-])(?!\.\w)"
+)
+_SPAN = compile_lazily(r"`([^`\s]{1,200})`")
+_DIRECTORY = compile_lazily(
+    r"(?:`([\w.@+/-]+?)/?`|(?<![\w`])([\w.@+-]+(?:/[\w.@+-]+)*)/?)\s+(?:directory|folder|dir)\b|`([\w.@+/-]+)/`"
+    r"|(?<![\w/.`:])((?:[\w.@+-]+/)+)(?=[\s,.;)]|$)",
+    re.IGNORECASE,
+)
+_PRODUCT = compile_lazily(r"^[A-Z]\w*\.(?:js|ts|py|rs)$")
+"""`Node.js`, `Vue.js`: a product, not a file."""
+
+# A file after one of these is what the work follows or uses, not what it changes.
+_MENTIONED_AFTER = compile_lazily(
+    r"\b(?:match(?:es|ing)?|like|from|according to|using|uses?|via|see|reads?|reading|per|with|against|by|based on"
+    r"|imports?|run(?:ning|s)?|ran|of|as|following|mirrors?|than|through|call(?:s|ing)?|check(?:s|ed|ing)?"
+    r"|review(?:ed|s|ing)?|open(?:ed|s)?|look(?:ed|ing)? at|compare[ds]?|so that|because|before|after|and ran"
+    r"|described in|reported in|defined in|covered (?:by|in)|whether|if|why|how|what)\s+(?:the |our |your |its |all )*"
+    r"(?:tests? (?:in|of) )?[`\"'*(]*$",
+    re.IGNORECASE,
+)
+_MENTIONED_BEFORE = compile_lazily(
+    r"^[`\"'*)]*\s+(?:(?:still|now|all|also|both|tests?)\s+)*(?:pass\w*|succeed\w*|(?:is|are|was) (?:green|unchanged"
+    r"|untouched|not (?:changed|touched|needed))|covers?|shows?|runs?|says?|parses|compiles|builds?|needs? no|did not"
+    r"|didn't|stays?|remains?|fails?|reports?)\b",
+    re.IGNORECASE,
+)
+
+
+def find_file_names(text: str) -> tuple[str, ...]:
+    """Return the files that a text names, in order."""
+    return tuple(dict.fromkeys(name for name, _, _ in _iter_file_names(text)))
+
+
+def find_changed_names(text: str) -> tuple[str, ...]:
+    """Return the files that a text names as changed, not as something that was followed, read or run."""
+    return tuple(
+        dict.fromkeys(
+            name
+            for name, start, end in _iter_file_names(text)
+            if not _MENTIONED_AFTER.search(text[max(0, start - 60) : start])
+            and not _MENTIONED_BEFORE.match(text[end : end + 60])
+        )
+    )
+
+
+def _iter_file_names(text: str) -> list[tuple[str, int, int]]:
+    names = []
+    # A span of code with a space in it is a command, and what it names was run.
+    masked = re.sub(r"`[^`\n]*\s[^`\n]*`", lambda match: " " * len(match[0]), text)
+    masked = re.sub(r"\bhttps?://\S+", lambda match: " " * len(match[0]), masked)
+    for match in _FILE.finditer(masked):
+        name = match[0]
+        if not _PRODUCT.match(name) and "*" not in name:
+            names.append((name.removeprefix("./"), match.start(), match.end()))
+    return names
+
+
+def find_directory_names(text: str) -> tuple[str, ...]:
+    """Return the directories that a text names."""
+    names = (next(filter(None, match.groups())) for match in _DIRECTORY.finditer(text))
+    articles = ("the", "a", "an", "this", "that", "new", "old", "empty", "output", "whole", "entire")
+    return tuple(dict.fromkeys(name.strip("/") for name in names if name.strip("/") and name.lower() not in articles))
+
+
+def find_spans(text: str) -> tuple[str, ...]:
+    """Return the words in backticks that hold no space."""
+    return tuple(dict.fromkeys(_SPAN.findall(text)))
+
+
+_ALL_TESTS = compile_lazily(
+    r"\b(?:all|every|whole|full|entire|complete|everything)(?: of)?(?: the| our| your)?(?: existing| project's|"
+    r" unit)? ?(?:tests?|test suite|suite|specs?|test cases)\b|\beverything (?:passes|is green)\b"
+    r"|^\W*(?:the )?(?:tests?|test suite|suite) (?:are |is )?(?:now |all )?(?:pass\w*|green|succeed\w*)\W*$",
+    re.IGNORECASE,
+)
+_TEST_COUNT = compile_lazily(
+    r"\b(?:all )?(?:of the )?(\d[\d,]{0,8})(?: of the)?(?: \w+)? (?:tests|test cases|specs)\b(?!\W+(?:fail|are"
+    r" failing|still|were skipped|skipped))(?=[^.;]{0,30}\b(?:pass|green|succe))"
+    r"|\b(\d[\d,]{0,8}) (?:tests? )?pass(?:ed|ing)?\b",
+    re.IGNORECASE,
+)
+
+
+def read_test_count(text: str) -> dict[str, str]:
+    """Return what a text says about the number of tests: `number`, or `whole` for all of them."""
+    match = _TEST_COUNT.search(text)
+    number = (match[1] or match[2]).replace(",", "") if match else ""
+    if number:
+        return {"number": number}
+    return {"whole": "yes"} if _ALL_TESTS.search(text) else {}
+
+
+_PACKAGE = compile_lazily(
+    r"\b(?:install(?:ed|s)?|added|adds|upgraded|updated)\s+"
+    r"(?:the |a |an |latest |new |dev |package |dependency |library )*"
+    r"[`\"*]*(@?[a-z][\w./-]*[\w])(?:[@=~^<>]=?[\w.]+)?",
+    re.IGNORECASE,
+)
+_NO_PACKAGE = frozenset("dependencies packages everything all it requirements deps them project tools both".split())
+
+
+def find_package_names(text: str) -> tuple[str, ...]:
+    """Return the packages that a text says were installed; empty for `the dependencies`."""
+    names = [*(match[1] for match in _PACKAGE.finditer(text))]
+    names += [span for span in find_spans(text) if re.fullmatch(r"@?[a-z][\w./-]*", span, re.IGNORECASE)]
+    return tuple(dict.fromkeys(name.lower() for name in names if name.lower() not in _NO_PACKAGE))
+
+
+_REF = compile_lazily(
+    r"\b(?:branch|tag|release tag)\s+(?:named |called )?[`\"'*]*([A-Za-z0-9][\w./-]*)"
+    r"|[`\"'*]+([A-Za-z0-9][\w./-]*)[`\"'*]+\s+(?:branch|tag)\b"
+    r"|\btagged\s+(?:it |this |the release |the commit )?(?:as |with )?[`\"'*]*(v?\d[\w.-]*)"
+)
+_NO_REF = frozenset("and for from is was has with to on in of now so that which it off as at".split())
+
+
+def find_ref_names(text: str) -> tuple[str, ...]:
+    """Return the branches and tags that a text names."""
+    names = (next(filter(None, match.groups())).rstrip(".,;:") for match in _REF.finditer(text))
+    return tuple(dict.fromkeys(name for name in names if name and name.lower() not in _NO_REF))

@@ -1,0 +1,59 @@
+"""One thing that a sentence claims, with all that is known about the turn; and the two answers to it. Pure."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from verdikt.evidence.claim_model import SentenceClaim
+from verdikt.evidence.turn import TurnEvidence
+from verdikt.evidence.validator import Arguments, Proof, ProofStatus, Validator, run_validator
+from verdikt.model.lazy_regex import compile_lazily
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What is missing for a proof. `kind` is the check that would give it; `path` a file that has to be run."""
+
+    reason: str
+    kind: str = ""
+    path: str = ""
+    full_suite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProofRequest:
+    """A claim and the turn in which it is made. `is_admitted`: the message says that the work is not verified."""
+
+    claim: SentenceClaim
+    turn: TurnEvidence
+    message: str = ""
+    is_admitted: bool = False
+
+    @property
+    def text(self) -> str:
+        """Return the sentence."""
+        return self.claim.text
+
+    @property
+    def names_fewer_tests(self) -> bool:
+        """Return whether the message says itself that tests are skipped, expected to fail, or gone."""
+        return bool(_FEWER_TESTS.search(self.message))
+
+    def try_validator(self, validator: Validator, arguments: Arguments | None = None) -> Proof:
+        """Return a validator's answer about the turn."""
+        return run_validator(validator, arguments or {}, self.turn)
+
+
+_FEWER_TESTS = compile_lazily(
+    r"\bskip(?!\s*ped to)|\bx-?fail|\bexpected (?:to fail|failure)|\bdeselect|\bdisabl\w+|\bignored?\b|\bquarantin"
+    r"|\b(?:remov|delet|dropp|cut|retir|merg|consolidat|collaps)\w*\b[^.\n]{0,60}\b(?:tests?|specs?|cases?)\b"
+    r"|\b(?:tests?|specs?|cases?)\b[^.\n]{0,40}\b(?:remov|delet|dropp|merg)\w*",
+    re.IGNORECASE,
+)
+
+Row = Callable[[ProofRequest], Proof | Missing]
+
+
+def hold(name: str, *entries: int) -> Proof:
+    """Return a proof of this name that rests on these entries."""
+    return Proof(name, ProofStatus.PASS, entries=tuple(entries))

@@ -1,0 +1,104 @@
+"""What proves a claim, by what it is about: one row for each topic. Pure."""
+
+from collections.abc import Mapping
+
+from verdikt.evidence.attempt import suggest_next_attempt
+from verdikt.evidence.change_proof import prove_change, prove_file_operation
+from verdikt.evidence.check_proof import prove_build, prove_lint, prove_tests, prove_types
+from verdikt.evidence.effect_proof import prove_install, prove_outgoing
+from verdikt.evidence.git_proof import is_about_refs, prove_commit, prove_push
+from verdikt.evidence.proof_request import Missing, ProofRequest, Row, hold
+from verdikt.evidence.section import EvidenceSettings
+from verdikt.evidence.validator import VALIDATORS, Proof, ProofStatus, build_custom_validator
+
+ROWS: Mapping[str, Row] = {
+    "change": prove_change,
+    "tests": prove_tests,
+    "build": prove_build,
+    "lint": prove_lint,
+    "types": prove_types,
+    "commit": prove_commit,
+    "push": prove_push,
+    "release": prove_outgoing,
+    "deploy": prove_outgoing,
+    "install": prove_install,
+    "file_operation": prove_file_operation,
+}
+"""Topic of a claim → what proves it."""
+
+_VALIDATORS_BY_TOPIC: Mapping[str, tuple[str, ...]] = {
+    "tests": ("tests_pass", "pytest_pass", "command_zero_exit"),
+    "build": ("build_passes", "command_zero_exit"),
+    "lint": ("lint_clean", "command_zero_exit"),
+    "types": ("lint_clean", "types_clean", "command_zero_exit"),
+    "commit": ("commit_exists",),
+}
+"""Topic → validators whose explicit pass proves it; topics that are not here accept any of `done`."""
+
+_REPEATABLE = frozenset({"tests", "build", "lint", "types", "commit", "push", "release", "deploy", "install"})
+"""Topics about a state, which an earlier proof still shows while the sources are the same."""
+
+
+def prove_topic(request: ProofRequest, topic: str, settings: EvidenceSettings) -> Proof | Missing:
+    """Return the proof of one topic of a claim, or what is missing."""
+    required = _find_missing_requirement(request, settings)
+    if required is not None:
+        return required
+    row = ROWS.get(topic, prove_change)
+    if topic in ("change", "file_operation", "release") and is_about_refs(request.text):
+        row = prove_commit
+    outcome = row(request)
+    if isinstance(outcome, Missing):
+        outcome = _find_explicit_pass(request, topic) or _find_earlier_proof(request, topic) or outcome
+    turn = request.turn
+    # The parent's own check after the sub-agent's unproven claim settles it; one before it does not.
+    if isinstance(outcome, Proof) and outcome.entries and max(outcome.entries) < turn.unproven_child:
+        return Missing("a sub-agent ended without proof of its own claim, and nothing was checked since", "test")
+    return outcome
+
+
+def prove_attempts(request: ProofRequest) -> tuple[Proof | Missing, str]:
+    """Return the proof that an agent tried before it gives up or asks a person, and what to try next."""
+    act = request.claim.act
+    name = "ladder_exhaustion_proof" if act == "blocked" else "fetch_attempt_proof"
+    proof = request.try_validator(VALIDATORS[name])
+    if not proof.holds:
+        checked = next((one for one in request.turn.validator_passes if one.claim == act), None)
+        if checked is None or not request.turn.is_still_valid(checked):
+            return Missing(proof.reason), suggest_next_attempt(request.turn, act)
+        proof = Proof(checked.validator, ProofStatus.PASS, entries=(checked.seq,))
+    return proof, ""
+
+
+def _find_missing_requirement(request: ProofRequest, settings: EvidenceSettings) -> Missing | None:
+    """Return which of the user's own validators fails; they are required of every claim."""
+    for custom in settings.validators:
+        proof = request.try_validator(build_custom_validator(custom))
+        if not proof.holds:
+            return Missing(proof.reason, f"run {custom.command}")
+    return None
+
+
+def _find_explicit_pass(request: ProofRequest, topic: str) -> Proof | None:
+    """Return a validation that the agent asked for in this turn; it goes stale like a proof of ours."""
+    accepted = _VALIDATORS_BY_TOPIC.get(topic)
+    for checked in request.turn.validator_passes:
+        is_relevant = accepted is None or checked.validator in accepted
+        if checked.claim == "done" and is_relevant and request.turn.is_still_valid(checked):
+            return Proof(checked.validator, ProofStatus.PASS, entries=(checked.seq,))
+    return None
+
+
+def _find_earlier_proof(request: ProofRequest, topic: str) -> Proof | None:
+    """Return what an earlier stop of the session proved, as long as the sources are the same since."""
+    facts = request.turn.facts
+    earlier = facts.earlier
+    if not earlier or topic not in earlier.get("topics", ()) or earlier.get("sha256") != facts.digest:
+        return None
+    head = facts.git_after.head if facts.git_after else ""
+    if topic in ("commit", "push") and earlier.get("head", "") != head:
+        return None
+    # A new request asks for new work, which an old change does not prove.
+    if topic not in _REPEATABLE and request.turn.contract is not None:
+        return None
+    return hold("earlier_proof", int(earlier.get("seq", 0)))

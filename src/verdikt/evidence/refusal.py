@@ -1,0 +1,134 @@
+"""The text of a refusal: what was claimed, what is missing, and a command of this project that would prove it. Pure."""
+
+import posixpath
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from verdikt.evidence.claim_model import SentenceClaim
+from verdikt.evidence.program_kinds import is_partial_test_run, is_type_check
+from verdikt.evidence.proof_request import Missing
+from verdikt.evidence.shell_runs import ProgramRun, read_runs
+from verdikt.evidence.turn import TurnEvidence
+
+MAX_REFUSAL_LINES = 12
+"""Number of lines of a refusal."""
+
+_PARSE_COMMANDS = {
+    ".py": "python3 -m py_compile {}",
+    ".js": "node --check {}",
+    ".mjs": "node --check {}",
+    ".cjs": "node --check {}",
+    ".sh": "bash -n {}",
+    ".bash": "bash -n {}",
+    ".rb": "ruby -c {}",
+    ".php": "php -l {}",
+    ".pl": "perl -c {}",
+}
+"""Suffix → the command with which a file of that language is parsed without any project."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingProof:
+    """A claim without proof: why, and what would prove it."""
+
+    claim: SentenceClaim
+    reason: str
+    command: str
+
+
+def suggest_command(turn: TurnEvidence, missing: Missing) -> str:
+    """Return a command that would prove a claim and that exists in this project; empty when there is none."""
+    kind, _, rest = missing.kind.partition(" ")
+    if rest:
+        return rest if kind == "run" else f"curl -sS -o /dev/null -w '%{{http_code}}' {shlex.quote(rest)}"
+    if kind == "commit":
+        # A second commit of the same work would be noise, so none is suggested once there is one.
+        has_committed = any(call.successful_runs("commit") for call in turn.calls)
+        return "" if has_committed and not turn.facts.changed_of_kind("code", "data") else "git commit"
+    if kind == "push":
+        return "git push"
+    if kind == "run":
+        template = _PARSE_COMMANDS.get(posixpath.splitext(missing.path)[1], "")
+        return template.format(shlex.quote(missing.path)) if template else ""
+    return _find_own_command(turn, kind, full_suite=missing.full_suite) or turn.facts.checks.get(kind, "")
+
+
+def _find_own_command(turn: TurnEvidence, kind: str, *, full_suite: bool) -> str:
+    """Return the command of this kind that the agent ran last, or that the user named; empty if there is none."""
+    part = ""
+    for call in reversed(turn.calls):
+        for run in call.runs:
+            if not _is_of_kind(run, kind) or run.dry_run or run.argv[0].startswith("./"):
+                continue
+            directory = f"cd {shlex.quote(run.cwd)} && " if run.cwd else ""
+            if not full_suite or not is_partial_test_run(run.argv):
+                return f"{directory}{shlex.join(run.argv)}"
+            # The same runner without what selects a part of the tests.
+            whole = [word for word in run.argv if not is_partial_test_run((run.argv[0], word))]
+            part = part or ("" if is_partial_test_run(whole) or len(whole) + 1 < len(run.argv) else shlex.join(whole))
+    # The person's own command comes before a usual one.
+    for hint in turn.contract.get_targets("command_hints") if turn.contract else ():
+        if any(
+            _is_of_kind(run, kind) and not (full_suite and is_partial_test_run(run.argv)) for run in read_runs(hint)
+        ):
+            return hint
+    return "" if turn.facts.checks.get(kind) else part
+
+
+def _is_of_kind(run: ProgramRun, kind: str) -> bool:
+    if kind == "types":
+        return run.kind in ("lint", "build") and is_type_check(run.argv)
+    return run.kind == kind and not (kind == "lint" and is_type_check(run.argv))
+
+
+def render_refusal(
+    missing: Sequence[MissingProof],
+    undecided_calls: Sequence[str],
+    faults: Sequence[str],
+    *,
+    gaps: int,
+    refusals_left: int,
+) -> str:
+    """Return the refusal as at most twelve lines for the agent."""
+    lines = [
+        f"You said “{shorten(missing[0].claim.text)}”; nothing you ran in this turn shows it."
+        if missing
+        else "This turn can't end yet."
+    ]
+    groups: dict[tuple[str, str], list[SentenceClaim]] = {}
+    for proof in missing:
+        groups.setdefault((proof.reason, proof.command), []).append(proof.claim)
+    for (reason, command), claims in list(groups.items())[:3]:
+        quoted = ", ".join(dict.fromkeys(f"“{shorten(claim.text)}”" for claim in claims[:3]))
+        lines.append(f"- claimed: {quoted} ({claims[0].act})")
+        lines.append(f"  missing: {reason[:200]}")
+        if command:
+            lines.append(f"  {'prove it' if claims[0].act == 'done' else 'try first'}: {command[:300]}")
+    if len(lines) <= 9:
+        lines += [f"- {fault[:200]}" for fault in faults[:2]]
+    if undecided_calls and len(lines) <= 10:
+        calls = "1 tool call has" if len(undecided_calls) == 1 else f"{len(undecided_calls)} tool calls have"
+        lines.append(f"- {calls} no decision in the log: {', '.join(undecided_calls[:3])}"[:240])
+    if gaps and len(lines) < MAX_REFUSAL_LINES - 1:
+        lines.append(f"- {gaps} call{'' if gaps == 1 else 's'} could not be logged: run the check again")
+    lines = lines[: MAX_REFUSAL_LINES - 1]
+    advice = (
+        "Or say plainly what is not verified." if any(one.command for one in missing) else "Say what is not verified."
+    )
+    left = f"{refusals_left} more refusal{'' if refusals_left == 1 else 's'}, then this turn ends as unproven."
+    lines.append(f"{advice} {left if refusals_left > 0 else 'After this, the turn ends as unproven.'}")
+    return "\n".join(lines)
+
+
+def render_unproven_notice(missing: Sequence[MissingProof]) -> str:
+    """Return what the person is told when a turn ends with claims that nothing proves."""
+    claims = list(dict.fromkeys(f"“{shorten(one.claim.text)}” ({one.reason[:120]})" for one in missing))
+    more = f" and {len(claims) - 3} more" if len(claims) > 3 else ""
+    return f"this turn ended unproven: {'; '.join(claims[:3])}{more}" if claims else "this turn ended unproven"
+
+
+def shorten(words: str) -> str:
+    """Return words on one line, cut to the length of a quotation."""
+    line = " ".join(words.split()).rstrip(".:;,")
+    return line if len(line) <= 120 else f"{line[:119]}…"
