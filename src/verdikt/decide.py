@@ -23,6 +23,7 @@ from verdikt.model.action import Action, action_to_record
 from verdikt.model.canonical_json import stringify_big_integers
 from verdikt.model.effect import EffectClass, Effects
 from verdikt.model.grant import find_covering_grant
+from verdikt.model.pause import PAUSE_GUARD
 from verdikt.model.posture import READ_ONLY_POSTURES
 from verdikt.model.redaction import mask_tokens
 from verdikt.model.session_state import RISK_DECAY_FACTOR, SessionState, record_verdict
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
     from verdikt.model.facts import Facts
     from verdikt.model.grant import Grant
+    from verdikt.model.pause import Pause
     from verdikt.model.posture import Posture
 
 UNRECORDABLE = "unrecordable"
@@ -60,6 +62,7 @@ def decide(
     policy: Policy,
     *,
     grants: Collection[Grant] = (),
+    pause: Pause | None = None,
     engine: str = __version__,
 ) -> Decision:
     """Return the decision on an action whose secrets are already redacted, and count it in `session`.
@@ -68,7 +71,9 @@ def decide(
     What lasts is not `session` but the log's projection of it, which counts the recorded decision by the same function.
     `engine` is the version that the receipt names.
     """
-    attempt = partial(_decide_recordable, session=session, posture=posture, policy=policy, grants=grants, engine=engine)
+    attempt = partial(
+        _decide_recordable, session=session, posture=posture, policy=policy, grants=grants, pause=pause, engine=engine
+    )
     try:
         return attempt(action, facts)
     except CanonicalError:
@@ -88,6 +93,7 @@ def _decide_recordable(
     posture: Posture,
     policy: Policy,
     grants: Collection[Grant],
+    pause: Pause | None,
     engine: str,
 ) -> Decision:
     """Decide an action, or raise `CanonicalError`, with `session` unchanged, when it cannot be written to a receipt."""
@@ -100,8 +106,8 @@ def _decide_recordable(
         facts=facts,
         posture=posture,
         risk_score=session.risk * RISK_DECAY_FACTOR,
-        # A grant overrides one guard, so all other guards must be heard even after the first block.
-        thorough=bool(grants),
+        # A grant lifts one guard and a pause all but red lines, so guards after the first block must be heard too.
+        thorough=bool(grants) or pause is not None,
     )
 
     # Classify the effects, evaluate the policy.
@@ -112,7 +118,10 @@ def _decide_recordable(
     granted = _apply_grants(ruling, ctx, considered_grants)
     classes = ctx.effects.classes
     dominant = classes[0] if classes else None
-    verdict = apply_posture(granted, posture, dominant)
+    settled = apply_posture(granted, posture, dominant)
+    # No pause lifts a red line: what ran meanwhile could make the pause permanent.
+    is_paused = pause is not None and not settled.passed and not settled.red_line
+    verdict = _allow_during_pause(pause) if pause is not None and is_paused else settled
 
     # Build the decision and its receipt.
     # An OBSERVE guard that failed passes, but its failure must not stay unseen.
@@ -125,7 +134,7 @@ def _decide_recordable(
         "posture_after": posture,
         "warnings": warnings,
         "approved": verdict.kind is VerdictKind.PASS and not warnings and policy.approves_action(visible_action, ctx),
-        "would_be": granted if posture in READ_ONLY_POSTURES and verdict is not granted else None,
+        "would_be": granted if posture in READ_ONLY_POSTURES and settled is not granted else None,
     }
     slots = {"slots": visible_session.slots} if "slots" in visible_session.answers else {}
     receipt = Receipt.from_body(
@@ -139,6 +148,7 @@ def _decide_recordable(
             "grants": [grant.to_record() for grant in considered_grants],
             "ruled": None if ruling is verdict else verdict_to_record(ruling),
             **build_receipt_fields(**fields, classes=classes),
+            **({"pause": {**pause.to_record(), "verdict": verdict_to_record(settled)}} if pause and is_paused else {}),
             "after": {"risk": ctx.risk_score, **slots},
         }
     )
@@ -257,6 +267,11 @@ def _apply_grants(ruling: Verdict, ctx: GovernanceContext, grants: tuple[Grant, 
         return strictest_verdict(uncovered)
     reason = f"{ruling.reason}; let through by the operator's grant `{covers[0].id}`: {covers[0].reason}"
     return Verdict.warn(guard=ruling.guard, reason=reason, fix=ruling.fix)
+
+
+def _allow_during_pause(pause: Pause) -> Verdict:
+    """Return the verdict on an action that runs because the operator paused verdikt."""
+    return Verdict.warn(guard=PAUSE_GUARD, reason=f"paused by {pause.by or 'the operator'}: {pause.reason}")
 
 
 def _build_unrecordable_action(action: Action, error: CanonicalError) -> Action:

@@ -185,7 +185,7 @@ def restore_policy(document: Mapping[str, Any]) -> Policy:
             stored["layer"],
             own,
             registry,
-            lambda name, base=base: YamlDocument(file=f"profile {name}", value=base or {}),  # type: ignore[misc]
+            _StoredProfiles(base),
             trusted=not stored["layer"].startswith("project"),
             default=NO_PROFILE if base is None else DEFAULT_PROFILE,
             red_lines=NO_PROFILE if base is None else DEFAULT_PROFILE,
@@ -193,6 +193,22 @@ def restore_policy(document: Mapping[str, Any]) -> Policy:
         own.raise_errors()
         layers += [layer] if layer else []
     return Policy(layers=tuple(layers), section_definitions=registry.sections)
+
+
+class _StoredProfiles:
+    """The profiles of one stored layer, as a `ReadProfile`: the layer's own first, then those it builds on."""
+
+    def __init__(self, profile: Mapping[str, Any] | None) -> None:
+        self._next: Mapping[str, Any] | None = profile
+
+    def __call__(self, name: str) -> YamlDocument:
+        profile = dict(self._next or {})
+        # A stored profile has the document it builds on where its file has a name; the reader expects a name.
+        inner = profile.get("profile")
+        self._next = inner if isinstance(inner, Mapping) else None
+        if self._next is not None:
+            profile["profile"] = DEFAULT_PROFILE
+        return YamlDocument(file=f"profile {name}", value=profile)
 
 
 def add_tool_policies(policy: Policy, tool_policies: Iterable[Any]) -> Policy:

@@ -18,7 +18,7 @@ from verdikt.cli.store_access import (
 from verdikt.errors import LedgerError
 from verdikt.ledger.log_reader import parse_seq
 from verdikt.model.entry import Entry
-from verdikt.report.entry_line import summarize_entry, verdict_of
+from verdikt.report.entry_line import paused_verdict_of, summarize_entry, verdict_of
 from verdikt.report.log_stats import TABLES, count_entries
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ def _print_entry(entry: Entry, as_json: bool) -> None:
     verdict_text = (
         f" {click.style(verdict, fg=_COLOURS.get(verdict))}{f' by {guard}' if guard else ''}" if verdict else ""
     )
+    would_be, by = paused_verdict_of(entry)
+    verdict_text += f" (without the pause: {would_be} by {by})" if would_be else ""
     kind = click.style(entry.kind, bold=True)
     position = f"{format_timestamp(entry.ts)} {entry.session} {entry.seq}"
     click.echo(f"{position} {kind}{verdict_text} {summarize_entry(entry)}")
