@@ -8,6 +8,7 @@ import click
 
 from verdikt.cli.operator_access import get_user_name, require_terminal
 from verdikt.cli.store_access import home_option, json_option, open_data_store, open_existing_store, resolve_session
+from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.cli.usage_command import UsageCommand
 from verdikt.errors import LedgerError
 from verdikt.hosts.live.canary import CANARY_SESSION
@@ -28,7 +29,7 @@ _POSTURE_MEANINGS = {
 }
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def command() -> None:
     """Show or set the posture of a session: interactive, autonomous, dry_run or locked.
 
