@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from verdikt.cli.canary_sessions import is_canary_session
 from verdikt.cli.operator_access import get_user_name, require_terminal
 from verdikt.cli.store_access import home_option, json_option, open_data_store, open_existing_store, resolve_session
 from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.cli.usage_command import UsageCommand
 from verdikt.errors import LedgerError
-from verdikt.hosts.live.canary import CANARY_SESSION
 from verdikt.ledger.council_findings import is_council_session
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.posture import Posture, move
@@ -94,9 +94,10 @@ def find_newest_session(store: "FileStore") -> str:
     candidates = [
         name
         for name in store.list_sessions()
-        if name not in (OPERATOR, CANARY_SESSION)
+        if name != OPERATOR
         and not is_council_session(name)
         and store.reader.hot_file_path(name).exists()
+        and not is_canary_session(store, name)
     ]
     if not candidates:
         raise LedgerError("no session in the log yet; name one with --session")

@@ -17,9 +17,7 @@ def describe_gap(body: object) -> str:
     if failures := fields.get("failures"):
         return f"a part failed at the moment `{moment}`: {_join_texts(failures)}"
     if error := fields.get("error"):
-        return (
-            f"something was not recorded: the moment `{moment}` failed with {error}" if moment else f"failed: {error}"
-        )
+        return f"something was not recorded: {f'`{moment}` failed with ' if moment else ''}{error}"
     if fields.get("refused"):
         return f"a change of the host's settings ({fields.get('source') or 'source unknown'}) was refused"
     return f"something was not recorded at the moment `{moment}`" if moment else "something was not recorded"
