@@ -23,6 +23,7 @@ from verdikt.model.action import Action, action_to_record
 from verdikt.model.canonical_json import stringify_big_integers
 from verdikt.model.effect import EffectClass, Effects
 from verdikt.model.grant import find_covering_grant
+from verdikt.model.pause import PAUSE_GUARD
 from verdikt.model.posture import READ_ONLY_POSTURES
 from verdikt.model.redaction import mask_tokens
 from verdikt.model.session_state import RISK_DECAY_FACTOR, SessionState, record_verdict
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
     from verdikt.model.facts import Facts
     from verdikt.model.grant import Grant
+    from verdikt.model.pause import Pause
     from verdikt.model.posture import Posture
 
 UNRECORDABLE = "unrecordable"
@@ -61,6 +63,7 @@ def decide(
     policy: Policy,
     *,
     grants: Collection[Grant] = (),
+    pause: Pause | None = None,
     engine: str = __version__,
 ) -> Decision:
     """Return the decision on an action whose secrets are already redacted, and count it in `session`.
@@ -69,7 +72,9 @@ def decide(
     What lasts is not `session` but the log's projection of it, which counts the recorded decision by the same function.
     `engine` is the version that the receipt names.
     """
-    attempt = partial(_decide_recordable, session=session, posture=posture, policy=policy, grants=grants, engine=engine)
+    attempt = partial(
+        _decide_recordable, session=session, posture=posture, policy=policy, grants=grants, pause=pause, engine=engine
+    )
     try:
         return attempt(action, facts)
     except CanonicalError:
@@ -89,6 +94,7 @@ def _decide_recordable(
     posture: Posture,
     policy: Policy,
     grants: Collection[Grant],
+    pause: Pause | None,
     engine: str,
 ) -> Decision:
     """Decide an action, or raise `CanonicalError`, with `session` unchanged, when it cannot be written to a receipt."""
@@ -97,10 +103,16 @@ def _decide_recordable(
 
     # Classify the effects, evaluate the policy; while a change of it is pending, the accepted and the changed one.
     parts = policy.parts
-    rulings = [_rule_action(visible_action, facts, session, part, posture=posture, grants=grants) for part in parts]
+    rulings = [
+        _rule_action(visible_action, facts, session, part, posture=posture, grants=grants, is_paused=pause is not None)
+        for part in parts
+    ]
     # Of equals the first one, which is the accepted policy's.
     chosen = max(rulings, key=lambda ruling: (ruling.verdict.kind, ruling.verdict.red_line))
-    verdict = chosen.verdict if len(rulings) == 1 else _name_deciding_policy(chosen, rulings)
+    settled = chosen.verdict if len(rulings) == 1 else _name_deciding_policy(chosen, rulings)
+    # No pause lifts a red line: what ran meanwhile could make the pause permanent.
+    is_paused = pause is not None and not settled.passed and not settled.red_line
+    verdict = _allow_during_pause(pause) if pause is not None and is_paused else settled
     slots = _merge_slots(session.slots, rulings)
     risk = max(ruling.ctx.risk_score for ruling in rulings)
 
@@ -132,6 +144,7 @@ def _decide_recordable(
             "grants": [grant.to_record() for grant in considered_grants],
             "ruled": None if chosen.ruled is verdict else verdict_to_record(chosen.ruled),
             **build_receipt_fields(**fields, classes=chosen.ctx.effects.classes),
+            **({"pause": {**pause.to_record(), "verdict": verdict_to_record(settled)}} if pause and is_paused else {}),
             "after": {"risk": risk, **({"slots": slots} if "slots" in answers else {})},
         }
     )
@@ -175,6 +188,7 @@ def _rule_action(
     *,
     posture: Posture,
     grants: Collection[Grant],
+    is_paused: bool,
 ) -> _Ruling:
     """Return what one policy says about an action."""
     visible_session = _RecordingSession(session)
@@ -184,8 +198,8 @@ def _rule_action(
         facts=facts,
         posture=posture,
         risk_score=session.risk * RISK_DECAY_FACTOR,
-        # A grant overrides one guard, so all other guards must be heard even after the first block.
-        thorough=bool(grants),
+        # A grant lifts one guard and a pause all but red lines, so guards after the first block must be heard too.
+        thorough=bool(grants) or is_paused,
     )
     ruled = _evaluate_policy(action, facts, ctx, policy)
     # Settle: the operator's grants can lift an objection, the posture can only make the verdict stricter.
@@ -336,6 +350,11 @@ def _apply_grants(ruling: Verdict, ctx: GovernanceContext, grants: tuple[Grant, 
         return strictest_verdict(uncovered)
     reason = f"{ruling.reason}; let through by the operator's grant `{covers[0].id}`: {covers[0].reason}"
     return Verdict.warn(guard=ruling.guard, reason=reason, fix=ruling.fix)
+
+
+def _allow_during_pause(pause: Pause) -> Verdict:
+    """Return the verdict on an action that runs because the operator paused verdikt."""
+    return Verdict.warn(guard=PAUSE_GUARD, reason=f"paused by {pause.by or 'the operator'}: {pause.reason}")
 
 
 def _build_unrecordable_action(action: Action, error: CanonicalError) -> Action:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, overload
 
 from verdikt.engine import PolicyEngine
 from verdikt.errors import BlockedError
@@ -65,14 +65,31 @@ class Enforcer:
             raise
         self.engine.post_action(action, Outcome(success=True))
 
+    @overload
+    def tool(self, kind: Callable[P, R], /) -> Callable[P, R]: ...
+
+    @overload
     def tool(
         self, kind: ActionKind = ActionKind.OTHER, *, name: str = "", session_id: str = "default", **fields: str
-    ) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+    def tool(
+        self,
+        kind: ActionKind | Callable[..., Any] = ActionKind.OTHER,
+        *,
+        name: str = "",
+        session_id: str = "default",
+        **fields: str,
+    ) -> Any:
         """Return a decorator that runs a function only if an action with its arguments as payload passes.
 
-        `fields` renames arguments: `tool(ActionKind.BASH, command="cmd")` puts the argument `cmd` into the payload
-        field `command`.
+        Also a decorator itself: `@enforcer.tool` is `@enforcer.tool()`. `fields` renames arguments:
+        `tool(ActionKind.BASH, command="cmd")` puts the argument `cmd` into the payload field `command`.
         """
+        if not isinstance(kind, ActionKind):
+            if not callable(kind):
+                raise TypeError(f"expected an ActionKind or a function, found `{type(kind).__name__}`")
+            return self.tool()(kind)
 
         def decorate(function: Callable[P, R]) -> Callable[P, R]:
             signature = inspect.signature(function)

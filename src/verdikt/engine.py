@@ -17,6 +17,7 @@ from verdikt.model.action import Action, Outcome
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
+from verdikt.model.redaction import redact_action
 from verdikt.model.session_state import (
     MAX_HISTORY,
     RISK_DECAY_FACTOR,
@@ -37,7 +38,9 @@ ObserveFacts = Callable[[Action], Facts]
 def observe_facts(action: Action) -> Facts:
     """Return the facts about the place where an action would happen, as this machine has them."""
     root = str(RealWorld(action.cwd).place()["project_root"])
-    return Facts(RealWorld(action.cwd, guarded=list_guarded_paths(root, os.environ)))
+    # The engine's caller keeps its action as it is; guards still learn which kinds of secrets it holds.
+    _, secrets = redact_action(action)
+    return Facts(RealWorld(action.cwd, guarded=list_guarded_paths(root, os.environ)), secrets=secrets)
 
 
 def classify_effects(action: Action, facts: Facts | None) -> Effects:

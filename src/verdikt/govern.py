@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -29,7 +28,7 @@ from verdikt.model.hook_message import Answer, Turn, add_context
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action, redact_text
 from verdikt.model.session_state import SessionState, StoredMemory, mark_key
-from verdikt.model.verdict import Verdict, add_warning, decision_from_error, strictest_posture
+from verdikt.model.verdict import add_warning, decision_from_error, strictest_posture
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.crash_log import record_crash
 from verdikt.observe.guarded_paths import find_host_project, list_guarded_paths
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from verdikt.guidance.feedback import FeedbackProviderConfig
     from verdikt.guidance.hooks import GuidanceHooks
     from verdikt.guidance.tool_policy import ToolPolicy, ToolPolicyGuard
-    from verdikt.ledger.pause import Pause
     from verdikt.ledger.store import LogWriter
     from verdikt.model.action import Action, Outcome
     from verdikt.model.hook_message import Prompt
@@ -165,20 +163,18 @@ class Governance:
                 posture = strictest_posture(self._session_posture(log), posture or Posture.INTERACTIVE)
                 # Classifies the effects, evaluates the policy, settles with the posture, builds decision and receipt.
                 decision = decide(action, facts, state, posture, self.policy)
-                pause = None
                 if not decision.passed:
                     # Grants and pauses are read only here, because ordinary work passes and must not pay for them.
-                    if grants := find_live_grants(self.store, action.session_id, self.clock.now()):
+                    grants = find_live_grants(self.store, action.session_id, self.clock.now())
+                    pause = find_active_pause(self.store)
+                    if grants or pause:
                         state = _read_state(log)  # the first `decide` counted the action in the other one
-                        decision = decide(action, facts, state, posture, self.policy, grants=grants)
-                    # No pause lifts a red line: what ran meanwhile could make the pause permanent.
-                    pause = None if decision.verdict.red_line else find_active_pause(self.store)
+                        decision = decide(action, facts, state, posture, self.policy, grants=grants, pause=pause)
                 # Replay needs the policy document, so it is stored before the first entry that names its digest.
                 for part in self.policy.parts:
                     if not has_stored_policy(self.store.home, part.digest):
                         store_policy(self.store.home, part.digest, part.document)
-                log.append(EntryKind.DECISION, _build_decision_body(decision, action, pause))
-            decision = _allow_during_pause(decision, pause) if pause and not decision.passed else decision
+                log.append(EntryKind.DECISION, _build_decision_body(decision, action))
             return add_warning(decision, notice) if notice else decision
         except Exception as error:
             self._record_crash("before", error)
@@ -427,14 +423,8 @@ def _read_memory(session: LogWriter) -> StoredMemory:
     return StoredMemory(partial(session.read_projection, "memory"))
 
 
-def _allow_during_pause(decision: Decision, pause: Pause) -> Decision:
-    """Return the decision with a warning in place of its verdict; the receipt keeps the policy's own."""
-    reason = f"paused by {pause.by or 'the operator'}: {pause.reason}"
-    return replace(decision, verdict=Verdict.warn(guard="pause", reason=reason))
-
-
-def _build_decision_body(decision: Decision, action: Action, pause: Pause | None) -> dict[str, Any]:
-    """Return the body of a decision entry. The receipt is the policy's own verdict, whatever a pause lets through."""
+def _build_decision_body(decision: Decision, action: Action) -> dict[str, Any]:
+    """Return the body of a decision entry."""
     body = {
         "receipt": decision.receipt.canonical_text,
         "receipt_sha256": decision.receipt.sha256,
@@ -442,7 +432,7 @@ def _build_decision_body(decision: Decision, action: Action, pause: Pause | None
     }
     if marks := _mark_created_files(decision):
         body["kept"] = marks
-    return body | ({"paused": {"until": pause.until, "reason": pause.reason}} if pause else {})
+    return body
 
 
 # Marks of one command. A session keeps 256, and one command that creates many files must not drop all older ones.

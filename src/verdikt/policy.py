@@ -214,7 +214,7 @@ def restore_policy(document: Mapping[str, Any]) -> Policy:
             stored["layer"],
             own,
             registry,
-            partial(_restore_profile, base or {}),
+            _StoredProfiles(base),
             trusted=not is_project_layer(stored["layer"]),
             default=NO_PROFILE if base is None else DEFAULT_PROFILE,
             red_lines=NO_PROFILE if base is None else DEFAULT_PROFILE,
@@ -224,12 +224,20 @@ def restore_policy(document: Mapping[str, Any]) -> Policy:
     return Policy(layers=tuple(layers), section_definitions=registry.sections)
 
 
-def _restore_profile(stored: Mapping[str, Any], name: str) -> YamlDocument:
-    """Return a profile, or the one that it builds on, from a stored document, which holds the second in the first."""
-    parent = stored.get("profile")
-    if isinstance(parent, Mapping):
-        stored = parent if name == DEFAULT_PROFILE else {**stored, "profile": DEFAULT_PROFILE}
-    return YamlDocument(file=f"profile {name}", value=stored)
+class _StoredProfiles:
+    """The profiles of one stored layer, as a `ReadProfile`: the layer's own first, then those it builds on."""
+
+    def __init__(self, profile: Mapping[str, Any] | None) -> None:
+        self._next: Mapping[str, Any] | None = profile
+
+    def __call__(self, name: str) -> YamlDocument:
+        profile = dict(self._next or {})
+        # A stored profile has the document it builds on where its file has a name; the reader expects a name.
+        inner = profile.get("profile")
+        self._next = inner if isinstance(inner, Mapping) else None
+        if self._next is not None:
+            profile["profile"] = DEFAULT_PROFILE
+        return YamlDocument(file=f"profile {name}", value=profile)
 
 
 def add_tool_policies(policy: Policy, tool_policies: Iterable[Any]) -> Policy:

@@ -14,6 +14,7 @@ from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.facts import Facts, RecordedWorld
 from verdikt.model.grant import parse_grant
+from verdikt.model.pause import parse_pause
 from verdikt.model.posture import Posture
 from verdikt.model.session_state import SessionState
 from verdikt.model.verdict import RECEIPT_VERSIONS, Decision, VerdictKind
@@ -88,6 +89,7 @@ def replay(past: RecordedDecision, policy: Policy) -> Decision:
         Posture(record["posture"]["before"]),
         policy,
         grants=tuple(parse_grant(grant) for grant in record["grants"]),
+        pause=parse_pause(record["pause"]) if "pause" in record else None,
         engine=record["engine"],
     )
 

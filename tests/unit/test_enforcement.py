@@ -115,3 +115,18 @@ def test_decorated_coroutine_runs_only_if_its_action_passes() -> None:
 
     assert asyncio.run(session()) == "LS"
     assert [entry["success"] for entry in enforcer.engine.evaluate(ACTION).context.session.history[:2]] == [None, True]
+
+
+def test_tool_without_parentheses_is_a_decorator() -> None:
+    """`@enforcer.tool` governs a function under its own name, like `@enforcer.tool()`."""
+    enforcer = Enforcer(ScriptedGuard("block"))
+
+    @enforcer.tool
+    def plain(text: str) -> str:
+        return text
+
+    with pytest.raises(BlockedError):
+        plain("a")
+    with pytest.raises(TypeError, match="expected an ActionKind or a function, found `str`"):
+        enforcer.tool("bash")  # type: ignore[call-overload]
+    assert Enforcer(ScriptedGuard("pass")).tool(plain.__wrapped__)("b") == "b"  # type: ignore[attr-defined]

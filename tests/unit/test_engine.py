@@ -465,3 +465,16 @@ def test_payload_nested_a_thousand_levels_is_judged(kind: ActionKind) -> None:
     result = PolicyEngine(All(BashSafetyGuard(), FileBoundaryGuard())).evaluate(Action(kind=kind, payload=payload))
 
     assert not result.verdict.error, result.reason
+
+
+def test_guard_learns_the_kinds_of_secrets_of_an_action() -> None:
+    """`ctx.facts.secrets` names the kinds under the engine as under governance; the action itself stays as it is."""
+    guard = RecordingGuard()
+    action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "PGPASSWORD=hunter2 psql -c 'select 1'"})
+
+    PolicyEngine(guard).evaluate(action)
+
+    facts = guard.contexts[0].facts
+    assert facts is not None
+    assert facts.secrets == ("password",)
+    assert guard.contexts[0].action is action

@@ -179,7 +179,20 @@ def test_own_red_lines_hold_under_every_profile(layer: str, tmp_path: Path) -> N
     assert restore_policy(policy.document).digest == policy.digest
 
 
-def test_policy_without_rules_is_refused() -> None:
-    """A policy that has nothing but verdikt's own red lines is a mistake."""
-    with pytest.raises(PolicyError, match="expected at least one rule"):
-        build_policy([PolicyFile("project", "governance.yaml", b"profile: none\n")])
+@pytest.mark.parametrize("layer", ["managed", "user", "project", "file"])
+def test_profile_none_alone_lets_everything_but_red_lines_pass(layer: str, tmp_path: Path) -> None:
+    """A file that says `profile: none` is a policy of red lines alone, not one that can't be loaded."""
+    policy = build_policy([PolicyFile(layer, "governance.yaml", b"profile: none\n")])
+    expected = {"rm -rf ~/Documents": "pass", "ls": "pass"}
+    # A file that is given explicitly means what it says; elsewhere verdikt protects itself.
+    expected |= {"verdikt uninstall": "pass" if layer == "file" else "block"}
+    for command, verdict in expected.items():
+        action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=str(tmp_path))
+        decision = observe_and_decide(action, policy, policy.posture, home=str(tmp_path / "home"))
+        assert decision.verdict.kind.word == verdict, command
+
+
+def test_policy_that_evaluates_nothing_is_refused() -> None:
+    """A graph without a node can't be built."""
+    with pytest.raises(PolicyError, match="expected at least one rule, guard or profile, found none"):
+        parse_policy("profile: none\nunknown_tools: pass")

@@ -8,6 +8,7 @@ from tests.fakes import FakeWorld
 from tests.unit.test_decide import RULED, STANDARD, action, grant
 from verdikt.decide import decide
 from verdikt.errors import LedgerError
+from verdikt.graph.layer_reader import PROFILE_NAMES
 from verdikt.graph.policy import Policy
 from verdikt.model.action import Action
 from verdikt.model.canonical_json import encode_canonical, parse_json
@@ -16,7 +17,8 @@ from verdikt.model.facts import Facts, GitFact, PathFact
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action
 from verdikt.model.session_state import SessionState
-from verdikt.policy import parse_policy, restore_policy
+from verdikt.observe.policy_files import PolicyFile
+from verdikt.policy import SECTIONS, build_policy, parse_policy, restore_policy
 from verdikt.replay import RecordedDecision, compare_policy, find_differences, read_decision, replay
 
 WORLD = FakeWorld(
@@ -73,6 +75,54 @@ def test_recorded_decision_replays_to_the_byte(call: Action, policy: Policy, pos
 
     assert find_differences(past, again) == []
     assert again.receipt.bytes == encode_canonical(past.receipt)
+
+
+POLICY_TEXTS = {
+    "disable": "disable: [secret_sent]",
+    "posture": "posture: autonomous",
+    "unknown_tools": "unknown_tools: block",
+    "approve": "approve: [{class: read, zone: project}]",
+    "boundaries": "boundaries: {allowed_dirs: [src]}",
+    "bash_safety": "bash_safety: {blocked_patterns: ['DROP TABLE']}",
+    "rules": "rules: [{name: no_make, command: make, verdict: block, reason: slow, fix: wait}]",
+    "tool_policies": "tool_policies: [read_before_write, {rate_limit: {tool: Bash, max_calls: 3, per_seconds: 60}}]",
+    "feedback": "feedback: [{static: style guide, every_n_calls: 5}]",
+    "completion": "completion: {checks: [{command: make}]}",
+    "evidence": "evidence: {mode: enforce}",
+    "councils": "councils: {ship: {guardrail: true, reviewers: {lint: {command: 'true'}}}}",
+    "ledger": "ledger: {anything: 1}",
+    "manifest": "manifest: {deploy: {effects: [network]}}",
+}
+"""Top-level key → a policy text that uses it."""
+
+
+@pytest.mark.parametrize("layer", ["file", "user", "project"])
+@pytest.mark.parametrize("profile", [*PROFILE_NAMES, "none"])
+def test_policy_with_each_profile_replays_from_its_stored_document(profile: str, layer: str) -> None:
+    """The stored document of each shipped profile, also of one that builds on another, restores to the same policy."""
+    text = f"profile: {profile}\n{POLICY_TEXTS['rules']}"
+    assert_policy_replays(build_policy([PolicyFile(layer, "governance.yaml", text.encode())]))
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+@pytest.mark.parametrize("key", POLICY_TEXTS)
+def test_policy_with_each_section_replays_from_its_stored_document(key: str, profile: str) -> None:
+    """The stored document of each section restores to the same policy, whatever the profile."""
+    assert_policy_replays(parse_policy(f"profile: {profile}\n{POLICY_TEXTS[key]}"))
+
+
+def test_every_section_has_a_replayed_policy() -> None:
+    """A new section of policy files needs an example here."""
+    assert POLICY_TEXTS.keys() >= SECTIONS.keys()
+
+
+def assert_policy_replays(policy: Policy) -> None:
+    """Assert that decisions by a policy replay to the byte from its stored document."""
+    restored = restore_policy(parse_json(encode_canonical(policy.document)))
+    assert restored.digest == policy.digest
+    for call in ACTIONS:
+        past = record_decision(call, policy)
+        assert find_differences(past, replay(past, restored)) == []
 
 
 def test_replay_of_an_older_receipt_keeps_its_engine_version() -> None:

@@ -13,6 +13,8 @@ from verdikt.model.action import Action
 from verdikt.model.canonical_json import parse_json
 from verdikt.model.effect import Effect, Target
 from verdikt.model.facts import Facts
+from verdikt.model.grant import Grant
+from verdikt.model.pause import Pause
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action
 from verdikt.model.session_state import SessionState
@@ -59,7 +61,15 @@ def answer_line(line: bytes, number: int, policy: Policy, *, posture: Posture, h
     }
 
 
-def observe_and_decide(action: Action, policy: Policy, posture: Posture, *, home: str) -> Decision:
+def observe_and_decide(
+    action: Action,
+    policy: Policy,
+    posture: Posture,
+    *,
+    home: str,
+    grants: tuple[Grant, ...] = (),
+    pause: Pause | None = None,
+) -> Decision:
     """Decide an action with the same core as a hook, over the world as it is; a failure is a block."""
     try:
         # The secrets are redacted before anything else reads the action, as in a hook.
@@ -68,7 +78,7 @@ def observe_and_decide(action: Action, policy: Policy, posture: Posture, *, home
         root = find_project_root(action.cwd, home) if os.path.isdir(action.cwd) else action.cwd
         guarded = list_guarded_paths(root, {**os.environ, "HOME": home} if home else os.environ)
         facts = Facts(RealWorld(action.cwd, home=home, guarded=guarded), secrets=secrets)
-        return decide(action, facts, SessionState(), posture, policy)
+        return decide(action, facts, SessionState(), posture, policy, grants=grants, pause=pause)
     # Broad on purpose: an error of any kind in the flow must become a block, here as in a hook.
     except Exception as error:
         return decision_from_error(error)

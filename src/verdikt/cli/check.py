@@ -2,14 +2,16 @@
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from verdikt.cli.batch import answer_lines, observe_and_decide
+from verdikt.cli.batch import answer_lines
 from verdikt.cli.exit_status import EXIT_BAD_PAYLOAD, EXIT_BAD_POLICY, EXIT_BY_DISPOSITION
 from verdikt.cli.manifest import read_manifest
+from verdikt.cli.permissions import Permissions, decide_with_permissions
 from verdikt.cli.usage_command import UsageCommand
 from verdikt.effects.declared import ToolCall, judge, receive
 from verdikt.errors import CanonicalError, HookError, ManifestError, PolicyError, VerdiktError
@@ -23,7 +25,13 @@ from verdikt.policy import load_file, parse_policy
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
+    from verdikt.model.grant import Grant
     from verdikt.model.verdict import Decision
+
+
+plain_option: Callable[[Any], Any] = click.option(
+    "--plain", is_flag=True, help="The policy alone, without grants and pauses; as with --profile and --policy."
+)
 
 
 @click.command(cls=UsageCommand)
@@ -40,6 +48,7 @@ if TYPE_CHECKING:
     help="Decide only by the effects that this manifest declares.",
 )
 @click.option("--cwd", default="", help="The directory of the call; default: here.")
+@plain_option
 @click.option("--json", "as_json", is_flag=True, help="Print the canonical receipt and a newline.")
 @click.option("--batch", is_flag=True, help="Read JSON lines {id, tool, input, cwd}; answer each with a line.")
 def command(
@@ -51,6 +60,7 @@ def command(
     policy_file: str | None,
     manifest: Path | None,
     cwd: str,
+    plain: bool,
     as_json: bool,
     batch: bool,
 ) -> None:
@@ -72,7 +82,11 @@ def command(
         if manifest is not None:
             _check_manifest(manifest, words, tool, Posture(posture or Posture.INTERACTIVE))
         policy = select_policy(profile, policy_file, cwd)
-        decision = decide_action(read_action(words, tool, cwd), policy, Posture(posture) if posture else policy.posture)
+        action = read_action(words, tool, cwd)
+        load_permissions = select_permissions(plain=plain or bool(profile or policy_file))
+        decision, other_grants = decide_with_permissions(
+            action, policy, Posture(posture) if posture else policy.posture, load_permissions
+        )
     except HookError as error:
         _exit_with_error(error, EXIT_BAD_PAYLOAD)
     except (ManifestError, PolicyError) as error:
@@ -80,7 +94,7 @@ def command(
     if as_json:
         click.echo(decision.receipt.bytes + b"\n", nl=False)
     else:
-        click.echo(_render_decision(decision))
+        click.echo("\n".join([_render_decision(decision), *map(describe_grant, other_grants)]))
     sys.exit(EXIT_BY_DISPOSITION[decision.disposition])
 
 
@@ -167,9 +181,20 @@ def _build_payload(words: tuple[str, ...], tool: str | None) -> dict[str, Any]:
     return {key: text}
 
 
-def decide_action(action: "Action", policy: "Policy", posture: Posture) -> "Decision":
-    """Decide an action of this user, with the same core as a hook."""
-    return observe_and_decide(action, policy, posture, home=os.environ.get("HOME", ""))
+def select_permissions(*, plain: bool) -> Callable[[], Permissions]:
+    """Return what reads the operator's grants and pause, or none of them when only the policy is asked."""
+    return Permissions if plain else Permissions.load
+
+
+def describe_grant(grant: "Grant") -> str:
+    """Return a line about a grant that lifts an objection in another session."""
+    return f"  grant `{grant.id}` lifts `{grant.guard}` in session `{grant.session}`: {grant.reason}"
+
+
+def describe_pause(decision: "Decision") -> str:
+    """Return what would be decided without the pause; an empty text when there is none."""
+    pause = decision.receipt.dump().get("pause")
+    return f"without the pause: {pause['verdict']['kind']} by {pause['verdict']['guard']}" if pause else ""
 
 
 _COLOURS = {"pass": "green", "warn": "yellow", "ask": "magenta", "block": "red"}
@@ -181,6 +206,7 @@ def _render_decision(decision: "Decision") -> str:
     head = click.style(verdict.kind.word, fg=_COLOURS[verdict.kind.word], bold=True)
     lines = [f"{head}  {verdict.guard}" + ("  (the host need not ask)" if decision.approved else "")]
     lines += [f"  {name:<5}{text}" for name, text in (("why", verdict.reason), ("fix", verdict.fix)) if text]
+    lines += [f"  {text}" for text in [describe_pause(decision)] if text]
     lines += [f"  warn {warning.reason}" for warning in decision.warnings if warning is not verdict]
     for effect in decision.effects:
         sure = "" if effect.certain else " (possible)"

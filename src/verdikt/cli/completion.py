@@ -19,6 +19,7 @@ from verdikt.cli.store_access import (
     resolve_home,
     resolve_session,
 )
+from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.errors import PolicyError
 from verdikt.govern import Governance
 from verdikt.guidance.completion import CompositeChecker
@@ -32,7 +33,7 @@ file_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def command() -> None:
     """Show and try the checks before an agent may stop: the section `completion` of the policy.
 

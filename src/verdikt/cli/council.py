@@ -12,6 +12,7 @@ from verdikt.cli.exit_status import EXIT_BLOCKED
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.runs_directory import exit_without_verdict, open_runs
 from verdikt.cli.store_access import close_after_command, json_option
+from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.council.config import TRIGGERS
 from verdikt.errors import FindingError, VerdiktError
 from verdikt.govern import Governance
@@ -38,7 +39,7 @@ scope_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def command() -> None:
     """Review what is about to be committed, by the reviewers under `councils` in the policy.
 

@@ -13,6 +13,7 @@ from verdikt.cli import daemon_control
 from verdikt.cli.exit_status import EXIT_NOT_RUNNING
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.store_access import json_option
+from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.daemon.client import start_daemon as spawn
 from verdikt.daemon.journal import Journal
 from verdikt.daemon.lifecycle import run_daemon
@@ -29,7 +30,7 @@ _SOCKET_OPTION = click.option(
 )
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def command() -> None:
     """Control the warm process that answers hooks; the first hook starts it, and it ends when idle.
 

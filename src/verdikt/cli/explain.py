@@ -3,12 +3,21 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdikt.cli.check import decide_action, read_action, select_policy
+from verdikt.cli.check import (
+    describe_grant,
+    describe_pause,
+    plain_option,
+    read_action,
+    select_permissions,
+    select_policy,
+)
 from verdikt.cli.exit_status import EXIT_BAD_POLICY
+from verdikt.cli.permissions import Permissions, decide_with_permissions
 from verdikt.cli.store_access import json_option
 from verdikt.cli.usage_command import UsageCommand
 from verdikt.effects.classifier import extract_command_text
@@ -51,6 +60,7 @@ _STYLES: dict[str, dict[str, Any]] = {
     "--posture", type=click.Choice([posture.value for posture in Posture]), help="Whether a person is there to answer."
 )
 @click.option("--cwd", default="", help="The directory of the call; default: here.")
+@plain_option
 @json_option
 @click.option("--html", "as_html", is_flag=True, help="Print a self-contained page, to share.")
 def command(
@@ -61,6 +71,7 @@ def command(
     policy_file: str | None,
     posture: str | None,
     cwd: str,
+    plain: bool,
     as_json: bool,
     as_html: bool,
 ) -> None:
@@ -75,7 +86,10 @@ def command(
     except PolicyError as error:
         click.echo(str(error), err=True)
         sys.exit(EXIT_BAD_POLICY)
-    explanation = explain_action(read_action(words, tool, cwd), policy, Posture(posture) if posture else policy.posture)
+    load_permissions = select_permissions(plain=plain or bool(profile or policy_file))
+    explanation = explain_action(
+        read_action(words, tool, cwd), policy, Posture(posture) if posture else policy.posture, load_permissions
+    )
     if as_json:
         click.echo(json.dumps(explanation, indent=2, ensure_ascii=False))
     elif as_html:
@@ -84,9 +98,11 @@ def command(
         click.echo(render_text(explanation, lambda text, role: click.style(text, **_STYLES[role])))
 
 
-def explain_action(action: "Action", policy: Any, posture: Posture) -> dict[str, Any]:
+def explain_action(
+    action: "Action", policy: Any, posture: Posture, load_permissions: Callable[[], Permissions] = Permissions
+) -> dict[str, Any]:
     """Return an action's commands, effects and verdict as plain data."""
-    decision = decide_action(action, policy, posture)
+    decision, other_grants = decide_with_permissions(action, policy, posture, load_permissions)
     steps, problems = _classify_steps(action)
     return {
         "text": action.command or action.tool,
@@ -94,6 +110,8 @@ def explain_action(action: "Action", policy: Any, posture: Posture) -> dict[str,
         "problems": problems,
         "effects": [_fill_effect_defaults(effect) for effect in effects_to_record(decision.effects)],
         "verdict": {"reason": "", "fix": "", **verdict_to_record(decision.verdict)},
+        # What else a person should know: an operator's pause, or a grant for another session.
+        "notes": [note.strip() for note in (describe_pause(decision), *map(describe_grant, other_grants)) if note],
         "posture": decision.posture.value,
         "approved": decision.approved,
         # The same digest as in the log, if the command has run with this policy and world.

@@ -13,6 +13,7 @@ from verdikt.cli.findings_exchange import export, gate, import_findings
 from verdikt.cli.operator_access import refuse_agents, refuse_lowering
 from verdikt.cli.runs_directory import exit_without_verdict, open_runs, require_verdict
 from verdikt.cli.store_access import always_json_option, json_option
+from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.errors import FindingError, VerdiktError
 from verdikt.model.finding import Level, build_finding
 from verdikt.report import findings as report
@@ -23,7 +24,7 @@ plan_option: Callable[[Any], Any] = click.option("--plan-hash", required=True, h
 level_type = click.Choice(LEVELS, case_sensitive=False)
 
 
-class FindingsGroup(click.Group):
+class FindingsGroup(SuggestingGroup):
     """Accepts several words after one `--evidence`, and reports a `FindingError` with status 2."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:

@@ -12,6 +12,7 @@ from verdikt.cli.council import show_progress
 from verdikt.cli.exit_status import EXIT_BLOCKED
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.store_access import close_after_command, json_option
+from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.errors import VerdiktError
 from verdikt.govern import Governance
 from verdikt.hosts.git import git_hooks
@@ -25,7 +26,7 @@ ZERO_DIGITS = frozenset("0")
 repo_option = click.option("--repo", type=click.Path(exists=True, file_okay=False), default=".", help="Default: here.")
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def command() -> None:
     """Let commits and pushes wait for the councils.
 

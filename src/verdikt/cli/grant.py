@@ -16,13 +16,18 @@ from verdikt.cli.store_access import (
     open_existing_store,
     resolve_session,
 )
+from verdikt.cli.suggesting_group import SuggestingGroup
+from verdikt.errors import LedgerError
+from verdikt.graph.guard_index import index_guards
 from verdikt.ledger import grants
 from verdikt.model.grant import Grant
+from verdikt.model.yaml_node import suggest_name
+from verdikt.policy import load_policy
 
 _MAX_SECONDS = 30 * 86_400
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def command() -> None:
     """Manage permissions to get past a guard: signed, scoped, expiring, recorded; none for red lines.
 
@@ -41,7 +46,7 @@ def _parse_lifetime(ctx: click.Context, parameter: click.Parameter, value: str) 
 
 
 @command.command()
-@click.option("--guard", required=True, help="The guard's name, as in the refusal.")
+@click.option("--guard", required=True, help="The name of the rule or guard, as in the refusal.")
 @click.option(
     "--target", required=True, help="An absolute path (with everything below it), or the exact command or target."
 )
@@ -50,9 +55,22 @@ def _parse_lifetime(ctx: click.Context, parameter: click.Parameter, value: str) 
     "--for", "seconds", default="1h", show_default=True, callback=_parse_lifetime, metavar="TIME", help="30m, 2h, 1d …"
 )
 @click.option("--reason", required=True, help="Why; it goes into the log.")
+@click.option(
+    "--project", type=click.Path(exists=True, file_okay=False), default=".", help="The project with the rule."
+)
 @json_option
 @home_option
-def add(*, guard: str, target: str, session: str, seconds: int, reason: str, as_json: bool, home: Path | None) -> None:
+def add(
+    *,
+    guard: str,
+    target: str,
+    session: str,
+    seconds: int,
+    reason: str,
+    project: str,
+    as_json: bool,
+    home: Path | None,
+) -> None:
     """Permit what a guard would stop, on one target. Asks for confirmation at the terminal.
 
     Example: verdikt grant add --guard delete_system --target /srv/cache --session 1f0c… --for 1h --reason 'cleanup'
@@ -73,6 +91,7 @@ def add(*, guard: str, target: str, session: str, seconds: int, reason: str, as_
         by=get_user_name(),
         created=now,
     )
+    require_grantable(guard, project)
     where = "any session" if session == "*" else f"session {session}"
     click.echo(
         f"`{guard}` will not stop `{target}` in {where} until {format_timestamp(grant.expires * 1_000_000)} UTC",
@@ -86,6 +105,18 @@ def add(*, guard: str, target: str, session: str, seconds: int, reason: str, as_
         click.echo(json.dumps({"grant": grant.to_record(), "seq": entry.seq}))
     else:
         click.echo(f"granted: {grant.id} (entry {entry.seq} of `{entry.session}`)")
+
+
+def require_grantable(guard: str, project: str) -> None:
+    """Raise `LedgerError` unless the policy of a project has this rule or guard and it accepts permissions."""
+    red_lines = index_guards(load_policy(project))
+    if guard not in red_lines:
+        hint = suggest_name(guard, red_lines, list_names=False)
+        raise LedgerError(
+            f"no rule or guard `{guard}` in the policy in force here{hint}; `verdikt policy show` lists them"
+        )
+    if red_lines[guard]:
+        raise LedgerError(f"`{guard}` is a red line: no grant and no exception gets past it")
 
 
 @command.command("list")

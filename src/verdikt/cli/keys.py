@@ -7,6 +7,7 @@ import click
 
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.store_access import format_timestamp, home_option, json_option, open_data_store, resolve_home
+from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.ledger.key_rotation import rotate_key
 from verdikt.ledger.keys import ALGORITHM_LABELS, Keyring, to_public_records
 
@@ -19,7 +20,7 @@ _ALGORITHM_OPTION = click.option(
 )
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def command() -> None:
     """Manage the keys that sign the log.
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
+from verdikt.cli.suggesting_group import SuggestingGroup
 
-class LazyGroup(click.Group):
+
+class LazyGroup(SuggestingGroup):
     """Loads a command when it is called, so that `verdikt check` does not pay for `verdikt council`.
 
     `places` has `module:name` for each command, in the order of the help; `about` has the short help of each, so that

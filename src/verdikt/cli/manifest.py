@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from verdikt.cli.exit_status import EXIT_FAILURE
+from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.effects.declared import ToolCall, classify_declared
 from verdikt.effects.manifest import parse_manifest
 from verdikt.errors import ManifestError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from verdikt.effects.manifest import Manifest
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def command() -> None:
     """Validate and query manifests that declare what tools do, as JSON or TOML.
 

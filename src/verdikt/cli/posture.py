@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from verdikt.cli.canary_sessions import is_canary_session
 from verdikt.cli.operator_access import get_user_name, require_terminal
 from verdikt.cli.store_access import home_option, json_option, open_data_store, open_existing_store, resolve_session
+from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.cli.usage_command import UsageCommand
 from verdikt.errors import LedgerError
 from verdikt.graph.policy_cache import load_cached_policy
-from verdikt.hosts.live.canary import CANARY_SESSION
 from verdikt.ledger.council_findings import is_council_session
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.posture import Posture, move
@@ -29,7 +30,7 @@ _POSTURE_MEANINGS = {
 }
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def command() -> None:
     """Show or set the posture of a session: interactive, autonomous, dry_run or locked.
 
@@ -94,9 +95,10 @@ def find_newest_session(store: "FileStore") -> str:
     candidates = [
         name
         for name in store.list_sessions()
-        if name not in (OPERATOR, CANARY_SESSION)
+        if name != OPERATOR
         and not is_council_session(name)
         and store.reader.hot_file_path(name).exists()
+        and not is_canary_session(store, name)
     ]
     if not candidates:
         raise LedgerError("no session in the log yet; name one with --session")

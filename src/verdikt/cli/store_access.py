@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from verdikt.cli.canary_sessions import is_canary_session
 from verdikt.errors import LedgerError
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.ledger.files import open_store
@@ -22,6 +23,9 @@ home_option: Callable[[Any], Any] = click.option(
     help="The data directory; default: $VERDIKT_HOME.",
 )
 json_option: Callable[[Any], Any] = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+canaries_option: Callable[[Any], Any] = click.option(
+    "--canaries", is_flag=True, help="Include the calls of `verdikt doctor`."
+)
 # For commands whose output is always JSON: scripts may pass --json everywhere.
 always_json_option: Callable[[Any], Any] = click.option(
     "--json", is_flag=True, expose_value=False, help="Accepted for uniformity: the output is always JSON."
@@ -73,9 +77,14 @@ def resolve_session(store: "FileStore", prefix: str, *, allow_unknown: bool = Fa
     return matches[0]
 
 
-def resolve_sessions(store: "FileStore", prefix: str | None) -> list[str]:
-    """Return the session with this id or prefix as a list, or all sessions without a prefix."""
-    return [resolve_session(store, prefix)] if prefix else store.list_sessions()
+def resolve_sessions(store: "FileStore", prefix: str | None, *, canaries: bool = False) -> list[str]:
+    """Return the session with this id or prefix as a list, or all sessions without a prefix.
+
+    Without `canaries`, what `verdikt doctor` left in the log is not among them.
+    """
+    if prefix:
+        return [resolve_session(store, prefix)]
+    return [name for name in store.list_sessions() if canaries or not is_canary_session(store, name)]
 
 
 def format_timestamp(ts: int) -> str:

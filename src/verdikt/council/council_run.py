@@ -105,7 +105,7 @@ class CouncilRunner:
                 for job in as_completed(jobs):
                     review, findings = job.result()
                     self._record_review(plan, review, findings)
-                    report(review.reviewer, review.failure or f"{len(findings)} finding(s)")
+                    report(review.reviewer, review.failure.split("\n")[0] or f"{len(findings)} finding(s)")
         return self.runs.record(plan.plan_hash)
 
     def _record_review(self, plan: Plan, review: Review, findings: Sequence[Finding]) -> None:
@@ -144,15 +144,10 @@ class CouncilRunner:
         run: bool = False,
         progress: ProgressCallback | None = None,
     ) -> CouncilDecision:
-        """Decide about the present index; with `run`, run the commands first that have not reported."""
+        """Decide about the present index; with `run`, run the commands first that have not reported or have failed."""
         plan = self.build_plan(council, base=base)
         decision = self.evaluate_plan(council, plan, standing)
-        commands = {reviewer.name for reviewer in council.reviewers if reviewer.command}
-        if decision.missing:
-            has_pending_commands = not commands.isdisjoint(decision.missing)
-        else:
-            has_pending_commands = decision.verdict is None
-        if run and plan.files and commands and has_pending_commands:
+        if run and plan.files and _has_pending_commands(council, decision):
             self.run_reviewers(council, plan, progress=progress)
             decision = self.evaluate_plan(council, plan, standing)
         return decision
@@ -195,6 +190,16 @@ class CouncilRunner:
             return self.runs.load(plan.plan_hash) is not None
         except FindingError:
             return False
+
+
+def _has_pending_commands(council: Council, decision: CouncilDecision) -> bool:
+    """Return whether a command reviewer has still to report on the plan of a decision."""
+    commands = [reviewer.name for reviewer in council.reviewers if reviewer.command]
+    verdict = decision.verdict
+    if verdict is None:
+        return bool(commands)
+    # A reviewer that failed may have been repaired since; its failure is a finding, so it does not count as missing.
+    return any(name in decision.missing or verdict.has_failed(name) for name in commands)
 
 
 def select_files(reviewer: Reviewer, plan: Plan) -> list[str]:

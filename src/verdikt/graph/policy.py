@@ -55,6 +55,11 @@ class PolicyLayer:
     where: Mapping[str, str] = field(default_factory=dict)  # top-level key → file:line:column
     trusted: bool = True
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether the layer has nodes of its own or builds on a profile."""
+        return bool(self.nodes) or (self.base is not None and self.profile != NO_PROFILE)
+
     def get_setting(self, name: str) -> Any:
         """Return this layer's setting, or else its profile's; None when neither has it."""
         own = getattr(self, name)
@@ -87,11 +92,8 @@ class Policy:
     def __post_init__(self) -> None:
         if not self.layers:
             raise PolicyError("a policy needs at least one layer")
-        if (
-            not any(layer.nodes or (layer.base and layer.profile != NO_PROFILE) for layer in self.layers)
-            and not self.guards
-        ):
-            # It would pass everything, or everything except changes to verdikt itself.
+        if not any(layer.has_rules for layer in self.layers) and not self.guards and not self._wants_no_rules():
+            # It would pass everything, or everything except changes to verdikt itself, without having said so.
             raise PolicyError("expected at least one rule, guard or profile, found none", where=self.layers[-1].file)
 
     @property
@@ -111,6 +113,10 @@ class Policy:
         A person accepts the files: a new release of verdikt may bring other profiles, and needs no new acceptance.
         """
         return tuple((layer.name, hash_canonical(layer.document)) for layer in self.layers)
+
+    def _wants_no_rules(self) -> bool:
+        """Return whether a layer says `profile: none` and something remains to evaluate, such as the red lines."""
+        return any(layer.document.get("profile") == NO_PROFILE for layer in self.layers) and bool(self.nodes)
 
     @cached_property
     def nodes(self) -> tuple[PolicyNode, ...]:

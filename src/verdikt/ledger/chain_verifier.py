@@ -9,6 +9,7 @@ from verdikt.ledger.audit_finding import AuditFinding, Corruption, Witness
 from verdikt.ledger.chain_reader import GAP_LOST, GAP_REWRITTEN
 from verdikt.ledger.store import ChainHead
 from verdikt.model.entry import ENTRY_KINDS, ENTRY_VERSION, SIGNED_KINDS, EntryKind, unseal_line
+from verdikt.model.gap import describe_gap
 
 SignatureCheck = Callable[[str, str, str, int], Corruption | None]
 """(kid, hash, sig, ts) → what is wrong with the signature, if anything."""
@@ -256,12 +257,7 @@ class _ChainWalker:
 
     def _report_gap(self, seq: int, body: Any) -> None:
         body = body if isinstance(body, dict) else {}
-        reason = body.get("reason") or body.get("error") or "no reason given"
-        self.report.add_finding(
-            Corruption.GAP,
-            seq,
-            f"entry {seq} says that something was not recorded: {reason}",
-        )
+        self.report.add_finding(Corruption.GAP, seq, f"entry {seq} says that {describe_gap(body)}")
         known_head = body.get("head")
         if isinstance(known_head, dict) and body.get("reason") == GAP_REWRITTEN:
             known_seq = known_head.get("seq", 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verdikt.errors import LedgerError
@@ -11,6 +10,7 @@ from verdikt.ledger.operator_log import find_operator_entry
 from verdikt.ledger.projections import PAUSE
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind
+from verdikt.model.pause import Pause, parse_pause
 
 if TYPE_CHECKING:
     from verdikt.ledger.files import FileStore
@@ -19,25 +19,12 @@ MAX_PAUSE_SECONDS = 8 * 3600
 """Longest pause; what should hold for longer belongs into the policy."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pause:
-    """When a pause ends, its reason, and who ordered it."""
-
-    until: int
-    reason: str
-    by: str = ""
-
-    def __post_init__(self) -> None:
-        if not self.reason.strip():
-            raise LedgerError("expected a reason for the pause, found none; say why with --reason")
-
-
 def begin_pause(store: FileStore, *, seconds: float, reason: str, by: str) -> Pause:
     """Append a pause that begins now, signed."""
     if not 0 < seconds <= MAX_PAUSE_SECONDS:
         raise LedgerError(f"expected a pause of at most {MAX_PAUSE_SECONDS // 3600} hours, found {seconds:.0f} seconds")
     pause = Pause(until=int(store.clock.now() + seconds), reason=reason, by=by)
-    store.append(OPERATOR, EntryKind.GRANT, {"pause": {"until": pause.until, "reason": pause.reason, "by": pause.by}})
+    store.append(OPERATOR, EntryKind.GRANT, {"pause": pause.to_record()})
     return pause
 
 
@@ -60,4 +47,4 @@ def find_active_pause(store: FileStore) -> Pause | None:
     # A longer pause cannot come from `begin_pause`, so it is not honoured.
     if not isinstance(pause, Mapping) or not now < pause.get("until", 0) <= now + MAX_PAUSE_SECONDS:
         return None
-    return Pause(until=pause["until"], reason=str(pause.get("reason", "")) or "-", by=str(pause.get("by", "")))
+    return parse_pause(pause)

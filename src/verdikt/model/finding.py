@@ -181,6 +181,10 @@ class CouncilVerdict:
         done = any(review.reviewer == reviewer and not review.failure for review in self.reviews)
         return done or any(finding.agent == reviewer for finding in self.findings)
 
+    def has_failed(self, reviewer: str) -> bool:
+        """Return whether a reviewer's last run ended without a report, and no person has cleared that since."""
+        return any(review.reviewer == reviewer and review.failure for review in self.reviews)
+
     def record(self) -> dict[str, Any]:
         """Return the verdict as plain data, as it is stored on disk."""
         return {

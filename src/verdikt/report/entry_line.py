@@ -23,6 +23,13 @@ def verdict_of(entry: Entry) -> tuple[str, str]:
     return str(verdict or ""), str(receipt_of(entry).get("guard", ""))
 
 
+def paused_verdict_of(entry: Entry) -> tuple[str, str]:
+    """Return kind and guard of the verdict that a pause suspended; empty texts when there was no pause."""
+    pause = receipt_of(entry).get("pause")
+    verdict = pause.get("verdict") if isinstance(pause, Mapping) else None
+    return (str(verdict.get("kind", "")), str(verdict.get("guard", ""))) if isinstance(verdict, Mapping) else ("", "")
+
+
 def effects_of(entry: Entry) -> tuple[str, ...]:
     """Return the classes of a decision's effects, the most restrictive first."""
     if entry.kind is not EntryKind.DECISION:

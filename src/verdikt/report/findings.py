@@ -13,7 +13,7 @@ def explain(verdict: CouncilVerdict) -> str:
         agent = f"  (agent: {escape_nonprintable(finding.agent)})" if finding.agent else ""
         lines.append(f"  - [{finding.level}] {escape_nonprintable(finding.title)}{agent}")
         if finding.rationale:
-            lines.append(f"      why: {escape_nonprintable(finding.rationale)}")
+            lines.append(f"      why: {_indent_lines(finding.rationale)}")
         lines += [f"      evidence: {escape_nonprintable(str(place))}" for place in finding.evidence]
     return "\n".join(lines)
 
@@ -32,6 +32,12 @@ def retro(verdicts: Sequence[CouncilVerdict], unreadable: Sequence[str] = ()) ->
 def sort_by_severity(findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings by severity, the worst first, then by title."""
     return sorted(findings, key=lambda finding: (-finding.severity, finding.title))
+
+
+def _indent_lines(text: str) -> str:
+    """Return a text of several lines below each other, deeper than a finding, so that none can imitate one."""
+    lines = text.replace("\r\n", "\n").strip("\n").split("\n")
+    return ("\n" + " " * 11).join(escape_nonprintable(line.replace("\t", "    ")) for line in lines)
 
 
 def escape_nonprintable(text: str) -> str:

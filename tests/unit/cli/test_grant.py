@@ -12,7 +12,7 @@ import pytest
 
 from verdikt.observe.agent_environment import AGENT_VARIABLES
 
-WORDS = ["grant", "add", "--guard", "fs_delete", "--target", "/srv/cache", "--session", "s", "--reason", "cleanup"]
+WORDS = ["grant", "add", "--guard", "delete_outside", "--target", "/srv/cache", "--session", "s", "--reason", "cleanup"]
 
 
 @pytest.fixture
@@ -57,13 +57,13 @@ def run_at_terminal(env: dict[str, str], answer: str, *words: str) -> tuple[int,
 
 def test_grant_confirmed_at_terminal_is_listed_and_revoked(env: dict[str, str]) -> None:
     """A grant is confirmed by typing the guard's name, recorded, and gone when revoked."""
-    code, text = run_at_terminal(env, "fs_delete", *WORDS, "--for", "2h")
+    code, text = run_at_terminal(env, "delete_outside", *WORDS, "--for", "2h")
     assert code == 0, text
-    assert "`fs_delete` will not stop `/srv/cache` in session s until" in text
+    assert "`delete_outside` will not stop `/srv/cache` in session s until" in text
 
     (grant,) = json.loads(run(env, "grant", "list", "--json").stdout)
     assert (grant["guard"], grant["target"], grant["session"], grant["reason"]) == (
-        "fs_delete",
+        "delete_outside",
         "/srv/cache",
         "s",
         "cleanup",
@@ -98,7 +98,7 @@ def test_grant_without_terminal_is_refused(env: dict[str, str]) -> None:
 @pytest.mark.parametrize("mark", ["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "AI_AGENT"])
 def test_grant_inside_an_agent_is_refused(env: dict[str, str], mark: str) -> None:
     """An agent is recognized by its environment, also at a terminal."""
-    code, text = run_at_terminal({**env, mark: "1"}, "fs_delete", *WORDS)
+    code, text = run_at_terminal({**env, mark: "1"}, "delete_outside", *WORDS)
 
     assert code == 1
     assert "this runs inside " in text
@@ -126,3 +126,32 @@ def test_grant_for_every_guard_is_refused(env: dict[str, str]) -> None:
 
     assert code == 1
     assert "a grant names one guard and one target" in text
+
+
+@pytest.mark.parametrize(
+    ("guard", "message"),
+    [
+        ("delete_outsid", "no rule or guard `delete_outsid` in the policy in force here (did you mean"),
+        ("guard_tamper", "`guard_tamper` is a red line: no grant and no exception gets past it"),
+    ],
+)
+def test_grant_for_unknown_rule_or_red_line_is_refused(env: dict[str, str], guard: str, message: str) -> None:
+    """A grant that could never apply is refused with the reason, and nothing is recorded."""
+    code, text = run_at_terminal(env, guard, *WORDS, "--guard", guard)
+
+    assert code == 1
+    assert message in " ".join(text.split())
+    assert run(env, "grant", "list").stdout == "no valid grants\n"
+
+
+def test_grant_for_a_rule_of_another_project_needs_that_project(env: dict[str, str], tmp_path: Path) -> None:
+    """The rule is looked up in the policy of the named project."""
+    project = tmp_path / "other"
+    project.mkdir()
+    (project / "governance.yaml").write_text(
+        "rules: [{name: no_make, command: make, verdict: block, reason: slow, fix: wait}]"
+    )
+    words = [*WORDS, "--guard", "no_make"]
+
+    assert run_at_terminal(env, "no_make", *words)[0] == 1
+    assert run_at_terminal(env, "no_make", *words, "--project", str(project))[0] == 0

@@ -50,6 +50,31 @@ def run(home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return call
 
 
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"moment": "stop", "integrity": ["`a` is gone", "`b` changed"]}, "not as it was set up: `a` is gone; `b` ch"),
+        ({"moment": "after", "error": "KeyError"}, "something was not recorded: `after` failed with KeyError"),
+        ({"reason": "torn", "bytes": 7}, "something was not recorded: torn"),
+        ({"moment": "after", "failures": {"style": "boom"}}, "a part failed at the moment `after`: style: boom"),
+        ({"moment": "config", "source": "local", "refused": True}, "host's settings (local) was refused"),
+        ({}, "entry 2 says that something was not recorded"),
+    ],
+)
+def test_verify_says_what_a_gap_is_about(run: Run, home: Path, body: dict[str, object], sentence: str) -> None:
+    """Each kind of gap is a note with its own sentence, and the summary counts it."""
+    store = close_after_test(FileStore(home, FakeClock(), durable=False))
+    store.append("s2", "gap", body)
+    store.close()
+
+    result = run("ledger", "verify")
+
+    assert result.exit_code == 0
+    assert sentence in result.output
+    assert "no reason given" not in result.output
+    assert "log intact, 1 note above" in result.output
+
+
 def test_verify_intact_log_ends_with_0(run: Run) -> None:
     """An intact log ends with 0 and one line for each session."""
     result = run("ledger", "verify")

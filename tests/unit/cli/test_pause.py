@@ -9,16 +9,25 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from tests.cleanup import close_after_test
 from tests.fakes import FakeClock, FakeWorld
+from verdikt.cli import root
 from verdikt.errors import LedgerError
 from verdikt.govern import Governance
+from verdikt.graph.combinator import All
+from verdikt.graph.policy import Policy, PolicyLayer
+from verdikt.graph.rule import Rule, RuleSet
 from verdikt.ledger import pause
 from verdikt.ledger.files import FileStore, open_store
 from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, ActionKind
 from verdikt.policy import parse_policy
+from verdikt.replay import find_differences, read_decision, replay
+from verdikt.report.entry_line import paused_verdict_of, verdict_of
+
+CWD = "/home/dev/project"
 
 
 def build_clean_env(tmp_path: Path) -> dict[str, str]:
@@ -148,10 +157,46 @@ def test_pause_does_not_lift_red_lines(store: FileStore) -> None:
     )
     pause.begin_pause(store, seconds=600, reason="an errand", by="ada")
 
-    def output(command: str) -> tuple[str, str]:
-        action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=world.cwd)
-        verdict = governance.before(action).verdict
-        return verdict.kind.word, verdict.guard
+    assert decide_command(governance, "rm -rf ~/Documents") == ("warn", "pause")
+    assert decide_command(governance, "rm -rf ~/.local/share/verdikt") == ("block", "guard_tamper")
 
-    assert output("rm -rf ~/Documents") == ("warn", "pause")
-    assert output("rm -rf ~/.local/share/verdikt") == ("block", "guard_tamper")
+
+def decide_command(governance: Governance, command: str) -> tuple[str, str]:
+    """Return verdict and guard of the decision on a command."""
+    action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, session_id="s1", cwd=CWD)
+    verdict = governance.before(action).verdict
+    return verdict.kind.word, verdict.guard
+
+
+def test_pause_does_not_hide_a_red_line_behind_an_earlier_block(store: FileStore) -> None:
+    """A graph that stops at its first block is evaluated to the end when the block would be lifted."""
+    data = {"command": "make", "verdict": "block", "reason": "slow", "fix": "wait"}
+    rules = [Rule.from_data({"name": "first", **data}), Rule.from_data({"name": "red", **data, "red_line": True})]
+    root_node = All(*map(RuleSet, rules), short_circuit=True)
+    policy = Policy(layers=(PolicyLayer(name="program", file="program", document={}, nodes=(root_node,)),))
+    governance = Governance(policy, store, world_factory=lambda cwd: FakeWorld(), clock=store.clock)
+    pause.begin_pause(store, seconds=600, reason="an errand", by="ada")
+
+    assert decide_command(governance, "make")[0] == "block"
+
+
+def test_action_during_a_pause_is_recorded_as_passed_with_the_verdict_that_would_have_been(
+    store: FileStore,
+) -> None:
+    """The log shows what happened: the action ran, and why; the decision replays to the byte."""
+    governance = Governance(
+        parse_policy("profile: standard"), store, world_factory=lambda cwd: FakeWorld(), clock=store.clock
+    )
+    pause.begin_pause(store, seconds=600, reason="an errand", by="ada")
+
+    assert decide_command(governance, "rm -rf ~/Documents") == ("warn", "pause")
+
+    entry = next(store.read_entries("s1"))
+    assert verdict_of(entry) == ("warn", "pause")
+    assert paused_verdict_of(entry) == ("block", "delete_outside")
+    past = read_decision(entry)
+    assert past is not None
+    assert find_differences(past, replay(past, governance.policy)) == []
+    assert store.read_projection("session", "s1")["block_count"] == 0
+    shown = CliRunner().invoke(root, ["ledger", "tail", "--session", "s1", "--home", str(store.home)])
+    assert "decision warn by pause (without the pause: block by delete_outside) Bash rm -rf ~/Documents" in shown.output

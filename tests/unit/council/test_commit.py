@@ -232,6 +232,25 @@ def test_failed_reviewer_is_a_finding_until_it_succeeds(repo: Repo, code: str, w
     assert repo.verdikt("council", "run").returncode == 0
 
 
+def test_failed_reviewer_runs_again_at_the_next_commit(repo: Repo) -> None:
+    """A reviewer that was repaired is run by the commit itself; one that still fails stops the commit again."""
+    flag = repo.path.parent / "repaired"
+    code = f"import os, sys; os.path.exists({str(flag)!r}) and print('[]') or sys.exit('first line\\nsecond line')"
+    repo.policy(reviewers={"words": {"command": [sys.executable, "-c", code]}})
+    repo.write("a.py", "good\n")
+    repo.verdikt("git", "install")
+
+    for _ in range(2):
+        stopped = repo.git("commit", "-qm", "a", check=False)
+        assert stopped.returncode != 0
+        assert f"{FAILURE_TITLE}  (agent: words)" in stopped.stderr
+        # Every line of the reviewer's own text is shown as one.
+        assert "with status 1: first line\n           second line\n" in stopped.stderr
+    flag.touch()
+
+    assert repo.git("commit", "-qm", "a").returncode == 0
+
+
 def test_reviewer_without_limit_uses_council_budget(repo: Repo) -> None:
     """The council's seconds are the default limit."""
     slow = [sys.executable, "-c", "import time; time.sleep(60)"]

@@ -161,7 +161,6 @@ FAULTS = [
     ("profile: none\ndisable: [no_delete]", "2:1: `disable`: expected a `profile` whose rules it leaves out, found none"),
     ("evidence: {mode: on}", "1:18: `mode`: expected one of off, shadow, enforce, found `on`"),
     ("evidence: {}", "1:11: expected the key `mode` (how strict), found none"),
-    ("profile: none", "expected at least one rule, guard or profile, found none"),
 ]  # fmt: skip
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from verdikt.cli.canary_sessions import is_canary_session
 from verdikt.cli.store_access import (
+    canaries_option,
     format_timestamp,
     home_option,
     json_option,
@@ -20,7 +22,7 @@ from verdikt.errors import LedgerError
 from verdikt.ledger.log_reader import parse_seq
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import Entry
-from verdikt.report.entry_line import summarize_entry, verdict_of
+from verdikt.report.entry_line import paused_verdict_of, summarize_entry, verdict_of
 from verdikt.report.log_stats import TABLES, count_entries
 
 if TYPE_CHECKING:
@@ -34,9 +36,10 @@ _POLL_SECONDS = 0.2
 @click.option("--session", metavar="S", help="Only this session.")
 @click.option("-n", "--lines", "count", default=20, show_default=True, type=click.IntRange(min=0), help="How many.")
 @click.option("-f", "--follow", is_flag=True, help="Keep printing as entries are written.")
+@canaries_option
 @json_option
 @home_option
-def tail(session: str | None, count: int, follow: bool, as_json: bool, home: Path | None) -> None:
+def tail(*, session: str | None, count: int, follow: bool, canaries: bool, as_json: bool, home: Path | None) -> None:
     """Show the newest entries, oldest first.
 
     Example: verdikt ledger tail -f
@@ -44,7 +47,7 @@ def tail(session: str | None, count: int, follow: bool, as_json: bool, home: Pat
     store = open_existing_store(home)
     newest: list[Entry] = []
     last_seqs: dict[str, int] = {}
-    sessions = resolve_sessions(store, session)
+    sessions = resolve_sessions(store, session, canaries=canaries)
     session = session and sessions[0]
     for name in sessions:
         last_seqs[name] = parse_seq(store.reader.read_last_line(name)) or 0
@@ -57,7 +60,8 @@ def tail(session: str | None, count: int, follow: bool, as_json: bool, home: Pat
     sizes: dict[str, int] = {}
     while follow:
         for entry in _read_new_entries(store, session, last_seqs, sizes):
-            _print_entry(entry, as_json)
+            if canaries or session or not is_canary_session(store, entry.session):
+                _print_entry(entry, as_json)
         store.clock.sleep(_POLL_SECONDS)
 
 
@@ -96,6 +100,8 @@ def _print_entry(entry: Entry, as_json: bool) -> None:
     verdict_text = (
         f" {click.style(verdict, fg=_COLOURS.get(verdict))}{f' by {guard}' if guard else ''}" if verdict else ""
     )
+    would_be, by = paused_verdict_of(entry)
+    verdict_text += f" (without the pause: {would_be} by {by})" if would_be else ""
     kind = click.style(entry.kind, bold=True)
     position = f"{format_timestamp(entry.ts)} {entry.session} {entry.seq}"
     click.echo(f"{position} {kind}{verdict_text} {summarize_entry(entry)}")
@@ -143,17 +149,17 @@ def _print_entry_details(entry: Entry) -> None:
 
 @click.command()
 @click.option("--session", metavar="S", help="Only this session.")
+@canaries_option
 @json_option
 @home_option
-def stats(session: str | None, as_json: bool, home: Path | None) -> None:
+def stats(session: str | None, canaries: bool, as_json: bool, home: Path | None) -> None:
     """Count the entries by verdict, guard, effect, kind and session.
 
     Example: verdikt ledger stats --json
     """
     store = open_existing_store(home)
-    counts = count_entries(
-        entry for name in resolve_sessions(store, session) for entry in store.reader.read_intact_entries(name)
-    ).record()
+    sessions = resolve_sessions(store, session, canaries=canaries)
+    counts = count_entries(entry for name in sessions for entry in store.reader.read_intact_entries(name)).record()
     if as_json:
         click.echo(json.dumps(counts, indent=1))
         return

@@ -34,7 +34,8 @@ def export(form: str, session: str | None, output: Path | None, home: Path | Non
     Example: verdikt ledger export --format parquet -o log.parquet
     """
     store = open_existing_store(home)
-    entries = (entry for name in resolve_sessions(store, session) for entry in store.read_entries(name))
+    # With the canaries: an export is the log itself, not a view of it.
+    entries = (entry for name in resolve_sessions(store, session, canaries=True) for entry in store.read_entries(name))
     if form == "parquet":
         if output is None:
             raise click.UsageError("--format parquet needs --output: a table is not text")

@@ -147,7 +147,8 @@ def _print_audit(report: "AuditReport", directory: Path) -> None:
     elif report.is_intact:
         entries = _pluralize(report.entry_count, "entry", "entries")
         sessions = _pluralize(len(report.sessions), "session", "sessions")
-        click.echo(f"{entries} in {sessions}: log intact")
+        notes = _pluralize(len(report.findings), "note", "notes")
+        click.echo(f"{entries} in {sessions}: log intact{f', {notes} above' if report.findings else ''}")
     else:
         problem_count = sum(not finding.is_note for finding in report.findings)
         click.echo(_pluralize(problem_count, "problem", "problems"))

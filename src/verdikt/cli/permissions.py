@@ -1,0 +1,73 @@
+"""What an operator has permitted now, for commands that ask what would be decided."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import click
+
+from verdikt.cli.batch import observe_and_decide
+from verdikt.cli.store_access import open_data_store, resolve_home
+from verdikt.errors import LedgerError
+from verdikt.ledger.grants import find_live_grants
+from verdikt.ledger.pause import find_active_pause
+from verdikt.model.grant import ANY_SESSION
+
+if TYPE_CHECKING:
+    from verdikt.graph.policy import Policy
+    from verdikt.model.action import Action
+    from verdikt.model.grant import Grant
+    from verdikt.model.pause import Pause
+    from verdikt.model.posture import Posture
+    from verdikt.model.verdict import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """The live grants of every session, and the pause that holds now."""
+
+    grants: tuple["Grant", ...] = ()
+    pause: "Pause | None" = None
+
+    @classmethod
+    def load(cls) -> "Permissions":
+        """Return what the log of this user permits now; nothing, and a note on stderr, when it can't be read."""
+        try:
+            # A question must not create a data directory.
+            if not (resolve_home(None) / "ledger").is_dir():
+                return cls()
+            store = open_data_store(None)
+            return cls(find_live_grants(store, None, store.clock.now()), find_active_pause(store))
+        except LedgerError as error:
+            click.echo(f"grants and pauses are left out: {error}", err=True)
+            return cls()
+
+
+def decide_with_permissions(
+    action: "Action",
+    policy: "Policy",
+    posture: "Posture",
+    load_permissions: Callable[[], Permissions] = Permissions,
+) -> "tuple[Decision, tuple[Grant, ...]]":
+    """Return the decision on an action of this user, and the grants that would change it in another session.
+
+    As in a hook, permissions are read only when the policy alone does not let the action pass.
+    """
+    home = os.environ.get("HOME", "")
+    decision = observe_and_decide(action, policy, posture, home=home)
+    if decision.passed:
+        return decision, ()
+    permissions = load_permissions()
+    grants = tuple(grant for grant in permissions.grants if grant.session in (ANY_SESSION, action.session_id))
+    if grants or permissions.pause:
+        decision = observe_and_decide(action, policy, posture, home=home, grants=grants, pause=permissions.pause)
+    if decision.passed:
+        return decision, ()
+
+    def changes_verdict(grant: "Grant") -> bool:
+        elsewhere = replace(action, session_id=grant.session)
+        other = observe_and_decide(elsewhere, policy, posture, home=home, grants=(*grants, grant))
+        return other.verdict != decision.verdict
+
+    return decision, tuple(grant for grant in permissions.grants if grant not in grants and changes_verdict(grant))
