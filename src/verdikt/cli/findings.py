@@ -10,6 +10,7 @@ import click
 
 from verdikt.cli.exit_status import EXIT_FAILURE, EXIT_FINDINGS_ERROR
 from verdikt.cli.findings_exchange import export, gate, import_findings
+from verdikt.cli.operator_access import refuse_agents, refuse_lowering
 from verdikt.cli.runs_directory import exit_without_verdict, open_runs, require_verdict
 from verdikt.cli.store_access import always_json_option, json_option
 from verdikt.errors import FindingError, VerdiktError
@@ -100,7 +101,7 @@ def record(
     """
     # Validates the level and the evidence, and raises `FindingError` before anything is written.
     finding = build_finding(level=level, title=title, agent=agent, evidence=evidence, rationale=rationale, id=id)
-    print_json(open_runs().record(plan_hash, finding).record())
+    print_json(open_runs().record(plan_hash, finding, check_lowering=refuse_lowering).record())
 
 
 @command.command()
@@ -166,6 +167,7 @@ def clear(*, plan_hash: str, id: str, by: str, why: str) -> None:
 
     Example: verdikt findings clear --plan-hash abc123 --id 79f1b2bfa09a --why 'query is parameterised now'
     """
+    refuse_agents("clearing a finding")
     verdict = open_runs().clear(plan_hash, id, by=by, why=why)
     if verdict is None:
         exit_without_verdict(plan_hash)

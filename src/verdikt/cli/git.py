@@ -9,6 +9,8 @@ from functools import partial
 import click
 
 from verdikt.cli.council import show_progress
+from verdikt.cli.exit_status import EXIT_BLOCKED
+from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.store_access import close_after_command, json_option
 from verdikt.errors import VerdiktError
 from verdikt.govern import Governance
@@ -16,10 +18,8 @@ from verdikt.hosts.git import git_hooks
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.model.hook_message import Answer
-from verdikt.observe.agent_environment import detect_agent
 from verdikt.observe.git_index import GitIndex
 
-EXIT_BLOCKED = 2
 ZERO_DIGITS = frozenset("0")
 
 repo_option = click.option("--repo", type=click.Path(exists=True, file_okay=False), default=".", help="Default: here.")
@@ -73,8 +73,7 @@ def uninstall(*, repo: str, as_json: bool) -> None:
 
     Example: verdikt git uninstall
     """
-    if agent := detect_agent(os.environ):
-        raise click.ClickException(f"{agent} runs this command, and agents cannot switch verdikt off")
+    refuse_agents("removing the hooks of git")
     changed_paths = git_hooks.uninstall_hooks(hooks_directory(repo))
     if as_json:
         click.echo(json.dumps({"changed": changed_paths}))

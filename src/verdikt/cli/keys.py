@@ -36,6 +36,7 @@ def init(algorithm: str, as_json: bool, home: Path | None) -> None:
 
     Example: verdikt keys init
     """
+    refuse_agents("creating keys")
     keyring = open_data_store(home).keyring
     key = keyring.create_first_key(algorithm)
     if as_json:

@@ -6,13 +6,19 @@ import sys
 from typing import TextIO
 
 from verdikt.errors import LedgerError
+from verdikt.model.finding import Finding
 from verdikt.observe.agent_environment import detect_agent
+from verdikt.observe.process_ancestry import find_agent_process
 
 
 def refuse_agents(what: str) -> None:
-    """Raise `LedgerError` inside an agent's environment."""
-    # An agent that sits in a pseudo-terminal passes a TTY check, but its environment gives it away.
-    if agent := detect_agent(os.environ):
+    """Raise `LedgerError` inside an agent's environment and below an agent's process.
+
+    Every command that only a person may run calls this, also those that need no terminal.
+    """
+    # An agent that sits in a pseudo-terminal passes a TTY check, but its environment gives it away. One that clears
+    # the environment still has its agent among its ancestors, or no login session at all.
+    if agent := detect_agent(os.environ) or find_agent_process():
         raise LedgerError(f"{what} is for operators: this runs inside {agent}; use a terminal of your own")
 
 
@@ -21,6 +27,11 @@ def require_terminal(what: str, *, screen: TextIO | None = None) -> None:
     refuse_agents(what)
     if not (sys.stdin.isatty() and (screen or sys.stderr).isatty()):
         raise LedgerError(f"{what} needs a person at a terminal: expected a TTY, found none")
+
+
+def refuse_lowering(old: Finding, new: Finding) -> None:
+    """Raise `LedgerError` inside an agent that would replace a finding by a milder one: that is clearing it."""
+    refuse_agents(f"lowering finding {old.id} from {old.level} to {new.level}")
 
 
 def get_user_name() -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from verdikt.cli import daemon_control
+from verdikt.cli.operator_access import refuse_agents
 from verdikt.daemon.client import find_daemon_pid
 from verdikt.daemon.http_listener import load_port
 from verdikt.errors import VerdiktError, WiringError
@@ -19,7 +20,6 @@ from verdikt.hosts.wiring.inspection import find_wired_files
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.hosts.wiring.plan import GIT, apply_unwiring, plan_unwiring
 from verdikt.ledger.data_directory import get_data_directory
-from verdikt.observe.agent_environment import detect_agent
 from verdikt.observe.git_index import GitIndex
 from verdikt.observe.git_repository import find_work_tree
 
@@ -49,11 +49,8 @@ def command(*, hosts: tuple[str, ...], everything: bool, dry_run: bool, yes: boo
     Example: verdikt uninstall --host codex
     """
     # A dry run changes nothing, so an agent may look.
-    agent = detect_agent(os.environ)
-    if agent and not dry_run:
-        raise click.ClickException(
-            f"{agent} runs this command, and agents cannot switch verdikt off; run it in a terminal of your own"
-        )
+    if not dry_run:
+        refuse_agents("switching verdikt off")
     installation = Installation(
         project=os.path.realpath(project), data_directory=str(get_data_directory(os.environ)), env=os.environ
     )

@@ -3,7 +3,7 @@
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -47,8 +47,11 @@ def check_plan_hash(plan_hash: str) -> str:
     return plan_hash
 
 
-FindingLogger = Callable[[str, EntryKind, Mapping[str, Any]], None]
-"""Records a change of a plan's findings in the log: plan hash, kind of entry, body."""
+FindingLogger = Callable[[str, EntryKind, Sequence[Mapping[str, Any]]], None]
+"""Records changes of a plan's findings in the log: plan hash, kind of entry, one body for each entry."""
+
+LoweringCheck = Callable[[Finding, Finding], None]
+"""Raises when a finding (the second) may not take the place of a worse one (the first)."""
 
 
 class Runs:
@@ -76,15 +79,24 @@ class Runs:
         """Return the findings that were replaced, superseded or cleared, by whom and why, oldest first."""
         return _read_history(_read_document(self.verdict_path(plan_hash)))
 
-    def record(self, plan_hash: str, *findings: Finding, review: Review | None = None) -> CouncilVerdict:
-        """Add findings, if any; replace those with the same id, supersede those that are refined."""
+    def record(
+        self,
+        plan_hash: str,
+        *findings: Finding,
+        review: Review | None = None,
+        check_lowering: LoweringCheck | None = None,
+    ) -> CouncilVerdict:
+        """Add findings, if any; replace those with the same id, supersede those that are refined.
+
+        `check_lowering` is called before a worse finding is replaced, and stops the whole change by raising.
+        """
         with self._edit_verdict(plan_hash) as change:
-            added = [change.add_finding(finding) for finding in findings]
+            added = [change.add_finding(finding, check_lowering) for finding in findings]
             if review:
                 change.reviews = [*(old for old in change.reviews if old.reviewer != review.reviewer), review]
             verdict = change.save()
-        for finding in added:
-            self._log(plan_hash, EntryKind.FINDING, {"finding": finding_to_record(finding)})
+        if added:
+            self._log(plan_hash, EntryKind.FINDING, [{"finding": finding_to_record(finding)} for finding in added])
         return verdict
 
     def clear(self, plan_hash: str, id: str, *, by: str, why: str) -> CouncilVerdict | None:
@@ -100,7 +112,7 @@ class Runs:
             for finding in matching:
                 # The log first: a crash in between must not leave a cleared finding without a record.
                 body = {"id": id, "by": by, "why": why, "finding": finding_to_record(finding)}
-                self._log(plan_hash, EntryKind.FINDING_CLEARED, body)
+                self._log(plan_hash, EntryKind.FINDING_CLEARED, [body])
                 change.remove_finding(finding, by=by, why=why)
             return change.save()
 
@@ -192,32 +204,66 @@ class _VerdictEdit:
         self._timestamp = now()
         document = _read_document(path)
         self.verdict = CouncilVerdict(plan_hash) if document is None else read_verdict(document, plan_hash)
-        self.findings = list(self.verdict.findings)
+        # Indexed by id and by title, so that the findings of a scanner cost the same each.
+        self._findings = dict(enumerate(self.verdict.findings))
+        self._next_position = len(self._findings)
+        self._positions: dict[tuple[str, str], set[int]] = {}
+        for position, finding in self._findings.items():
+            self._index_finding(position, finding)
         self.reviews = list(self.verdict.reviews)
         self._history = _read_history(document)
 
-    def add_finding(self, finding: Finding) -> Finding:
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings in their order."""
+        return list(self._findings.values())
+
+    def add_finding(self, finding: Finding, check_lowering: LoweringCheck | None = None) -> Finding:
         """Add a finding and return it with the ids of the findings that it replaces."""
         supersedes: list[str] = []
-        for old in list(self.findings):
-            if old.id == finding.id:
-                supersedes += old.supersedes
-                if old != replace(finding, created_at=old.created_at, supersedes=old.supersedes):
-                    self._append_history("replaced", old, by=finding.agent)
-            elif is_refinement(finding, old):
+        place: int | None = None
+        for position in self._find_positions(finding):
+            old = self._findings[position]
+            is_same = old.id == finding.id
+            if not (is_same or is_refinement(finding, old)):
+                continue
+            if check_lowering and finding.severity < old.severity:
+                check_lowering(old, finding)
+            if not is_same:
                 supersedes += (*old.supersedes, old.id)
                 self._append_history("superseded", old, by=finding.agent, why=f"refined as {finding.id}")
-                self.findings.remove(old)
+                self._drop_finding(position)
+                continue
+            supersedes += old.supersedes
+            place = position if place is None else place
+            if old != replace(finding, created_at=old.created_at, supersedes=old.supersedes):
+                self._append_history("replaced", old, by=finding.agent)
         lineage = tuple(id for id in dict.fromkeys(supersedes) if id != finding.id)
         added = replace(finding, created_at=self._timestamp, supersedes=lineage)
-        position = next((index for index, old in enumerate(self.findings) if old.id == finding.id), len(self.findings))
-        self.findings[position : position + 1] = [added]
+        if place is None:
+            place, self._next_position = self._next_position, self._next_position + 1
+        self._findings[place] = added
+        self._index_finding(place, added)
         return added
+
+    def _find_positions(self, finding: Finding) -> list[int]:
+        """Return where findings stand that have the same id, or the same reviewer and title."""
+        keys = (("", finding.id), (finding.agent, finding.title))
+        return sorted({position for key in keys for position in self._positions.get(key, ())} & self._findings.keys())
+
+    def _index_finding(self, position: int, finding: Finding) -> None:
+        self._positions.setdefault(("", finding.id), set()).add(position)
+        self._positions.setdefault((finding.agent, finding.title), set()).add(position)
+
+    def _drop_finding(self, position: int) -> None:
+        finding = self._findings.pop(position)
+        for key in (("", finding.id), (finding.agent, finding.title)):
+            self._positions.get(key, set()).discard(position)
 
     def remove_finding(self, finding: Finding, *, by: str, why: str) -> None:
         """Remove a finding."""
         self._append_history("cleared", finding, by=by, why=why)
-        self.findings.remove(finding)
+        self._drop_finding(next(position for position, old in self._findings.items() if old is finding))
         # Its reviewer has reported, and a failure that a person cleared counts no longer.
         old = next((review for review in self.reviews if review.reviewer == finding.agent), Review(finding.agent))
         others = [review for review in self.reviews if review.reviewer != finding.agent]

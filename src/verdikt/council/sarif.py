@@ -39,6 +39,8 @@ class _SarifRun:
         driver = _as_mapping(_as_mapping(run.get("tool")).get("driver"))
         self._run = run
         self._rules = _as_mappings(driver.get("rules"))
+        # The first rule of an id counts.
+        self._rules_by_id = {_as_text(rule.get("id")): rule for rule in reversed(self._rules)}
         self._artifacts = _as_list(run.get("artifacts"))
         self._root = root
         self._agent = agent or _as_text(driver.get("name"))
@@ -106,7 +108,7 @@ class _SarifRun:
         index = result.get("ruleIndex", _as_mapping(result.get("rule")).get("index"))
         if isinstance(index, int) and 0 <= index < len(self._rules):
             return self._rules[index]
-        return next((rule for rule in self._rules if rule.get("id") == result.get("ruleId")), {})
+        return self._rules_by_id.get(_as_text(result.get("ruleId")), {})
 
     def _build_evidence(self, location: Mapping[str, Any]) -> Evidence:
         physical = _as_mapping(location.get("physicalLocation"))
@@ -138,14 +140,23 @@ def _is_dismissed(result: Mapping[str, Any]) -> bool:
 
 def _read_level(result: Mapping[str, Any], rule: Mapping[str, Any]) -> Level:
     for properties in (_as_mapping(result.get("properties")), _as_mapping(rule.get("properties"))):
-        try:
-            score = float(properties["security-severity"])
-        except (KeyError, TypeError, ValueError, OverflowError):
-            continue
-        return next((level for least, level in LEVEL_BY_SCORE if score >= least), Level.LOW)
-    # SARIF's own default is "warning".
-    word = result.get("level") or _as_mapping(rule.get("defaultConfiguration")).get("level") or "warning"
-    return LEVEL_BY_NAME.get(str(word), Level.MEDIUM)
+        if "security-severity" in properties:
+            return _read_score(properties["security-severity"])
+    # SARIF's own default is "warning". A word that SARIF does not know may mean anything, so it counts as the worst.
+    words = (result.get("level"), _as_mapping(rule.get("defaultConfiguration")).get("level"), "warning")
+    return LEVEL_BY_NAME.get(str(next(word for word in words if word is not None)), Level.CRITICAL)
+
+
+def _read_score(value: Any) -> Level:
+    """Return the level of a `security-severity`; one that is no number from 0 to 10 counts as the worst."""
+    try:
+        score = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return Level.CRITICAL
+    # NaN is neither less nor greater than any score: without this it would fall through to the mildest level.
+    if isinstance(value, bool) or not 0.0 <= score <= 10.0:
+        return Level.CRITICAL
+    return next(level for least, level in LEVEL_BY_SCORE if score >= least)
 
 
 def _read_message(holder: Mapping[str, Any]) -> str:

@@ -119,6 +119,8 @@ class Host:
     # What it reads.
     program: str = ""
     """The name of its executable."""
+    agent_packages: tuple[str, ...] = ()
+    """Further names of its program, and of the packages that an interpreter runs it from (`claude-code`)."""
     project_marker: str = ""
     """The file or directory that shows that a project is used with this host."""
     settings_files: Mapping[str, str] = field(default_factory=dict)

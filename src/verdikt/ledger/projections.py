@@ -141,16 +141,27 @@ def _fold_pause(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
     return {"seq": entry.seq, "until": pause.get("until", 0)}
 
 
-def _fold_findings(state: dict[str, str], entry: Entry) -> dict[str, str]:
-    """Fold a council's findings into the open ones."""
+def _fold_findings(state: dict[str, dict[str, str]], entry: Entry) -> dict[str, dict[str, str]]:
+    """Fold a council's findings into the open ones.
+
+    In buckets by the beginning of their ids, of which each fold copies one: a scanner reports thousands of findings.
+    """
     if entry.kind is EntryKind.FINDING_CLEARED:
-        return {id: level for id, level in state.items() if id != entry.body.get("id")}
+        return _set_open_level(state, str(entry.body.get("id")), None)
     finding = entry.body.get("finding")
     if not isinstance(finding, Mapping):
         return state
-    superseded = {str(id) for id in finding.get("supersedes") or ()}
-    still_open = {id: level for id, level in state.items() if id not in superseded}
-    return still_open | {str(finding.get("id")): str(finding.get("level"))}
+    for id in finding.get("supersedes") or ():
+        state = _set_open_level(state, str(id), None)
+    return _set_open_level(state, str(finding.get("id")), str(finding.get("level")))
+
+
+def _set_open_level(state: dict[str, dict[str, str]], id: str, level: str | None) -> dict[str, dict[str, str]]:
+    """Return the open findings with the level of one set, or without it."""
+    key = id[:2]
+    bucket = {other: known for other, known in state.get(key, {}).items() if other != id}
+    bucket |= {} if level is None else {id: level}
+    return {**state, key: bucket} if bucket else {name: known for name, known in state.items() if name != key}
 
 
 def _fold_evidence(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
@@ -236,8 +247,9 @@ FINDINGS = Projection(
     initial={},
     fold=_fold_findings,
     kinds=frozenset({EntryKind.FINDING, EntryKind.FINDING_CLEARED}),
+    version=2,
 )
-"""Open findings of a plan: id → level. A verdict file that lacks one of them was edited by hand."""
+"""Open findings of a plan: beginning of the id → id → level. A verdict file that lacks one of them was edited by hand."""
 
 EVIDENCE = Projection(
     name="evidence",

@@ -144,8 +144,16 @@ RESULT = {"ruleId": "R1", "message": {"text": "said"}}
         ({}, {"defaultConfiguration": {"level": "error"}}, "HIGH"),
         ({"level": "note"}, {"properties": {"security-severity": "9.1"}}, "CRITICAL"),
         ({"level": "error", "properties": {"security-severity": 5}}, {}, "MEDIUM"),
-        ({"level": "error", "properties": {"security-severity": "much"}}, {}, "HIGH"),
-        ({"level": ["odd"]}, {}, "MEDIUM"),
+        ({"level": "error", "properties": {"security-severity": "much"}}, {}, "CRITICAL"),
+        ({"level": "note", "properties": {"security-severity": float("nan")}}, {}, "CRITICAL"),
+        ({"level": "note", "properties": {"security-severity": "NaN"}}, {}, "CRITICAL"),
+        ({"level": "note", "properties": {"security-severity": float("inf")}}, {}, "CRITICAL"),
+        ({"level": "note", "properties": {"security-severity": -1}}, {}, "CRITICAL"),
+        ({"level": "note", "properties": {"security-severity": None}}, {}, "CRITICAL"),
+        ({"level": "note"}, {"properties": {"security-severity": "nan"}}, "CRITICAL"),
+        ({"level": ["odd"]}, {}, "CRITICAL"),
+        ({"level": "fatal"}, {}, "CRITICAL"),
+        ({"level": None}, {}, "MEDIUM"),
     ],
 )
 def test_scanner_level_is_read_from_score_or_level(result: dict[str, Any], rule: dict[str, Any], level: str) -> None:

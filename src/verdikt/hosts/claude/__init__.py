@@ -44,6 +44,7 @@ HOST = Host(
     asks="when a person watches; a block otherwise",
     blocks='status 2, `{"decision":"block"}` and the reason on stderr',
     program="claude",
+    agent_packages=("claude-code", "claude-agent-sdk"),
     project_marker=".claude",
     settings_files={
         "project": ".claude/settings.json",

@@ -43,6 +43,7 @@ HOST = Host(
     asks="never: Codex takes an ask for permission, so it becomes a block",
     blocks='status 2, `{"decision":"block"}` and the reason on stderr',
     program="codex",
+    agent_packages=("codex-cli",),
     project_marker=".codex",
     settings_files={
         "project": ".codex/hooks.json",

@@ -44,6 +44,7 @@ HOST = Host(
     asks="always: without a person the client denies it",
     blocks='status 0 and `{"permissionDecision":"deny"}`: with another status the reason would be lost',
     program="copilot",
+    agent_packages=("copilot-cli",),
     project_marker=".github/hooks",
     settings_files={"project": ".github/hooks/verdikt.json", "user": "~/.copilot/hooks/verdikt.json"},
     config_directory="~/.copilot",

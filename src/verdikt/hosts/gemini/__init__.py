@@ -42,6 +42,7 @@ HOST = Host(
     asks="never: a headless Gemini CLI waits for an answer without end, so an ask becomes a block",
     blocks='status 2, `{"decision":"block"}` and the reason on stderr',
     program="gemini",
+    agent_packages=("gemini-cli",),
     project_marker=".gemini",
     settings_files={
         "project": ".gemini/settings.json",

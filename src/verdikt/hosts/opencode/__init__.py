@@ -33,6 +33,7 @@ HOST = Host(
     asks="never: a plugin cannot ask a person, so an ask becomes a block",
     blocks="the plugin throws, and OpenCode shows the message to the model",
     program="opencode",
+    agent_packages=("opencode-ai",),
     project_marker=".opencode",
     # Plugins are code that OpenCode runs itself, and its JSON files can switch plugins off.
     settings_files={
