@@ -1,7 +1,6 @@
 """`verdikt findings`: record, show, explain and clear what reviewers found."""
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +9,8 @@ import click
 
 from verdikt.cli.exit_status import EXIT_FAILURE, EXIT_FINDINGS_ERROR
 from verdikt.cli.findings_exchange import export, gate, import_findings
-from verdikt.cli.operator_access import refuse_agents, refuse_lowering
+from verdikt.cli.operator_access import get_user_name, refuse_agents
+from verdikt.cli.reviewer_identity import create_lowering_check, identify_reporter
 from verdikt.cli.runs_directory import exit_without_verdict, open_runs, require_verdict
 from verdikt.cli.store_access import always_json_option, json_option
 from verdikt.errors import FindingError, VerdiktError
@@ -101,7 +101,10 @@ def record(
     """
     # Validates the level and the evidence, and raises `FindingError` before anything is written.
     finding = build_finding(level=level, title=title, agent=agent, evidence=evidence, rationale=rationale, id=id)
-    print_json(open_runs().record(plan_hash, finding, check_lowering=refuse_lowering).record())
+    runs = open_runs()
+    reporter = identify_reporter(runs, plan_hash, agent)
+    check_lowering = create_lowering_check(reporter)
+    print_json(runs.record(plan_hash, finding, reporter=reporter, check_lowering=check_lowering).record())
 
 
 @command.command()
@@ -159,7 +162,7 @@ def retro(*, limit: int, min_level: str, as_json: bool) -> None:
 @command.command()
 @plan_option
 @click.option("--id", "id", required=True, help="The finding.")
-@click.option("--by", default=lambda: os.environ.get("USER", ""), help="The person who clears it; default: $USER.")
+@click.option("--by", default=get_user_name, help="The person who clears it; default: the account.")
 @click.option("--why", required=True, help="The reason.")
 @always_json_option
 def clear(*, plan_hash: str, id: str, by: str, why: str) -> None:

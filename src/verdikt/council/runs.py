@@ -24,12 +24,15 @@ from verdikt.model.finding import (
 )
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.plan import Plan, plan_from_record
+from verdikt.model.reporter import Reporter
 from verdikt.observe.world import expand_user
 
 PLAN_HASH_PATTERN = compile_lazily(r"[A-Za-z0-9_-]{1,64}\Z")
 VERDICT_SUFFIX = ".verdict.json"
 # A longer file was not written by us; it is refused instead of read into memory.
 MAX_BYTES = 64 * 1024 * 1024
+# Files that a finding without evidence is logged with; it is carried while one of them is part of a plan.
+_MAX_LOGGED_FILES = 200
 
 
 def runs_directory(env: Mapping[str, str], configured: str = "") -> Path:
@@ -84,20 +87,38 @@ class Runs:
         plan_hash: str,
         *findings: Finding,
         review: Review | None = None,
+        reporter: Reporter = Reporter.PERSON,
         check_lowering: LoweringCheck | None = None,
     ) -> CouncilVerdict:
         """Add findings, if any; replace those with the same id, supersede those that are refined.
 
-        `check_lowering` is called before a worse finding is replaced, and stops the whole change by raising.
+        `check_lowering` is called before a worse finding is replaced, and stops the whole change by raising. The log
+        has every finding and every review with the reporter, by whose identity it counts.
         """
         with self._edit_verdict(plan_hash) as change:
             added = [change.add_finding(finding, check_lowering) for finding in findings]
             if review:
                 change.reviews = [*(old for old in change.reviews if old.reviewer != review.reviewer), review]
             verdict = change.save()
+        origin = {"reporter": reporter.value} | (self._describe_plan(plan_hash) if added or review else {})
+        contents = origin.pop("contents", {})
         if added:
-            self._log(plan_hash, EntryKind.FINDING, [{"finding": finding_to_record(finding)} for finding in added])
+            bodies = [
+                {"finding": finding_to_record(finding), "contents": _select_contents(finding, contents), **origin}
+                for finding in added
+            ]
+            self._log(plan_hash, EntryKind.FINDING, bodies)
+        if review:
+            self._log(plan_hash, EntryKind.REVIEW, [{"review": review.to_record(), **origin}])
         return verdict
+
+    def _describe_plan(self, plan_hash: str) -> dict[str, Any]:
+        """Return the repository, the council and the contents of a plan; empty for a plan that was never saved."""
+        try:
+            plan = self.load_plan(plan_hash)
+        except FindingError:
+            plan = None
+        return {"repo": plan.repo, "council": plan.toolbox, "contents": plan.contents} if plan else {}
 
     def clear(self, plan_hash: str, id: str, *, by: str, why: str) -> CouncilVerdict | None:
         """Remove a finding and record who did it and why; return None when the plan has no verdict."""
@@ -151,7 +172,7 @@ class Runs:
         document = _read_document(self.plan_path(plan_hash))
         if document is None:
             return None
-        plan = plan_from_record(document)
+        plan = plan_from_record(document, named=plan_hash)
         if plan.plan_hash != plan_hash:
             raise FindingError(f"`{plan_hash}.json`: expected the plan {plan_hash}, found {plan.plan_hash}")
         return plan
@@ -283,6 +304,14 @@ class _VerdictEdit:
         self._history.append(
             {"event": event, "at": self._timestamp, "by": by, "why": why, "finding": finding_to_record(finding)}
         )
+
+
+def _select_contents(finding: Finding, contents: Mapping[str, str]) -> dict[str, str]:
+    """Return the contents of the files that a finding points at, of all files when it points at none."""
+    named = [place.file for place in finding.evidence if place.file in contents]
+    chosen = named or sorted(contents)[:_MAX_LOGGED_FILES]
+    # A file name may hold bytes that are not UTF-8, which the log does not take.
+    return {file: contents[file] for file in chosen if file.isprintable()}
 
 
 def is_refinement(finding: Finding, old: Finding) -> bool:

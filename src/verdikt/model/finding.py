@@ -176,11 +176,6 @@ class CouncilVerdict:
         """Whether it stops a commit that a guardrail protects."""
         return Level[self.level] in BLOCKING_LEVELS
 
-    def has_reported(self, reviewer: str) -> bool:
-        """Return whether a reviewer has reported a finding or completed its review."""
-        done = any(review.reviewer == reviewer and not review.failure for review in self.reviews)
-        return done or any(finding.agent == reviewer for finding in self.findings)
-
     def record(self) -> dict[str, Any]:
         """Return the verdict as plain data, as it is stored on disk."""
         return {
