@@ -1,6 +1,7 @@
 """`verdikt findings`: record, show, explain and clear what reviewers found."""
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,7 @@ from verdikt.cli.runs_directory import exit_without_verdict, open_runs, require_
 from verdikt.cli.store_access import always_json_option, json_option
 from verdikt.errors import FindingError, VerdiktError
 from verdikt.model.finding import Level, build_finding
+from verdikt.observe.git_index import GitIndex
 from verdikt.report import findings as report
 
 LEVELS = tuple(level.name for level in Level)
@@ -143,20 +145,27 @@ def print_verdict(plan_hash: str, as_json: bool) -> None:
 @click.option(
     "--min-level", type=level_type, default="LOW", show_default=True, help="Leave out verdicts below this level."
 )
+@click.option(
+    "--repo", type=click.Path(exists=True, file_okay=False), help="Only plans of this repository; default: of all."
+)
 @json_option
-def retro(*, limit: int, min_level: str, as_json: bool) -> None:
-    """List the verdicts that changed last, newest first.
+def retro(*, limit: int, min_level: str, repo: str | None, as_json: bool) -> None:
+    """List the verdicts that changed last, newest first, and which plan fixed those that block.
 
-    Example: verdikt findings retro --min-level HIGH
+    Example: verdikt findings retro --min-level HIGH --repo .
     """
-    verdicts, unreadable = open_runs().recent(limit=limit, min_level=min_level)
+    runs = open_runs()
+    directory = GitIndex(repo, os.environ).find_common_directory() if repo else ""
+    verdicts, unreadable = runs.recent(limit=limit, min_level=min_level, repo=directory)
+    fixes = runs.find_fixes(verdicts)
     if as_json:
-        print_json([verdict.record() for verdict in verdicts])
+        rows = [verdict.record() for verdict in verdicts]
+        print_json([row | ({"fixed_by": fixes[h]} if (h := row["plan_hash"]) in fixes else {}) for row in rows])
         # Not part of the JSON, whose form is promised: a list of verdicts.
         for name in unreadable:
             click.echo(f"unreadable: {name}", err=True)
     else:
-        click.echo(report.retro(verdicts, unreadable))
+        click.echo(report.retro(verdicts, unreadable, fixes))
 
 
 @command.command()

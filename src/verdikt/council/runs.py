@@ -12,6 +12,7 @@ from typing import Any
 from verdikt.errors import FindingError
 from verdikt.model.entry import EntryKind
 from verdikt.model.finding import (
+    BLOCKING_LEVELS,
     CouncilVerdict,
     Finding,
     Level,
@@ -137,8 +138,13 @@ class Runs:
                 change.remove_finding(finding, by=by, why=why)
             return change.save()
 
-    def recent(self, *, limit: int = 10, min_level: str = "LOW") -> tuple[list[CouncilVerdict], list[str]]:
-        """Return the verdicts that changed last, newest first, and the names of unreadable files."""
+    def recent(
+        self, *, limit: int = 10, min_level: str = "LOW", repo: str = ""
+    ) -> tuple[list[CouncilVerdict], list[str]]:
+        """Return the verdicts that changed last, newest first, and the names of unreadable files.
+
+        With `repo`, only those on plans of that repository, by its git directory.
+        """
         least = Level.from_name(min_level)
         verdicts: list[CouncilVerdict] = []
         unreadable: list[str] = []
@@ -150,8 +156,40 @@ class Runs:
             else:
                 verdicts += [verdict] if verdict else []
         chosen = [verdict for verdict in verdicts if Level[verdict.level] >= least]
+        if repo:
+            local = {plan.plan_hash for plan in self.plans()[0] if plan.repo == repo}
+            chosen = [verdict for verdict in chosen if verdict.plan_hash in local]
         chosen.sort(key=lambda verdict: (-verdict.updated_at, verdict.plan_hash))
         return chosen[: max(limit, 0)], unreadable
+
+    def find_fixes(self, verdicts: Sequence[CouncilVerdict]) -> dict[str, str]:
+        """Return which later plan has the same files without the findings that block: plan hash → plan hash."""
+        blocking = [verdict for verdict in verdicts if verdict.blocks]
+        if not blocking:
+            return {}
+        plans = sorted(self.plans()[0], key=lambda plan: plan.created_at)
+        by_hash = {plan.plan_hash: plan for plan in plans}
+        fixes: dict[str, str] = {}
+        for verdict in blocking:
+            plan = by_hash.get(verdict.plan_hash)
+            later = [other for other in plans if plan and is_later_plan(other, plan)]
+            fixing = next((other for other in later if plan and self._has_fixed(other, plan, verdict)), None)
+            fixes |= {verdict.plan_hash: fixing.plan_hash} if fixing else {}
+        return fixes
+
+    def _has_fixed(self, later: Plan, plan: Plan, verdict: CouncilVerdict) -> bool:
+        """Return whether a later plan was reviewed and no longer has the blocking findings of this verdict."""
+        try:
+            later_verdict = self.load(later.plan_hash)
+        except FindingError:
+            return False
+        stopping = [finding for finding in verdict.findings if finding.severity in BLOCKING_LEVELS]
+        files = {place.file for finding in stopping for place in finding.evidence} or set(plan.files)
+        if later_verdict is None or not files <= set(later.files):
+            return False
+        remaining = [finding for finding in later_verdict.findings if finding.severity in BLOCKING_LEVELS]
+        known = {finding.id for finding in remaining} | {(finding.agent, finding.title) for finding in remaining}
+        return not any(finding.id in known or (finding.agent, finding.title) in known for finding in stopping)
 
     def save_plan(self, plan: Plan) -> Plan:
         """Save a plan unless it exists; return an existing one as `cached`."""
@@ -312,6 +350,12 @@ def _select_contents(finding: Finding, contents: Mapping[str, str]) -> dict[str,
     chosen = named or sorted(contents)[:_MAX_LOGGED_FILES]
     # A file name may hold bytes that are not UTF-8, which the log does not take.
     return {file: contents[file] for file in chosen if file.isprintable()}
+
+
+def is_later_plan(plan: Plan, other: Plan) -> bool:
+    """Return whether a plan is a later one of the same council and repository."""
+    same = (plan.repo, plan.toolbox) == (other.repo, other.toolbox)
+    return same and plan.plan_hash != other.plan_hash and plan.created_at > other.created_at
 
 
 def is_refinement(finding: Finding, old: Finding) -> bool:
