@@ -333,15 +333,16 @@ class Governance:
         reported.
         """
         # With council_run these take 80 ms to import (urllib.request, ssl, email), and only a commit needs them.
+        from verdikt.ledger.council_findings import StoredCouncilLog
         from verdikt.report.commit_refusal import render_refusal
         from verdikt.report.findings import explain
 
         councils = self.councils.find_by_trigger(trigger)
+        log = StoredCouncilLog(self.store)
         try:
             with self.open_council_runner(repo).at_commit(at) as runner:
                 reviews = [
-                    runner.evaluate_current(council, self._open_findings, base=base, run=run, progress=progress)
-                    for council in councils
+                    runner.evaluate_current(council, log, base=base, run=run, progress=progress) for council in councils
                 ]
         except Exception as error:
             self._record_crash("commit", error)
@@ -380,11 +381,6 @@ class Governance:
         log = create_finding_log(lambda: self.store)
         directory = runs_directory(self._env, self.councils.runs_dir)
         return CouncilRunner(GitIndex(repo, self._env), Runs(directory, self.clock.now, log), self.clock, self._env)
-
-    def _open_findings(self, plan_hash: str) -> Mapping[str, str]:
-        from verdikt.ledger.council_findings import find_open_findings
-
-        return find_open_findings(self.store, plan_hash)
 
     def _session_posture(self, session: LogWriter) -> Posture:
         """Return the posture that was set for the session, or else the policy's."""

@@ -10,14 +10,16 @@ import click
 
 from verdikt.cli.exit_status import EXIT_BLOCKED
 from verdikt.cli.operator_access import refuse_agents
+from verdikt.cli.reviewer_identity import KEY_VARIABLE, identify_reporter
 from verdikt.cli.runs_directory import exit_without_verdict, open_runs
 from verdikt.cli.store_access import close_after_command, json_option
 from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.council.config import TRIGGERS
 from verdikt.errors import FindingError, VerdiktError
 from verdikt.govern import Governance
-from verdikt.ledger.council_findings import find_open_findings
+from verdikt.ledger.council_findings import StoredCouncilLog
 from verdikt.model.finding import Review
+from verdikt.model.reporter import Reporter
 from verdikt.report.findings import escape_nonprintable, explain
 
 if TYPE_CHECKING:
@@ -163,7 +165,8 @@ def run(*, name: str | None, base: str, files: tuple[str, ...], scope: str | Non
         with show_progress(council.name, quiet=as_json) as progress:
             verdict = runner.run_reviewers(council, plan, progress=progress)
         # The log is asked as well: a finding that was deleted from the verdict file still blocks.
-        decision = runner.evaluate_plan(council, plan, lambda plan_hash: find_open_findings(gov.store, plan_hash))
+        decision = runner.evaluate_plan(council, plan, StoredCouncilLog(gov.store))
+        verdict = decision.verdict or verdict
         blocked = blocked or decision.blocks
         rows.append({**verdict.record(), "council": council.name, "blocks": decision.blocks, "faults": decision.faults})
         if not as_json:
@@ -216,7 +219,13 @@ def done(*, plan_hash: str, agent: str, as_json: bool) -> None:
     runs = open_runs()
     if runs.load_plan(plan_hash) is None and runs.load(plan_hash) is None:
         exit_without_verdict(plan_hash)
-    verdict = runs.record(plan_hash, review=Review(agent))
+    reporter = identify_reporter(runs, plan_hash, agent)
+    if reporter is Reporter.AGENT:
+        raise FindingError(
+            f"expected reviewer `{agent}`, found an agent without its key; review with another agent that has "
+            f"`{KEY_VARIABLE}`, or let a person end the review"
+        )
+    verdict = runs.record(plan_hash, review=Review(agent), reporter=reporter)
     click.echo(json.dumps(verdict.record(), indent=2, ensure_ascii=False) if as_json else explain(verdict))
 
 

@@ -10,12 +10,14 @@ import click
 
 from verdikt.cli.exit_status import EXIT_FAILURE, EXIT_FINDINGS_ERROR
 from verdikt.cli.findings_exchange import export, gate, import_findings
-from verdikt.cli.operator_access import refuse_agents, refuse_lowering
+from verdikt.cli.operator_access import get_user_name, refuse_agents
+from verdikt.cli.reviewer_identity import create_lowering_check, identify_reporter
 from verdikt.cli.runs_directory import exit_without_verdict, open_runs, require_verdict
 from verdikt.cli.store_access import always_json_option, json_option
 from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.errors import FindingError, VerdiktError
 from verdikt.model.finding import Level, build_finding
+from verdikt.observe.git_index import GitIndex
 from verdikt.report import findings as report
 
 LEVELS = tuple(level.name for level in Level)
@@ -102,7 +104,10 @@ def record(
     """
     # Validates the level and the evidence, and raises `FindingError` before anything is written.
     finding = build_finding(level=level, title=title, agent=agent, evidence=evidence, rationale=rationale, id=id)
-    print_json(open_runs().record(plan_hash, finding, check_lowering=refuse_lowering).record())
+    runs = open_runs()
+    reporter = identify_reporter(runs, plan_hash, agent)
+    check_lowering = create_lowering_check(reporter)
+    print_json(runs.record(plan_hash, finding, reporter=reporter, check_lowering=check_lowering).record())
 
 
 @command.command()
@@ -141,26 +146,33 @@ def print_verdict(plan_hash: str, as_json: bool) -> None:
 @click.option(
     "--min-level", type=level_type, default="LOW", show_default=True, help="Leave out verdicts below this level."
 )
+@click.option(
+    "--repo", type=click.Path(exists=True, file_okay=False), help="Only plans of this repository; default: of all."
+)
 @json_option
-def retro(*, limit: int, min_level: str, as_json: bool) -> None:
-    """List the verdicts that changed last, newest first.
+def retro(*, limit: int, min_level: str, repo: str | None, as_json: bool) -> None:
+    """List the verdicts that changed last, newest first, and which plan fixed those that block.
 
-    Example: verdikt findings retro --min-level HIGH
+    Example: verdikt findings retro --min-level HIGH --repo .
     """
-    verdicts, unreadable = open_runs().recent(limit=limit, min_level=min_level)
+    runs = open_runs()
+    directory = GitIndex(repo, os.environ).find_common_directory() if repo else ""
+    verdicts, unreadable = runs.recent(limit=limit, min_level=min_level, repo=directory)
+    fixes = runs.find_fixes(verdicts)
     if as_json:
-        print_json([verdict.record() for verdict in verdicts])
+        rows = [verdict.record() for verdict in verdicts]
+        print_json([row | ({"fixed_by": fixes[h]} if (h := row["plan_hash"]) in fixes else {}) for row in rows])
         # Not part of the JSON, whose form is promised: a list of verdicts.
         for name in unreadable:
             click.echo(f"unreadable: {name}", err=True)
     else:
-        click.echo(report.retro(verdicts, unreadable))
+        click.echo(report.retro(verdicts, unreadable, fixes))
 
 
 @command.command()
 @plan_option
 @click.option("--id", "id", required=True, help="The finding.")
-@click.option("--by", default=lambda: os.environ.get("USER", ""), help="The person who clears it; default: $USER.")
+@click.option("--by", default=get_user_name, help="The person who clears it; default: the account.")
 @click.option("--why", required=True, help="The reason.")
 @always_json_option
 def clear(*, plan_hash: str, id: str, by: str, why: str) -> None:

@@ -10,8 +10,8 @@ import click
 
 from verdikt import __version__
 from verdikt.cli.exit_status import EXIT_BLOCKED
-from verdikt.cli.operator_access import refuse_lowering
 from verdikt.cli.output_path import OutputPath
+from verdikt.cli.reviewer_identity import create_lowering_check, identify_reporter
 from verdikt.cli.runs_directory import open_runs, require_verdict
 from verdikt.cli.store_access import json_option
 from verdikt.council.finding_parser import MAX_BYTES, read_findings
@@ -48,7 +48,10 @@ def import_findings(*, plan_hash: str, agent: str, as_json: bool, files: Sequenc
 
     Example: bandit -r src -f sarif | verdikt findings import --plan-hash abc123 -
     """
-    verdict = open_runs().record(plan_hash, *_read_findings_files(files, agent), check_lowering=refuse_lowering)
+    runs = open_runs()
+    reporter = identify_reporter(runs, plan_hash, agent)
+    findings = _read_findings_files(files, agent)
+    verdict = runs.record(plan_hash, *findings, reporter=reporter, check_lowering=create_lowering_check(reporter))
     click.echo(json.dumps(verdict.record(), indent=2, ensure_ascii=False) if as_json else explain(verdict))
 
 

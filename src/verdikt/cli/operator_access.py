@@ -6,7 +6,6 @@ import sys
 from typing import TextIO
 
 from verdikt.errors import LedgerError
-from verdikt.model.finding import Finding
 from verdikt.observe.agent_environment import detect_agent
 from verdikt.observe.process_ancestry import find_agent_process
 
@@ -27,11 +26,6 @@ def require_terminal(what: str, *, screen: TextIO | None = None) -> None:
     refuse_agents(what)
     if not (sys.stdin.isatty() and (screen or sys.stderr).isatty()):
         raise LedgerError(f"{what} needs a person at a terminal: expected a TTY, found none")
-
-
-def refuse_lowering(old: Finding, new: Finding) -> None:
-    """Raise `LedgerError` inside an agent that would replace a finding by a milder one: that is clearing it."""
-    refuse_agents(f"lowering finding {old.id} from {old.level} to {new.level}")
 
 
 def get_user_name() -> str:

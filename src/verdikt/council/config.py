@@ -8,7 +8,9 @@ from functools import partial
 from typing import Any
 
 from verdikt.errors import FindingError
+from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.finding import Level
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.plan import DEFAULT_BUDGET_SECONDS, DEFAULT_BUDGET_TOKENS, SCOPE_MODES
 from verdikt.model.schema_type import (
     Field,
@@ -30,6 +32,8 @@ TRIGGERS = ("pre-commit", "pre-push", "manual", "session-start", "session-end", 
 RUNS_DIR = "runs_dir"
 """The only key of the section that is not a council: the directory of plans and verdicts."""
 
+_DIGEST = compile_lazily(r"[0-9a-fA-F]{64}\Z")
+
 FILES_PLACEHOLDER = "{files}"
 """The word of a command that is replaced by the files."""
 
@@ -46,10 +50,19 @@ class Reviewer:
     seconds: int = 0  # 0: the council's budget
     # Linters and scanners end with 1 when they have findings, which is a success for us.
     accept: tuple[int, ...] = (0, 1)
+    key_sha256: str = ""  # the digest of the secret by which an agent shows that it is this reviewer
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.agent):
             raise FindingError(f"reviewer `{self.name}`: expected either `command` or `agent`, found both or neither")
+        if self.key_sha256 and (self.command or not _DIGEST.match(self.key_sha256)):
+            raise FindingError(
+                f"reviewer `{self.name}`: expected `key_sha256` with 64 hex digits for an agent, found something else"
+            )
+
+    def has_key(self, secret: str) -> bool:
+        """Return whether a secret is this reviewer's key."""
+        return bool(self.key_sha256 and secret) and sha256_hex(secret.encode()) == self.key_sha256.lower()
 
     def covers_file(self, file: str) -> bool:
         """Return whether it reviews this file."""
@@ -66,6 +79,7 @@ class Council:
     scope: str = "diff"
     files: tuple[str, ...] = ()
     guardrail: bool = False
+    self_review: bool = False  # whether an agent under governance may report as one of the reviewers
     budget_tokens: int = DEFAULT_BUDGET_TOKENS
     budget_seconds: int = DEFAULT_BUDGET_SECONDS
 
@@ -151,6 +165,7 @@ REVIEWER_FIELDS: Mapping[str, Field] = {
     "files": Field(text_list_type(), "patterns of the files that it reviews; absent: all of the plan"),
     "at_most": Field(choice_type(tuple(Level.__members__)), "the worst level that its findings may have"),
     "seconds": Field(int_type(1), "how long it may take; absent: the council's budget"),
+    "key_sha256": Field(text_type(), "SHA-256 of the secret in an agent reviewer's `VERDIKT_REVIEWER_KEY`"),
     "accept": Field(
         SchemaType(
             _read_statuses,
@@ -195,6 +210,7 @@ COUNCIL_FIELDS: Mapping[str, Field] = {
     ),
     "files": Field(text_list_type(), "patterns of the files within its scope"),
     "guardrail": Field(bool_type(), "whether HIGH and CRITICAL findings, or no verdict, stop the commit"),
+    "self_review": Field(bool_type(), "whether the agent whose work is reviewed may report as a reviewer itself"),
     "budget": Field(mapping_type(BUDGET_FIELDS, "`tokens` and `seconds`"), "what it may use"),
 }
 
@@ -227,14 +243,20 @@ def _build_council(name: str, values: dict[str, Any]) -> Council | None:
 
 
 def merge_councils(layers: Sequence[Councils]) -> Councils:
-    """Merge the councils of all layers; of two with one name the higher wins, with a guardrail if either has one."""
+    """Merge the councils of all layers; of two with one name the higher wins, with the guardrail of either."""
     # A project could otherwise switch a guardrail off by declaring the council again.
     councils: dict[str, Council] = {}
     for layer in layers:
         for name, council in layer.councils.items():
             upper = councils.get(name)
-            councils[name] = replace(upper, guardrail=upper.guardrail or council.guardrail) if upper else council
+            councils[name] = _tighten_council(upper, council) if upper else council
     return Councils(councils, next((layer.runs_dir for layer in layers if layer.runs_dir), ""))
+
+
+def _tighten_council(upper: Council, lower: Council) -> Council:
+    return replace(
+        upper, guardrail=upper.guardrail or lower.guardrail, self_review=upper.self_review and lower.self_review
+    )
 
 
 SECTION = Section(

@@ -7,21 +7,24 @@ from dataclasses import dataclass, replace
 
 from verdikt.council.command_reviewer import failure_id, run_reviewer
 from verdikt.council.config import Council, Reviewer
+from verdikt.council.finding_place import locate_finding
 from verdikt.council.runs import Runs
 from verdikt.errors import FindingError
+from verdikt.model.council_log import CouncilLog
 from verdikt.model.finding import CouncilVerdict, Finding, Level, Review
 from verdikt.model.plan import Plan
+from verdikt.model.reporter import Reporter
 from verdikt.observe.clock import Clock
 from verdikt.observe.git_index import SUBMODULE_MODE, GitIndex
 
 ProgressCallback = Callable[[str, str], None]
 """Called with a reviewer's name and what it is doing."""
 
-StandingFindings = Callable[[str], Mapping[str, str]]
-"""plan hash → the findings that the log has against it, as id → level."""
-
 # Reviewers are processes: more of them at once only slow each other down.
 MAX_WORKERS = 8
+
+# An agent under governance that names a reviewer has not reviewed anything, and a carried finding is no review.
+_TRUSTED_REPORTERS = frozenset({Reporter.COMMAND, Reporter.REVIEWER, Reporter.PERSON})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,7 @@ class CouncilRunner:
             budget_tokens=council.budget_tokens,
             budget_seconds=council.budget_seconds,
             created_at=self.clock.now(),
+            repo=self.index.find_common_directory(),
         )
 
     def run_reviewers(
@@ -109,7 +113,7 @@ class CouncilRunner:
         return self.runs.record(plan.plan_hash)
 
     def _record_review(self, plan: Plan, review: Review, findings: Sequence[Finding]) -> None:
-        self.runs.record(plan.plan_hash, *findings, review=review)
+        self.runs.record(plan.plan_hash, *findings, review=review, reporter=Reporter.COMMAND)
         if not review.failure:
             # An earlier crash of the same reviewer is settled by a run that succeeded.
             self.runs.clear(
@@ -138,7 +142,7 @@ class CouncilRunner:
     def evaluate_current(
         self,
         council: Council,
-        standing: StandingFindings,
+        log: CouncilLog,
         *,
         base: str = "",
         run: bool = False,
@@ -146,36 +150,54 @@ class CouncilRunner:
     ) -> CouncilDecision:
         """Decide about the present index; with `run`, run the commands first that have not reported or have failed."""
         plan = self.build_plan(council, base=base)
-        decision = self.evaluate_plan(council, plan, standing)
+        decision = self.evaluate_plan(council, plan, log)
         if run and plan.files and _has_pending_commands(council, decision):
             self.run_reviewers(council, plan, progress=progress)
-            decision = self.evaluate_plan(council, plan, standing)
+            decision = self.evaluate_plan(council, plan, log)
         return decision
 
-    def evaluate_plan(self, council: Council, plan: Plan, standing: StandingFindings) -> CouncilDecision:
-        """Decide about a plan: by its findings, the reviewers that have not reported, and the log."""
+    def evaluate_plan(self, council: Council, plan: Plan, log: CouncilLog) -> CouncilDecision:
+        """Decide about a plan: by its findings, those of earlier plans, the reviewers that reported, and the log."""
         if not plan.files:
             return CouncilDecision(council, plan, None)
         try:
+            self._carry_findings(council, plan, log)
             verdict = self.runs.load(plan.plan_hash)
         except FindingError as error:
             return CouncilDecision(council, plan, None, (f"its verdict cannot be read: {error}",))
         if verdict is None:
             return CouncilDecision(council, plan, None, (self._explain_missing_verdict(plan),))
+        reports = log.find_reports(plan.plan_hash)
+        # By the log: the list of reviews in the verdict file is as easy to write as any other file.
         missing = tuple(
             reviewer.name
             for reviewer in council.reviewers
-            if select_files(reviewer, plan) and not verdict.has_reported(reviewer.name)
+            if select_files(reviewer, plan) and not reports.get(reviewer.name, frozenset()) & _TRUSTED_REPORTERS
         )
         faults = [f"reviewer `{name}` has not reported" for name in missing]
         # The verdict file is the agent's to edit; the log is not. What the log has and the file lacks was removed.
         known = {finding.id: finding.severity for finding in verdict.findings}
-        for id, level in standing(plan.plan_hash).items():
+        for id, level in log.find_open_levels(plan.plan_hash).items():
             if known.get(id, Level.LOW) < Level.from_name(level):
                 faults.append(f"finding {id} ({level}) is in the log and not in the verdict file, which was changed")
         if verdict.blocks:
             faults.insert(0, f"the level is {verdict.level}")
         return CouncilDecision(council, plan, verdict, tuple(faults), missing)
+
+    def _carry_findings(self, council: Council, plan: Plan, log: CouncilLog) -> None:
+        """Record the open findings of earlier plans whose place is still part of this one."""
+        verdict = self.runs.load(plan.plan_hash)
+        known = {finding.id for finding in verdict.findings} if verdict else set()
+        known |= log.find_open_levels(plan.plan_hash).keys()
+        inherited: dict[str, Finding] = {}
+        for earlier in log.find_open(plan.repo, council.name):
+            if earlier.plan_hash == plan.plan_hash or earlier.finding.id in known:
+                continue
+            places = locate_finding(earlier, plan.contents, self.index.read_content)
+            if places is not None:
+                inherited[earlier.finding.id] = replace(earlier.finding, evidence=places, supersedes=())
+        if inherited:
+            self.runs.record(plan.plan_hash, *inherited.values(), reporter=Reporter.CARRIED)
 
     def _explain_missing_verdict(self, plan: Plan) -> str:
         """Return why there is no verdict: there was no review, or the files changed since."""

@@ -12,6 +12,7 @@ from typing import Any
 from verdikt.errors import FindingError
 from verdikt.model.entry import EntryKind
 from verdikt.model.finding import (
+    BLOCKING_LEVELS,
     CouncilVerdict,
     Finding,
     Level,
@@ -24,12 +25,15 @@ from verdikt.model.finding import (
 )
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.plan import Plan, plan_from_record
+from verdikt.model.reporter import Reporter
 from verdikt.observe.world import expand_user
 
 PLAN_HASH_PATTERN = compile_lazily(r"[A-Za-z0-9_-]{1,64}\Z")
 VERDICT_SUFFIX = ".verdict.json"
 # A longer file was not written by us; it is refused instead of read into memory.
 MAX_BYTES = 64 * 1024 * 1024
+# Files that a finding without evidence is logged with; it is carried while one of them is part of a plan.
+_MAX_LOGGED_FILES = 200
 
 
 def runs_directory(env: Mapping[str, str], configured: str = "") -> Path:
@@ -84,20 +88,38 @@ class Runs:
         plan_hash: str,
         *findings: Finding,
         review: Review | None = None,
+        reporter: Reporter = Reporter.PERSON,
         check_lowering: LoweringCheck | None = None,
     ) -> CouncilVerdict:
         """Add findings, if any; replace those with the same id, supersede those that are refined.
 
-        `check_lowering` is called before a worse finding is replaced, and stops the whole change by raising.
+        `check_lowering` is called before a worse finding is replaced, and stops the whole change by raising. The log
+        has every finding and every review with the reporter, by whose identity it counts.
         """
         with self._edit_verdict(plan_hash) as change:
             added = [change.add_finding(finding, check_lowering) for finding in findings]
             if review:
                 change.reviews = [*(old for old in change.reviews if old.reviewer != review.reviewer), review]
             verdict = change.save()
+        origin = {"reporter": reporter.value} | (self._describe_plan(plan_hash) if added or review else {})
+        contents = origin.pop("contents", {})
         if added:
-            self._log(plan_hash, EntryKind.FINDING, [{"finding": finding_to_record(finding)} for finding in added])
+            bodies = [
+                {"finding": finding_to_record(finding), "contents": _select_contents(finding, contents), **origin}
+                for finding in added
+            ]
+            self._log(plan_hash, EntryKind.FINDING, bodies)
+        if review:
+            self._log(plan_hash, EntryKind.REVIEW, [{"review": review.to_record(), **origin}])
         return verdict
+
+    def _describe_plan(self, plan_hash: str) -> dict[str, Any]:
+        """Return the repository, the council and the contents of a plan; empty for a plan that was never saved."""
+        try:
+            plan = self.load_plan(plan_hash)
+        except FindingError:
+            plan = None
+        return {"repo": plan.repo, "council": plan.toolbox, "contents": plan.contents} if plan else {}
 
     def clear(self, plan_hash: str, id: str, *, by: str, why: str) -> CouncilVerdict | None:
         """Remove a finding and record who did it and why; return None when the plan has no verdict."""
@@ -116,8 +138,13 @@ class Runs:
                 change.remove_finding(finding, by=by, why=why)
             return change.save()
 
-    def recent(self, *, limit: int = 10, min_level: str = "LOW") -> tuple[list[CouncilVerdict], list[str]]:
-        """Return the verdicts that changed last, newest first, and the names of unreadable files."""
+    def recent(
+        self, *, limit: int = 10, min_level: str = "LOW", repo: str = ""
+    ) -> tuple[list[CouncilVerdict], list[str]]:
+        """Return the verdicts that changed last, newest first, and the names of unreadable files.
+
+        With `repo`, only those on plans of that repository, by its git directory.
+        """
         least = Level.from_name(min_level)
         verdicts: list[CouncilVerdict] = []
         unreadable: list[str] = []
@@ -129,8 +156,40 @@ class Runs:
             else:
                 verdicts += [verdict] if verdict else []
         chosen = [verdict for verdict in verdicts if Level[verdict.level] >= least]
+        if repo:
+            local = {plan.plan_hash for plan in self.plans()[0] if plan.repo == repo}
+            chosen = [verdict for verdict in chosen if verdict.plan_hash in local]
         chosen.sort(key=lambda verdict: (-verdict.updated_at, verdict.plan_hash))
         return chosen[: max(limit, 0)], unreadable
+
+    def find_fixes(self, verdicts: Sequence[CouncilVerdict]) -> dict[str, str]:
+        """Return which later plan has the same files without the findings that block: plan hash → plan hash."""
+        blocking = [verdict for verdict in verdicts if verdict.blocks]
+        if not blocking:
+            return {}
+        plans = sorted(self.plans()[0], key=lambda plan: plan.created_at)
+        by_hash = {plan.plan_hash: plan for plan in plans}
+        fixes: dict[str, str] = {}
+        for verdict in blocking:
+            plan = by_hash.get(verdict.plan_hash)
+            later = [other for other in plans if plan and is_later_plan(other, plan)]
+            fixing = next((other for other in later if plan and self._has_fixed(other, plan, verdict)), None)
+            fixes |= {verdict.plan_hash: fixing.plan_hash} if fixing else {}
+        return fixes
+
+    def _has_fixed(self, later: Plan, plan: Plan, verdict: CouncilVerdict) -> bool:
+        """Return whether a later plan was reviewed and no longer has the blocking findings of this verdict."""
+        try:
+            later_verdict = self.load(later.plan_hash)
+        except FindingError:
+            return False
+        stopping = [finding for finding in verdict.findings if finding.severity in BLOCKING_LEVELS]
+        files = {place.file for finding in stopping for place in finding.evidence} or set(plan.files)
+        if later_verdict is None or not files <= set(later.files):
+            return False
+        remaining = [finding for finding in later_verdict.findings if finding.severity in BLOCKING_LEVELS]
+        known = {finding.id for finding in remaining} | {(finding.agent, finding.title) for finding in remaining}
+        return not any(finding.id in known or (finding.agent, finding.title) in known for finding in stopping)
 
     def save_plan(self, plan: Plan) -> Plan:
         """Save a plan unless it exists; return an existing one as `cached`."""
@@ -151,7 +210,7 @@ class Runs:
         document = _read_document(self.plan_path(plan_hash))
         if document is None:
             return None
-        plan = plan_from_record(document)
+        plan = plan_from_record(document, named=plan_hash)
         if plan.plan_hash != plan_hash:
             raise FindingError(f"`{plan_hash}.json`: expected the plan {plan_hash}, found {plan.plan_hash}")
         return plan
@@ -283,6 +342,20 @@ class _VerdictEdit:
         self._history.append(
             {"event": event, "at": self._timestamp, "by": by, "why": why, "finding": finding_to_record(finding)}
         )
+
+
+def _select_contents(finding: Finding, contents: Mapping[str, str]) -> dict[str, str]:
+    """Return the contents of the files that a finding points at, of all files when it points at none."""
+    named = [place.file for place in finding.evidence if place.file in contents]
+    chosen = named or sorted(contents)[:_MAX_LOGGED_FILES]
+    # A file name may hold bytes that are not UTF-8, which the log does not take.
+    return {file: contents[file] for file in chosen if file.isprintable()}
+
+
+def is_later_plan(plan: Plan, other: Plan) -> bool:
+    """Return whether a plan is a later one of the same council and repository."""
+    same = (plan.repo, plan.toolbox) == (other.repo, other.toolbox)
+    return same and plan.plan_hash != other.plan_hash and plan.created_at > other.created_at
 
 
 def is_refinement(finding: Finding, old: Finding) -> bool:

@@ -13,10 +13,12 @@ from json import loads
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import LedgerError
+from verdikt.ledger.council_fold import fold_council, is_milder
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.action import extract_path
 from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import EntryKind
+from verdikt.model.reporter import Reporter
 from verdikt.model.session_state import MAX_HISTORY, fold_changes
 
 if TYPE_CHECKING:
@@ -151,9 +153,19 @@ def _fold_findings(state: dict[str, dict[str, str]], entry: Entry) -> dict[str, 
     finding = entry.body.get("finding")
     if not isinstance(finding, Mapping):
         return state
-    for id in finding.get("supersedes") or ():
-        state = _set_open_level(state, str(id), None)
-    return _set_open_level(state, str(finding.get("id")), str(finding.get("level")))
+    id, level = str(finding.get("id")), str(finding.get("level"))
+    # An agent under governance may report what is worse. What it makes milder stays as it was.
+    is_agent = entry.body.get("reporter") == Reporter.AGENT
+    for old in finding.get("supersedes") or ():
+        if not (is_agent and is_milder(level, _get_open_level(state, str(old)))):
+            state = _set_open_level(state, str(old), None)
+    if is_agent and is_milder(level, _get_open_level(state, id)):
+        return state
+    return _set_open_level(state, id, level)
+
+
+def _get_open_level(state: dict[str, dict[str, str]], id: str) -> str:
+    return state.get(id[:2], {}).get(id, "")
 
 
 def _set_open_level(state: dict[str, dict[str, str]], id: str, level: str | None) -> dict[str, dict[str, str]]:
@@ -264,9 +276,17 @@ FINDINGS = Projection(
     initial={},
     fold=_fold_findings,
     kinds=frozenset({EntryKind.FINDING, EntryKind.FINDING_CLEARED}),
-    version=2,
+    version=3,
 )
 """Open findings of a plan: beginning of the id → id → level. A verdict file that lacks one was edited by hand."""
+
+COUNCIL = Projection(
+    name="council",
+    initial={"repo": "", "council": "", "open": {}, "closed": {}, "reports": {}},
+    fold=fold_council,
+    kinds=frozenset({EntryKind.FINDING, EntryKind.FINDING_CLEARED, EntryKind.REVIEW}),
+)
+"""Who reported on a plan, and the findings that stop later plans, too: id → finding, contents, reporter and time."""
 
 EVIDENCE = Projection(
     name="evidence",
@@ -302,7 +322,7 @@ CALLS = Projection(
     kinds=frozenset({EntryKind.DECISION}),
 )
 
-_PROJECTIONS = (SESSION, POSTURE, GRANTS, FINDINGS, EVIDENCE, PAUSE, MEMORY, CALLS)
+_PROJECTIONS = (SESSION, POSTURE, GRANTS, FINDINGS, COUNCIL, EVIDENCE, PAUSE, MEMORY, CALLS)
 
 
 def load_projections() -> tuple[Projection, ...]:

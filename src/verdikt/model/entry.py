@@ -43,6 +43,7 @@ class EntryKind(enum.StrEnum):
     GRANT = "grant"
     FINDING = "finding"
     FINDING_CLEARED = "finding_cleared"
+    REVIEW = "review"
     FEEDBACK = "feedback"
     POSTURE = "posture"
     COMPLETION = "completion"

@@ -176,11 +176,6 @@ class CouncilVerdict:
         """Whether it stops a commit that a guardrail protects."""
         return Level[self.level] in BLOCKING_LEVELS
 
-    def has_reported(self, reviewer: str) -> bool:
-        """Return whether a reviewer has reported a finding or completed its review."""
-        done = any(review.reviewer == reviewer and not review.failure for review in self.reviews)
-        return done or any(finding.agent == reviewer for finding in self.findings)
-
     def has_failed(self, reviewer: str) -> bool:
         """Return whether a reviewer's last run ended without a report, and no person has cleared that since."""
         return any(review.reviewer == reviewer and review.failure for review in self.reviews)

@@ -27,10 +27,14 @@ class Plan:
     budget_seconds: int = DEFAULT_BUDGET_SECONDS
     created_at: float = 0.0
     source: str = "fresh"
+    named: str = ""  # the hash of a plan without contents that another program made
+    repo: str = ""  # the git directory that all work trees of the repository share; not part of the hash
 
     @property
     def plan_hash(self) -> str:
         """Sixteen hex digits that identify the plan, the contents of its files included."""
+        if self.named and not self.contents:
+            return self.named
         return plan_hash(self.toolbox, self.agents, self.files, self.scope_mode, self.contents)
 
     @property
@@ -53,6 +57,7 @@ class Plan:
             "plan_hash": self.plan_hash,
             "scope_hash": self.scope_hash,
             "source": self.source,
+            **({"repo": self.repo} if self.repo else {}),
         }
 
 
@@ -76,20 +81,27 @@ def plan_hash(
     return sha256_hex(json.dumps(fields, sort_keys=True).encode())[:16]
 
 
-def plan_from_record(record: Mapping[str, Any]) -> Plan:
-    """Read a plan back. Its hash is computed again, whatever the record says."""
+def plan_from_record(record: Mapping[str, Any], *, named: str = "") -> Plan:
+    """Read a plan back. Its hash is computed again, whatever the record says.
+
+    A plan without contents, as toolbox_verdict wrote them, has the hash `named`: versions of it computed other hashes.
+    No commit is decided by such a plan, because a plan of what is staged has contents.
+    """
+    budget: Mapping[str, Any] = record["budget"] if isinstance(record.get("budget"), Mapping) else {}
     try:
         return Plan(
             toolbox=str(record["toolbox"]),
             agents=tuple(map(str, record["agents"])),
             files=tuple(map(str, record["files"])),
-            scope_mode=str(record["scope_mode"]),
+            scope_mode=str(record.get("scope_mode", "diff")),
             contents={str(file): str(sha) for file, sha in dict(record.get("contents") or {}).items()},
             guardrail=bool(record.get("guardrail", False)),
-            budget_tokens=int(record.get("budget_tokens", DEFAULT_BUDGET_TOKENS)),
-            budget_seconds=int(record.get("budget_seconds", DEFAULT_BUDGET_SECONDS)),
+            budget_tokens=int(record.get("budget_tokens", budget.get("tokens", DEFAULT_BUDGET_TOKENS))),
+            budget_seconds=int(record.get("budget_seconds", budget.get("seconds", DEFAULT_BUDGET_SECONDS))),
             created_at=float(record.get("created_at", 0.0)),
             source=str(record.get("source", "fresh")),
+            named=named if not record.get("contents") else "",
+            repo=str(record.get("repo", "")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise FindingError(f"expected the fields of a plan, found others: {error}") from error

@@ -70,6 +70,21 @@ class GitIndex:
                 contents[file] = f"100644 {id}"
         return contents
 
+    def read_content(self, content: str) -> bytes | None:
+        """Return the bytes of a file's content (`mode id`); None when git no longer has them."""
+        mode, _, id = content.partition(" ")
+        if not id or mode == SUBMODULE_MODE:
+            return None
+        try:
+            return self._run_git("cat-file", "blob", id)
+        except FindingError:
+            return None
+
+    def find_common_directory(self) -> str:
+        """Return the git directory that all work trees of this repository share: the repository's identity."""
+        path = os.fsdecode(self._run_git("rev-parse", "--git-common-dir")).removesuffix("\n")
+        return os.path.realpath(os.path.join(self.root, path))
+
     def resolve_commit(self, name: str) -> str:
         """Return the id of a commit, or an empty string."""
         try:

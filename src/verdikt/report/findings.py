@@ -1,6 +1,6 @@
 """Render council verdicts as text, Markdown or test results."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from verdikt.model.finding import BLOCKING_LEVELS, CouncilVerdict, Finding
 from verdikt.report.junit import TestResult
@@ -18,13 +18,21 @@ def explain(verdict: CouncilVerdict) -> str:
     return "\n".join(lines)
 
 
-def retro(verdicts: Sequence[CouncilVerdict], unreadable: Sequence[str] = ()) -> str:
-    """Return verdicts in one line each, in the given order, and then the unreadable files."""
+def retro(
+    verdicts: Sequence[CouncilVerdict], unreadable: Sequence[str] = (), fixes: Mapping[str, str] | None = None
+) -> str:
+    """Return verdicts in one line each, in the given order, and then the unreadable files.
+
+    `fixes` names the plan by which a verdict that blocks was fixed.
+    """
+    fixes = fixes or {}
     width = max((len(verdict.plan_hash) for verdict in verdicts), default=0) + 2
     lines = [f"[retro] {len(verdicts)} recent verdict(s):"]
     for verdict in verdicts:
-        word = "BLOCK" if verdict.blocks else "ok"
-        lines.append(f"  - {verdict.plan_hash:<{width}} {verdict.level:<8}  {word:<5}  {verdict.summary}")
+        fixed_by = fixes.get(verdict.plan_hash, "") if verdict.blocks else ""
+        word = "fixed" if fixed_by else "BLOCK" if verdict.blocks else "ok"
+        note = f"  (fixed by plan {fixed_by})" if fixed_by else ""
+        lines.append(f"  - {verdict.plan_hash:<{width}} {verdict.level:<8}  {word:<5}  {verdict.summary}{note}")
     lines += [f"  ! unreadable: {escape_nonprintable(name)}" for name in unreadable]
     return "\n".join(lines)
 
