@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from verdikt.effects.arguments import Arguments, word_set
 from verdikt.effects.effect_catalog import find_traits
 from verdikt.effects.execution_context import (
     find_execution_context,
@@ -13,7 +14,6 @@ from verdikt.effects.execution_context import (
     resolve_in_container,
     resolve_remote,
 )
-from verdikt.effects.program.table import Arguments, word_set
 from verdikt.effects.target import is_device, is_recoverable, is_scratch_file, is_sink
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.shell.command import UNKNOWN

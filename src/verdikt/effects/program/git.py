@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from verdikt.effects.arguments import Arguments, OptionTable, word_set
 from verdikt.effects.execution_context import find_working_directory
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.git_ref import (
@@ -19,7 +20,6 @@ from verdikt.effects.program.git_ref import (
 )
 from verdikt.effects.program.git_remote import fetch, push, remote, submodule
 from verdikt.effects.program.git_setting import config, setting, skip_hooks, surroundings
-from verdikt.effects.program.table import Arguments, Program, word_set
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.shell.command import Command, Word
 
@@ -48,7 +48,7 @@ _WRITE = word_set(
 )
 
 
-def _git(call: Invocation) -> Iterator[Effect]:
+def classify_git(call: Invocation) -> Iterator[Effect]:
     argv = call.command.argv[1:]
     index = 0
     if call.command.assignments:
@@ -86,7 +86,7 @@ def _subcommand(call: Invocation, name: str, rest: tuple[Word, ...], *, expand: 
     part = _PARTS.get(name)
     if part is not None:
         values = _VALUES.get(name, "")
-        yield from part(call, Arguments(rest, word_set(values)))
+        yield from part(call, Arguments(rest, OptionTable(word_set(values))))
     elif name in _READ:
         yield call.make_effect("git.read")
         if name == "diff" and any(word.text == "--no-index" for word in rest):
@@ -373,5 +373,3 @@ _VALUES: dict[str, str] = {
     "reset": "--pathspec-from-file",
     "daemon": "--base-path --port --listen --pid-file",
 }
-
-PROGRAMS: dict[str, Program] = {"git": Program(classify=_git)}

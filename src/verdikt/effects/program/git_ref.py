@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from verdikt.effects.arguments import Arguments, word_set
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import Arguments, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 

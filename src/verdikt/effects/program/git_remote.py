@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from verdikt.effects.arguments import Arguments
 from verdikt.effects.execution_context import find_preceding, find_working_directory
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.git_setting import setting, skip_hooks
-from verdikt.effects.program.table import Arguments
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.shell.command import Word
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from verdikt.effects.arguments import Arguments, word_set
 from verdikt.effects.execution_context import find_working_directory
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import Arguments, word_set
 from verdikt.effects.zone_effects import has_commit_check
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily

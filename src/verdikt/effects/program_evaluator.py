@@ -1,0 +1,160 @@
+"""Apply what is known of a program to one command: find the subcommand, then the rows whose conditions hold.
+
+An option that the program's record does not list is read both ways, with and without a value. Where the readings
+differ, what the stricter one finds is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from verdikt.effects.arguments import Arguments
+from verdikt.effects.command_verbs import find_verb, has_destroy_verb
+from verdikt.effects.program_record import EffectSpec, Program
+from verdikt.model.effect import PRECEDENCE, Target
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+    from verdikt.model.effect import Effect
+    from verdikt.shell.command import Word
+
+_HELP_FLAGS = frozenset(("--help", "--version", "--usage"))
+# Subcommands that run something the user wrote: a `delete` among its words is a name, not an order.
+_RUN_SUBCOMMANDS = frozenset("run exec test x start task".split())
+# Options that are read both ways one by one; more of them are read with a value all together only.
+_MAX_SINGLE_READINGS = 3
+_SEVERITY = {cls: -rank for rank, cls in enumerate(PRECEDENCE)}
+
+
+def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
+    """Return every effect that the program has with the arguments of this call; parses them into `call.args`."""
+    argv = call.command.argv[1:]
+    if len(argv) <= 3:
+        for word in argv:
+            # `cargo yank --version 1.0` gives a version; `cargo --version` asks for one.
+            if word.text[:2] == "--" and word.text in _HELP_FLAGS and (word.text != "--version" or word is argv[-1]):
+                return []
+    if program.unconditional:
+        return apply_rows(program.effects, call)
+    call.args = args = Arguments(argv, program.options)
+    effects = _evaluate_entry(program, argv, (), "", call)
+    if args.doubtful and program.positional:
+        return _add_stricter_readings(program, argv, args.doubtful, effects, call)
+    return effects
+
+
+def _add_stricter_readings(
+    program: Program, argv: Sequence[Word], doubtful: list[Word], effects: list[Effect], call: Invocation
+) -> list[Effect]:
+    """Return the effects together with those of the strictest reading in which unknown options take a value."""
+    strictest, strictness, uncertain = effects, _measure_strictness(effects), call.uncertain
+    best_state = call.args, call.subcommand, uncertain
+    for forced in _list_readings(doubtful):
+        call.args, call.subcommand, call.uncertain = Arguments(argv, program.options, forced), "", uncertain
+        other_effects = _evaluate_entry(program, argv, forced, "", call)
+        if (other_strictness := _measure_strictness(other_effects)) > strictness:
+            strictest, strictness = other_effects, other_strictness
+            best_state = call.args, call.subcommand, call.uncertain
+    # What looks at the arguments later shall see them as the stricter reading does.
+    call.args, call.subcommand, call.uncertain = best_state
+    return effects if strictest is effects else strictest + [effect for effect in effects if effect not in strictest]
+
+
+def _list_readings(doubtful: list[Word]) -> Iterator[frozenset[int]]:
+    yield frozenset(map(id, doubtful))
+    if 1 < len(doubtful) <= _MAX_SINGLE_READINGS:
+        for word in doubtful:
+            yield frozenset((id(word),))
+
+
+def _measure_strictness(effects: Iterable[Effect]) -> tuple[bool, int, bool]:
+    """Return how strict the strictest effect is: whether it can be undone counts most, then its class."""
+    return max(
+        ((not effect.recoverable, _SEVERITY[effect.cls], effect.certain) for effect in effects),
+        default=(False, -len(PRECEDENCE), False),
+    )
+
+
+def _evaluate_entry(
+    entry: Program, argv: Sequence[Word], forced: Container[int], dry_run: str, call: Invocation
+) -> list[Effect]:
+    """Evaluate a program or a command whose arguments are parsed already; `dry_run` is that of the levels above."""
+    dry_run = f"{dry_run} {entry.dry_run_flags}" if entry.dry_run_flags else dry_run
+    if not entry.commands:
+        return [] if dry_run and call.args.has_flag(dry_run) else _apply_entry(entry, call)
+    match = _match_command(entry, call.args.operands)
+    if match is None:
+        if entry.classify is None and call.args.operands and (unlisted_effects := _classify_unlisted(call)):
+            return unlisted_effects
+        return [] if dry_run and call.args.has_flag(dry_run) else _apply_entry(entry, call)
+    name, command = match
+    depth = name.count(" ") + 1
+    if command.own_flags:
+        # The arguments are parsed again, from where the command begins.
+        if dry_run and call.args.has_flag(dry_run):
+            return []
+        last = call.args.operands[depth - 1]
+        argv = argv[next(i for i, word in enumerate(argv) if word is last) + 1 :]
+        call.args = Arguments(argv, command.options, forced)
+        return _evaluate_entry(command, argv, forced, "", call)
+    if command.options is not entry.options:
+        call.args = Arguments(argv, command.options, forced)
+    call.args.operands = call.args.operands[depth:]
+    call.subcommand = f"{call.subcommand} {name}".strip()
+    dry_run = f"{dry_run} {command.dry_run_flags}"
+    return [] if call.args.has_flag(dry_run) else _apply_entry(command, call)
+
+
+def _apply_entry(entry: Program, call: Invocation) -> list[Effect]:
+    effects = apply_rows(entry.effects, call) if entry.effects else []
+    if entry.classify is not None:
+        effects += entry.classify(call)
+    return effects
+
+
+def _match_command(program: Program, operands: Sequence[Word]) -> tuple[str, Program] | None:
+    """Return the longest listed command that the operands begin with, and its entry."""
+    commands = program.commands or {}
+    texts = [word.text for word in operands[:3]]
+    for depth in range(len(texts), 0, -1):
+        name = " ".join(texts[:depth])
+        if name in commands:
+            return name, commands[name]
+    return None
+
+
+def _classify_unlisted(call: Invocation) -> list[Effect]:
+    """Return `unknown.destroy` for a subcommand that no record lists and whose verb is to destroy something."""
+    texts = [word.text for word in call.args.operands[:3] if word.is_known and word.text[:1] != "-"]
+    if texts[:1] and texts[0] in _RUN_SUBCOMMANDS:
+        return []
+    flags = [flag for flag, _ in call.args.flags]
+    if find_verb(texts)[1] != "delete" or not has_destroy_verb([*texts, *flags]):
+        return []
+    return [call.make_effect("unknown.destroy", (Target(" ".join([call.name, *texts]), "other"),), possible=True)]
+
+
+def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
+    """Return the effects of the rows whose conditions hold."""
+    effects: list[Effect] = []
+    args = call.args
+    has_applied = False
+    for row in rows:
+        if (
+            (row.otherwise and has_applied)
+            or (row.when and not args.has_flag(row.when))
+            or (row.unless and args.has_flag(row.unless))
+        ):
+            continue
+        has_applied = True
+        words = args.select_words(row.selector) if row.selector else ()
+        if words:
+            effects += call.make_effects(
+                row.what, words, row.kind, recoverable=row.recoverable, possible=row.possible, note=row.note
+            )
+        elif row.without_target or not row.selector:
+            effects.append(
+                call.make_effect(row.what, recoverable=row.recoverable, possible=row.possible, note=row.note)
+            )
+    return effects

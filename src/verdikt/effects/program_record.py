@@ -1,0 +1,164 @@
+"""Records of the knowledge base as objects, ready to be applied to a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from verdikt.effects.arguments import NO_OPTIONS, OptionTable, word_set
+from verdikt.knowledge import Record, find_record
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+    from verdikt.model.effect import Effect
+
+Handler = Callable[["Invocation"], Iterable["Effect"]]
+
+
+@dataclass(frozen=True, slots=True)
+class EffectSpec:
+    """One row: an effect that a program has, under conditions on its arguments."""
+
+    what: str
+    """A name from `effects/effect_catalog.py`, which gives the effect its class."""
+    selector: str = ""
+    """Which words are the targets: see `Arguments.select_words`. No such word, no effect, unless `without_target`."""
+    kind: str = "path"
+    """What the targets are: path, host, ref, pid, package, database, unit, resource or other."""
+    when: str = ""
+    """Only under one of these conditions: see `Arguments.has_flag`."""
+    unless: str = ""
+    """Not under any of these."""
+    otherwise: bool = False
+    """Only if no earlier row of the list applied."""
+    recoverable: bool | None = None
+    """Whether it can be undone, where that differs from the catalog entry; for paths their state decides."""
+    possible: bool = False
+    """Whether it is only possible, whatever the words say."""
+    without_target: bool = False
+    """Whether it happens also without a target."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What one program, or one command of it, does by its arguments."""
+
+    effects: tuple[EffectSpec, ...] = ()
+    options: OptionTable = NO_OPTIONS
+    dry_run_flags: str = ""
+    """Conditions under which nothing happens."""
+    commands: Mapping[str, Program] | None = None
+    """Command (up to three words) → what it does. The options of the program itself count for it too."""
+    classify: Handler | None = None
+    """For what rows cannot express."""
+    own_flags: bool = False
+    """For a command: its options are its own (`docker compose -f x` and `docker run -f y` have nothing in common);
+    it may have commands."""
+    unconditional: bool = False
+    """Whether the effects do not depend on the arguments, so that the arguments need not be parsed."""
+    positional: bool = False
+    """Whether it matters which word is which operand, so that an unknown option must be read both ways."""
+
+
+# Bounded: the names of programs come from commands.
+@lru_cache(maxsize=4096)
+def find_program(name: str) -> Program | None:
+    """Return what is known of a program by its name without the directory; None for an unknown one."""
+    record = find_record(name)
+    if record is None:
+        # `npx prisma@latest` runs `prisma`.
+        plain_name = name.lower().removesuffix(".exe").partition("@")[0]
+        record = find_record(plain_name) if plain_name != name else None
+        if record is None:
+            return None
+    return _build_cached(record["names"][0])
+
+
+@cache
+def _build_cached(first_name: str) -> Program:
+    record = find_record(first_name)
+    return build_program(record or {})
+
+
+def build_program(record: Record) -> Program:
+    """Return a record of a program as an object."""
+    known = frozenset(_list_known_options(record))
+    options = OptionTable(
+        word_set(record.get("values", "")), known, record.get("single_dash", False), record.get("abbreviate", False)
+    )
+    return _build_entry(record, options)
+
+
+def _build_entry(entry: Record, program_options: OptionTable) -> Program:
+    effects = tuple(_build_row(row) for row in entry.get("effects", ()))
+    own_flags = entry.get("own", False)
+    values = entry.get("values", "")
+    options = program_options
+    if own_flags:
+        single_dash = entry.get("single_dash", False)
+        options = program_options._replace(values=word_set(values), single_dash=single_dash)
+    elif values or entry.get("single_dash"):
+        options = program_options.with_values(values, single_dash=entry.get("single_dash", False))
+    commands = {name: _build_entry(command, options) for name, command in entry.get("commands", {}).items()}
+    classify = _find_handler(entry["handler"], entry.get("settings", {})) if "handler" in entry else None
+    is_conditional = (
+        commands or classify or entry.get("dry_run") or any(r.selector or r.when or r.unless for r in effects)
+    )
+    return Program(
+        effects=effects,
+        options=options,
+        dry_run_flags=entry.get("dry_run", ""),
+        commands=commands or None,
+        classify=classify,
+        own_flags=own_flags,
+        unconditional=bool(effects) and not is_conditional,
+        positional=bool(commands or classify or any(row.selector not in ("", "*") for row in effects)),
+    )
+
+
+def _build_row(row: Record) -> EffectSpec:
+    return EffectSpec(
+        what=row["does"],
+        selector=row.get("on", ""),
+        kind=row.get("as", "path"),
+        when=row.get("when", ""),
+        unless=row.get("unless", ""),
+        otherwise=row.get("else", False),
+        recoverable=row.get("recoverable"),
+        possible=row.get("possible", False),
+        without_target=row.get("always", False),
+        note=row.get("note", ""),
+    )
+
+
+def _list_known_options(entry: Record) -> Iterable[str]:
+    """Yield every option that an entry or its commands mention; the others may or may not take a value."""
+    rows = entry.get("effects", ())
+    texts = [entry.get("flags", ""), entry.get("values", ""), entry.get("dry_run", "")]
+    texts += [row.get(key, "") for row in rows for key in ("when", "unless")]
+    for text in texts:
+        for term in text.replace("+", " ").split():
+            name = term.lstrip("!").partition("=")[0]
+            if name[:1] == "-":
+                yield name
+    for command in entry.get("commands", {}).values():
+        yield from _list_known_options(command)
+
+
+@cache
+def _import_handler(module: str, function: str) -> Callable[..., Iterable[Effect]]:
+    handler: Callable[..., Iterable[Effect]] = getattr(
+        import_module(f"verdikt.effects.program.{module}"), f"classify_{function}"
+    )
+    return handler
+
+
+def _find_handler(name: str, settings: Mapping[str, Any]) -> Handler:
+    """Return the function that a record names: `git.push` is `classify_push` of the handlers in `git.py`."""
+    module, _, function = name.partition(".")
+    handler = _import_handler(module, function)
+    return partial(handler, **settings) if settings else handler
