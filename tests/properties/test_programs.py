@@ -16,7 +16,7 @@ from verdikt.knowledge import list_programs
 from verdikt.model.facts import Facts
 from verdikt.shell.command import UNKNOWN, Command, Redirect, Word
 
-PROGRAMS = sorted(list_programs())
+PROGRAMS = sorted(filter(find_program, list_programs()))
 VERBS = (
     "delete rm remove destroy purge list get describe create update apply run exec install uninstall publish config "
     "set auth api db kv state system volume compose prune down up drop reset flush stop start secret show view login "

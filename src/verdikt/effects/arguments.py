@@ -37,6 +37,7 @@ class OptionTable(NamedTuple):
 
     values: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()
+    before: frozenset[str] = frozenset()  # take a value before the first operand only: `git -c x=y`
     single_dash: bool = False  # one dash begins a long name: `-auto-approve`
     abbreviate: bool = False  # a long name may be cut off where that is unambiguous: `--ha` for `--hard`
 
@@ -79,7 +80,7 @@ class Arguments:
                 pending_flag = ""
             elif text[:1] != "-" or text == "-":
                 operands.append(word)
-            elif text in values or (forced and id(word) in forced):
+            elif text in values or (text in table.before and not operands) or (forced and id(word) in forced):
                 pending_flag = text
             elif text == "--":
                 operands.extend(argv[position + 1 :])

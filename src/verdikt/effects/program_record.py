@@ -69,13 +69,12 @@ class Program:
 def find_program(name: str) -> Program | None:
     """Return what is known of a program by its name without the directory; None for an unknown one."""
     record = find_record(name)
-    if record is None:
-        # `npx prisma@latest` runs `prisma`.
-        plain_name = name.lower().removesuffix(".exe").partition("@")[0]
-        record = find_record(plain_name) if plain_name != name else None
-        if record is None:
-            return None
-    return _build_cached(record["names"][0])
+    return _build_cached(record["names"][0]) if record is not None and _has_effects(record) else None
+
+
+def _has_effects(entry: Record) -> bool:
+    """Whether a record says what the program does, and not only which commands it runs."""
+    return "effects" in entry or "handler" in entry or any(map(_has_effects, entry.get("commands", {}).values()))
 
 
 @cache
@@ -88,7 +87,11 @@ def build_program(record: Record) -> Program:
     """Return a record of a program as an object."""
     known = frozenset(_list_known_options(record))
     options = OptionTable(
-        word_set(record.get("values", "")), known, record.get("single_dash", False), record.get("abbreviate", False)
+        values=word_set(record.get("values", "")),
+        known=known,
+        before=word_set(record.get("globals", "")),
+        single_dash=record.get("single_dash", False),
+        abbreviate=record.get("abbreviate", False),
     )
     return _build_entry(record, options)
 
@@ -100,10 +103,15 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
     options = program_options
     if own_flags:
         single_dash = entry.get("single_dash", False)
-        options = program_options._replace(values=word_set(values), single_dash=single_dash)
+        options = program_options._replace(values=word_set(values), before=frozenset(), single_dash=single_dash)
     elif values or entry.get("single_dash"):
         options = program_options.with_values(values, single_dash=entry.get("single_dash", False))
-    commands = {name: _build_entry(command, options) for name, command in entry.get("commands", {}).items()}
+    # A command of which only its inner command is known does by itself what the program does.
+    commands = {
+        name: _build_entry(command, options)
+        for name, command in entry.get("commands", {}).items()
+        if _has_effects(command)
+    }
     classify = _find_handler(entry["handler"], entry.get("settings", {})) if "handler" in entry else None
     is_conditional = (
         commands or classify or entry.get("dry_run") or any(r.selector or r.when or r.unless for r in effects)
@@ -138,7 +146,7 @@ def _build_row(row: Record) -> EffectSpec:
 def _list_known_options(entry: Record) -> Iterable[str]:
     """Yield every option that an entry or its commands mention; the others may or may not take a value."""
     rows = entry.get("effects", ())
-    texts = [entry.get("flags", ""), entry.get("values", ""), entry.get("dry_run", "")]
+    texts = [entry.get(key, "") for key in ("flags", "values", "globals", "glued", "dry_run")]
     texts += [row.get(key, "") for row in rows for key in ("when", "unless")]
     for text in texts:
         for term in text.replace("+", " ").split():

@@ -13,6 +13,9 @@ from typing import Any
 
 Record = dict[str, Any]
 
+_DIGITS = frozenset("0123456789")
+_VERSION_CHARACTERS = "0123456789.-"
+
 
 @cache
 def _load_tables() -> tuple[dict[str, int], tuple[str, ...], dict[str, list[str]]]:
@@ -29,9 +32,27 @@ def _load_tables() -> tuple[dict[str, int], tuple[str, ...], dict[str, list[str]
 
 
 def find_record(name: str) -> Record | None:
-    """Return the record of a program by one of its names; None if there is none."""
-    place = _load_tables()[0].get(name)
-    return None if place is None else _parse_record(place)
+    """Return the record of a program by one of its names; None if there is none.
+
+    `RM.EXE` is `rm`, `prisma@latest` is `prisma`, and `python3.15` is `python`.
+    """
+    index = _load_tables()[0]
+    place = index.get(name)
+    if place is None:
+        plain_name = name.lower().removesuffix(".exe").partition("@")[0]
+        place = index.get(plain_name)
+        if place is None:
+            return _find_versioned_record(plain_name)
+    return _parse_record(place)
+
+
+def _find_versioned_record(name: str) -> Record | None:
+    """Return the record of a shell or an interpreter whose name ends with a version, as `python3.15` and `node-20`."""
+    if name[-1:] not in _DIGITS:
+        return None
+    place = _load_tables()[0].get(name.rstrip(_VERSION_CHARACTERS))
+    record = None if place is None else _parse_record(place)
+    return record if record is not None and ("code" in record or record.get("trace") == "shell") else None
 
 
 @cache

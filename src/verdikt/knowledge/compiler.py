@@ -47,7 +47,8 @@ def compile_files(files: Mapping[str, Record]) -> dict[str, Record]:
     owners: dict[str, str] = {}
     for family, file in files.items():
         # `simple` lists programs that take one line each; a table of its own, `[[program]]`, is for longer ones.
-        for source in (*file.get("simple", ()), *file.get("program", ())):
+        sources = [*file.get("simple", ()), *file.get("program", ())]
+        for source in sorted(sources, key=lambda source: "like" in source):
             record = _compile_record(source, family, file.get("sets", {}), records)
             for name in record["names"]:
                 if name in owners:
@@ -65,7 +66,7 @@ def _compile_record(source: Record, family: str, sets: Mapping[str, str], earlie
     record = _compile_entry(_expand_sets(source, sets, where), where)
     if base_name := record.pop("like", ""):
         if base_name not in earlier:
-            raise RecordError(f"{where}: expected an earlier program of the file after `like`, found `{base_name}`")
+            raise RecordError(f"{where}: expected a program of the file after `like`, found `{base_name}`")
         base = {key: value for key, value in earlier[base_name].items() if key not in ("names", "family")}
         record = {**base, **record, "commands": {**base.get("commands", {}), **record.get("commands", {})}}
     return {**record, "names": names, "family": family}
@@ -80,6 +81,8 @@ def _compile_entry(entry: Record, where: str) -> Record:
         compiled["effects"] = [{key: value for key, value in entry.items() if key in ROW_KEYS}]
     elif row_keys := sorted(ROW_KEYS & entry.keys()):
         raise RecordError(f"{where}: `{row_keys[0]}` without `does`")
+    if values := " ".join(_list_values(entry)):
+        compiled["values"] = values
     commands: dict[str, Record] = {}
     for command in entry.get("commands", ()):
         names = [" ".join(name.split()) for name in command.get("names", "").split(",")]
@@ -90,6 +93,15 @@ def _compile_entry(entry: Record, where: str) -> Record:
     if commands:
         compiled["commands"] = commands
     return compiled
+
+
+def _list_values(entry: Record) -> dict[str, None]:
+    """Return the options that take a value: those listed, and those whose value is code, a command or a directory."""
+    runs, code = entry.get("runs", {}), entry.get("code", {})
+    texts = [entry.get("values", ""), code.get("options", ""), code.get("module", "")]
+    texts += [runs.get(key, "") for key in ("text", "directory", "program")]
+    texts += [row["options"] for row in entry.get("exec", ())]
+    return dict.fromkeys(name for text in texts for name in text.split() if name[0] == "-")
 
 
 def _expand_sets(value: Any, sets: Mapping[str, str], where: str) -> Any:

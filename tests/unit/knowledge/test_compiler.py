@@ -77,7 +77,7 @@ def test_program_like_another_has_its_entries_and_its_own() -> None:
         ([{"names": "x"}, {"names": "y x"}], "test.toml: `x` is already in test.toml"),
         ([{"names": "x", "on": "*"}], "test.toml: x: `on` without `does`"),
         ([{"names": "x", "does": "a", "effects": []}], "test.toml: x: expected `does` or `effects`, found both"),
-        ([{"names": "x", "like": "y"}], "expected an earlier program of the file after `like`, found `y`"),
+        ([{"names": "x", "like": "y"}], "expected a program of the file after `like`, found `y`"),
         (
             [{"names": "x", "commands": [{"names": "a, a"}]}],
             "test.toml: x: expected a new name of a command, found `a`",

@@ -37,7 +37,8 @@ def classify_npm(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     verb, rest = (operands[0].text, operands[1:]) if operands else ("", [])
     first = rest[0].text if rest else ""
-    if verb in _NPM_INSTALL or (not verb and call.name in ("yarn", "pnpm", "bun")):
+    bare_install = not verb and call.name in ("yarn", "pnpm", "bun") and not call.args.has_flag("-e --eval --print")
+    if verb in _NPM_INSTALL or bare_install:
         yield from classify_install(call, rest, allow_repositories=True)
     elif verb == "global" and call.name == "yarn":
         yield from classify_install(call, rest[1:], allow_repositories=True)
