@@ -33,10 +33,11 @@ def _is_plain_flag(flag: str) -> bool:
 
 
 class OptionTable(NamedTuple):
-    """The options of a program: which take a value, which are known at all, and how they may be written."""
+    """The options of a program: which take a value, which take none, and how they may be written."""
 
     values: frozenset[str] = frozenset()
-    known: frozenset[str] = frozenset()
+    plain: frozenset[str] = frozenset()  # take no value in any command of the program
+    names: frozenset[str] = frozenset()  # all that are known, for abbreviations
     before: frozenset[str] = frozenset()  # take a value before the first operand only: `git -c x=y`
     single_dash: bool = False  # one dash begins a long name: `-auto-approve`
     abbreviate: bool = False  # a long name may be cut off where that is unambiguous: `--ha` for `--hard`
@@ -47,9 +48,9 @@ class OptionTable(NamedTuple):
 
     def complete(self, name: str) -> str:
         """Return the long option that an abbreviation stands for; the name itself if it stands for none or several."""
-        if not self.abbreviate or name in self.known or name in self.values:
+        if not self.abbreviate or name in self.names:
             return name
-        full_names = {full_name for full_name in self.known | self.values if full_name.startswith(name)}
+        full_names = {full_name for full_name in self.names if full_name.startswith(name)}
         return full_names.pop() if len(full_names) == 1 else name
 
 
@@ -120,7 +121,7 @@ class Arguments:
     def _note_doubt(self, word: Word) -> None:
         """Note an unknown option that may take the next word as its value."""
         flag, value = self.flags[-1]
-        if value is None and flag not in self.table.known and not _is_plain_flag(flag) and "=" not in word.text:
+        if value is None and flag not in self.table.plain and not _is_plain_flag(flag) and "=" not in word.text:
             self.doubtful.append(word)
 
     def has_flag(self, conditions: str) -> bool:

@@ -7,7 +7,7 @@ differ, what the stricter one finds is added.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.arguments import Arguments
 from verdikt.effects.command_verbs import find_verb, has_destroy_verb
@@ -38,10 +38,28 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
     if program.unconditional:
         return apply_rows(program.effects, call)
     call.args = args = Arguments(argv, program.options)
-    effects = _evaluate_entry(program, argv, (), "", call)
-    if args.doubtful and program.positional:
-        return _add_stricter_readings(program, argv, args.doubtful, effects, call)
+    doubtful = args.doubtful.copy()
+    effects = _evaluate_entry(program, _Reading(argv, doubtful), call)
+    if doubtful and program.positional:
+        return _add_stricter_readings(program, argv, doubtful, effects, call)
     return effects
+
+
+class _Reading(NamedTuple):
+    """One way to read a command line, from the program or from a command with options of its own on."""
+
+    argv: Sequence[Word]
+    doubtful: list[Word]  # the unknown options that were met, which may take a value
+    forced: Container[int] = ()  # the identities of those that are read with a value
+    dry_run: str = ""  # conditions of the levels above
+
+    def parse_command(self, command: Program, last: Word, call: Invocation) -> _Reading:
+        """Parse the arguments of a command with options of its own, from where it begins."""
+        start = next(index for index, word in enumerate(self.argv) if word is last) + 1
+        earlier_words = {id(word) for word in self.argv[:start]}
+        call.args = Arguments(self.argv[start:], command.options, self.forced)
+        self.doubtful[:] = [word for word in self.doubtful if id(word) in earlier_words] + call.args.doubtful
+        return self._replace(argv=self.argv[start:], dry_run="")
 
 
 def _add_stricter_readings(
@@ -52,7 +70,7 @@ def _add_stricter_readings(
     best_state = call.args, call.subcommand, uncertain
     for forced in _list_readings(doubtful):
         call.args, call.subcommand, call.uncertain = Arguments(argv, program.options, forced), "", uncertain
-        other_effects = _evaluate_entry(program, argv, forced, "", call)
+        other_effects = _evaluate_entry(program, _Reading(argv, [], forced), call)
         if (other_strictness := _measure_strictness(other_effects)) > strictness:
             strictest, strictness = other_effects, other_strictness
             best_state = call.args, call.subcommand, call.uncertain
@@ -76,34 +94,28 @@ def _measure_strictness(effects: Iterable[Effect]) -> tuple[bool, int, bool]:
     )
 
 
-def _evaluate_entry(
-    entry: Program, argv: Sequence[Word], forced: Container[int], dry_run: str, call: Invocation
-) -> list[Effect]:
-    """Evaluate a program or a command whose arguments are parsed already; `dry_run` is that of the levels above."""
-    dry_run = f"{dry_run} {entry.dry_run_flags}" if entry.dry_run_flags else dry_run
+def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list[Effect]:
+    """Evaluate a program or a command whose arguments are parsed already."""
+    dry_run = f"{reading.dry_run} {entry.dry_run_flags}"
     if not entry.commands:
-        return [] if dry_run and call.args.has_flag(dry_run) else _apply_entry(entry, call)
+        return [] if call.args.has_flag(dry_run) else _apply_entry(entry, call)
     match = _match_command(entry, call.args.operands)
     if match is None:
         if entry.classify is None and call.args.operands and (unlisted_effects := _classify_unlisted(call)):
             return unlisted_effects
-        return [] if dry_run and call.args.has_flag(dry_run) else _apply_entry(entry, call)
+        return [] if call.args.has_flag(dry_run) else _apply_entry(entry, call)
     name, command = match
     depth = name.count(" ") + 1
     if command.own_flags:
-        # The arguments are parsed again, from where the command begins.
-        if dry_run and call.args.has_flag(dry_run):
+        if call.args.has_flag(dry_run):
             return []
-        last = call.args.operands[depth - 1]
-        argv = argv[next(i for i, word in enumerate(argv) if word is last) + 1 :]
-        call.args = Arguments(argv, command.options, forced)
-        return _evaluate_entry(command, argv, forced, "", call)
+        return _evaluate_entry(command, reading.parse_command(command, call.args.operands[depth - 1], call), call)
     if command.options is not entry.options:
-        call.args = Arguments(argv, command.options, forced)
+        call.args = Arguments(reading.argv, command.options, reading.forced)
+        reading.doubtful[:] = call.args.doubtful
     call.args.operands = call.args.operands[depth:]
     call.subcommand = f"{call.subcommand} {name}".strip()
-    dry_run = f"{dry_run} {command.dry_run_flags}"
-    return [] if call.args.has_flag(dry_run) else _apply_entry(command, call)
+    return [] if call.args.has_flag(f"{dry_run} {command.dry_run_flags}") else _apply_entry(command, call)
 
 
 def _apply_entry(entry: Program, call: Invocation) -> list[Effect]:

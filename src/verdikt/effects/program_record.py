@@ -85,15 +85,20 @@ def _build_cached(first_name: str) -> Program:
 
 def build_program(record: Record) -> Program:
     """Return a record of a program as an object."""
-    known = frozenset(_list_known_options(record))
-    options = OptionTable(
-        values=word_set(record.get("values", "")),
-        known=known,
-        before=word_set(record.get("globals", "")),
-        single_dash=record.get("single_dash", False),
-        abbreviate=record.get("abbreviate", False),
+    return _build_entry(record, _build_options(record, abbreviate=record.get("abbreviate", False)))
+
+
+def _build_options(entry: Record, *, abbreviate: bool) -> OptionTable:
+    """Return the options of a program, or of a command with options of its own."""
+    names, valued = frozenset(_list_options(entry, _OPTION_KEYS)), frozenset(_list_options(entry, _VALUE_KEYS))
+    return OptionTable(
+        values=word_set(entry.get("values", "")),
+        plain=names - valued,
+        names=names,
+        before=word_set(entry.get("globals", "")),
+        single_dash=entry.get("single_dash", False),
+        abbreviate=abbreviate,
     )
-    return _build_entry(record, options)
 
 
 def _build_entry(entry: Record, program_options: OptionTable) -> Program:
@@ -102,8 +107,7 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
     values = entry.get("values", "")
     options = program_options
     if own_flags:
-        single_dash = entry.get("single_dash", False)
-        options = program_options._replace(values=word_set(values), before=frozenset(), single_dash=single_dash)
+        options = _build_options(entry, abbreviate=program_options.abbreviate)
     elif values or entry.get("single_dash"):
         options = program_options.with_values(values, single_dash=entry.get("single_dash", False))
     # A command of which only its inner command is known does by itself what the program does.
@@ -143,18 +147,19 @@ def _build_row(row: Record) -> EffectSpec:
     )
 
 
-def _list_known_options(entry: Record) -> Iterable[str]:
-    """Yield every option that an entry or its commands mention; the others may or may not take a value."""
-    rows = entry.get("effects", ())
-    texts = [entry.get(key, "") for key in ("flags", "values", "globals", "glued", "dry_run")]
-    texts += [row.get(key, "") for row in rows for key in ("when", "unless")]
-    for text in texts:
-        for term in text.replace("+", " ").split():
+_VALUE_KEYS = ("values", "globals", "glued")
+_OPTION_KEYS = (*_VALUE_KEYS, "flags", "dry_run", "when", "unless")
+
+
+def _list_options(entry: Record, keys: tuple[str, ...]) -> Iterable[str]:
+    """Yield every option that an entry, its rows or its commands mention under these keys."""
+    for part in (entry, *entry.get("effects", ())):
+        for term in " ".join(part.get(key, "") for key in keys).replace("+", " ").split():
             name = term.lstrip("!").partition("=")[0]
             if name[:1] == "-":
                 yield name
     for command in entry.get("commands", {}).values():
-        yield from _list_known_options(command)
+        yield from _list_options(command, keys)
 
 
 @cache

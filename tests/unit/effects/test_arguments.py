@@ -30,7 +30,10 @@ def test_arguments_are_sorted_like_getopt_does(
     text: str, flags: list[str | tuple[str, str]], operands: list[str]
 ) -> None:
     """Clusters, attached and separate values, abbreviations and `--` are understood."""
-    args = Arguments(make_words(text), OptionTable(frozenset({"-o", "--output"}), abbreviate=True))
+    args = Arguments(
+        make_words(text),
+        OptionTable(frozenset({"-o", "--output"}), names=frozenset({"-o", "--output"}), abbreviate=True),
+    )
 
     assert [(flag, value.text) if value else flag for flag, value in args.flags] == flags
     assert [word.text for word in args.operands] == operands
@@ -50,7 +53,7 @@ def test_single_dash_begins_a_long_name_where_the_program_says_so() -> None:
 )
 def test_abbreviation_is_completed_when_it_stands_for_one_option(name: str, full_name: str) -> None:
     """An abbreviation of several options, or of none, is left as it is."""
-    table = OptionTable(known=frozenset({"--hard", "--soft", "--skip"}), abbreviate=True)
+    table = OptionTable(names=frozenset({"--hard", "--soft", "--skip"}), abbreviate=True)
 
     assert table.complete(name) == full_name
     assert table._replace(abbreviate=False).complete(name) == name
@@ -74,7 +77,7 @@ def test_abbreviation_is_completed_when_it_stands_for_one_option(name: str, full
 )
 def test_unknown_option_before_a_word_is_doubtful(text: str, doubtful: list[str]) -> None:
     """An option that the table does not list may take the next word as its value."""
-    args = Arguments(make_words(text), OptionTable(frozenset({"-o"}), known=frozenset({"-a", "--all", "-o"})))
+    args = Arguments(make_words(text), OptionTable(frozenset({"-o"}), plain=frozenset({"-a", "--all"})))
 
     assert [word.text for word in args.doubtful] == doubtful
 

@@ -54,4 +54,7 @@ def test_options_that_a_record_mentions_are_known() -> None:
         "commands": {"sub": {"values": "--inner"}},
     }
 
-    assert build_program(record).options.known == {"-o", "-a", "--dry", "-r", "--force", "--type", "--inner"}
+    options = build_program(record).options
+
+    assert options.names == {"-o", "-a", "--dry", "-r", "--force", "--type", "--inner"}
+    assert options.plain == {"-a", "--dry", "-r", "--force", "--type"}
