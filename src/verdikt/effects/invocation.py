@@ -140,6 +140,11 @@ class Invocation:
                 return
             yield other
 
+    def list_assignments(self) -> list[tuple[str, Word]]:
+        """Return the variables that are set for this command, by itself or by the wrapper around it."""
+        around = [c for c in find_preceding(self.command, self.commands) if len(c.via) < len(self.command.via)]
+        return [pair for command in (*around[-1:], self.command) for pair in command.assignments]
+
     def has_piped_input(self) -> bool:
         """Return whether another command's output is piped into this one."""
         return next(self.iter_upstream(), None) is not None

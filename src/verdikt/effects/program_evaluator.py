@@ -6,11 +6,12 @@ differ, what the stricter one finds is added.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.arguments import Arguments
-from verdikt.effects.command_verbs import find_verb, has_destroy_verb
+from verdikt.effects.command_verbs import find_verb, has_destroy_verb, is_recreatable
 from verdikt.effects.program_record import EffectSpec, Program
 from verdikt.model.effect import PRECEDENCE, Target
 
@@ -39,10 +40,13 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
         return apply_rows(program.effects, call)
     call.args = args = Arguments(argv, program.options)
     doubtful = args.doubtful.copy()
+    global_effects = list(program.prepare(call)) if program.prepare is not None else []
     effects = _evaluate_entry(program, _Reading(argv, doubtful), call)
     if doubtful and program.positional:
-        return _add_stricter_readings(program, argv, doubtful, effects, call)
-    return effects
+        effects = _add_stricter_readings(program, argv, doubtful, effects, call)
+    if (adjust := program.adjust) is not None:
+        effects = [adjust(call, effect) for effect in effects]
+    return global_effects + effects
 
 
 class _Reading(NamedTuple):
@@ -98,16 +102,16 @@ def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list
     """Evaluate a program or a command whose arguments are parsed already."""
     dry_run = f"{reading.dry_run} {entry.dry_run_flags}"
     if not entry.commands:
-        return [] if call.args.has_flag(dry_run) else _apply_entry(entry, call)
+        return [] if holds(dry_run, call) else _apply_entry(entry, call)
     match = _match_command(entry, call.args.operands)
     if match is None:
         if entry.classify is None and call.args.operands and (unlisted_effects := _classify_unlisted(call)):
             return unlisted_effects
-        return [] if call.args.has_flag(dry_run) else _apply_entry(entry, call)
+        return [] if holds(dry_run, call) else _apply_entry(entry, call)
     name, command = match
     depth = name.count(" ") + 1
     if command.own_flags:
-        if call.args.has_flag(dry_run):
+        if holds(dry_run, call):
             return []
         return _evaluate_entry(command, reading.parse_command(command, call.args.operands[depth - 1], call), call)
     if command.options is not entry.options:
@@ -115,10 +119,67 @@ def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list
         reading.doubtful[:] = call.args.doubtful
     call.args.operands = call.args.operands[depth:]
     call.subcommand = f"{call.subcommand} {name}".strip()
-    return [] if call.args.has_flag(f"{dry_run} {command.dry_run_flags}") else _apply_entry(command, call)
+    return [] if holds(f"{dry_run} {command.dry_run_flags}", call) else _apply_entry(command, call)
+
+
+def holds(conditions: str, call: Invocation) -> bool:
+    """Return whether any of these conditions holds: those of `Arguments.has_flag`, and some on the circumstances.
+
+    `verb:delete` asks for the verb among the operands, `noun:recreatable` whether they name something without data,
+    `zone:0=temp|project` where an operand lies, `env:NAME=a|b*` for a variable set for the command, `name:a|b` for
+    the name that the program was called by, `input:` whether something is handed to its standard input.
+    """
+    if ":" not in conditions:
+        return call.args.has_flag(conditions)
+    return any(all(_holds_term(term, call) for term in part.split("+")) for part in conditions.split())
+
+
+def _holds_term(term: str, call: Invocation) -> bool:
+    if term[0] == "!":
+        return not _holds_term(term[1:], call)
+    subject, _, rest = term.partition(":")
+    ask = _CIRCUMSTANCES.get(subject)
+    if ask is None:
+        return call.args.has_flag(term)
+    selector, _, patterns = rest.rpartition("=")
+    return any(fnmatchcase(text, pattern) for text in ask(selector, call) for pattern in patterns.split("|"))
+
+
+def _list_verbs(_selector: str, call: Invocation) -> list[str]:
+    return [find_verb([word.text for word in call.args.operands])[1]]
+
+
+def _list_nouns(_selector: str, call: Invocation) -> list[str]:
+    return ["recreatable"] if is_recreatable([word.text for word in call.args.operands[:2]]) else []
+
+
+def _list_zones(selector: str, call: Invocation) -> list[str]:
+    return [call.resolve_path(word).zone.value for word in call.args.select_words(selector)]
+
+
+def _list_variables(selector: str, call: Invocation) -> list[str]:
+    return [value.text for name, value in call.list_assignments() if fnmatchcase(name, selector)]
+
+
+def _list_inputs(_selector: str, call: Invocation) -> list[str]:
+    command = call.command
+    has_input = command.stdin is not None or command.pipe_from is not None or any(r.fd == 0 for r in command.redirects)
+    return [""] if has_input else []
+
+
+_CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
+    "verb": _list_verbs,
+    "noun": _list_nouns,
+    "zone": _list_zones,
+    "env": _list_variables,
+    "name": lambda _selector, call: [call.name],
+    "input": _list_inputs,
+}
 
 
 def _apply_entry(entry: Program, call: Invocation) -> list[Effect]:
+    if len(call.args.operands) < entry.needs:
+        return []
     effects = apply_rows(entry.effects, call) if entry.effects else []
     if entry.classify is not None:
         effects += entry.classify(call)
@@ -155,18 +216,17 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
     for row in rows:
         if (
             (row.otherwise and has_applied)
-            or (row.when and not args.has_flag(row.when))
-            or (row.unless and args.has_flag(row.unless))
+            or (row.when and not holds(row.when, call))
+            or (row.unless and holds(row.unless, call))
         ):
             continue
         has_applied = True
+        recoverable = True if row.recoverable_when and holds(row.recoverable_when, call) else row.recoverable
         words = args.select_words(row.selector) if row.selector else ()
         if words:
             effects += call.make_effects(
-                row.what, words, row.kind, recoverable=row.recoverable, possible=row.possible, note=row.note
+                row.what, words, row.kind, recoverable=recoverable, possible=row.possible, note=row.note
             )
         elif row.without_target or not row.selector:
-            effects.append(
-                call.make_effect(row.what, recoverable=row.recoverable, possible=row.possible, note=row.note)
-            )
+            effects.append(call.make_effect(row.what, recoverable=recoverable, possible=row.possible, note=row.note))
     return effects

@@ -36,6 +36,8 @@ class EffectSpec:
     """Only if no earlier row of the list applied."""
     recoverable: bool | None = None
     """Whether it can be undone, where that differs from the catalog entry; for paths their state decides."""
+    recoverable_when: str = ""
+    """Conditions under which it can be undone."""
     possible: bool = False
     """Whether it is only possible, whatever the words say."""
     without_target: bool = False
@@ -55,6 +57,12 @@ class Program:
     """Command (up to three words) → what it does. The options of the program itself count for it too."""
     classify: Handler | None = None
     """For what rows cannot express."""
+    prepare: Handler | None = None
+    """Of a program: classifies its global options, before a command is looked for."""
+    adjust: Callable[[Invocation, Effect], Effect] | None = None
+    """Of a program: changes each effect by the circumstances of the command."""
+    needs: int = 0
+    """How many operands there must be; with fewer it prints how it is used, and does nothing."""
     own_flags: bool = False
     """For a command: its options are its own (`docker compose -f x` and `docker run -f y` have nothing in common);
     it may have commands."""
@@ -116,9 +124,14 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         for name, command in entry.get("commands", {}).items()
         if _has_effects(command)
     }
-    classify = _find_handler(entry["handler"], entry.get("settings", {})) if "handler" in entry else None
+    classify = _import_handler(entry["handler"], "classify_") if "handler" in entry else None
+    if classify is not None and "settings" in entry:
+        classify = partial(classify, **entry["settings"])
     is_conditional = (
-        commands or classify or entry.get("dry_run") or any(r.selector or r.when or r.unless for r in effects)
+        commands
+        or classify
+        or any(entry.get(key) for key in ("dry_run", "needs", "prepare", "adjust"))
+        or any(row.selector or row.when or row.unless or row.recoverable_when for row in effects)
     )
     return Program(
         effects=effects,
@@ -126,6 +139,9 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         dry_run_flags=entry.get("dry_run", ""),
         commands=commands or None,
         classify=classify,
+        prepare=_import_handler(entry["prepare"], "classify_") if "prepare" in entry else None,
+        adjust=_import_handler(entry["adjust"], "adjust_") if "adjust" in entry else None,
+        needs=entry.get("needs", 0),
         own_flags=own_flags,
         unconditional=bool(effects) and not is_conditional,
         positional=bool(commands or classify or any(row.selector not in ("", "*") for row in effects)),
@@ -141,6 +157,7 @@ def _build_row(row: Record) -> EffectSpec:
         unless=row.get("unless", ""),
         otherwise=row.get("else", False),
         recoverable=row.get("recoverable"),
+        recoverable_when=row.get("recoverable_when", ""),
         possible=row.get("possible", False),
         without_target=row.get("always", False),
         note=row.get("note", ""),
@@ -148,7 +165,7 @@ def _build_row(row: Record) -> EffectSpec:
 
 
 _VALUE_KEYS = ("values", "globals", "glued")
-_OPTION_KEYS = (*_VALUE_KEYS, "flags", "dry_run", "when", "unless")
+_OPTION_KEYS = (*_VALUE_KEYS, "flags", "dry_run", "when", "unless", "recoverable_when")
 
 
 def _list_options(entry: Record, keys: tuple[str, ...]) -> Iterable[str]:
@@ -163,15 +180,8 @@ def _list_options(entry: Record, keys: tuple[str, ...]) -> Iterable[str]:
 
 
 @cache
-def _import_handler(module: str, function: str) -> Callable[..., Iterable[Effect]]:
-    handler: Callable[..., Iterable[Effect]] = getattr(
-        import_module(f"verdikt.effects.program.{module}"), f"classify_{function}"
-    )
-    return handler
-
-
-def _find_handler(name: str, settings: Mapping[str, Any]) -> Handler:
-    """Return the function that a record names: `git.push` is `classify_push` of the handlers in `git.py`."""
+def _import_handler(name: str, prefix: str) -> Callable[..., Any]:
+    """Return the function that a record names: as handler, `git.push` is `classify_push` of `program/git.py`."""
     module, _, function = name.partition(".")
-    handler = _import_handler(module, function)
-    return partial(handler, **settings) if settings else handler
+    handler: Callable[..., Any] = getattr(import_module(f"verdikt.effects.program.{module}"), prefix + function)
+    return handler

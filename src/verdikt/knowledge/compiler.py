@@ -20,7 +20,7 @@ Record = dict[str, Any]
 
 PROGRAMS = Path(__file__).parent / "programs"
 COMPILED = Path(__file__).parent / "_compiled.py"
-ROW_KEYS = frozenset("does on as when unless else recoverable possible always note".split())
+ROW_KEYS = frozenset("does on as when unless else recoverable recoverable_when possible always note".split())
 """The keys of an effect; an entry with a single effect may have them itself instead of a list `effects`."""
 
 _SET_REFERENCE = re.compile(r"@([a-z_]+)")

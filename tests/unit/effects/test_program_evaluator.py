@@ -1,24 +1,35 @@
 """Records mean what the format says: rows, conditions, commands, dry runs, unknown options."""
 
+import itertools
 from typing import Any
 
 import pytest
 
 from tests.fakes import FakeWorld
 from tests.unit.effects.test_arguments import make_words
+from verdikt.effects.arguments import Arguments
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program_evaluator import evaluate_program
+from verdikt.effects.program_evaluator import evaluate_program, holds
 from verdikt.effects.program_record import build_program
 from verdikt.effects.target import TargetResolver
 from verdikt.knowledge.compiler import compile_files
 from verdikt.model.facts import Facts
-from verdikt.shell.command import Command
+from verdikt.shell.command import Command, Word
+
+
+def make_call(text: str) -> Invocation:
+    """Return a command with `NAME=value` before it as its variables; `<` at the end says that it has input."""
+    words = make_words(text.removesuffix("<"))
+    count = sum(1 for word in itertools.takewhile(lambda word: "=" in word.text, words))
+    assignments = tuple((word.text.split("=")[0], Word(word.text.split("=")[1])) for word in words[:count])
+    command = Command(argv=words[count:], assignments=assignments, stdin="x" if text.endswith("<") else None)
+    return Invocation(command, TargetResolver(Facts(FakeWorld())), (command,))
 
 
 def evaluate(text: str, **record: Any) -> list[tuple[str, list[str]]]:
     """Return the effects of a command with their targets, by a record as it is written in a file."""
     program = build_program(compile_files({"test": {"program": [{"names": "x", **record}]}})["x"])
-    call = Invocation(Command(argv=make_words(text)), TargetResolver(Facts(FakeWorld())))
+    call = make_call(text)
     return [(effect.what, [target.text for target in effect.targets]) for effect in evaluate_program(program, call)]
 
 
@@ -107,3 +118,49 @@ def test_dry_run_and_help_have_no_effects() -> None:
 def test_unlisted_command_that_says_to_destroy_is_told() -> None:
     """A command that the record lacks is judged by its verb."""
     assert evaluate("docker plugin delete a", **DOCKER) == [("unknown.destroy", ["docker plugin delete a"])]
+
+
+@pytest.mark.parametrize(
+    ("text", "conditions", "expected"),
+    [
+        ("x instance delete a", "verb:delete", True),
+        ("x instance delete a", "verb:write|read", False),
+        ("x instance list", "!verb:delete", True),
+        ("x label delete", "noun:recreatable", True),
+        ("x database delete", "noun:recreatable", False),
+        ("x /tmp/a", "zone:0=temp|project", True),
+        ("x /etc/passwd", "zone:0=temp|project", False),
+        ("MIX_ENV=test x", "env:*_ENV=test*", True),
+        ("MIX_ENV=prod x", "env:*_ENV=test*", False),
+        ("x a", "name:x|y", True),
+        ("x a", "name:z", False),
+        ("x <", "input:", True),
+        ("x a", "input:", False),
+        ("x -f /tmp/a", "zone:0=temp+-f", True),
+        ("x /tmp/a", "zone:0=temp+-f", False),
+        ("x db:drop", "db:drop", True),
+    ],
+)
+def test_condition_on_circumstances_holds(text: str, conditions: str, expected: bool) -> None:
+    """Conditions ask for verb, noun, zone, variable, name and input, besides flags."""
+    call = make_call(text)
+    call.args = Arguments(call.command.argv[1:])
+
+    assert holds(conditions, call) is expected
+
+
+def test_command_without_the_operands_it_needs_does_nothing() -> None:
+    """It fails with a message about its use."""
+    command = {"names": "delete", "needs": 2, "does": "k8s.delete", "on": "*", "as": "resource"}
+
+    assert evaluate("x delete ns", commands=[command]) == []
+    assert evaluate("x delete ns a", commands=[command]) == [("k8s.delete", ["ns", "a"])]
+
+
+def test_effect_can_be_undone_under_a_condition() -> None:
+    """`recoverable_when` overrides what the catalog says."""
+    record = {"names": "x", "does": "k8s.delete", "recoverable_when": "--context=kind-*", "values": "--context"}
+    program = build_program(compile_files({"test": {"program": [record]}})["x"])
+
+    assert [e.recoverable for e in evaluate_program(program, make_call("x --context kind-a"))] == [True]
+    assert [e.recoverable for e in evaluate_program(program, make_call("x --context prod"))] == [False]
