@@ -10,6 +10,7 @@ from typing import NamedTuple
 from verdikt.shell.command import Word
 
 _OPERAND_SELECTORS = frozenset(("*", "0", "1", "2", "3", "-1", "1:", "2:"))
+_HELP_FLAGS = frozenset(("--help", "--usage"))
 _PLAIN_FLAGS = frozenset("-y --yes --force --verbose --quiet --silent --help --version --debug --dry-run".split())
 
 
@@ -64,12 +65,13 @@ class Arguments:
     `forced` holds the identities of those that are read with a value this time.
     """
 
-    __slots__ = ("_flag_names", "doubtful", "flags", "operands", "table")
+    __slots__ = ("_flag_names", "asks_help", "doubtful", "flags", "operands", "table")
 
     def __init__(self, argv: Sequence[Word], table: OptionTable = NO_OPTIONS, forced: Container[int] = ()) -> None:
         self.flags = flags = []  # type: list[tuple[str, Word | None]]
         self.operands = operands = []  # type: list[Word]
         self.doubtful: list[Word] = []
+        self.asks_help = False
         self.table = table
         self._flag_names: set[str] | None = None
         values = table.values
@@ -87,6 +89,8 @@ class Arguments:
                 operands.extend(argv[position + 1 :])
                 break
             else:
+                if text in _HELP_FLAGS and (position == 0 or self._takes_no_value(argv[position - 1].text)):
+                    self.asks_help = True
                 pending_flag = self._add_flags(word)
                 if not pending_flag and position + 1 < len(argv) and argv[position + 1].text[:1] != "-":
                     self._note_doubt(word)
@@ -117,6 +121,10 @@ class Arguments:
                 return ""
             self.flags.append((flag, None))
         return ""
+
+    def _takes_no_value(self, text: str) -> bool:
+        """Return whether the word after this one is surely not the value of an option."""
+        return text[:1] != "-" or "=" in text or text in self.table.plain or _is_plain_flag(text)
 
     def _note_doubt(self, word: Word) -> None:
         """Note an unknown option that may take the next word as its value."""

@@ -106,6 +106,11 @@ class Invocation:
         return self._command_line
 
     @property
+    def full_text(self) -> str:
+        """All words of the command, for patterns: a message may be cut off, a decision may not."""
+        return " ".join([word.text for word in self.command.argv])
+
+    @property
     def facts(self) -> Facts:
         """What is known of the world."""
         return self.resolver.facts

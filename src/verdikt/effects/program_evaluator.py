@@ -38,15 +38,11 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
                 return []
     if program.unconditional:
         return apply_rows(program.effects, call)
-    call.args = args = Arguments(argv, program.options)
-    doubtful = args.doubtful.copy()
-    global_effects = list(program.prepare(call)) if program.prepare is not None else []
-    effects = _evaluate_entry(program, _Reading(argv, doubtful), call)
+    doubtful: list[Word] = []
+    effects = _evaluate_reading(program, _Reading(argv, doubtful), call)
     if doubtful and program.positional:
         effects = _add_stricter_readings(program, argv, doubtful, effects, call)
-    if (adjust := program.adjust) is not None:
-        effects = [adjust(call, effect) for effect in effects]
-    return global_effects + effects
+    return effects
 
 
 class _Reading(NamedTuple):
@@ -66,34 +62,55 @@ class _Reading(NamedTuple):
         return self._replace(argv=self.argv[start:], dry_run="")
 
 
+def _evaluate_reading(program: Program, reading: _Reading, call: Invocation) -> list[Effect]:
+    call.args = Arguments(reading.argv, program.options, reading.forced)
+    reading.doubtful[:] = call.args.doubtful
+    global_effects = list(program.prepare(call)) if program.prepare is not None else []
+    effects = _evaluate_entry(program, reading, call)
+    if (adjust := program.adjust) is not None:
+        effects = [adjust(call, effect) for effect in effects]
+    return global_effects + effects
+
+
 def _add_stricter_readings(
     program: Program, argv: Sequence[Word], doubtful: list[Word], effects: list[Effect], call: Invocation
 ) -> list[Effect]:
     """Return the effects together with those of the strictest reading in which unknown options take a value."""
-    strictest, strictness, uncertain = effects, _measure_strictness(effects), call.uncertain
-    best_state = call.args, call.subcommand, uncertain
+    strictest, strictness = effects, _measure_strictness(effects)
+    names = {effect.what for effect in effects}
+    best_state = call.args, call.subcommand, call.command
     for forced in _list_readings(doubtful):
-        call.args, call.subcommand, call.uncertain = Arguments(argv, program.options, forced), "", uncertain
-        other_effects = _evaluate_entry(program, _Reading(argv, [], forced), call)
-        if (other_strictness := _measure_strictness(other_effects)) > strictness:
-            strictest, strictness = other_effects, other_strictness
-            best_state = call.args, call.subcommand, call.uncertain
+        call.subcommand = ""
+        other_effects = _evaluate_reading(program, _Reading(argv, [], forced), call)
+        other_strictness = _measure_strictness(other_effects)
+        other_names = {effect.what for effect in other_effects}
+        # Another command of the same rank may be another matter to a policy.
+        is_other_command = bool(program.commands) and other_strictness == strictness and names.isdisjoint(other_names)
+        if other_strictness > strictness or is_other_command:
+            strictest, strictness, names = other_effects, other_strictness, names | other_names
+            best_state = call.args, call.subcommand, call.command
     # What looks at the arguments later shall see them as the stricter reading does.
-    call.args, call.subcommand, call.uncertain = best_state
+    call.args, call.subcommand, call.command = best_state
     return effects if strictest is effects else strictest + [effect for effect in effects if effect not in strictest]
 
 
 def _list_readings(doubtful: list[Word]) -> Iterator[frozenset[int]]:
-    yield frozenset(map(id, doubtful))
-    if 1 < len(doubtful) <= _MAX_SINGLE_READINGS:
+    if len(doubtful) <= _MAX_SINGLE_READINGS:
         for word in doubtful:
             yield frozenset((id(word),))
+    if len(doubtful) > 1:
+        yield frozenset(map(id, doubtful))
 
 
 def _measure_strictness(effects: Iterable[Effect]) -> tuple[bool, int, bool]:
     """Return how strict the strictest effect is: whether it can be undone counts most, then its class."""
     return max(
-        ((not effect.recoverable, _SEVERITY[effect.cls], effect.certain) for effect in effects),
+        (
+            (not effect.recoverable, _SEVERITY[effect.cls], effect.certain)
+            for effect in effects
+            # What is not understood in one reading says nothing against another one that is.
+            if effect.what != "unknown.program"
+        ),
         default=(False, -len(PRECEDENCE), False),
     )
 
@@ -113,6 +130,7 @@ def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list
     if command.own_flags:
         if holds(dry_run, call):
             return []
+        call.subcommand = f"{call.subcommand} {name}".strip()
         return _evaluate_entry(command, reading.parse_command(command, call.args.operands[depth - 1], call), call)
     if command.options is not entry.options:
         call.args = Arguments(reading.argv, command.options, reading.forced)
@@ -178,7 +196,7 @@ _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
 
 
 def _apply_entry(entry: Program, call: Invocation) -> list[Effect]:
-    if len(call.args.operands) < entry.needs:
+    if len(call.args.operands) < entry.needs or (call.args.asks_help and not entry.runs_others):
         return []
     effects = apply_rows(entry.effects, call) if entry.effects else []
     if entry.classify is not None:
@@ -220,9 +238,9 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
             or (row.unless and holds(row.unless, call))
         ):
             continue
-        has_applied = True
         recoverable = True if row.recoverable_when and holds(row.recoverable_when, call) else row.recoverable
         words = args.select_words(row.selector) if row.selector else ()
+        has_applied = has_applied or bool(words) or row.without_target or not row.selector
         if words:
             effects += call.make_effects(
                 row.what, words, row.kind, recoverable=recoverable, possible=row.possible, note=row.note

@@ -61,6 +61,8 @@ class Program:
     """Of a program: classifies its global options, before a command is looked for."""
     adjust: Callable[[Invocation, Effect], Effect] | None = None
     """Of a program: changes each effect by the circumstances of the command."""
+    runs_others: bool = False
+    """Whether it runs other commands or code, so that an option among its words may be meant for those."""
     needs: int = 0
     """How many operands there must be; with fewer it prints how it is used, and does nothing."""
     own_flags: bool = False
@@ -141,6 +143,7 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         classify=classify,
         prepare=_import_handler(entry["prepare"], "classify_") if "prepare" in entry else None,
         adjust=_import_handler(entry["adjust"], "adjust_") if "adjust" in entry else None,
+        runs_others=any(key in entry for key in ("runs", "code", "trace", "lines")),
         needs=entry.get("needs", 0),
         own_flags=own_flags,
         unconditional=bool(effects) and not is_conditional,

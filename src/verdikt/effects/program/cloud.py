@@ -69,7 +69,7 @@ def verbs(
             if secrets:
                 yield call.make_effect("cred.send", secrets)
         what = _changes(pieces) or f"{room}.write"
-        if what in ("cloud.open", "cloud.iam") and _EVERYBODY.search(call.command_line):
+        if what in ("cloud.open", "cloud.iam") and _EVERYBODY.search(call.full_text):
             what = "cloud.expose"
         yield call.make_effect(what, target)
 
