@@ -179,6 +179,10 @@ def _list_variables(selector: str, call: Invocation) -> list[str]:
     return [value.text for name, value in call.list_assignments() if fnmatchcase(name, selector)]
 
 
+def _list_names(_selector: str, call: Invocation) -> list[str]:
+    return [call.name]
+
+
 def _list_inputs(_selector: str, call: Invocation) -> list[str]:
     command = call.command
     has_input = command.stdin is not None or command.pipe_from is not None or any(r.fd == 0 for r in command.redirects)
@@ -190,7 +194,7 @@ _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "noun": _list_nouns,
     "zone": _list_zones,
     "env": _list_variables,
-    "name": lambda _selector, call: [call.name],
+    "name": _list_names,
     "input": _list_inputs,
 }
 

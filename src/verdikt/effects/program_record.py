@@ -167,8 +167,8 @@ def _build_row(row: Record) -> EffectSpec:
     )
 
 
-_VALUE_KEYS = ("values", "globals", "glued")
-_OPTION_KEYS = (*_VALUE_KEYS, "flags", "dry_run", "when", "unless", "recoverable_when")
+_VALUE_KEYS = ("values", "globals")
+_OPTION_KEYS = (*_VALUE_KEYS, "glued", "flags", "dry_run", "when", "unless", "recoverable_when")
 
 
 def _list_options(entry: Record, keys: tuple[str, ...]) -> Iterable[str]:
