@@ -1,4 +1,4 @@
-"""Build the native client with the package; everything else about the package is in pyproject.toml."""
+"""Build the native client and the compiled knowledge base with the package; all else is in pyproject.toml."""
 
 import importlib.util
 import shutil
@@ -11,22 +11,29 @@ from typing import Any
 
 from setuptools import setup
 from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
 
 # setuptools provides distutils, which newer Pythons lack, when it is imported first.
 from distutils.command.build_scripts import build_scripts  # isort: skip
 
 NATIVE = Path(__file__).parent / "src" / "verdikt" / "daemon" / "native"
 NAME = "verdikt-hook"
+KNOWLEDGE = Path(__file__).parent / "src" / "verdikt" / "knowledge"
+
+
+def load_module(name: str, path: Path) -> Any:
+    """Return a module by its path: the package cannot be imported before its dependencies are installed."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @lru_cache(maxsize=1)
 def build_client(version: str) -> bytes:
     """Return the native client; empty where it cannot be built and the package works without it, only slower."""
-    # By its path: the package cannot be imported before its dependencies are installed.
-    spec = importlib.util.spec_from_file_location("build_native", NATIVE / "build.py")
-    assert spec and spec.loader
-    build: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(build)
+    build = load_module("build_native", NATIVE / "build.py")
     with tempfile.TemporaryDirectory() as directory:
         target = Path(directory) / NAME
         error = build.compile_client(target, version)
@@ -35,6 +42,15 @@ def build_client(version: str) -> bytes:
             print(message, file=sys.stderr)
             return b""
         return target.read_bytes()
+
+
+class BuildPy(build_py):
+    """Compiles the records of programs beside their sources, before the modules are collected."""
+
+    def run(self) -> None:
+        """Write the compiled module; an editable install then finds it where the sources are."""
+        load_module("knowledge_compiler", KNOWLEDGE / "compiler.py").write_module()
+        super().run()
 
 
 class BuildScripts(build_scripts):
@@ -66,4 +82,4 @@ class BuildWheel(bdist_wheel):
         return "py3", "none", (self.plat_name or get_platform()).replace("-", "_").replace(".", "_")
 
 
-setup(cmdclass={"build_scripts": BuildScripts, "bdist_wheel": BuildWheel})
+setup(cmdclass={"build_py": BuildPy, "build_scripts": BuildScripts, "bdist_wheel": BuildWheel})

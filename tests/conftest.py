@@ -11,6 +11,10 @@ from tests.cleanup import collect_resources
 from tests.leftovers import LeftoverTracker, watch_directory
 from verdikt.graph.guard import BaseGuard
 from verdikt.guards import GUARDS, guard_class
+from verdikt.knowledge.compiler import write_module
+
+# The processes that tests start read the compiled records: they must be those of this checkout.
+write_module()
 
 # How long an example takes depends on the machine, not on the code under test.
 hypothesis_settings.register_profile("verdikt", deadline=None, suppress_health_check=[HealthCheck.too_slow])

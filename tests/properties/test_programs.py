@@ -9,13 +9,14 @@ from verdikt.effects.code.windows_shell import classify_windows_shell
 from verdikt.effects.command_verbs import classify_word, find_verb, has_destroy_verb
 from verdikt.effects.effect_catalog import EFFECT_CATALOG, find_entry
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program import PROGRAMS_BY_FAMILY
-from verdikt.effects.program.table import evaluate_program, find_program
+from verdikt.effects.program_evaluator import evaluate_program
+from verdikt.effects.program_record import find_program
 from verdikt.effects.target import TargetResolver
+from verdikt.knowledge import list_programs
 from verdikt.model.facts import Facts
 from verdikt.shell.command import UNKNOWN, Command, Redirect, Word
 
-PROGRAMS = sorted(name for names in PROGRAMS_BY_FAMILY.values() for name in names.split())
+PROGRAMS = sorted(filter(find_program, list_programs()))
 VERBS = (
     "delete rm remove destroy purge list get describe create update apply run exec install uninstall publish config "
     "set auth api db kv state system volume compose prune down up drop reset flush stop start secret show view login "

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.decoder import decode_percent
-from verdikt.effects.program.table import word_set
 from verdikt.effects.target import is_build_output
 from verdikt.hosts.registry import HOSTS
 from verdikt.model.effect import Target, Zone

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from verdikt.effects.arguments import Arguments, word_set
 from verdikt.effects.effect_catalog import find_traits
 from verdikt.effects.execution_context import (
     find_execution_context,
@@ -13,7 +14,6 @@ from verdikt.effects.execution_context import (
     resolve_in_container,
     resolve_remote,
 )
-from verdikt.effects.program.table import Arguments, word_set
 from verdikt.effects.target import is_device, is_recoverable, is_scratch_file, is_sink
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.shell.command import UNKNOWN
@@ -106,6 +106,11 @@ class Invocation:
         return self._command_line
 
     @property
+    def full_text(self) -> str:
+        """All words of the command, for patterns: a message may be cut off, a decision may not."""
+        return " ".join([word.text for word in self.command.argv])
+
+    @property
     def facts(self) -> Facts:
         """What is known of the world."""
         return self.resolver.facts
@@ -139,6 +144,11 @@ class Invocation:
             if len(other.via) <= len(command.via):
                 return
             yield other
+
+    def list_assignments(self) -> list[tuple[str, Word]]:
+        """Return the variables that are set for this command, by itself or by the wrapper around it."""
+        around = [c for c in find_preceding(self.command, self.commands) if len(c.via) < len(self.command.via)]
+        return [pair for command in (*around[-1:], self.command) for pair in command.assignments]
 
     def has_piped_input(self) -> bool:
         """Return whether another command's output is piped into this one."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from verdikt.effects import host
+from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.effect_catalog import find_entry
-from verdikt.effects.program.table import word_set
 from verdikt.effects.zone_effects import derive_zone_effects
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily

@@ -30,7 +30,8 @@ from verdikt.effects.dataflow import (
 from verdikt.effects.environment_variables import classify_assignment
 from verdikt.effects.guarded_sets import SET_PROGRAMS, find_guarded_effects
 from verdikt.effects.invocation import SHELLS, Invocation
-from verdikt.effects.program.table import Program, evaluate_program, find_program
+from verdikt.effects.program_evaluator import evaluate_program
+from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.redirect import classify_redirect
 from verdikt.effects.self_protection import PRODUCT_NAME, find_self_access, mentions_daemon_socket
 from verdikt.effects.unknown_program import (

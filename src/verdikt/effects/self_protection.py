@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from verdikt.effects.program.table import word_set
+from verdikt.effects.arguments import word_set
 from verdikt.model.effect import Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word

@@ -7,10 +7,10 @@ from json import loads as parse_json
 from typing import TYPE_CHECKING, Any
 
 from verdikt.effects import host
+from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.mcp_tools import classify_arguments, classify_mcp_tool, collect_paths
-from verdikt.effects.program.table import word_set
 from verdikt.effects.script_classifier import ScriptClassifier
 from verdikt.effects.zone_effects import derive_zone_effects
 from verdikt.model import patch

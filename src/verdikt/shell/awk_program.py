@@ -9,7 +9,6 @@ from verdikt.shell.escape_sequences import decode_escapes
 from verdikt.shell.option_parser import parse_options
 from verdikt.shell.redirection import read_contents
 
-_VALUED_OPTIONS = "F v f e i l --field-separator --assign --file --source --include --load"
 _STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
 # These look at a program in which what stands between quotes is blank.
 _SYSTEM_CALL = compile_lazily(r"\bsystem[ \t]*\((?P<expression>[^;{}\n]*)")
@@ -26,7 +25,7 @@ _MAX_PROGRAM_LENGTH = 100_000
 
 def trace_awk(call: CommandCall) -> str | None:
     """Walk the commands inside an awk program."""
-    options, at = parse_options(call.words, 1, _VALUED_OPTIONS)
+    options, at = parse_options(call.words, 1, call.valued_options)
     programs: list[str] = []
     variables: dict[str, str] = {}
     for option, value in options:

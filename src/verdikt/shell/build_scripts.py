@@ -90,14 +90,3 @@ def trace_typed_keys(call: CommandCall) -> str | None:
     if call.name != "xdotool" or words[:1] == ["type"]:
         call.walk_shell_text(" ".join(words[call.name == "xdotool" :]), label=call.name, inherit_stdin=False)
     return None
-
-
-HANDLERS = {
-    "cmake": trace_cmake,
-    "ninja": trace_ninja,
-    **dict.fromkeys(("gradle", "gradlew"), trace_gradle),
-    "ant": trace_ant,
-    **dict.fromkeys(("tex", "pdftex", "latex", "pdflatex", "xelatex", "lualatex", "luatex", "xetex"), trace_tex),
-    **dict.fromkeys(("ydotool", "wtype"), trace_typed_keys),
-}
-"""Program → how to find the commands in its build file."""

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.shell.command import UNKNOWN, Code, Redirect, Word
 from verdikt.shell.redirection import read_contents, resolve_path
+from verdikt.shell.runner import find_runner
 from verdikt.shell.scope import Scope
 
 if TYPE_CHECKING:
@@ -127,6 +128,12 @@ class CommandCall:
         self.name = ""
         self.index = 0
         self.first_inner_index: int | None = None  # where the commands inside its own words begin
+
+    @property
+    def valued_options(self) -> str:
+        """The options of the program that take a value, from its record."""
+        runner = find_runner(self.name)
+        return "" if runner is None else runner.valued
 
     def create_inner_frame(self, label: str = "", *, host: str = "", repeated: bool = False) -> Frame:
         """Return the circumstances of what this command runs."""

@@ -1,128 +1,13 @@
 """Programs that an option, a line of input or an address can make run a command, though they are no wrappers."""
 
 import re
+from functools import lru_cache
 from shlex import quote
-from typing import NamedTuple
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
-
-
-class Escape(NamedTuple):
-    """Option whose value is a command; `prefix` limits the values, `language` says that the value is a program."""
-
-    options: str
-    prefix: str = ""
-    language: str = ""
-
-
-_SSH_OPTIONS = ("proxycommand", "localcommand", "knownhostscommand", "remotecommand")
-_SSH = tuple(Escape("-o", f"{name}{mark}") for name in _SSH_OPTIONS for mark in "= ")
-_TAR = (
-    Escape("--checkpoint-action", "exec="),
-    Escape("-I --use-compress-program --to-command -F --info-script --new-volume-script --rsh-command --rmt-command"),
-)
-
-# Compare GTFOBins: a program that is harmless by itself becomes a shell with one option.
-ESCAPES: dict[str, tuple[Escape, ...]] = {
-    "tar": _TAR,
-    "gtar": _TAR,
-    "bsdtar": (Escape("--use-compress-program"),),
-    "cpio": (Escape("--rsh-command"),),
-    "rsync": (Escape("-e --rsh --rsync-path"),),
-    "ssh": _SSH,
-    "scp": (*_SSH, Escape("-S")),
-    "sftp": (*_SSH, Escape("-S")),
-    "zip": (Escape("-TT --unzip-command"),),
-    "man": (Escape("-P --pager -H --html"),),
-    "split": (Escape("--filter"),),
-    "gsplit": (Escape("--filter"),),
-    "sort": (Escape("--compress-program"),),
-    "rg": (Escape("--pre --hostname-bin"),),
-    "ag": (Escape("--pager"),),
-    "bat": (Escape("--pager"),),
-    "fzf": (Escape("--preview"), Escape("--bind", "enter:execute(")),
-    "tcpdump": (Escape("-z"),),
-    "wget": (Escape("--use-askpass"),),
-    "nc": (Escape("-e -c --exec --sh-exec"),),
-    "ncat": (Escape("-e -c --exec --sh-exec --lua-exec"),),
-    "netcat": (Escape("-e -c --exec"),),
-    "nc.traditional": (Escape("-e -c"),),
-    "openvpn": (Escape("--up --down --route-up --tls-verify --ipchange --client-connect"),),
-    "pppd": (Escape("pty connect disconnect"),),
-    "svn": (Escape("--editor-cmd --diff-cmd --diff3-cmd"),),
-    "cvs": (Escape("-e"),),
-    "make": (Escape("--eval", language="make"),),
-    "gmake": (Escape("--eval", language="make"),),
-    "nano": (Escape("-s --speller"),),
-    "mutt": (Escape("-e"),),
-    "emacs": (Escape("--eval --execute -eval", language="elisp"),),
-    "emacsclient": (Escape("-e --eval", language="elisp"),),
-    "lynx": (Escape("-editor"),),
-    "w3m": (Escape("-pager -editor"),),
-    "mail": (Escape("--exec"),),
-    "flatpak": (Escape("--command"),),
-    "ansible": (Escape("-a --args"),),
-    "restic": (Escape("--password-command --stdin-from-command"),),
-    "borg": (Escape("--rsh"),),
-    "rclone": (Escape("--password-command --sftp-ssh --metadata-mapper"),),
-    "gpg": (Escape("--agent-program --pinentry-program --photo-viewer --dirmngr-program"),),
-    "aria2c": (Escape("--on-download-complete --on-download-start --on-download-error --on-download-stop"),),
-    "yt-dlp": (Escape("--exec --exec-before-download --netrc-cmd"),),
-    "youtube-dl": (Escape("--exec"),),
-    "apt": (Escape("-o", "apt::update::pre-invoke::="), Escape("-o", "dpkg::pre-invoke::=")),
-    "apt-get": (Escape("-o", "apt::update::pre-invoke::="), Escape("-o", "dpkg::pre-invoke::=")),
-    "cargo": (Escape("--config", "build.rustc-wrapper="), Escape("--config", "build.rustc=")),
-    "gcc": (Escape("-wrapper"),),
-    "cc": (Escape("-wrapper"),),
-    "g++": (Escape("-wrapper"),),
-    "go": (Escape("-exec -toolexec"),),
-    "rake": (Escape("-e --execute", language="ruby"),),
-    "pidstat": (Escape("-e"),),
-    "certbot": (Escape("--pre-hook --post-hook --renew-hook --deploy-hook --manual-auth-hook --manual-cleanup-hook"),),
-    "check_by_ssh": (Escape("-C"), *_SSH),
-    "enscript": (Escape("-I"),),
-    "scrot": (Escape("-e"),),
-    "sshuttle": (Escape("-e --ssh-cmd"),),
-    "csvtool": (Escape("call"),),
-    "bpftrace": (Escape("-e", language="bpftrace"),),
-    "jrunscript": (Escape("-e", language="javascript"),),
-    "knife": (Escape("-E", language="ruby"),),
-    "puppet": (Escape("-e --execute", language="puppet"),),
-    "exiftool": (Escape("-if", language="perl"),),
-    "sqlmap": (Escape("--eval", language="python"),),
-    "git-send-email": (Escape("--to-cmd --cc-cmd --sendmail-cmd"),),
-    "rpm": (Escape("--pipe"), Escape("--eval", language="rpm")),
-    "dpkg": (Escape("--pre-invoke --post-invoke"),),
-}
-
-_VIM = ("!", "silent !", "sil !", "r !", "read !", "r!", "w !", "w!", "%!", "term ", "terminal ")
-LINES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("vim", "vi", "nvim", "view", "vimdiff", "ex"), _VIM),
-    "ed": ("!", "r !", "w !"),
-    "less": ("!",),
-    "more": ("!",),
-    "gdb": ("!", "shell "),
-    "lldb": ("platform shell ", "shell "),
-    "ftp": ("!",),
-    "sftp": ("!",),
-    "sqlite3": (".shell ", ".system "),
-    "psql": ("\\! ", "\\!"),
-    "mysql": ("\\! ", "system "),
-    "mariadb": ("\\! ", "system "),
-    "gnuplot": ("!", "system "),
-    "dc": ("!",),
-    "smbclient": ("!",),
-    "lftp": ("!",),
-    "psftp": ("!",),
-    "telnet": ("!",),
-    "crash": ("!",),
-    "tdbtool": ("!",),
-    "cpan": ("! ",),
-    "irb": ("!",),
-}
-"""Prefixes of lines that such a program hands to a shell, from its arguments or its input."""
+from verdikt.shell.runner import find_runner
 
 _EDITORS = frozenset(("vim", "vi", "nvim", "view", "vimdiff", "ex"))
 _LINE_OPTIONS = frozenset(
@@ -160,7 +45,8 @@ _PROMPTS = frozenset(("PS0", "PS1", "PS2", "PS4"))
 def trace_exec_options(call: CommandCall) -> None:
     """Walk the commands that a program's options make it run."""
     words = call.words
-    for row in ESCAPES[call.name]:
+    runner = find_runner(call.name)
+    for row in runner.exec_options if runner is not None else ():
         names = row.options.split()
         for place in range(1, len(words)):
             value = _get_option_value(words, place, names)
@@ -176,11 +62,14 @@ def trace_exec_options(call: CommandCall) -> None:
 
 def has_no_exec_option(words: list[Word]) -> bool:
     """Whether no word looks like an option that makes the program run something."""
-    prefixes = _OPTION_PREFIXES[words[0].text]
+    prefixes = _list_option_prefixes(words[0].text)
     return not any(word.text.startswith(prefixes) for word in words)
 
 
-_OPTION_PREFIXES = {name: tuple(" ".join(row.options for row in rows).split()) for name, rows in ESCAPES.items()}
+@lru_cache(maxsize=512)
+def _list_option_prefixes(name: str) -> tuple[str, ...]:
+    runner = find_runner(name)
+    return tuple(option for row in runner.exec_options for option in row.options.split()) if runner is not None else ()
 
 
 def _get_option_value(words: list[Word], place: int, names: list[str]) -> str | None:
@@ -214,7 +103,8 @@ def trace_shell_lines(call: CommandCall) -> None:
             lines.append(text)
     if call.frame.stdin is not None:
         lines += call.frame.stdin.splitlines()[:200]
-    prefixes = LINES[call.name]
+    runner = find_runner(call.name)
+    prefixes = runner.shell_lines if runner is not None else ()
     for line in lines:
         stripped = line.strip().removeprefix(":")
         prefix = next((prefix for prefix in prefixes if stripped.startswith(prefix)), None)

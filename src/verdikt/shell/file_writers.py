@@ -1,6 +1,5 @@
 """Programs that write files which the text may run next: copies, `tee`, downloads."""
 
-from collections.abc import Callable
 from posixpath import basename, join
 
 from verdikt.shell.command import Word
@@ -16,9 +15,7 @@ def trace_copy(call: CommandCall) -> str | None:
     """Record that what the text wrote to `a` is in `b` after `cp a b`, `mv a b` or `ln a b`."""
     if call.walker.has_no_file_execution:
         return None
-    options, words = parse_permuted_options(
-        call.words, 1, "t --target-directory S --suffix m --mode o --owner g --group"
-    )
+    options, words = parse_permuted_options(call.words, 1, call.valued_options)
     if len(words) != 2 or any(option in ("-t", "--target-directory") for option, _ in options):
         return None
     if words[0].text.startswith(_PROGRAM_DIRECTORIES) and words[1].is_known:
@@ -52,22 +49,11 @@ def trace_tee(call: CommandCall) -> str | None:
     return call.frame.stdin
 
 
-_CURL_VALUED_OPTIONS = (
-    "o --output X --request H --header d --data --data-raw --data-binary F --form u --user A --user-agent e "
-    "--referer b --cookie c --output-dir"
-)
-_WGET_VALUED_OPTIONS = (
-    "O --output-document P --directory-prefix o --output-file U --user-agent T --timeout t --tries --header --post-data"
-)
-
-
 def trace_download(call: CommandCall) -> str | None:
     """Record that `curl -o file` and `wget url` put unknown contents into a file."""
     if call.walker.has_no_file_execution:
         return None
-    options, words = parse_permuted_options(
-        call.words, 1, _CURL_VALUED_OPTIONS if call.name == "curl" else _WGET_VALUED_OPTIONS
-    )
+    options, words = parse_permuted_options(call.words, 1, call.valued_options)
     value_by_option = dict(options)
     if call.name == "curl":
         files = [value for option, value in options if option in ("-o", "--output")]
@@ -89,11 +75,3 @@ def trace_download(call: CommandCall) -> str | None:
 def _record_download(call: CommandCall, file: Word) -> None:
     if file.is_known and file.text not in ("", "-", "/dev/null", "/dev/stdout"):
         call.scope.record_file(resolve_path(call.walker, file.text, call.scope), None)
-
-
-FILE_WRITERS: dict[str, Callable[[CommandCall], str | None]] = {
-    **dict.fromkeys(("cp", "mv", "ln", "install"), trace_copy),
-    "tee": trace_tee,
-    **dict.fromkeys(("curl", "wget"), trace_download),
-}
-"""Programs that put something into files which a later command may run."""

@@ -9,7 +9,6 @@ from verdikt.shell.option_parser import parse_options
 from verdikt.shell.redirection import read_contents
 from verdikt.shell.scope import Scope
 
-_GLOBAL_OPTIONS = "c C --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source"
 # Settings that git hands to a shell: writing one is a way to run a command later, outside of what an agent typed.
 _COMMAND_SETTING = compile_lazily(
     r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|pager\.\w+|diff\.external"
@@ -122,7 +121,7 @@ def trace_git(call: CommandCall) -> str | None:
         return _predict_toplevel(call)
     if len(call.words) > 1 and is_inert_subcommand(call.words[1].text, call.words):
         return None
-    options, at = parse_options(call.words, 1, _GLOBAL_OPTIONS)
+    options, at = parse_options(call.words, 1, call.valued_options)
     for option, value in options:
         if option == "-c" and value is not None:
             key, _, setting = value.text.partition("=")

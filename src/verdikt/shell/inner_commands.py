@@ -1,50 +1,76 @@
-"""Registry of the programs that run other commands, and of the ways to find those commands."""
+"""Find the commands that a program runs, by what its record says."""
 
 from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
 
-from verdikt.shell import build_scripts, exec_options, interpreter
+from verdikt.shell import build_scripts, exec_options, file_writers, interpreter
 from verdikt.shell.awk_program import trace_awk
 from verdikt.shell.command import Word
 from verdikt.shell.command_call import CommandCall
-from verdikt.shell.exec_options import ESCAPES, LINES
-from verdikt.shell.file_writers import FILE_WRITERS
 from verdikt.shell.git_inner_commands import is_inert_git_command, trace_git
 from verdikt.shell.justfile import trace_just
 from verdikt.shell.makefile import trace_make
 from verdikt.shell.package_json import trace_package_script
 from verdikt.shell.repeated_command import has_no_find_action, trace_fd, trace_find, trace_parallel, trace_xargs
+from verdikt.shell.runner import Runner, find_runner
 from verdikt.shell.sed_script import is_inert_sed_command, trace_sed
-from verdikt.shell.subcommand import SUBCOMMANDS
-from verdikt.shell.wrapped_command import find_subcommand_row, trace_row, trace_subcommand, trace_wrapper
-from verdikt.shell.wrapper import WRAPPERS
+from verdikt.shell.wrapped_command import find_subcommand_row, trace_subcommand, trace_wrapper
 
-Handler = Callable[[CommandCall], str | None]
+InertCheck = Callable[[list[Word]], bool]
+
+
+class CommandTracer(NamedTuple):
+    """A way to find inner commands; `is_inert` tells from the words alone that there are none."""
+
+    trace: Callable[[CommandCall], object]
+    is_inert: InertCheck | None = None
 
 
 def trace_inner_commands(call: CommandCall) -> str | None:
     """Walk the commands that a command runs; return their constant output."""
-    handler = _find_handler(call.name, call.words[0].text)
-    return None if handler is None else handler(call)
+    tracers = find_tracers(call.name)
+    if not tracers and "/" in call.words[0].text:
+        return interpreter.trace_script_file(call)
+    output: object = None
+    for tracer in tracers:
+        output = tracer.trace(call)
+    return output if isinstance(output, str) else None
 
 
 def has_no_inner_commands(words: list[Word]) -> bool:
-    """Whether the tables alone show that a command runs no other one; False means that it has to be walked."""
-    name = words[0].text
-    if name in HANDLERS:
-        is_inert = _INERT_CHECKS.get(name)
-        return is_inert is not None and is_inert(words)
-    return _find_handler(name, name) is None
+    """Whether the records alone show that a command runs no other one; False means that it has to be walked."""
+    return all(tracer.is_inert is not None and tracer.is_inert(words) for tracer in find_tracers(words[0].text))
 
 
-def _find_handler(name: str, program: str) -> Handler | None:
-    """Return the handler of a program; `program` is its name as written, perhaps with a directory."""
-    handler = HANDLERS.get(name)
-    # `python3.12`, `bash.exe`: the digits or the suffix are removed only where there are some.
-    if handler is None and name[-1] in "0123456789e":
-        handler = interpreter.find_versioned_handler(name)
-    if handler is None and "/" in program:
-        return interpreter.trace_script_file
-    return handler
+def is_file_writer(name: str) -> bool:
+    """Whether a program puts something into files which a later command may run."""
+    runner = find_runner(name)
+    return runner is not None and runner.trace in _FILE_WRITERS
+
+
+@lru_cache(maxsize=4096)
+def find_tracers(name: str) -> tuple[CommandTracer, ...]:
+    """Return the ways in which a program runs others; the last one gives the output."""
+    runner = find_runner(name)
+    return () if runner is None else tuple(_list_tracers(runner))
+
+
+def _list_tracers(runner: Runner) -> list[CommandTracer]:
+    tracers = []
+    if runner.shell_lines:
+        tracers.append(CommandTracer(exec_options.trace_shell_lines))
+    if runner.exec_options:
+        tracers.append(CommandTracer(exec_options.trace_exec_options, exec_options.has_no_exec_option))
+    if runner.trace:
+        tracers.append(_TRACERS[runner.trace])
+    if runner.commands is not None:
+        tracers.append(CommandTracer(trace_subcommand, _has_no_subcommand_row))
+    if runner.interpreter is not None:
+        tracers.append(CommandTracer(interpreter.trace_interpreter, interpreter.has_no_inline_code))
+    if runner.wrapper is not None and not runner.trace:
+        tracers.append(CommandTracer(trace_wrapper))
+    return tracers
 
 
 # The shell's own commands
@@ -53,7 +79,7 @@ def _find_handler(name: str, program: str) -> Handler | None:
 def _trace_command_builtin(call: CommandCall) -> str | None:
     if len(call.words) > 2 and call.words[1].text in ("-v", "-V"):
         return f"/usr/bin/{call.words[2].text}\n" if call.words[2].is_known else None
-    return trace_row(call, WRAPPERS["command"], 1)
+    return trace_wrapper(call)
 
 
 def _trace_trap(call: CommandCall) -> str | None:
@@ -77,81 +103,44 @@ def _trace_source(call: CommandCall) -> str | None:
 # The registry
 
 
-def _chain_handlers(*handlers: Callable[[CommandCall], object]) -> Handler:
-    """Return a handler that applies all of these; the last one gives the output."""
-
-    def trace_all(call: CommandCall) -> str | None:
-        for handler in handlers[:-1]:
-            handler(call)
-        output = handlers[-1](call)
-        return output if isinstance(output, str) else None
-
-    return trace_all
-
-
-def _add_exec_options(handlers: dict[str, Handler]) -> dict[str, Handler]:
-    """Add the programs that an option or a line of input can make run a command."""
-    for table, trace in ((ESCAPES, exec_options.trace_exec_options), (LINES, exec_options.trace_shell_lines)):
-        only_trace = _chain_handlers(trace)
-        for name in table:
-            handlers[name] = _chain_handlers(trace, handlers[name]) if name in handlers else only_trace
-    return handlers
-
-
-HANDLERS: dict[str, Handler] = _add_exec_options(
-    {
-        **dict.fromkeys(WRAPPERS, trace_wrapper),
-        **dict.fromkeys((name for name in SUBCOMMANDS if " " not in name), trace_subcommand),
-        **interpreter.HANDLERS,
-        **dict.fromkeys(("npm", "pnpm", "yarn"), _chain_handlers(trace_package_script, trace_subcommand)),
-        "bun": _chain_handlers(trace_package_script, trace_subcommand, interpreter.HANDLERS["bun"]),
-        "deno": _chain_handlers(trace_subcommand, interpreter.HANDLERS["deno"]),
-        **dict.fromkeys(("make", "gmake"), trace_make),
-        **build_scripts.HANDLERS,
-        "xdotool": _chain_handlers(build_scripts.trace_typed_keys, trace_subcommand),
-        "just": trace_just,
-        "git": trace_git,
-        **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), trace_awk),
-        **dict.fromkeys(("sed", "gsed"), trace_sed),
-        "socat": exec_options.trace_socat,
-        "hg": exec_options.trace_mercurial,
-        **dict.fromkeys(("at", "batch"), exec_options.trace_queued_input),
-        **dict.fromkeys(("tmux", "screen"), exec_options.trace_multiplexer),
-        **dict.fromkeys(("xargs", "gxargs"), trace_xargs),
-        "parallel": trace_parallel,
-        **dict.fromkeys(("find", "gfind"), trace_find),
-        **dict.fromkeys(("fd", "fdfind"), trace_fd),
-        "command": _trace_command_builtin,
-        "trap": _trace_trap,
-        **dict.fromkeys(("export", "declare", "typeset", "local", "readonly"), exec_options.trace_exported_variables),
-        **FILE_WRITERS,
-        **dict.fromkeys(("source", "."), _trace_source),
-    }
-)
-"""Program → how to find the commands that it runs."""
-
-
 def _has_no_subcommand_row(words: list[Word]) -> bool:
     return find_subcommand_row(words)[0] is None
 
 
-_INERT_CHECKS: dict[str, Callable[[list[Word]], bool]] = {
-    # `cpio` stands for the programs that only an option makes run a command, and nothing else.
-    **{name: exec_options.has_no_exec_option for name in ESCAPES if HANDLERS[name] is HANDLERS["cpio"]},
-    **{name: _has_no_subcommand_row for name in SUBCOMMANDS if HANDLERS.get(name) is trace_subcommand},
-    **dict.fromkeys(("find", "gfind"), has_no_find_action),
-    **dict.fromkeys(
-        ("go", "cargo"), lambda words: exec_options.has_no_exec_option(words) and _has_no_subcommand_row(words)
-    ),
-    **{
-        name: interpreter.has_no_inline_code
-        for name in interpreter.INTERPRETERS
-        if HANDLERS[name] is interpreter.HANDLERS[name]
-    },
-    "sed": is_inert_sed_command,
-    "git": is_inert_git_command,
+_FILE_WRITERS: dict[str, CommandTracer] = {
     # What these write matters to a later command only, and the caller checks that there is none.
-    **dict.fromkeys(FILE_WRITERS, bool),
-    "wget": exec_options.has_no_exec_option,
+    "copy": CommandTracer(file_writers.trace_copy, bool),
+    "tee": CommandTracer(file_writers.trace_tee, bool),
+    "download": CommandTracer(file_writers.trace_download, bool),
 }
-"""Program with a handler → whether its words show that there is no inner command."""
+_TRACERS: dict[str, CommandTracer] = {
+    "ant": CommandTracer(build_scripts.trace_ant),
+    "awk": CommandTracer(trace_awk),
+    "cmake": CommandTracer(build_scripts.trace_cmake),
+    "cmd": CommandTracer(interpreter.trace_cmd),
+    "command": CommandTracer(_trace_command_builtin),
+    "exported_variables": CommandTracer(exec_options.trace_exported_variables),
+    "fd": CommandTracer(trace_fd),
+    "find": CommandTracer(trace_find, has_no_find_action),
+    "git": CommandTracer(trace_git, is_inert_git_command),
+    "gradle": CommandTracer(build_scripts.trace_gradle),
+    "just": CommandTracer(trace_just),
+    "make": CommandTracer(trace_make),
+    "mercurial": CommandTracer(exec_options.trace_mercurial),
+    "multiplexer": CommandTracer(exec_options.trace_multiplexer),
+    "ninja": CommandTracer(build_scripts.trace_ninja),
+    "package_script": CommandTracer(trace_package_script),
+    "parallel": CommandTracer(trace_parallel),
+    "powershell": CommandTracer(interpreter.trace_powershell),
+    "queued_input": CommandTracer(exec_options.trace_queued_input),
+    "sed": CommandTracer(trace_sed, is_inert_sed_command),
+    "shell": CommandTracer(interpreter.trace_shell),
+    "socat": CommandTracer(exec_options.trace_socat),
+    "source": CommandTracer(_trace_source),
+    "tex": CommandTracer(build_scripts.trace_tex),
+    "trap": CommandTracer(_trace_trap),
+    "typed_keys": CommandTracer(build_scripts.trace_typed_keys),
+    "xargs": CommandTracer(trace_xargs),
+    **_FILE_WRITERS,
+}
+"""The functions that a record may name as `trace`, for what its rows can't say."""

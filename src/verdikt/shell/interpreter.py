@@ -2,9 +2,6 @@
 
 import base64
 import binascii
-from collections.abc import Callable
-from functools import lru_cache
-from typing import NamedTuple
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
@@ -12,82 +9,13 @@ from verdikt.shell.command_call import CommandCall
 from verdikt.shell.exec_options import trace_shell_calls
 from verdikt.shell.option_parser import parse_options, parse_valued_options
 from verdikt.shell.redirection import STDIN_NAMES, find_written_file, read_contents
+from verdikt.shell.runner import Interpreter, find_runner
 from verdikt.shell.scope import Scope
 
-_SHELLS = frozenset(
-    "sh bash zsh dash ksh mksh ash rbash fish csh tcsh yash bash.exe sh.exe nu xonsh elvish osh ysh".split()
-)
-_SHELL_OPTIONS = "o O --rcfile --init-file c"
-# `python3.12`, `node-20`, `bash.exe` are the interpreter without the suffix.
-_VERSION = compile_lazily(r"-?[\d.]+(?:\.exe)?$|\.exe$")
 _SHEBANG = compile_lazily(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \t]*\S*?([^/\s]+)(?:\s|$)")
 # Longer files are generated; reading one must not take a second.
 _MAX_SCRIPT_LENGTH = 200_000
 
-
-class Interpreter(NamedTuple):
-    """Options of an interpreter: those with a program as value, those with another value, those that name a module."""
-
-    language: str
-    code: str
-    valued: str = ""
-    module: str = ""  # options after which the words are a module or a file of its own: `python -m`
-    stdin: bool = True
-    subcommand: str = ""  # `deno eval`
-
-
-INTERPRETERS: dict[str, Interpreter] = {
-    "python": Interpreter("python", "c", "W X --check-hash-based-pycs", module="m"),
-    "pypy": Interpreter("python", "c", "W X", module="m"),
-    "ipython": Interpreter("python", "c", "", module="m"),
-    "node": Interpreter(
-        "node",
-        "e --eval p --print -pe",
-        "r --require --import --loader --experimental-loader C --conditions --env-file --max-old-space-size "
-        "--stack-trace-limit",
-    ),
-    "nodejs": Interpreter("node", "e --eval p --print -pe", "r --require --import --loader"),
-    "bun": Interpreter("node", "e --eval p --print", "r --preload"),
-    "tsx": Interpreter("node", "e --eval p --print", "--tsconfig"),
-    "ts-node": Interpreter("node", "e --eval p --print", "P --project r --require"),
-    "deno": Interpreter("node", "", "", subcommand="eval"),
-    "perl": Interpreter("perl", "e E", "I M m C~ D~ F~ i~ x~"),
-    "ruby": Interpreter("ruby", "e", "I r C E F~ W~ i~ K~ T~ x~"),
-    "jruby": Interpreter("ruby", "e", "I r"),
-    "irb": Interpreter("ruby", "e", "I r"),
-    "php": Interpreter("php", "r B R E", "d c z F f"),
-    "lua": Interpreter("lua", "e", "l"),
-    "luajit": Interpreter("lua", "e", "l j"),
-    "osascript": Interpreter("osascript", "e", "l s"),
-    "Rscript": Interpreter("r", "e", ""),
-    "R": Interpreter("r", "e", "f"),
-    "julia": Interpreter("julia", "e E --eval --print", "J L p t"),
-    "elixir": Interpreter("elixir", "e --eval", "r pa pz"),
-    "erl": Interpreter("erlang", "-eval", "pa pz sname name s", stdin=False),
-    "groovy": Interpreter("groovy", "e", "cp -classpath"),
-    "scala": Interpreter("scala", "e", "cp -classpath"),
-    "guile": Interpreter("scheme", "c", "L l"),
-    "racket": Interpreter("lisp", "e --eval", "l t f r p"),
-    "sbcl": Interpreter("lisp", "-eval --eval", "-load --load"),
-    "ecl": Interpreter("lisp", "-eval --eval", "-load --load"),
-    "clisp": Interpreter("lisp", "x", "i K M"),
-    "clojure": Interpreter("lisp", "e --eval", "i"),
-    "clj": Interpreter("lisp", "e --eval", "i"),
-    "bb": Interpreter("lisp", "e --eval", "f"),
-    "janet": Interpreter("lisp", "e", "l m"),
-    "csi": Interpreter("scheme", "e -eval", "R"),
-    "ocaml": Interpreter("ocaml", "e", "I open"),
-    "crystal": Interpreter("crystal", "", "", subcommand="eval"),
-    "kotlin": Interpreter("kotlin", "e", "cp -classpath"),
-    "swift": Interpreter("swift", "e", ""),
-    "tclsh": Interpreter("tcl", "", ""),
-    "expect": Interpreter("expect", "c", "f"),
-    "jshell": Interpreter("java", "", ""),
-    "ghci": Interpreter("haskell", "e", ""),
-    "ghc": Interpreter("haskell", "e", "", stdin=False),
-    "octave": Interpreter("octave", "--eval", ""),
-    "gdb": Interpreter("gdb", "-ex --ex -eval-command --eval-command", "x p", stdin=False),
-}
 
 _PROGRAM_BY_SUFFIX = {
     ".sh": "bash", ".bash": "bash", ".zsh": "zsh", ".ksh": "ksh", ".command": "bash",
@@ -96,16 +24,16 @@ _PROGRAM_BY_SUFFIX = {
 }  # fmt: skip
 
 
-def find_versioned_handler(name: str) -> Callable[[CommandCall], str | None] | None:
-    """Return the handler of an interpreter with a version or a suffix in its name, as `python3.12` and `bash.exe`."""
-    plain_name = _VERSION.sub("", name)
-    return _trace_interpreter if plain_name in INTERPRETERS else HANDLERS.get(plain_name)
-
-
 # Shells
 
 
-def _trace_shell(call: CommandCall) -> str | None:
+def _is_shell(name: str) -> bool:
+    runner = find_runner(name)
+    return runner is not None and runner.trace == "shell"
+
+
+def trace_shell(call: CommandCall) -> str | None:
+    """Walk the program of a shell: a text, a file or its input."""
     for name, file in call.assignments:
         # A shell that is not interactive runs the file that these name before anything else.
         if name in ("BASH_ENV", "ENV"):
@@ -197,7 +125,7 @@ def _trace_file(call: CommandCall, file: Word, arguments: list[str], *, in_same_
         return None
     shebang = _SHEBANG.match(text)
     program = (shebang[1] or shebang[2]) if shebang else ""
-    if program and program not in _SHELLS and call.name not in _SHELLS and not in_same_shell:
+    if program and not _is_shell(program) and not _is_shell(call.name) and not in_same_shell:
         _record_other_language(call, program, text)
         return None
     scope = call.scope if in_same_shell else Scope(call.scope)
@@ -213,9 +141,9 @@ def _trace_file(call: CommandCall, file: Word, arguments: list[str], *, in_same_
 
 
 def _record_other_language(call: CommandCall, program: str, text: str) -> None:
-    name = _VERSION.sub("", program)
-    if name in INTERPRETERS:
-        call.record_code(INTERPRETERS[name].language, text)
+    runner = find_runner(program)
+    if runner is not None and runner.interpreter is not None:
+        call.record_code(runner.interpreter.language, text)
 
 
 def trace_source(call: CommandCall) -> str | None:
@@ -234,8 +162,8 @@ def trace_script_file(call: CommandCall) -> str | None:
             call.record_code("sh", UNKNOWN)
         return None
     shebang = _SHEBANG.match(text)
-    program = _VERSION.sub("", (shebang[1] or shebang[2]) if shebang else _PROGRAM_BY_SUFFIX.get(suffix, "sh"))
-    if program in _SHELLS:
+    program = (shebang[1] or shebang[2]) if shebang else _PROGRAM_BY_SUFFIX.get(suffix, "sh")
+    if _is_shell(program):
         return _trace_file(call, file, arguments)
     _record_other_language(call, program, text)
     return None
@@ -244,19 +172,17 @@ def trace_script_file(call: CommandCall) -> str | None:
 # Other languages
 
 
-@lru_cache(maxsize=256)
 def _get_option_sets(name: str) -> tuple[Interpreter, str, frozenset[str], frozenset[str]]:
     """Return a row, its options that take a value, those whose value is a program, those that name a module."""
-    row = INTERPRETERS[_VERSION.sub("", name)]
-    return (
-        row,
-        f"{row.code} {row.valued} {row.module}",
-        parse_valued_options(row.code),
-        parse_valued_options(row.module),
-    )
+    runner = find_runner(name)
+    if runner is None or runner.interpreter is None:
+        raise LookupError(f"expected the record of an interpreter, found `{name}`")
+    row = runner.interpreter
+    return row, runner.valued, parse_valued_options(row.options), parse_valued_options(row.module)
 
 
-def _trace_interpreter(call: CommandCall) -> str | None:
+def trace_interpreter(call: CommandCall) -> str | None:
+    """Record the program of an interpreter: code among its options, a file or its input."""
     row, spec, code_options, module_options = _get_option_sets(call.name)
     words = call.words
     if row.subcommand:
@@ -292,7 +218,10 @@ def has_no_inline_code(words: list[Word]) -> bool:
     first = words[1].text
     if row.subcommand:
         return first != row.subcommand
-    return first in module_options or (len(words) == 2 and first == "--version")
+    # `python -m timeit 'code'` runs its words.
+    if first in module_options:
+        return len(words) < 3 or words[2].text != "timeit"
+    return len(words) == 2 and first == "--version"
 
 
 def _record_subcommand_code(call: CommandCall, row: Interpreter) -> None:
@@ -339,7 +268,8 @@ _POWERSHELL_VALUES = frozenset(
 )
 
 
-def _trace_powershell(call: CommandCall) -> str | None:
+def trace_powershell(call: CommandCall) -> str | None:
+    """Record the program of PowerShell, which accepts every prefix of its options."""
     words = call.words
     valued = False
     for index in range(1, len(words)):
@@ -380,22 +310,11 @@ def _decode_utf16_base64(text: str) -> str:
         return UNKNOWN
 
 
-def _trace_cmd(call: CommandCall) -> str | None:
+def trace_cmd(call: CommandCall) -> str | None:
+    """Record the program after `cmd /c`."""
     for index, word in enumerate(call.words[1:], 1):
         if word.text.lower()[:2] in ("/c", "/k", "/r"):
             remaining_words = [word.text[2:], *(following.text for following in call.words[index + 1 :])]
             call.record_code("cmd", " ".join(part for part in remaining_words if part))
             return None
     return None
-
-
-HANDLERS: dict[str, Callable[[CommandCall], str | None]] = {
-    **dict.fromkeys(_SHELLS, _trace_shell),
-    **dict.fromkeys(INTERPRETERS, _trace_interpreter),
-    "powershell": _trace_powershell,
-    "powershell.exe": _trace_powershell,
-    "pwsh": _trace_powershell,
-    "pwsh.exe": _trace_powershell,
-    "cmd": _trace_cmd,
-    "cmd.exe": _trace_cmd,
-}

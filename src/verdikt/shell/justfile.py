@@ -17,7 +17,7 @@ _RECIPE_HEADER = compile_lazily(r"@?(\w[\w-]*)((?:\s+[^:]+?)?)\s*:(?!=)\s*(.*)$"
 
 def trace_just(call: CommandCall) -> str | None:
     """Walk the recipes that `just` would run."""
-    options, at = parse_options(call.words, 1, "f --justfile d --working-directory --set --shell")
+    options, at = parse_options(call.words, 1, call.valued_options)
     if any(
         option in ("-n", "--dry-run", "-l", "--list", "-s", "--show", "--summary", "--version") for option, _ in options
     ):

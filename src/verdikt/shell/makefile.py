@@ -15,9 +15,6 @@ _MAX_RULES = 60
 _RULE = compile_lazily(r"^([^\s:#=][^:=#]*?)[ ]*::?(?!=)[ ]*(.*)$")
 _VARIABLE = compile_lazily(r"^(?:export[ ]+|override[ ]+)?([A-Za-z_][\w.-]*)[ ]*(\?=|:=|::=|\+=|!=|=)[ ]*(.*)$")
 _SHELL_FUNCTION = compile_lazily(r"\$[({]shell\s+([^(){}]*(?:[({][^(){}]*[)}][^(){}]*)*)[)}]")
-_VALUED_OPTIONS = (
-    "f --file --makefile C --directory I --include-dir j --jobs l --load-average o --old-file W --what-if --eval"
-)
 _DRY_RUN_OPTIONS = frozenset(
     ("-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "-v", "--version", "-h", "--help")
 )
@@ -89,7 +86,7 @@ def trace_make(call: CommandCall) -> str | None:
     for word in call.words[1:]:
         if word.text.startswith("SHELL=") and " " in word.text:
             call.walk_shell_text(word.text.removeprefix("SHELL="), inherit_stdin=False)
-    options, words = parse_permuted_options(call.words, 1, _VALUED_OPTIONS)
+    options, words = parse_permuted_options(call.words, 1, call.valued_options)
     if any(option in _DRY_RUN_OPTIONS for option, _ in options):
         return None
     value_by_option = {option: value for option, value in options if value is not None}

@@ -18,19 +18,18 @@ _RUN_SUBCOMMANDS = {
 _LIFECYCLE_SUBCOMMANDS = frozenset(("test", "start", "stop", "restart", "t", "tst"))
 _PUBLISH_SUBCOMMANDS = frozenset(("publish", "pack"))
 _INSTALL_SUBCOMMANDS = frozenset(("install", "i", "ci", "add", "isntall"))
-_VALUED_OPTIONS = "--prefix C --dir --cwd --workspace w --filter F --loglevel --registry --silent-level"
 
 
 def trace_package_script(call: CommandCall) -> str | None:
     """Walk the scripts of `package.json` that a command runs."""
-    options, at = parse_options(call.words, 1, _VALUED_OPTIONS)
+    options, at = parse_options(call.words, 1, call.valued_options)
     words = call.words[at:]
     if not words:
         return None
     verb, arguments = words[0].text, words[1:]
     directory = next((v for o, v in options if o in ("--prefix", "-C", "--dir", "--cwd") and v is not None), None)
     if verb in _RUN_SUBCOMMANDS[call.name]:
-        more, start = parse_options(arguments, 0, _VALUED_OPTIONS)
+        more, start = parse_options(arguments, 0, call.valued_options)
         directory = next((v for o, v in more if o in ("--prefix", "-C", "--dir", "--cwd") and v is not None), directory)
         names, arguments = [word.text for word in arguments[start : start + 1]], arguments[start + 1 :]
     elif verb in _LIFECYCLE_SUBCOMMANDS:

@@ -12,8 +12,7 @@ from functools import lru_cache
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import Command, Redirect, Word
-from verdikt.shell.file_writers import FILE_WRITERS
-from verdikt.shell.inner_commands import has_no_inner_commands
+from verdikt.shell.inner_commands import has_no_inner_commands, is_file_writer
 from verdikt.shell.lexer import RESERVED_WORDS
 from verdikt.shell.output_prediction import INPUT_FREE_PROGRAMS
 
@@ -63,7 +62,7 @@ def _build_commands(tokens: list[str]) -> tuple[Command, ...] | None:
             if not words or not _is_inert(words, feeds_pipe=feeds_pipe):
                 return None
             # `cp /bin/rm x && ./x`: what one command writes, a later one may run, so the full analysis has to look.
-            if has_conditions and words[0].text in FILE_WRITERS:
+            if has_conditions and is_file_writer(words[0].text):
                 return None
             index = len(commands)
             commands.append(

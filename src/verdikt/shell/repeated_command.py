@@ -10,14 +10,6 @@ from verdikt.shell.scope import Scope
 _MAX_ITEMS = 64
 _MAX_RUNS = 16
 _MAX_ROOTS = 8
-_XARGS_VALUED_OPTIONS = (
-    "J R S a --arg-file d --delimiter E I L --max-lines n --max-args P --max-procs s --max-chars --replace "
-    "--process-slot-var"
-)
-_PARALLEL_VALUED_OPTIONS = (
-    "j --jobs --max-procs n --max-args N a --arg-file C --colsep d --delimiter I S --sshlogin --joblog --results "
-    "--timeout --retries --delay --tmpdir --wd --workdir"
-)
 _PARALLEL_PLACEHOLDERS = ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{#}", "{%}")
 _FIND_WRITE_ACTIONS = frozenset(("-fprint", "-fprint0", "-fprintf", "-fls"))
 _FIND_EXEC_ACTIONS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
@@ -25,7 +17,7 @@ _FIND_EXEC_ACTIONS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
 def trace_xargs(call: CommandCall) -> str | None:
     """Walk the command of `xargs` with what it reads; return its constant output."""
-    options, at = parse_options(call.words, 1, _XARGS_VALUED_OPTIONS)
+    options, at = parse_options(call.words, 1, call.valued_options)
     value_by_option = dict(options)
     # Without a command, xargs runs `echo`.
     inner_words = call.words[at:] or [Word("echo", "echo")]
@@ -69,7 +61,7 @@ def _fill_word(word: Word, placeholder: str, item: str) -> Word:
 
 def trace_parallel(call: CommandCall) -> str | None:
     """Walk the command of GNU `parallel` for each of its constant arguments or input lines."""
-    at = parse_options(call.words, 1, _PARALLEL_VALUED_OPTIONS)[1]
+    at = parse_options(call.words, 1, call.valued_options)[1]
     words = call.words[at:]
     separators = [index for index, word in enumerate(words) if word.text in (":::", ":::+", "::::", "::::+")]
     stop = separators[0] if separators else len(words)

@@ -6,7 +6,6 @@ from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import parse_options
 from verdikt.shell.redirection import read_contents
 
-_VALUED_OPTIONS = "e f l --expression --file --line-length"
 _ADDRESS = compile_lazily(r"[ \t;]*(?:(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*|[+~]\d+)[ \t]*,?[ \t]*)*!*[ \t]*")
 _MATCH_REFERENCE = compile_lazily(r"(?<!\\)&|\\\d")
 # Scripts that the fast path may pass over: they contain no `e`, no `w` and no flag but `g`.
@@ -27,7 +26,7 @@ def is_inert_sed_command(words: list[Word]) -> bool:
 
 def trace_sed(call: CommandCall) -> str | None:
     """Walk the commands inside a sed script."""
-    options, at = parse_options(call.words, 1, _VALUED_OPTIONS)
+    options, at = parse_options(call.words, 1, call.valued_options)
     scripts = [value.text for option, value in options if option in ("-e", "--expression") and value is not None]
     for option, value in options:
         if option in ("-f", "--file") and value is not None:

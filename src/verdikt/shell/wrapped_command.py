@@ -3,9 +3,8 @@
 from verdikt.shell.command import Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import ParsedOptions, parse_options, parse_permuted_options, parse_valued_options
+from verdikt.shell.runner import CommandLevel, Wrapper, find_runner
 from verdikt.shell.scope import Scope
-from verdikt.shell.subcommand import RUNNERS, SUBCOMMANDS
-from verdikt.shell.wrapper import WRAPPERS, Wrapper
 
 _PYTHON_RUNNERS = frozenset(("uv", "poetry", "pipenv", "pdm", "hatch", "rye"))
 """Programs that run a `.py` file with Python."""
@@ -13,7 +12,8 @@ _PYTHON_RUNNERS = frozenset(("uv", "poetry", "pipenv", "pdm", "hatch", "rye"))
 
 def trace_wrapper(call: CommandCall) -> str | None:
     """Walk the command that a wrapper runs; return its constant output."""
-    return trace_row(call, WRAPPERS[call.name], 1)
+    runner = find_runner(call.name)
+    return trace_row(call, runner.wrapper, 1) if runner is not None and runner.wrapper is not None else None
 
 
 def trace_subcommand(call: CommandCall) -> str | None:
@@ -24,14 +24,29 @@ def trace_subcommand(call: CommandCall) -> str | None:
 
 def find_subcommand_row(words: list[Word]) -> tuple[Wrapper | None, int]:
     """Return the row of a program with subcommands, and the index of the subcommand's own words."""
-    key, start = words[0].text.rsplit("/", 1)[-1], 1
-    while key in SUBCOMMANDS:
-        start = parse_options(words, start, SUBCOMMANDS[key])[1]
+    runner = find_runner(words[0].text.rsplit("/", 1)[-1])
+    level = None if runner is None else runner.commands
+    row: Wrapper | None = None
+    start = 1
+    while level is not None:
+        start = _find_command_word(words, start, level)
         if start >= len(words):
-            return None, start
-        key = f"{key} {words[start].text}"
+            break
+        name = words[start].text
         start += 1
-    return RUNNERS.get(key), start
+        row, level = level.rows.get(name), level.levels.get(name)
+    return row, start
+
+
+def _find_command_word(words: list[Word], start: int, level: CommandLevel) -> int:
+    """Return the index of the word after the options; one after an unknown option may be its value."""
+    at = parse_options(words, start, level.valued)[1]
+    while at < len(words) and words[at].text not in level.rows and words[at].text not in level.levels:
+        previous = words[at - 1].text
+        if at == start or previous[:1] != "-" or "=" in previous or previous in level.known:
+            break
+        at = parse_options(words, at + 1, level.valued)[1]
+    return at
 
 
 def trace_row(call: CommandCall, row: Wrapper, start: int) -> str | None:

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verdikt.knowledge import list_programs
 from verdikt.shell import analyse
 from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import UNKNOWN, Command, Script
-from verdikt.shell.inner_commands import HANDLERS
-from verdikt.shell.subcommand import RUNNERS
-from verdikt.shell.wrapper import WRAPPERS
+from verdikt.shell.inner_commands import find_tracers
 
 
 def analyse_at_home(text: str) -> Script:
@@ -215,7 +214,7 @@ def test_variable_that_is_not_set_is_unknown(name: str) -> None:
     assert not script.commands[0].argv[-1].is_known
 
 
-@pytest.mark.parametrize("name", sorted({*WRAPPERS, *RUNNERS, *HANDLERS, *BUILTINS}))
+@pytest.mark.parametrize("name", sorted({*filter(find_tracers, list_programs()), *BUILTINS}))
 def test_command_without_the_words_it_needs_gives_a_script(name: str) -> None:
     """A program that runs others does not make the analysis raise when its last words are missing."""
     for arguments in ("", "a", "'a b'", "a b", "-x", "-x a", "a -x", "--", "-- a", "a --", "-c", "-e", "--x="):

@@ -7,30 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.effects.test_cases import CASES
+from verdikt.knowledge import list_programs
 from verdikt.shell import analyse
 from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import Script
-from verdikt.shell.exec_options import ESCAPES
-from verdikt.shell.inner_commands import HANDLERS
-from verdikt.shell.interpreter import INTERPRETERS
 from verdikt.shell.output_prediction import PREDICTABLE_PROGRAMS
 from verdikt.shell.plain_line import parse_plain_line
-from verdikt.shell.subcommand import RUNNERS, SUBCOMMANDS
-from verdikt.shell.wrapper import WRAPPERS
 
-PROGRAMS = sorted(
-    {
-        *HANDLERS,
-        *SUBCOMMANDS,
-        *WRAPPERS,
-        *RUNNERS,
-        *ESCAPES,
-        *BUILTINS,
-        *INTERPRETERS,
-        *PREDICTABLE_PROGRAMS,
-        *("ls", "grep", "rg", "pytest", "ruff", "tsc", "brew", "aws", "python3.12"),
-    }
-)
+PROGRAMS = sorted({*list_programs(), *BUILTINS, *PREDICTABLE_PROGRAMS, "python3.15"})
 ARGUMENTS = (
     "-n -la -r -rf -f -c -e -i -exec -delete --pre --pager=x -x -- - 2>&1 2>/dev/null | src/app.py status log 1,5p "
     "'1,5p' '*.py' A=1 /etc/passwd ../x {} *.py $x ~ ; && || > config get --version -m run bisect alias.x ext::x "

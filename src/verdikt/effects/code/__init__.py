@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from verdikt.effects.arguments import word_set
 from verdikt.effects.code.sql import classify_sql
-from verdikt.effects.program.table import word_set
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from verdikt.effects import host
+from verdikt.effects.arguments import word_set
 from verdikt.effects.code import quote_shell_word
 from verdikt.effects.code.fallback_parser import FallbackParser
 from verdikt.effects.code.python_constants import (
@@ -17,7 +18,6 @@ from verdikt.effects.code.python_constants import (
 )
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import word_set
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
+from verdikt.effects.arguments import word_set
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import word_set
 from verdikt.model.effect import Certainty, Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word

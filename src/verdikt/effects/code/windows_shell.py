@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from verdikt.effects.arguments import word_set
 from verdikt.effects.code.cmdlet import ALIASES, classify_cmdlet, is_cmdlet
 from verdikt.effects.code.windows_paths import classify_deletes, classify_reads
 from verdikt.effects.code.windows_shell_parser import (
@@ -14,7 +15,8 @@ from verdikt.effects.code.windows_shell_parser import (
     strip_strings,
 )
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import evaluate_program, find_program, word_set
+from verdikt.effects.program_evaluator import evaluate_program
+from verdikt.effects.program_record import find_program
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from verdikt.effects.program.table import word_set
+from verdikt.effects.arguments import word_set
 
 _VALUE_FLAGS = word_set(
     "-path -literalpath -filter -include -exclude -erroraction -ea -credential -name -id -uri -outfile -method -body "

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
 from verdikt.model.effect import Effect
 from verdikt.shell.command import Word
 
 
-def _tar(call: Invocation) -> Iterator[Effect]:
+def classify_tar(call: Invocation) -> Iterator[Effect]:
     args = call.args
     for action in args.get_values("--checkpoint-action"):
         if action.text.startswith("exec="):
@@ -49,59 +48,3 @@ def _below(directory: Word, word: Word) -> Word:
     if word.text.startswith(("/", "~")) or directory.text == ".":
         return word
     return Word(f"{directory.text}/{word.text}", word.raw, word.glob)
-
-
-_COMPRESS = Program(
-    EffectSpec("fs.read", "*"),
-    EffectSpec("fs.write", "*", unless="-c --stdout --to-stdout -t --test -l --list"),
-    value_flags="-S --suffix -T --threads -o -b",
-)
-
-PROGRAMS: dict[str, Program] = {
-    **alias_programs(
-        "tar bsdtar gtar",
-        Program(
-            classify=_tar,
-            value_flags="-f --file -C --directory -X -T --exclude -b --to-command --rsh-command --checkpoint-action -I --use-compress-program --strip-components --transform --owner --group --mode",
-        ),
-    ),
-    "zip": Program(
-        EffectSpec(
-            "code.unknown", "-TT --unzip-command", "other", possible=True, note="an archiver that runs a program"
-        ),
-        EffectSpec("fs.overwrite", "0"),
-        EffectSpec("fs.read", "1:"),
-        EffectSpec("fs.delete", "1:", when="-m --move"),
-        value_flags="-TT --unzip-command -x --exclude -i -b -t -P -n",
-    ),
-    "unzip": Program(
-        EffectSpec("fs.list", "0"), EffectSpec("fs.write", "-d", unless="-l -v -t -p -Z"), value_flags="-d -P -x"
-    ),
-    **alias_programs("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 lzma", _COMPRESS),
-    **alias_programs("zcat bzcat xzcat zstdcat", Program(EffectSpec("fs.read", "*"))),
-    **alias_programs(
-        "7z 7za 7zr rar unrar",
-        Program(
-            subcommands={
-                "a": (
-                    EffectSpec("fs.write", "0"),
-                    EffectSpec("fs.read", "1:"),
-                    EffectSpec("fs.delete.tree", "1:", when="-sdel -df -dr"),
-                ),
-                "x": EffectSpec("fs.list", "0"),
-                "e": EffectSpec("fs.list", "0"),
-                "l": EffectSpec("fs.list", "0"),
-                "d": EffectSpec("fs.overwrite", "0"),
-            },
-            single_dash=True,
-        ),
-    ),
-    "cpio": Program(
-        EffectSpec("fs.write", "-D --directory", when="-i --extract -p --pass-through"),
-        value_flags="-D --directory -F -O -I -H -E",
-    ),
-    "pax": Program(
-        EffectSpec("fs.read", "*", when="-w"), EffectSpec("fs.overwrite", "-f", when="-w"), value_flags="-f -s -x -o"
-    ),
-    "ar": Program(EffectSpec("fs.write", "1")),
-}

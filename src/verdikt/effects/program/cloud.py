@@ -1,12 +1,12 @@
 """Clouds and platforms: which account, which service, and above all which verb."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from verdikt.effects import command_verbs
+from verdikt.effects.arguments import word_set
 from verdikt.effects.code.sql import classify_sql
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.storage import bucket_copy, is_here
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -24,23 +24,17 @@ _SECRETS = word_set(
 )
 _SHOWN = word_set("get show print access export decrypt pull reveal fetch view read list-keys")
 
-_READ = EffectSpec("cloud.read")
-_LOGIN = EffectSpec("cred.write", note="stores a credential for this account")
 
 _EVERYBODY = compile_lazily(
     r"0\.0\.0\.0/0|::/0|\bpublic-read|\ballUsers\b|\ballAuthenticatedUsers\b|--public-access enabled"
 )
 
-Judge = Callable[[Invocation], Iterator[Effect]]
 
-
-def by_verb(start: int = 0, *, unknown: str = "cloud.read", room: str = "cloud") -> Judge:
+def classify_by_verb(
+    call: Invocation, start: int = 0, *, unknown: str = "cloud.read", room: str = "cloud"
+) -> Iterator[Effect]:
     """Judges a command by its verb, which stands at word `start` or later; one without a verb is `unknown`."""
-
-    def judge(call: Invocation) -> Iterator[Effect]:
-        yield from verbs(call, [word.text for word in call.args.operands], start, unknown=unknown, room=room)
-
-    return judge
+    yield from verbs(call, [word.text for word in call.args.operands], start, unknown=unknown, room=room)
 
 
 def verbs(
@@ -75,7 +69,7 @@ def verbs(
             if secrets:
                 yield call.make_effect("cred.send", secrets)
         what = _changes(pieces) or f"{room}.write"
-        if what in ("cloud.open", "cloud.iam") and _EVERYBODY.search(call.command_line):
+        if what in ("cloud.open", "cloud.iam") and _EVERYBODY.search(call.full_text):
             what = "cloud.expose"
         yield call.make_effect(what, target)
 
@@ -121,7 +115,7 @@ _AWS_OPERATIONS: dict[str, tuple[str, bool | None, str]] = {
 """Operations that their verb alone does not tell."""
 
 
-def _aws(call: Invocation) -> Iterator[Effect]:
+def classify_aws(call: Invocation) -> Iterator[Effect]:
     args = call.args
     path = [word.text for word in args.operands]
     if _here(call, "--endpoint-url", "AWS_ENDPOINT_URL") or args.has_flag("--generate-cli-skeleton"):
@@ -197,7 +191,7 @@ def _s3(call: Invocation, operation: str) -> Iterator[Effect]:
         yield call.make_effect("cloud.read")
 
 
-def _gcloud(call: Invocation) -> Iterator[Effect]:
+def classify_gcloud(call: Invocation) -> Iterator[Effect]:
     args = call.args
     if args.operands and args.operands[0].text in ("alpha", "beta", "preview"):
         args.operands = args.operands[1:]
@@ -277,7 +271,7 @@ _KEYS_SHOWN = (
 )
 
 
-def _az(call: Invocation) -> Iterator[Effect]:
+def classify_az(call: Invocation) -> Iterator[Effect]:
     path = [word.text for word in call.args.operands]
     phrase = " ".join(path[:5])
     if phrase.startswith(_KEYS_SHOWN) or phrase.endswith(
@@ -317,7 +311,7 @@ def _az(call: Invocation) -> Iterator[Effect]:
         yield from verbs(call, path, 1)
 
 
-def _bq(call: Invocation) -> Iterator[Effect]:
+def classify_bq(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     operation = operands[0].text if operands else ""
     if operation == "query":
@@ -327,53 +321,3 @@ def _bq(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("db.drop", tuple(Target(word.display_text, "database") for word in operands[1:]))
     else:
         yield from verbs(call, [word.text for word in operands])
-
-
-_COMMON = "-a --app -t --team -s --stage --scope --token -c --config -e --env --environment -p --project --org -o --output --format --region"
-
-
-_AWS = Program(
-    value_flags="--profile --region --output --endpoint-url --query --ca-bundle --cli-read-timeout --cli-connect-timeout --color --cli-binary-format "
-    "--instance-ids --secret-id --queue-url --function-name --table-name --bucket --key --name --stack-name --key-id "
-    "--db-instance-identifier --include --exclude --acl --grants --sse --storage-class --content-type "
-    "--cache-control --expires --metadata",
-    dry_run_flags="--help --dry-run --dryrun --no-execute-changeset",
-    classify=_aws,
-)
-
-PROGRAMS: dict[str, Program] = {
-    "aws": _AWS,
-    "awslocal": Program(EffectSpec("net.local")),
-    "gcloud": Program(
-        value_flags="--project --account --format --filter --region --zone --configuration --impersonate-service-account --verbosity --billing-project --limit "
-        "--iam-account --secret --key --keyring --location --member --role --image --allow --source-ranges --command "
-        "-z",
-        dry_run_flags="--help --dry-run --validate-only",
-        classify=_gcloud,
-    ),
-    "az": Program(
-        value_flags="-g --resource-group -n --name -o --output --query --subscription --vault-name -s -f --template-file -l --location --assignee --role -u -p --ids --scripts --command-id -c",
-        dry_run_flags="--help --dry-run --dryrun",
-        classify=_az,
-    ),
-    "bq": Program(
-        value_flags="--project_id --format --location --dataset_id", dry_run_flags="--dry_run --dry-run", classify=_bq
-    ),
-    **alias_programs(
-        "doctl hcloud linode-cli scw vultr-cli oci ibmcloud civo exo upctl openstack nova ovhcloud gscloud metal cntb",
-        Program(
-            value_flags=f"{_COMMON} --profile --context --access-token --compartment-id --instance-id --bucket-name --spec --name --type --image --namespace -c --id",
-            dry_run_flags="--help --dry-run --validate",
-            subcommands={
-                "auth init": _LOGIN,
-                "auth list": _READ,
-                "kubernetes cluster kubeconfig save": _READ,
-                "registry login": _LOGIN,
-                "login": _LOGIN,
-                "configure": _LOGIN,
-            },
-            classify=by_verb(),
-        ),
-    ),
-    **alias_programs("aliyun tccli", Program(value_flags="--profile --region -p", classify=by_verb(1))),
-}

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs, evaluate_program
-from verdikt.effects.program.windows import PROGRAMS as WINDOWS
+from verdikt.effects.program_evaluator import evaluate_program
+from verdikt.effects.program_record import Program, find_program
 from verdikt.model.effect import Zone
 from verdikt.shell.command import Word
 
@@ -18,20 +18,14 @@ if TYPE_CHECKING:
 _EMPTY = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
 
-def _rm(call: Invocation) -> Iterator[Effect]:
-    tree = call.args.has_flag("-r -R --recursive")
-    targets = call.args.operands
-    yield from call.make_effects("fs.delete.tree" if tree else "fs.delete", targets)
-
-
-def _rmdir(call: Invocation) -> Iterator[Effect]:
+def classify_rmdir(call: Invocation) -> Iterator[Effect]:
     if any(word.text.lower() in ("/s", "/q") for word in call.args.operands):
-        yield from evaluate_program(WINDOWS["rd"], call)
+        yield from evaluate_program(find_program("rd") or Program(), call)
         return
     yield from call.make_effects("fs.delete", call.args.operands, recoverable=True, note="only if it is empty")
 
 
-def _copy(call: Invocation) -> Iterator[Effect]:
+def classify_copy(call: Invocation) -> Iterator[Effect]:
     """`cp`, `install`: sources are read, the last operand (or `-t`) is written."""
     sources, target = _ends(call)
     if call.args.has_flag("-d --directory") and call.name == "install":
@@ -48,7 +42,7 @@ def _copy(call: Invocation) -> Iterator[Effect]:
         yield from call.make_effects("fs.overwrite", [_landing(call, sources, target)])
 
 
-def _move(call: Invocation) -> Iterator[Effect]:
+def classify_move(call: Invocation) -> Iterator[Effect]:
     sources, target = _ends(call)
     if target is not None and target.text == "/dev/null":
         yield from call.make_effects("fs.delete.tree", sources)
@@ -94,7 +88,7 @@ def _landing(call: Invocation, sources: list[Word], target: Word) -> Word:
     return target
 
 
-def _ln(call: Invocation) -> Iterator[Effect]:
+def classify_ln(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     if not operands:
         return
@@ -128,7 +122,7 @@ def _from_the_link(call: Invocation, operands: list[Word]) -> Word:
     return Word(f"{last.text.rstrip('/').rsplit('/', 1)[0]}/{first.text}", first.raw, first.glob)
 
 
-def _chmod(call: Invocation) -> Iterator[Effect]:
+def classify_chmod(call: Invocation) -> Iterator[Effect]:
     args = call.args
     tree = args.has_flag("-R --recursive")
     # A mode such as `-x` or `-rwx` looks like a flag.
@@ -169,13 +163,13 @@ def _open(mode: str) -> bool:
     )
 
 
-def _chown(call: Invocation) -> Iterator[Effect]:
+def classify_chown(call: Invocation) -> Iterator[Effect]:
     args = call.args
     targets = args.operands if args.has_flag("--reference") else args.operands[1:]
     yield from call.make_effects("fs.chown.tree" if args.has_flag("-R --recursive") else "fs.chown", targets)
 
 
-def _dd(call: Invocation) -> Iterator[Effect]:
+def classify_dd(call: Invocation) -> Iterator[Effect]:
     source, sink = call.args.select_words("if="), call.args.select_words("of=")
     yield from call.make_effects("fs.read", [word for word in source if word.text not in _EMPTY])
     endless = any(word.text in _EMPTY[1:] for word in source) and not call.args.select_words("count=")
@@ -186,7 +180,7 @@ def _dd(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("fs.fill", tuple(map(call.resolve_path, sink)))
 
 
-def _allocate(call: Invocation) -> Iterator[Effect]:
+def classify_allocate(call: Invocation) -> Iterator[Effect]:
     yield from call.make_effects("fs.write", call.args.operands)
     size = call.args.get_value("-l --length")
     if size is not None and _is_huge(size.text):
@@ -202,7 +196,7 @@ def _is_huge(size: str) -> bool:
     return number.isdigit() and int(number[:20]) * scale >= 10**11
 
 
-def _head(call: Invocation) -> Iterator[Effect]:
+def classify_head(call: Invocation) -> Iterator[Effect]:
     """Classify a read; one of an endless source with a huge limit fills the disk."""
     yield from call.make_effects("fs.read", call.args.operands)
     size = call.args.get_value("-c --bytes")
@@ -212,7 +206,7 @@ def _head(call: Invocation) -> Iterator[Effect]:
         )
 
 
-def _tee(call: Invocation) -> Iterator[Effect]:
+def classify_tee(call: Invocation) -> Iterator[Effect]:
     if any(r.op == "<" and r.target.text == "/dev/null" for r in call.command.redirects) and not call.args.has_flag(
         "-a"
     ):
@@ -221,40 +215,3 @@ def _tee(call: Invocation) -> Iterator[Effect]:
     yield from call.make_effects(
         "fs.append" if call.args.has_flag("-a --append") else "fs.overwrite", call.args.operands
     )
-
-
-_READ = Program(EffectSpec("fs.read", "*"))
-_LIST = Program(
-    EffectSpec("fs.list", "*"),
-    value_flags="-I --ignore --hide -T -w --block-size --color --format --sort --time --time-style --indicator-style --quoting-style",
-)
-
-PROGRAMS: dict[str, Program] = {
-    "rm": Program(classify=_rm),
-    "rmdir": Program(classify=_rmdir),
-    "unlink": Program(EffectSpec("fs.delete", "*")),
-    "shred": Program(EffectSpec("fs.shred", "*"), value_flags="-n --iterations -s --size --random-source"),
-    "cp": Program(classify=_copy, value_flags="-t --target-directory -S --suffix"),
-    "install": Program(classify=_copy, value_flags="-t --target-directory -S --suffix -m --mode -o --owner -g --group"),
-    "mv": Program(classify=_move, value_flags="-t --target-directory -S --suffix"),
-    "ln": Program(classify=_ln, value_flags="-t --target-directory -S --suffix"),
-    "touch": Program(EffectSpec("fs.append", "*"), value_flags="-t -d --date -r --reference"),
-    "mkdir": Program(EffectSpec("fs.write", "*"), value_flags="-m --mode"),
-    "mkfifo": Program(EffectSpec("fs.write", "*"), value_flags="-m --mode"),
-    "mknod": Program(EffectSpec("fs.write", "0"), value_flags="-m --mode"),
-    "chmod": Program(classify=_chmod, value_flags="--reference"),
-    **alias_programs("chown chgrp", Program(classify=_chown, value_flags="--reference --from")),
-    **alias_programs("cat tac nl", _READ),
-    "head": Program(classify=_head, value_flags="-n --lines -c --bytes"),
-    "tail": Program(EffectSpec("fs.read", "*"), value_flags="-n --lines -c --bytes -s --sleep-interval --pid"),
-    **alias_programs("ls dir vdir", _LIST),
-    "tee": Program(classify=_tee),
-    "truncate": Program(EffectSpec("fs.truncate", "*"), value_flags="-s --size -r --reference"),
-    "split": Program(
-        EffectSpec("fs.read", "0"),
-        value_flags="-b -l -n -a -C --bytes --lines --number --suffix-length --additional-suffix",
-    ),
-    "csplit": Program(EffectSpec("fs.read", "0"), value_flags="-f -b -n"),
-    "dd": Program(classify=_dd),
-    "fallocate": Program(classify=_allocate, value_flags="-l -o --length --offset"),
-}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
+from verdikt.effects.arguments import word_set
 from verdikt.effects.target import is_secret
 from verdikt.model.effect import Target, Zone
 from verdikt.shell.command import Word
@@ -77,7 +77,7 @@ _DOTTED = frozenset(".env .netrc .pgpass .git-credentials .pypirc .htpasswd .vau
 _FOREIGN = (Zone.HOME, Zone.SYSTEM, Zone.SECRET, Zone.OUTSIDE)
 
 
-def _find(call: Invocation) -> Iterator[Effect]:
+def classify_find(call: Invocation) -> Iterator[Effect]:
     command = call.command
     texts = [word.text for word in command.argv]
     yield from call.make_effects("fs.list", roots(command))
@@ -92,7 +92,7 @@ def _find(call: Invocation) -> Iterator[Effect]:
             yield from call.make_effects("fs.overwrite", [command.argv[index + 1]])
 
 
-def _locate(call: Invocation) -> Iterator[Effect]:
+def classify_locate(call: Invocation) -> Iterator[Effect]:
     sought = [
         word.display_text for word in call.args.operands if is_secret("/x/" + word.text.strip("*").rsplit("/", 1)[-1])
     ]
@@ -103,28 +103,5 @@ def _locate(call: Invocation) -> Iterator[Effect]:
         )
 
 
-def _empty_trash(call: Invocation) -> Iterator[Effect]:
+def classify_empty_trash(call: Invocation) -> Iterator[Effect]:
     yield from call.make_effects("fs.delete.tree", [Word("~/.local/share/Trash")])
-
-
-PROGRAMS: dict[str, Program] = {
-    **alias_programs("find gfind", Program(classify=_find, single_dash=True)),
-    **alias_programs("fd fdfind", Program(EffectSpec("fs.list", "1:"), value_flags="-e -E -t -d -j -x -X --exclude --extension --type --exec --exec-batch --max-depth -c -S")),
-    **alias_programs("locate mlocate plocate", Program(classify=_locate, value_flags="-n -l -d --limit --database")),
-    "updatedb": Program(EffectSpec("sys.setting")),
-    "tree": Program(EffectSpec("fs.list", "*"), value_flags="-L -P -I -o --filelimit --charset --sort"),
-    "du": Program(EffectSpec("fs.list", "*"), value_flags="-d --max-depth -B --block-size -t --threshold -X --exclude"),
-    **alias_programs("stat file realpath readlink basename dirname wc cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum shasum md5 namei pathchk mimetype exa eza lsd", Program(EffectSpec("fs.list", "*"), value_flags="-c --format -f --printf -m -a -s")),
-    "rmlint": Program(EffectSpec("fs.list", "*")),
-    **alias_programs("trash trash-put gio rmtrash", Program(EffectSpec("fs.move", "*"))),
-    "trash-empty": Program(classify=_empty_trash),
-    **alias_programs("rename prename", Program(EffectSpec("fs.move", "1:"), dry_run_flags="-n --nono --no-act")),
-    **alias_programs("rimraf del-cli", Program(EffectSpec("fs.delete.tree", "*"))),
-    **alias_programs("srm wipe scrub sdelete", Program(EffectSpec("fs.shred", "*"))),
-    "chattr": Program(EffectSpec("fs.chmod", "*")),
-    "setfacl": Program(EffectSpec("fs.chmod", "*"), EffectSpec("fs.chmod.tree", "*", when="-R --recursive"), value_flags="-m -x -M -X --modify --remove", dry_run_flags="--test"),
-    **alias_programs("getfacl lsattr", Program(EffectSpec("fs.list", "*"))),
-    "setcap": Program(EffectSpec("priv.setuid", "1:", note="gives a program the powers of root")),
-    "sync": Program(),
-    "mktemp": Program(EffectSpec("fs.write", note="a temporary file")),
-}  # fmt: skip

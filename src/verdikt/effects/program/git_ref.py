@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from verdikt.effects.arguments import word_set
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import Arguments, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
@@ -17,8 +17,9 @@ def move_branch(call: Invocation, given: list[Word]) -> Iterator[Effect]:
     yield call.make_effect("git.branch.delete" if over else "git.reset", (Target(name, "ref"),) if name else ())
 
 
-def branch(call: Invocation, args: Arguments) -> Iterator[Effect]:
+def classify_branch(call: Invocation) -> Iterator[Effect]:
     """Branches: made, renamed, deleted."""
+    args = call.args
     refs = tuple(Target(word.display_text, "ref") for word in args.operands)
     unknown = any(not word.is_known for word in args.operands)
     if args.has_flag("-D") or (args.has_flag("-d --delete") and args.has_flag("-f --force")):
@@ -42,65 +43,17 @@ def branch(call: Invocation, args: Arguments) -> Iterator[Effect]:
         yield call.make_effect("git.read")
 
 
-def tag(call: Invocation, args: Arguments) -> Iterator[Effect]:
-    """Tags: made, moved, deleted."""
-    refs = tuple(Target(word.display_text, "ref") for word in args.operands)
-    if args.has_flag("-d --delete"):
-        yield call.make_effect("git.tag.delete", refs)
-    elif args.operands and not args.has_flag("-l --list -v --verify"):
-        yield call.make_effect("git.reset" if args.has_flag("-f --force") else "git.write", refs)
-    else:
-        yield call.make_effect("git.read")
-
-
-def symbolic(call: Invocation, args: Arguments) -> Iterator[Effect]:
-    """Return what `HEAD` and its like stand for."""
-    refs = tuple(Target(word.display_text, "ref") for word in args.operands[:1])
-    what = "git.ref.delete" if args.has_flag("-d --delete") else "git.reset" if len(args.operands) > 1 else "git.read"
-    yield call.make_effect(what, refs)
-
-
-def reflog(call: Invocation, args: Arguments) -> Iterator[Effect]:
-    """Classify work on the record of earlier refs, without which dropped commits are lost."""
-    if args.operands and args.operands[0].text in ("expire", "delete") and not args.has_flag("-n --dry-run"):
-        yield call.make_effect("git.history.lose", note="removes the record by which lost commits can be found")
-    else:
-        yield call.make_effect("git.read")
-
-
-def collect(call: Invocation, args: Arguments) -> Iterator[Effect]:
-    """Housekeeping, which is a loss where it waits for nothing."""
-    prune = args.get_value("--prune")
-    if (
-        prune is not None
-        and prune.text not in ("never", "false")
-        and "week" not in prune.text
-        and "month" not in prune.text
-    ):
-        yield call.make_effect("git.history.lose", note="deletes unreachable commits at once")
-    else:
-        yield call.make_effect("git.write")
-
-
-def prune(call: Invocation, args: Arguments) -> Iterator[Effect]:
-    """Classify the removal of objects that no ref leads to."""
-    if args.has_flag("-n --dry-run"):
-        yield call.make_effect("git.read")
-    else:
-        expire = args.get_value("--expire")
-        at_once = expire is not None and expire.text in ("now", "all")
-        yield call.make_effect("git.history.lose", possible=not at_once, note="deletes unreachable commits")
-
-
-def rebase(call: Invocation, args: Arguments) -> Iterator[Effect]:
+def classify_rebase(call: Invocation) -> Iterator[Effect]:
     """Yield the effects of a rebase: rewritten commits, and the commands between them."""
+    args = call.args
     for command in args.get_values("-x --exec"):
         yield from call.classify_shell(command.text)
     yield call.make_effect("git.history.rewrite", tuple(Target(word.display_text, "ref") for word in args.operands))
 
 
-def rewrite(call: Invocation, args: Arguments) -> Iterator[Effect]:
+def classify_rewrite(call: Invocation) -> Iterator[Effect]:
     """Yield the effects of rewriting a whole history."""
+    args = call.args
     for command in args.get_values(
         "--tree-filter --index-filter --env-filter --msg-filter --commit-filter --setup --parent-filter "
         "--tag-name-filter"
@@ -110,8 +63,9 @@ def rewrite(call: Invocation, args: Arguments) -> Iterator[Effect]:
         yield call.make_effect("git.history.lose", note="rewrites the whole history")
 
 
-def ref(call: Invocation, args: Arguments) -> Iterator[Effect]:
+def classify_ref(call: Invocation) -> Iterator[Effect]:
     """Classify a ref that is set or deleted by hand."""
+    args = call.args
     if args.has_flag("-d --delete --stdin"):
         yield call.make_effect("git.ref.delete", tuple(Target(word.display_text, "ref") for word in args.operands[:1]))
     else:

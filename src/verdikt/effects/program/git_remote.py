@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator
 
+from verdikt.effects.arguments import Arguments
 from verdikt.effects.execution_context import find_preceding, find_working_directory
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.git_setting import setting, skip_hooks
-from verdikt.effects.program.table import Arguments
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.shell.command import Word
 
 
-def push(call: Invocation, args: Arguments) -> Iterator[Effect]:
+def classify_push(call: Invocation) -> Iterator[Effect]:
     """Yield what a push publishes, overwrites and deletes, and whether it goes to an unknown remote."""
+    args = call.args
     if args.has_flag("-n --dry-run"):
         yield call.make_effect("git.read")
         return
@@ -79,8 +80,9 @@ def _branch_of(spec: str) -> str:
     return name.removeprefix("refs/heads/").removeprefix("refs/tags/")
 
 
-def fetch(call: Invocation, args: Arguments) -> Iterator[Effect]:
+def classify_fetch(call: Invocation) -> Iterator[Effect]:
     """`clone`, `fetch`, `pull`, `ls-remote`: where from, and the programs that they may be told to run."""
+    args = call.args
     for word in args.operands:
         if word.text.startswith("ext::"):
             yield from call.classify_shell(word.text[5:])
@@ -97,20 +99,9 @@ def fetch(call: Invocation, args: Arguments) -> Iterator[Effect]:
         yield from call.make_effects("fs.write", args.operands[1:2])
 
 
-def remote(call: Invocation, args: Arguments) -> Iterator[Effect]:
-    """Where commits go and come from, from now on."""
-    verb = args.operands[0].text if args.operands else ""
-    if verb in ("add", "set-url", "remove", "rm", "rename", "set-head", "set-branches"):
-        yield call.make_effect(
-            "git.remote.url" if verb in ("set-url", "remove", "rm") else "git.remote",
-            tuple(Target(word.display_text, "host") for word in args.operands[1:]),
-        )
-    else:
-        yield call.make_effect("git.read")
-
-
-def submodule(call: Invocation, args: Arguments) -> Iterator[Effect]:
+def classify_submodule(call: Invocation) -> Iterator[Effect]:
     """Repositories inside the repository."""
+    args = call.args
     verb = args.operands[0].text if args.operands else "status"
     if verb == "foreach":
         yield from call.classify_shell(" ".join(word.text for word in args.operands[1:]))

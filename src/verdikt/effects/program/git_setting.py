@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from verdikt.effects.arguments import word_set
 from verdikt.effects.execution_context import find_working_directory
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import Arguments, word_set
 from verdikt.effects.zone_effects import has_commit_check
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -161,8 +161,9 @@ def _configure_program(call: Invocation, key: str, value: Word, *, passing: bool
     yield call.make_effect("git.config.exec", (Target(f"{key}={value.display_text}", "other"),))
 
 
-def config(call: Invocation, args: Arguments) -> Iterator[Effect]:
+def classify_config(call: Invocation) -> Iterator[Effect]:
     """`git config`: what it changes for good."""
+    args = call.args
     operands = list(args.operands)
     verb = operands[0].text if operands else ""
     if verb in ("set", "get", "list", "unset", "edit", "rename-section", "remove-section", "get-all"):

@@ -3,19 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from verdikt.effects.arguments import Arguments, OptionTable, word_set
 from verdikt.effects.code.script import classify_script
 from verdikt.effects.command_verbs import has_destroy_verb
 from verdikt.effects.environment_variables import classify_startup_file
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import (
-    Arguments,
-    EffectSpec,
-    Program,
-    alias_programs,
-    evaluate_program,
-    find_program,
-    word_set,
-)
+from verdikt.effects.program_evaluator import evaluate_program
+from verdikt.effects.program_record import find_program
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
@@ -30,7 +24,7 @@ _BUILD = word_set(
 )
 
 
-def _python(call: Invocation) -> Iterator[Effect]:
+def classify_python(call: Invocation) -> Iterator[Effect]:
     argv = call.command.argv[1:]
     for index, word in enumerate(argv):
         text = word.text
@@ -75,7 +69,7 @@ def _module(call: Invocation, rest: tuple[Word, ...]) -> Iterator[Effect]:
     if name in _SERVERS:
         yield call.make_effect("net.listen", (Target(name, "other"),))
         if name == "http.server":
-            arguments = Arguments(rest[1:], word_set("-d --directory -b --bind -p --protocol"))
+            arguments = Arguments(rest[1:], OptionTable(word_set("-d --directory -b --bind -p --protocol")))
             yield from call.classify_served_directories(arguments.get_values("-d --directory"))
     elif name in _BUILD:
         yield call.make_effect("code.build")
@@ -88,7 +82,7 @@ def _module(call: Invocation, rest: tuple[Word, ...]) -> Iterator[Effect]:
         yield call.make_effect("code.run", (Target(name, "other"),))
 
 
-def _script(call: Invocation) -> Iterator[Effect]:
+def classify_script_file(call: Invocation) -> Iterator[Effect]:
     args = call.args
     for file in args.get_values("-r --require --import --loader --experimental-loader"):
         if "/" in file.text and call.name != "php" and "\n" not in file.text:
@@ -145,14 +139,14 @@ _CODE_FLAGS = {
 }
 
 
-def _jar(call: Invocation) -> Iterator[Effect]:
+def classify_jar(call: Invocation) -> Iterator[Effect]:
     """Yield the effects of a program in a jar, which is unknown: its arguments may order it to destroy something."""
     texts = [word.text for word in call.args.operands if word.is_known]
     if call.args.has_flag("-jar") and has_destroy_verb(texts):
         yield call.make_effect("unknown.destroy", (Target(" ".join(texts[:3]), "other"),), possible=True)
 
 
-def _deno(call: Invocation) -> Iterator[Effect]:
+def classify_deno(call: Invocation) -> Iterator[Effect]:
     verb = call.args.operands[0].text if call.args.operands else ""
     if verb == "run" and len(call.args.operands) > 1:
         script = call.args.operands[1]
@@ -164,13 +158,3 @@ def _deno(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("pkg.install")
     else:
         yield call.make_effect("code.build")
-
-
-PROGRAMS: dict[str, Program] = {
-    **alias_programs("python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 py micropython", Program(classify=_python)),
-    **alias_programs("perl ruby node nodejs php lua luajit tclsh wish Rscript R julia groovy scala elixir iex jshell jrunscript jjs osascript raku guile racket sbcl swift kotlin ghci runghc ocaml crystal nim dart ts-node tsx", Program(classify=_script, value_flags="-e -E --eval -r -I -M -m -R -B --require --import -C -x -d")),
-    "deno": Program(classify=_deno),
-    **alias_programs("java javaw", Program(EffectSpec("code.run", "-jar", without_target=True), classify=_jar, value_flags="-jar -cp -classpath --class-path -m", single_dash=True)),
-    "irb": Program(EffectSpec("code.run")),
-    **alias_programs("ipython jupyter jupyter-lab jupyter-notebook", Program(EffectSpec("code.run", "0", without_target=True), value_flags="-c")),
-}  # fmt: skip

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 
 from verdikt.effects import command_verbs
+from verdikt.effects.arguments import word_set
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
@@ -49,7 +49,7 @@ def _dry(call: Invocation) -> bool:
     return call.args.has_flag("--dry-run") and (value is None or value.text not in ("none", "false"))
 
 
-def _kubectl(call: Invocation) -> Iterator[Effect]:
+def classify_kubectl(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     name, rest = (operands[0].text, operands[1:]) if operands else ("", [])
     if _dry(call) or not name:
@@ -88,7 +88,7 @@ def _exec(call: Invocation, rest: list[Word]) -> Iterator[Effect]:
     yield call.make_effect("k8s.shell" if shell else "k8s.exec", _targets(rest[:1]))
 
 
-def _helm_source(call: Invocation) -> Iterator[Effect]:
+def classify_helm_source(call: Invocation) -> Iterator[Effect]:
     """Classify a chart repository whose transport an attacker on the way could change."""
     plain = any(word.text.startswith("http://") for word in call.args.operands) or call.args.has_flag(
         "--insecure-skip-tls-verify"
@@ -229,7 +229,7 @@ def _change(call: Invocation, name: str, rest: list[Word]) -> Iterator[Effect]:
 
 def _kubectl_inner(call: Invocation, rest: list[Word]) -> Iterator[Effect]:
     call.args.operands = rest
-    yield from _kubectl(call)
+    yield from classify_kubectl(call)
 
 
 _PARTS: dict[str, Callable[[Invocation, list[Word]], Iterator[Effect]]] = {
@@ -250,7 +250,7 @@ _PARTS: dict[str, Callable[[Invocation, list[Word]], Iterator[Effect]]] = {
 }
 
 
-def _by_verb(call: Invocation) -> Iterator[Effect]:
+def classify_by_verb(call: Invocation) -> Iterator[Effect]:
     """Tools around a cluster, judged by their verbs."""
     if _dry(call):
         return
@@ -265,223 +265,6 @@ def _by_verb(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("k8s.read")
 
 
-def _classify_release(call: Invocation) -> Iterator[Effect]:
+def classify_release(call: Invocation) -> Iterator[Effect]:
     """Classify a release that is put into a cluster."""
     yield call.make_effect("k8s.local" if _local(call) else "k8s.write", _targets(call.args.operands))
-
-
-_KUBE_VALUES = (
-    "-n --namespace --context --kubeconfig --cluster --user -s --server --token --as --as-group -l --selector -o "
-    "--output -f --filename -k --kustomize -c --container --field-selector --since --since-time --tail -p --patch "
-    "--type --replicas --image --port --for --timeout --grace-period --cascade --overrides --env --limits --requests "
-    "--restart --clusterrole --role --serviceaccount --max-log-requests --sort-by --field-manager --overwrite-value "
-    "--template --address"
-)
-_GONE = EffectSpec("k8s.delete.all", "*", "resource", without_target=True)
-_LOOK = EffectSpec("k8s.read")
-_PUT = EffectSpec("k8s.write", "*", "resource", without_target=True)
-_RELEASE = Program(classify=_classify_release)
-_MINE = EffectSpec("k8s.local", "*", "resource", without_target=True)
-_MINE_GONE = EffectSpec(
-    "container.remove.force", "*", "resource", without_target=True, note="a cluster on this machine"
-)
-_HELM_VALUES = "-n --namespace --kube-context --kubeconfig -f --values --set --set-string --version --repo -o --output --timeout --kube-token --environment -e -l --selector"
-
-PROGRAMS: dict[str, Program] = {
-    **alias_programs("kubectl k oc kubecolor microk8s.kubectl", Program(value_flags=_KUBE_VALUES, classify=_kubectl)),
-    "kustomize": Program(_LOOK),
-    **alias_programs(
-        "helm helm3",
-        Program(
-            _LOOK,
-            value_flags=_HELM_VALUES,
-            dry_run_flags="--dry-run",
-            subcommands={
-                "install": _RELEASE,
-                "upgrade": _RELEASE,
-                "rollback": _RELEASE,
-                "uninstall": _GONE,
-                "delete": _GONE,
-                "del": _GONE,
-                "un": _GONE,
-                "push": EffectSpec("container.push", "*", "resource"),
-                "registry login": EffectSpec("cred.write"),
-                "test": EffectSpec("k8s.exec"),
-                "plugin install": EffectSpec("pkg.foreign", "*", "package"),
-                "get values": _LOOK,
-                "repo add": Program(classify=_helm_source),
-            },
-        ),
-    ),
-    "helmfile": Program(
-        _LOOK,
-        value_flags=_HELM_VALUES,
-        dry_run_flags="--dry-run",
-        subcommands={"apply": _PUT, "sync": _PUT, "destroy": _GONE, "delete": _GONE},
-    ),
-    "argocd": Program(
-        _LOOK,
-        value_flags="--server --auth-token --grpc-web-root-path -o --revision -N --app-namespace -l --selector",
-        dry_run_flags="--dry-run",
-        subcommands={
-            "login": EffectSpec("cred.write"),
-            "account generate-token": EffectSpec("cred.create"),
-            "app get": _LOOK,
-            "app diff": _LOOK,
-            "app logs": _LOOK,
-            "app history": _LOOK,
-        },
-        classify=_by_verb,
-    ),
-    "flux": Program(
-        value_flags="-n --namespace --context --source --path",
-        dry_run_flags="--dry-run --export",
-        subcommands={
-            "get": _LOOK,
-            "logs": _LOOK,
-            "check": _LOOK,
-            "diff": _LOOK,
-            "trace": _LOOK,
-            "tree": _LOOK,
-            "stats": _LOOK,
-            "events": _LOOK,
-            "export": _LOOK,
-            "build": _LOOK,
-            "reconcile": _PUT,
-            "suspend": _PUT,
-            "resume": _PUT,
-            "bootstrap": _PUT,
-            "install": _PUT,
-            "create": _PUT,
-            "uninstall": _GONE,
-            "delete": _GONE,
-        },
-    ),
-    "istioctl": Program(
-        _LOOK,
-        value_flags="-n --namespace --context --set -f -i",
-        dry_run_flags="--dry-run",
-        subcommands={
-            "install": _PUT,
-            "upgrade": _PUT,
-            "uninstall": _GONE,
-            "experimental uninstall": _GONE,
-            "x uninstall": _GONE,
-        },
-    ),
-    "linkerd": Program(_LOOK),
-    "minikube": Program(
-        _LOOK,
-        value_flags="-p --profile --driver --cpus --memory",
-        subcommands={
-            "start": _MINE,
-            "stop": _MINE,
-            "pause": _MINE,
-            "delete": _MINE_GONE,
-            "ssh": EffectSpec("container.exec"),
-            "mount": EffectSpec("sys.mount"),
-            "addons enable": _MINE,
-        },
-    ),
-    "kind": Program(
-        _LOOK,
-        value_flags="--name --config --image -n",
-        subcommands={
-            "create": _MINE,
-            "create cluster": _MINE,
-            "load": _MINE,
-            "delete": _MINE_GONE,
-            "delete cluster": _MINE_GONE,
-            "delete clusters": _MINE_GONE,
-        },
-    ),
-    **alias_programs(
-        "k3d ctlptl",
-        Program(
-            _LOOK,
-            value_flags="-c --config -n",
-            subcommands={
-                "cluster create": _MINE,
-                "cluster start": _MINE,
-                "cluster stop": _MINE,
-                "cluster delete": _MINE_GONE,
-                "image import": _MINE,
-                "delete": _MINE_GONE,
-                "apply": _MINE,
-            },
-        ),
-    ),
-    "eksctl": Program(
-        value_flags="--cluster --name --region --profile -f --config-file --nodegroup -n",
-        dry_run_flags="--dry-run",
-        subcommands={"utils write-kubeconfig": _LOOK},
-        classify=_by_verb,
-    ),
-    **alias_programs(
-        "kops gardenctl rosa tanzu clusterctl vcluster rancher capi kubermatic",
-        Program(value_flags="--name --state", dry_run_flags="--dry-run", classify=_by_verb),
-    ),
-    "kubeadm": Program(
-        _LOOK,
-        dry_run_flags="--dry-run",
-        subcommands={
-            "reset": _GONE,
-            "init": _PUT,
-            "join": _PUT,
-            "upgrade": _PUT,
-            "upgrade plan": _LOOK,
-            "token create": EffectSpec("cred.create"),
-            "certs renew": EffectSpec("cred.write"),
-        },
-    ),
-    "etcdctl": Program(
-        _LOOK,
-        value_flags="--endpoints --cacert --cert --key --user",
-        subcommands={
-            "del": EffectSpec("db.delete.all", "*", "database"),
-            "put": EffectSpec("db.write"),
-            "member remove": EffectSpec("k8s.drain", "*", "resource"),
-            "snapshot restore": EffectSpec("db.restore"),
-            "compact": EffectSpec("db.delete.all"),
-            "defrag": EffectSpec("db.write"),
-        },
-    ),
-    **alias_programs(
-        "k9s stern kail kubetail popeye kube-linter kubeval kubeconform kube-score pluto polaris kubent conftest "
-        "datree kubescape click",
-        Program(_LOOK),
-    ),
-    "kubectx": Program(
-        EffectSpec(
-            "k8s.context",
-            "0",
-            "host",
-            unless="-c --current - minikube docker-desktop kind-kind rancher-desktop colima orbstack",
-        )
-    ),
-    "kubens": Program(_LOOK),
-    "skaffold": Program(
-        _LOOK,
-        value_flags="-p --profile -f --filename --kube-context",
-        subcommands={
-            "run": _PUT,
-            "deploy": _PUT,
-            "apply": _PUT,
-            "delete": _GONE,
-            "dev": _MINE,
-            "debug": _MINE,
-            "build": EffectSpec("container.build"),
-        },
-    ),
-    "tilt": Program(_LOOK, subcommands={"up": _MINE, "down": EffectSpec("container.stop"), "ci": _MINE}),
-    "telepresence": Program(_LOOK, subcommands={"connect": EffectSpec("net.tunnel"), "intercept": _PUT}),
-    **alias_programs(
-        "kn odo kapp ytt kbld okteto werf",
-        Program(value_flags="-n --namespace -f", dry_run_flags="--dry-run --diff-run", classify=_by_verb),
-    ),
-    "kubeseal": Program(
-        EffectSpec("cred.read", when="--recovery-unseal"),
-        EffectSpec("fs.read", "-f --secret-file"),
-        value_flags="-f --secret-file -w -o --format --cert --controller-name --controller-namespace",
-    ),
-}

@@ -3,13 +3,15 @@
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
 
+from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.sql import classify_sql
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.storage import is_here
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -42,11 +44,12 @@ def _forward(call: Invocation) -> Effect:
     return call.make_effect("db.migrate.live", (Target("the configured database", "database"),))
 
 
-def _for_tests(judge: Callable[[Invocation], Iterator[Effect]]) -> Callable[[Invocation], Iterator[Effect]]:
+def _for_tests(judge: Callable[..., Iterator[Effect]]) -> Callable[..., Iterator[Effect]]:
     """Return a classifier of the same command for a test database, which the next test run builds again."""
 
-    def classify_for_tests(call: Invocation) -> Iterator[Effect]:
-        for effect in judge(call):
+    @wraps(judge)
+    def classify_for_tests(call: Invocation, **settings: Any) -> Iterator[Effect]:
+        for effect in judge(call, **settings):
             lost = effect.what in ("db.drop", "db.migrate.back", "db.delete.all")
             yield call.make_effect("db.schema", note="a database for tests") if lost and _is_for_tests(call) else effect
 
@@ -77,37 +80,34 @@ def _classify_console_code(call: Invocation, language: str, code: Word | None) -
         yield from classify_code(language, code.text, call)
 
 
-def _migration(sure: str = "", lose: str = "", back: str = "", *, change: str = "", light: bool = False) -> Program:
+@_for_tests
+def classify_migration(
+    call: Invocation, *, sure: str = "", lose: str = "", back: str = "", change: str = "", light: bool = False
+) -> Iterator[Effect]:
     """Return a migration tool: words that lose everything, words that go back, flags that skip the confirmation."""
     losing, backing, changing = word_set(lose), word_set(back), word_set(change)
-
-    def judge(call: Invocation) -> Iterator[Effect]:
-        path = [word.text for word in call.args.operands]
-        phrases = {" ".join(path[i : i + n]) for n in (1, 2, 3) for i in range(min(len(path), 4))} | {
-            part for word in path[:4] for part in word.split(" ")
-        }
-        target = (Target("the configured database", "database"),)
-        asked = bool(sure) and not call.args.has_flag(sure)
-        if any(phrase.replace(" ", "+") in losing for phrase in phrases):
-            yield call.make_effect("db.drop", target, recoverable=(asked or light) and not _live(call))
-        elif any(phrase.replace(" ", "+") in backing for phrase in phrases):
-            whole = any(
-                word in ("base", "zero", "0", "--all", "-all", "all") or word.endswith(":all") for word in path[1:]
-            ) or call.args.has_flag("--all -all")
-            yield call.make_effect("db.migrate.back", target, note="back to nothing" if whole else "")
-        elif any(phrase.replace(" ", "+") in changing for phrase in phrases):
-            yield _forward(call)
-        else:
-            yield call.make_effect("db.schema")
-
-    return Program(
-        dry_run_flags="--sql --dry-run --dryRun --help -h",
-        value_flags="-e --env --environment --path -path --database -database --url -u --schema -c --config -n --name -m --message --settings",
-        classify=_for_tests(judge),
-    )
+    losing, backing, changing = word_set(lose), word_set(back), word_set(change)
+    path = [word.text for word in call.args.operands]
+    phrases = {" ".join(path[i : i + n]) for n in (1, 2, 3) for i in range(min(len(path), 4))} | {
+        part for word in path[:4] for part in word.split(" ")
+    }
+    target = (Target("the configured database", "database"),)
+    asked = bool(sure) and not call.args.has_flag(sure)
+    if any(phrase.replace(" ", "+") in losing for phrase in phrases):
+        yield call.make_effect("db.drop", target, recoverable=(asked or light) and not _live(call))
+    elif any(phrase.replace(" ", "+") in backing for phrase in phrases):
+        whole = any(
+            word in ("base", "zero", "0", "--all", "-all", "all") or word.endswith(":all") for word in path[1:]
+        ) or call.args.has_flag("--all -all")
+        yield call.make_effect("db.migrate.back", target, note="back to nothing" if whole else "")
+    elif any(phrase.replace(" ", "+") in changing for phrase in phrases):
+        yield _forward(call)
+    else:
+        yield call.make_effect("db.schema")
 
 
-def _alembic(call: Invocation) -> Iterator[Effect]:
+@_for_tests
+def classify_alembic(call: Invocation) -> Iterator[Effect]:
     names = [word.text for word in call.args.operands]
     if names[:1] == ["downgrade"]:
         whole = "base" in names[1:2]
@@ -119,7 +119,8 @@ def _alembic(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("db.schema")
 
 
-def _prisma(call: Invocation) -> Iterator[Effect]:
+@_for_tests
+def classify_prisma(call: Invocation) -> Iterator[Effect]:
     names = [word.text for word in call.args.operands[:2]]
     target = (Target("the configured database", "database"),)
     if names == ["migrate", "reset"]:
@@ -132,7 +133,8 @@ def _prisma(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("db.schema")
 
 
-def _django(call: Invocation) -> Iterator[Effect]:
+@_for_tests
+def classify_django(call: Invocation) -> Iterator[Effect]:
     names = [word.text for word in call.args.operands]
     name = names[0] if names else ""
     unasked = call.args.has_flag("--no-input --noinput")
@@ -158,7 +160,8 @@ _RAILS_DROP = word_set(
 _RAILS_BACK = word_set("db:rollback db:migrate:down db:migrate:redo")
 
 
-def _rails(call: Invocation) -> Iterator[Effect]:
+@_for_tests
+def classify_rails(call: Invocation) -> Iterator[Effect]:
     target = (Target("the configured database", "database"),)
     environment = [
         word.text.partition("=")[2] for word in call.args.operands if word.text.startswith(("RAILS_ENV=", "RACK_ENV="))
@@ -179,7 +182,8 @@ def _rails(call: Invocation) -> Iterator[Effect]:
 _ARTISAN_DROP = word_set("migrate:fresh migrate:refresh migrate:reset db:wipe schema:drop")
 
 
-def _artisan(call: Invocation) -> Iterator[Effect]:
+@_for_tests
+def classify_artisan(call: Invocation) -> Iterator[Effect]:
     name = call.args.operands[0].text if call.args.operands else ""
     target = (Target("the configured database", "database"),)
     if name in _ARTISAN_DROP:
@@ -193,22 +197,22 @@ def _artisan(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("code.run", (Target(name, "other"),))
 
 
-def _wp_query(call: Invocation) -> Iterator[Effect]:
+def classify_wp_query(call: Invocation) -> Iterator[Effect]:
     for word in call.args.operands:
         yield from classify_sql(word.text, call, "mysql")
 
 
-def _inside(call: Invocation) -> Iterator[Effect]:
+def classify_inside(call: Invocation) -> Iterator[Effect]:
     """`sail artisan …`: the rest is a command in the project's containers."""
     yield call.make_effect("container.exec")
     yield from call.classify_shell(shlex.join(word.text for word in call.command.argv[1:]))
 
 
-def _console(call: Invocation) -> Iterator[Effect]:
+def classify_console(call: Invocation) -> Iterator[Effect]:
     yield from call.classify_shell(shlex.join(["console", *(word.text for word in call.command.argv[2:])]))
 
 
-def _mix(call: Invocation) -> Iterator[Effect]:
+def classify_mix(call: Invocation) -> Iterator[Effect]:
     names = [word.text for word in call.args.operands]
     name = names[0] if names else ""
     target = (Target("the configured database", "database"),)
@@ -222,193 +226,7 @@ def _mix(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("code.build")
 
 
-def _goose(call: Invocation) -> Iterator[Effect]:
+def classify_goose(call: Invocation) -> Iterator[Effect]:
     """`goose DRIVER DSN down`: the verb comes after the connection."""
     if any(word.text in ("down", "down-to", "redo", "reset") for word in call.args.operands[2:4]):
         yield call.make_effect("db.migrate.back", (Target("the configured database", "database"),))
-
-
-_DROP_DATABASE = EffectSpec("db.drop", "*", "database", without_target=True)
-_SCHEMA = EffectSpec("db.schema")
-
-
-PROGRAMS: dict[str, Program] = {
-    "alembic": Program(
-        value_flags="-c --config -n --name -x -m --message --rev-id --head",
-        dry_run_flags="--sql",
-        classify=_for_tests(_alembic),
-    ),
-    "flask": Program(
-        EffectSpec("code.run"),
-        subcommands={"db downgrade": EffectSpec("db.migrate.back", without_target=True), "db upgrade": _SCHEMA},
-    ),
-    "prisma": Program(
-        value_flags="--schema --name -n --url --file --to-migrations --from-migrations",
-        dry_run_flags="--help -h",
-        classify=_for_tests(_prisma),
-    ),
-    **alias_programs(
-        "manage.py django-admin django-admin.py",
-        Program(
-            value_flags="--settings --pythonpath --database -v --verbosity -c --command",
-            dry_run_flags="--plan --dry-run --check",
-            classify=_for_tests(_django),
-        ),
-    ),
-    **alias_programs(
-        "rails rake",
-        Program(
-            value_flags="-e --environment -f --rakefile -C --directory",
-            dry_run_flags="-n --dry-run",
-            classify=_for_tests(_rails),
-        ),
-    ),
-    "artisan": Program(
-        value_flags="--execute --database --path --env --seeder --class",
-        dry_run_flags="--pretend",
-        classify=_for_tests(_artisan),
-    ),
-    **alias_programs("sail ddev lando lerd", Program(classify=_inside)),
-    "symfony": Program(EffectSpec("code.build"), subcommands={"console": Program(classify=_console)}),
-    **alias_programs(
-        "doctrine console doctrine-migrations",
-        Program(
-            EffectSpec("code.run"),
-            subcommands={
-                "doctrine:database:drop": EffectSpec("db.drop", "*", "database", without_target=True, when="--force"),
-                "doctrine:schema:drop": EffectSpec("db.drop", without_target=True, when="--force"),
-                "orm:schema-tool:drop": EffectSpec("db.drop", without_target=True, when="--force"),
-            },
-        ),
-    ),
-    "wp": Program(
-        EffectSpec("code.run"),
-        value_flags="--path --url --user --ssh",
-        dry_run_flags="--dry-run",
-        subcommands={
-            **dict.fromkeys(
-                ("db drop", "db reset", "db clean", "site empty"), EffectSpec("db.drop", without_target=True)
-            ),
-            **dict.fromkeys(
-                ("user delete", "post delete", "plugin delete", "theme delete", "site delete"),
-                EffectSpec("db.write.live", without_target=True),
-            ),
-            "db query": Program(classify=_wp_query),
-            "db import": EffectSpec("db.restore", recoverable=True),
-            "db export": EffectSpec("db.read"),
-            "search-replace": EffectSpec("db.write.live"),
-            "eval": EffectSpec("code.unknown", possible=True),
-        },
-    ),
-    **alias_programs(
-        "drush drupal",
-        Program(
-            EffectSpec("code.run"),
-            subcommands={
-                **dict.fromkeys(
-                    ("sql:drop", "sql-drop", "site:install", "site-install", "si"),
-                    EffectSpec("db.drop", without_target=True),
-                ),
-                **dict.fromkeys(("entity:delete", "user:cancel"), EffectSpec("db.write.live", without_target=True)),
-                **dict.fromkeys(("sql:query", "sqlq", "sql-query"), Program(classify=_wp_query)),
-            },
-        ),
-    ),
-    "bench": Program(
-        EffectSpec("code.run"),
-        subcommands={
-            "drop-site": EffectSpec("db.drop", without_target=True),
-            "reinstall": EffectSpec("db.drop", without_target=True),
-        },
-    ),
-    "phinx": Program(
-        _SCHEMA,
-        value_flags="-e --environment -c --configuration -t --target",
-        subcommands={"rollback": EffectSpec("db.migrate.back", without_target=True)},
-    ),
-    "mix": Program(classify=_mix),
-    "flyway": Program(
-        _SCHEMA,
-        value_flags="-url -user -password -configFiles -locations",
-        single_dash=True,
-        subcommands={
-            "clean": _DROP_DATABASE,
-            "undo": EffectSpec("db.migrate.back", without_target=True),
-            "info": EffectSpec("db.read"),
-            "validate": EffectSpec("db.read"),
-        },
-    ),
-    "liquibase": Program(
-        _SCHEMA,
-        value_flags="--url --username --password --changelog-file --changeLogFile",
-        subcommands={
-            "drop-all": _DROP_DATABASE,
-            "dropAll": _DROP_DATABASE,
-            "rollback": EffectSpec("db.migrate.back", without_target=True),
-            "rollback-count": EffectSpec("db.migrate.back", without_target=True),
-            "rollbackCount": EffectSpec("db.migrate.back", without_target=True),
-            "rollback-to-date": EffectSpec("db.migrate.back", without_target=True),
-            "status": EffectSpec("db.read"),
-            "update-sql": EffectSpec("db.read"),
-        },
-    ),
-    "knex": _migration(lose="migrate:reset", back="migrate:rollback migrate:down"),
-    **alias_programs(
-        "sequelize sequelize-cli",
-        _migration(light=True, lose="db:drop", back="db:migrate:undo db:migrate:undo:all db:seed:undo:all"),
-    ),
-    "typeorm": _migration(lose="schema:drop", back="migration:revert", change="schema:sync"),
-    "mikro-orm": _migration(lose="schema:drop schema:fresh migration:fresh database:drop", back="migration:down"),
-    **alias_programs(
-        "dbmate migrate migra node-pg-migrate db-migrate sql-migrate sqitch yoyo aerich tern pgroll bytebase",
-        _migration("-f --force -y --yes", lose="drop reset", back="down down-to rollback redo revert downgrade"),
-    ),
-    "goose": Program(
-        # Also the name of an agent, which knows none of these words.
-        EffectSpec("agent.run"),
-        value_flags="-dir",
-        single_dash=True,
-        subcommands={
-            **dict.fromkeys(("down", "down-to", "redo", "reset"), EffectSpec("db.migrate.back", without_target=True)),
-            **dict.fromkeys(("up", "up-to", "up-by-one", "status", "version", "create", "fix", "validate"), _SCHEMA),
-        },
-        classify=_goose,
-    ),
-    "drizzle-kit": Program(
-        _SCHEMA,
-        subcommands={
-            "push": EffectSpec("db.migrate.live", when="--force", without_target=True),
-            "drop": EffectSpec("db.migrate.back"),
-        },
-    ),
-    "atlas": Program(
-        _SCHEMA,
-        value_flags="-u --url --to --dev-url --env -f --file",
-        dry_run_flags="--dry-run",
-        subcommands={
-            "schema clean": EffectSpec("db.drop"),
-            "schema apply": EffectSpec("db.migrate.live", when="--auto-approve", without_target=True),
-            "migrate down": EffectSpec("db.migrate.back", without_target=True),
-        },
-    ),
-    "hasura": Program(
-        EffectSpec("db.read"),
-        dry_run_flags="--dry-run",
-        subcommands={
-            "metadata clear": EffectSpec("db.migrate.back", without_target=True),
-            "migrate apply": EffectSpec("db.migrate.live", when="--down", without_target=True),
-            "migrate delete": EffectSpec("db.migrate.back", without_target=True),
-        },
-    ),
-    "dbt": Program(
-        EffectSpec("db.schema"),
-        value_flags="--select -s --models -m --exclude --target -t --profiles-dir --project-dir --vars",
-        subcommands={
-            "run": (EffectSpec("db.migrate.live", when="-f --full-refresh"), _SCHEMA),
-            "build": (EffectSpec("db.migrate.live", when="-f --full-refresh"), _SCHEMA),
-            "test": EffectSpec("db.read"),
-            "compile": EffectSpec("db.read"),
-            "clean": EffectSpec("code.build"),
-        },
-    ),
-}

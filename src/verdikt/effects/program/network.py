@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from verdikt.effects import host
 from verdikt.effects.http_services import classify_request
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
@@ -22,7 +21,7 @@ def secret_variable(word: Word) -> bool:
     return UNKNOWN in word.text and any(SECRET_NAME.search(name) for name in _VARIABLE.findall(word.raw))
 
 
-def _curl(call: Invocation) -> Iterator[Effect]:
+def classify_curl(call: Invocation) -> Iterator[Effect]:
     args = call.args
     urls = [*args.get_values("--url"), *args.operands]
     hosts = tuple(host.to_host_target(word) for word in urls)
@@ -90,7 +89,7 @@ _ENDS = compile_lazily(r"(?i)^[^?#]*/(?:do)?(?:delete|destroy|purge|wipe|termina
 """Addresses that say by their last word that something ends."""
 
 
-def _httpie(call: Invocation) -> Iterator[Effect]:
+def classify_httpie(call: Invocation) -> Iterator[Effect]:
     """`http DELETE host/path`: the method is a word."""
     operands = call.args.operands
     verb = operands[0].text.upper() if operands else ""
@@ -147,7 +146,7 @@ def _send(
         yield call.make_effect("cred.send", hosts, possible=True, note="a secret from the environment")
 
 
-def _wget(call: Invocation) -> Iterator[Effect]:
+def classify_wget(call: Invocation) -> Iterator[Effect]:
     args = call.args
     hosts = tuple(host.to_host_target(word) for word in args.operands)
     local = bool(hosts) and all(host.is_local_host(target.text) for target in hosts)
@@ -168,7 +167,7 @@ def _wget(call: Invocation) -> Iterator[Effect]:
         yield from call.classify_shell(program.text)
 
 
-def _ssh(call: Invocation) -> Iterator[Effect]:
+def classify_ssh(call: Invocation) -> Iterator[Effect]:
     args = call.args
     hosts = tuple(host.to_host_target(word) for word in args.operands[:1])
     for option in args.get_values("-o"):
@@ -189,7 +188,7 @@ def _ssh(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("net.connect", hosts)
 
 
-def _copy(call: Invocation) -> Iterator[Effect]:
+def classify_copy(call: Invocation) -> Iterator[Effect]:
     """`scp`, `rsync`, `rcp`: the last operand says which way."""
     args, operands = call.args, call.args.operands
     if len(operands) < 2:
@@ -229,7 +228,7 @@ def _machine(word: Word) -> str:
     return text.split(":", 1)[0].rpartition("@")[2]
 
 
-def _netcat(call: Invocation) -> Iterator[Effect]:
+def classify_netcat(call: Invocation) -> Iterator[Effect]:
     args = call.args
     hosts = tuple(host.to_host_target(word) for word in args.operands[:1])
     if args.has_flag("-e -c --exec --sh-exec --lua-exec") and not (call.name == "nc" and args.has_flag("-z")):
@@ -265,7 +264,7 @@ def _stream(call: Invocation, hosts: tuple[Target, ...], *, local: bool) -> Iter
 _FILE_WRITTEN = compile_lazily(r"creat|wronly|trunc|append")
 
 
-def _socat(call: Invocation) -> Iterator[Effect]:
+def classify_socat(call: Invocation) -> Iterator[Effect]:
     texts = [word.text for word in call.args.operands]
     joined = " ".join(texts).lower()
     far = tuple(
@@ -290,7 +289,7 @@ def _socat(call: Invocation) -> Iterator[Effect]:
             yield from call.make_effects("fs.read" if reads else "fs.overwrite", [Word(rest.split(",")[0])])
 
 
-def _openssl(call: Invocation) -> Iterator[Effect]:
+def classify_openssl(call: Invocation) -> Iterator[Effect]:
     args = call.args
     verb = args.operands[0].text if args.operands else ""
     if verb == "s_client":
@@ -311,12 +310,12 @@ def _openssl(call: Invocation) -> Iterator[Effect]:
         yield from call.make_effects("fs.overwrite", args.get_values("-out -keyout"))
 
 
-def _telnet(call: Invocation) -> Iterator[Effect]:
+def classify_telnet(call: Invocation) -> Iterator[Effect]:
     hosts = tuple(host.to_host_target(word) for word in call.args.operands[:1])
     yield from _stream(call, hosts, local=bool(hosts) and host.is_local_host(hosts[0].text))
 
 
-def _socket(call: Invocation) -> Iterator[Effect]:
+def classify_socket(call: Invocation) -> Iterator[Effect]:
     hosts = tuple(host.to_host_target(word) for word in call.args.operands[:1])
     if call.args.has_flag("-p"):
         yield call.make_effect("net.shell", hosts)
@@ -324,7 +323,7 @@ def _socket(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("net.listen" if call.args.has_flag("-s") else "net.connect", hosts)
 
 
-def _ftp(call: Invocation) -> Iterator[Effect]:
+def classify_ftp(call: Invocation) -> Iterator[Effect]:
     hosts = tuple(host.to_host_target(word) for word in call.args.operands[:1])
     given = " ".join(w.text for w in (*call.args.get_values("-c -e -b"), *call.args.operands[1:]))
     text = f"{call.command.stdin or ''}\n{given}"
@@ -336,7 +335,7 @@ def _ftp(call: Invocation) -> Iterator[Effect]:
 _PUTS = compile_lazily(r"(?im)(?:^|[;\n ])\s*(?:put|mput|send|append)\s+(?:-\w+\s+)*([^\s;]+)")
 
 
-def _classify_shared_file(call: Invocation) -> Iterator[Effect]:
+def classify_shared_file(call: Invocation) -> Iterator[Effect]:
     """`croc send x`, `wormhole send x`, `pastebinit x`: anyone with the word or the address gets the file."""
     operands = call.args.operands
     if operands and operands[0].text in ("receive", "recv", "relay", "help"):
@@ -347,14 +346,14 @@ def _classify_shared_file(call: Invocation) -> Iterator[Effect]:
     yield from call.classify_sent_files(names)
 
 
-def _smb(call: Invocation) -> Iterator[Effect]:
+def classify_smb(call: Invocation) -> Iterator[Effect]:
     hosts = tuple(Target(word.display_text, "host") for word in call.args.operands[:1])
     puts = _PUTS.findall(" ".join(w.text for w in call.args.get_values("-c --command")))
     yield call.make_effect("net.send.file" if puts else "net.connect", hosts)
     yield from call.classify_sent_files([Word(name, name) for name in puts])
 
 
-def _logger(call: Invocation) -> Iterator[Effect]:
+def classify_logger(call: Invocation) -> Iterator[Effect]:
     """Classify a line in the log; with a server and a file, the file goes there."""
     files, server = call.args.get_values("-f --file"), call.args.get_values("-n --server")
     yield from call.make_effects("fs.read", files)
@@ -366,50 +365,7 @@ def _logger(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("sys.read")
 
 
-def _dns(call: Invocation) -> Iterator[Effect]:
+def classify_dns(call: Invocation) -> Iterator[Effect]:
     """Yield the effects of a lookup: the name reaches the server that answers for it."""
     hosts = tuple(Target(word.display_text, "host") for word in call.args.operands if not word.text.startswith("+"))
     yield call.make_effect("net.lookup", hosts)
-
-
-_CURL_VALUES = (
-    "-X --request -d --data --data-binary --data-ascii --data-raw --data-urlencode --json -F --form --form-string -T "
-    "--upload-file -o --output -H --header -u --user -A --user-agent -e --referer -b --cookie -c --cookie-jar -K "
-    "--config -x --proxy -m --max-time --connect-timeout --retry --retry-delay --resolve -w --write-out -E --cert "
-    "--key --cacert --capath -r --range -z --time-cond --url -Y -y -C --continue-at -D --dump-header --limit-rate "
-    "--max-redirs --interface --ciphers -U --proxy-user --netrc-file --socks5 --noproxy --unix-socket --output-dir "
-    "-t --dns-servers --retry-max-time"
-)
-_WGET_VALUES = "-O --output-document -P --directory-prefix -i --input-file --post-data --post-file --body-data --body-file --method --header -U --user-agent -o --output-file -a -t --tries -T --timeout -w --wait -A -R -D -e --user --password --limit-rate -l --level --use-askpass -Q"
-_SSH_VALUES = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B"
-
-PROGRAMS: dict[str, Program] = {
-    "curl": Program(classify=_curl, value_flags=_CURL_VALUES),
-    "wget": Program(classify=_wget, value_flags=_WGET_VALUES, dry_run_flags="--spider"),
-    "wget2": Program(classify=_wget, value_flags=_WGET_VALUES, dry_run_flags="--spider"),
-    **alias_programs("http https xh httpie", Program(classify=_httpie, value_flags="-a --auth -o --output --session --verify --timeout -A")),
-    **alias_programs("aria2c axel", Program(EffectSpec("net.fetch"), EffectSpec("fs.overwrite", "-o --out"), EffectSpec("fs.write", "-d --dir"), value_flags="-o --out -d --dir -x -s -j -i")),
-    **alias_programs("ssh autossh mosh slogin", Program(classify=_ssh, value_flags=_SSH_VALUES)),
-    **alias_programs("scp rcp", Program(classify=_copy, value_flags="-c -F -i -J -l -o -P -S -D -X")),
-    "rsync": Program(
-        classify=_copy,
-        value_flags="-e --rsh -f --filter --exclude --include --exclude-from --include-from --files-from -T --temp-dir --backup-dir --suffix --bwlimit --port --password-file --rsync-path --log-file --chmod --chown --timeout -B --max-size --min-size --link-dest --compare-dest --copy-dest",
-        dry_run_flags="-n --dry-run --list-only",
-    ),
-    **alias_programs("nc ncat netcat nc.traditional nc.openbsd", Program(classify=_netcat, value_flags="-e -c --exec --sh-exec -p --source-port -s --source -w --wait -i -q -x -X -o -g -G -I -O -T -P -m")),
-    "socat": Program(classify=_socat),
-    "openssl": Program(classify=_openssl, value_flags="-connect -in -out -key -inkey -keyout -CAkey -signkey -keyin -days -subj -passin -passout -pass -k -K -iv -config -extensions -newkey -host -port -servername -cert -CA -CAfile -addext -inform -outform -md -iter -S -proxy", single_dash=True),
-    **alias_programs("telnet rlogin rsh tn3270", Program(classify=_telnet, value_flags="-l -n -e -b")),
-    "socket": Program(classify=_socket),
-    **alias_programs("ftp lftp sftp ncftp tftp ncftpput", Program(classify=_ftp, value_flags="-c -e -b -u -P -p -i -o -F")),
-    **alias_programs("dig nslookup host drill kdig delv whois", Program(classify=_dns, value_flags="-t -p -c -k -y -x")),
-    **alias_programs("ping ping6 traceroute traceroute6 tracepath mtr arping fping", Program(EffectSpec("net.connect", "*", "host"), value_flags="-c -i -W -w -s -t -I -m -p -Q -S")),
-    **alias_programs("nmap masscan zmap rustscan nikto sqlmap gobuster ffuf hydra wfuzz dirb nuclei", Program(EffectSpec("net.scan", "*", "host", without_target=True))),
-    **alias_programs("hping3 slowhttptest ab siege wrk hey vegeta locust k6 loadtest", Program(EffectSpec("net.connect", "*", "host", without_target=True))),
-    **alias_programs("ngrok cloudflared localtunnel lt bore frpc chisel tailscale zerotier-cli pagekite serveo gost ligolo sshuttle tmate teleconsole gsocket gs-netcat", Program(EffectSpec("net.tunnel", "*", "other", without_target=True, unless="version status list help ip --help netcheck"))),
-    **alias_programs("tcpdump tshark wireshark dumpcap ettercap", Program(EffectSpec("net.scan", note="listens to the network's traffic", unless="-r --read-file"), EffectSpec("fs.read", "-r --read-file"), EffectSpec("fs.overwrite", "-w"), value_flags="-i -w -r -c -s -n -f")),
-    **alias_programs("croc wormhole wormhole-william pastebinit wgetpaste transfer transfersh ffsend termbin gist haste sprunge ix bashupload", Program(classify=_classify_shared_file, value_flags="--code -c --relay --pass -t -a -b -d -f")),
-    "smbclient": Program(classify=_smb, value_flags="-c --command -U -W -I -p -D -A"),
-    "logger": Program(classify=_logger, value_flags="-f --file -n --server -p -t -P --port --priority --tag"),
-    **alias_programs("mail mailx sendmail mutt swaks msmtp ssmtp", Program(EffectSpec("message.send", "*", "host", without_target=True), EffectSpec("fs.read", "-a -A"), value_flags="-s -a -A -c -b -r -S -f")),
-}  # fmt: skip

@@ -3,19 +3,14 @@
 import shlex
 from collections.abc import Iterator
 
+from verdikt.effects.arguments import word_set
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.package_registry import (
-    BUILD,
-    LOGIN,
     PACKAGE,
-    PUBLISH,
-    READ,
-    UNPUBLISH,
     classify_install,
     classify_setting,
     is_known_registry,
 )
-from verdikt.effects.program.table import Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -38,11 +33,12 @@ _NPM_READ = word_set(
 )
 
 
-def _npm(call: Invocation) -> Iterator[Effect]:
+def classify_npm(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     verb, rest = (operands[0].text, operands[1:]) if operands else ("", [])
     first = rest[0].text if rest else ""
-    if verb in _NPM_INSTALL or (not verb and call.name in ("yarn", "pnpm", "bun")):
+    bare_install = not verb and call.name in ("yarn", "pnpm", "bun") and not call.args.has_flag("-e --eval --print")
+    if verb in _NPM_INSTALL or bare_install:
         yield from classify_install(call, rest, allow_repositories=True)
     elif verb == "global" and call.name == "yarn":
         yield from classify_install(call, rest[1:], allow_repositories=True)
@@ -111,7 +107,7 @@ def _npm_public(call: Invocation, verb: str, rest: list[Word]) -> Iterator[Effec
         yield call.make_effect("pkg.read")
 
 
-def _npx(call: Invocation) -> Iterator[Effect]:
+def classify_npx(call: Invocation) -> Iterator[Effect]:
     for word in call.args.operands[:1]:
         if word.text.startswith(("http://", "https://")) and not is_known_registry(word.text):
             yield call.make_effect("code.remote", (Target(word.display_text, "host"),), note="runs what it downloads")
@@ -146,29 +142,3 @@ def _classify_installed_program(call: Invocation, packages: list[Word]) -> Itera
         if name in _BRINGS:
             texts = [other.text for other in call.command.argv]
             yield from call.classify_shell(shlex.join([_BRINGS[name], *texts[texts.index(word.text) + 1 :]]))
-
-
-_NPM_VALUES = "--registry -w --workspace --prefix --tag --access --userconfig --cache --omit --include --otp --loglevel -C --dir --filter -F -p --package -c --call --cwd --reporter --new-version"
-
-PROGRAMS: dict[str, Program] = {
-    **alias_programs(
-        "npm pnpm yarn bun cnpm yarnpkg", Program(value_flags=_NPM_VALUES, dry_run_flags="--dry-run", classify=_npm)
-    ),
-    **alias_programs(
-        "npx bunx pnpx", Program(value_flags="-p --package -c --call -w --workspace --registry --cache", classify=_npx)
-    ),
-    "lerna": Program(BUILD, subcommands={"publish": PUBLISH}),
-    "changeset": Program(BUILD, subcommands={"publish": PUBLISH}),
-    **alias_programs(
-        "semantic-release release-it np auto-release goreleaser",
-        Program(
-            PUBLISH,
-            dry_run_flags="-d --dry-run --snapshot --preview",
-            subcommands={"check": READ, "init": READ, "build": BUILD},
-        ),
-    ),
-    **alias_programs(
-        "vsce ovsx", Program(subcommands={"publish": PUBLISH, "unpublish": UNPUBLISH, "login": LOGIN, "package": BUILD})
-    ),
-    "jsr": Program(dry_run_flags="--dry-run", subcommands={"publish": PUBLISH}),
-}

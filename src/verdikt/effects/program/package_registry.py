@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator
 
+from verdikt.effects.arguments import word_set
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.storage import is_here
-from verdikt.effects.program.table import EffectSpec, Program, word_set
+from verdikt.effects.program_record import EffectSpec, Program
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -94,7 +95,7 @@ def classify_setting(call: Invocation, key: str, value: str) -> Effect:
     return call.make_effect("pkg.setting", (Target(key, "other"),))
 
 
-def _classify_add(call: Invocation) -> Iterator[Effect]:
+def classify_add(call: Invocation) -> Iterator[Effect]:
     yield from classify_install(call, call.args.operands)
 
 
@@ -105,4 +106,4 @@ READ = EffectSpec("pkg.read")
 BUILD = EffectSpec("code.build")
 REMOVE = EffectSpec("pkg.remove", "*", PACKAGE, without_target=True)
 LOGIN = EffectSpec("cred.write", note="stores a credential for the registry")
-ADD = Program(classify=_classify_add)
+ADD = Program(classify=classify_add)

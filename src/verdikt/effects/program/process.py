@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from verdikt.effects.arguments import word_set
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.system import is_protection
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Command
@@ -17,7 +17,7 @@ _VITAL = word_set(
 )
 
 
-def _kill(call: Invocation) -> Iterator[Effect]:
+def classify_kill(call: Invocation) -> Iterator[Effect]:
     """`kill`: process 1 and -1 are not processes like others."""
     texts = [word.text for word in call.command.argv[1:]]
     if texts[:1] in (["-l"], ["-L"], ["--list"], ["--table"]) or "-0" in texts[:1] or texts[:2] == ["-s", "0"]:
@@ -83,7 +83,7 @@ def _meets_ours(pattern: str) -> bool:
     return any(map(found.search, _OUR_PROCESSES)) and not any(map(found.search, _OTHERS))
 
 
-def _pkill(call: Invocation) -> Iterator[Effect]:
+def classify_pkill(call: Invocation) -> Iterator[Effect]:
     args = call.args
     operands = args.operands
     # `-STOP` and the like are read as letters, and the last of them takes the name of the process for its value.
@@ -115,7 +115,7 @@ def _pkill(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("proc.kill", targets)
 
 
-def _fuser(call: Invocation) -> Iterator[Effect]:
+def classify_fuser(call: Invocation) -> Iterator[Effect]:
     if not call.args.has_flag("-k --kill"):
         yield call.make_effect("proc.read")
     elif _names_ours(call.command):
@@ -128,49 +128,8 @@ def _fuser(call: Invocation) -> Iterator[Effect]:
         )
 
 
-_READ = EffectSpec("sys.read")
-_SET = EffectSpec("sys.setting", "*", "other", without_target=True)
-
-
-def _ps(call: Invocation) -> Iterator[Effect]:
+def classify_ps(call: Invocation) -> Iterator[Effect]:
     """Classify a list of processes; with the letter `e` and no dash, it shows their environment."""
     first = call.command.argv[1].text if len(call.command.argv) > 1 else ""
     shown = first[:1] not in ("-", "") and first.isalpha() and "e" in first
     yield call.make_effect("env.read.all" if shown else "proc.read")
-
-
-PROGRAMS: dict[str, Program] = {
-    "ps": Program(classify=_ps),
-    "loginctl": Program(
-        _READ,
-        subcommands={
-            "enable-linger": EffectSpec("persist.unit", "*", "unit", possible=True, without_target=True),
-            "terminate-user": EffectSpec("proc.kill.all", "*", "pid"),
-            "terminate-session": EffectSpec("proc.kill.all", "*", "pid"),
-            "kill-user": EffectSpec("proc.kill.all", "*", "pid"),
-            "kill-session": EffectSpec("proc.kill.all", "*", "pid"),
-            "lock-sessions": _SET,
-        },
-    ),
-    "getent": Program(EffectSpec("cred.read", "0", "other", when="shadow gshadow"), _READ),
-    "kill": Program(classify=_kill),
-    **alias_programs(
-        "pkill killall killall5 skill snice",
-        Program(
-            classify=_pkill,
-            value_flags="-u --user --euid -U --uid -g --pgroup -G -P --parent -t --terminal -s --session --signal -F --pidfile --ns -o -y --older-than --younger-than",
-        ),
-    ),
-    "xkill": Program(
-        EffectSpec("proc.kill.all", without_target=True, when="-a -all"), EffectSpec("proc.kill", without_target=True)
-    ),
-    "fuser": Program(classify=_fuser, value_flags="-n --namespace"),
-    **alias_programs("renice cpulimit prlimit", Program(EffectSpec("proc.exec"))),
-    **alias_programs(
-        "utmpdump last lastb lastlog who w uptime free vmstat lscpu lsusb lspci dmidecode lsmod modinfo uname arch "
-        "id groups whoami logname users finger top htop atop btop pgrep pidof pstree lsof ss netstat sar mpstat "
-        "pidstat systemd-analyze systemd-cgls systemd-cgtop coredumpctl systemd-detect-virt busctl lsb_release "
-        "sensors nstat ipcs",
-        Program(_READ),
-    ),
-}

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator
 
+from verdikt.effects.arguments import word_set
 from verdikt.effects.code.windows_paths import classify_reads
 from verdikt.effects.environment_variables import classify_assignment
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.network import SECRET_NAME
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs, find_program, word_set
+from verdikt.effects.program_record import find_program
 from verdikt.model.effect import Effect, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
 
-def _shell(call: Invocation) -> Iterator[Effect]:
+def classify_shell(call: Invocation) -> Iterator[Effect]:
     """`sh script`: the script is run; what is in it is analysed where it can be read."""
     args = call.args
     if args.has_flag("-c --command"):
@@ -29,7 +30,7 @@ def _shell(call: Invocation) -> Iterator[Effect]:
 _DECODERS = word_set("base64 base32 basenc xxd openssl uudecode")
 
 
-def _source(call: Invocation) -> Iterator[Effect]:
+def classify_source(call: Invocation) -> Iterator[Effect]:
     yield from call.make_effects("code.run", call.args.operands[:1])
 
 
@@ -39,7 +40,7 @@ _JOINS = compile_lazily(r"[;&|]")
 _ALARMING = ("code.remote", "code.hidden", "net.send", "net.shell", "cred.", "persist.", "guard.")
 
 
-def _alias(call: Invocation) -> Iterator[Effect]:
+def classify_alias(call: Invocation) -> Iterator[Effect]:
     """Classify a new meaning for a command name: report what it would run where that destroys or sends."""
     for word in call.command.argv[1:]:
         name, equals, body = word.text.partition("=")
@@ -56,19 +57,19 @@ def _alias(call: Invocation) -> Iterator[Effect]:
             yield call.make_effect("code.unknown", (Target(name, "other"),), note=f"something else answers to {name}")
 
 
-def _history(call: Invocation) -> Iterator[Effect]:
+def classify_history(call: Invocation) -> Iterator[Effect]:
     if call.args.has_flag("-c --clear clear"):
         yield call.make_effect(
             "sys.log", (Target("the shell's history", "other"),), note="removes what was typed before"
         )
 
 
-def _type(call: Invocation) -> Iterator[Effect]:
+def classify_type(call: Invocation) -> Iterator[Effect]:
     """Tells what a name stands for; in the shell of Windows, shows a file."""
     yield from classify_reads([word.raw for word in call.args.operands if word.raw[1:3] == ":\\"], call)
 
 
-def _unset(call: Invocation) -> Iterator[Effect]:
+def classify_unset(call: Invocation) -> Iterator[Effect]:
     if any(word.text in ("HISTFILE", "HISTSIZE", "PROMPT_COMMAND") for word in call.args.operands):
         yield call.make_effect(
             "sys.log", (Target("the shell's history", "other"),), note="nothing more is recorded", possible=True
@@ -78,7 +79,7 @@ def _unset(call: Invocation) -> Iterator[Effect]:
 _VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)(?!\w*:?\+)")
 
 
-def _echo(call: Invocation) -> Iterator[Effect]:
+def classify_echo(call: Invocation) -> Iterator[Effect]:
     """Classify a secret of the environment that is shown; one that goes into a pipe or a file is not."""
     argv = call.command.argv
     if call.command.pipe_to is not None or call.command.redirects or not any("$" in word.raw for word in argv):
@@ -92,7 +93,7 @@ def _echo(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("env.read.secret", secret)
 
 
-def _set(call: Invocation) -> Iterator[Effect]:
+def classify_set(call: Invocation) -> Iterator[Effect]:
     texts = [word.text for word in call.command.argv[1:]]
     if texts[:2] == ["+o", "history"]:
         yield call.make_effect(
@@ -100,7 +101,7 @@ def _set(call: Invocation) -> Iterator[Effect]:
         )
 
 
-def _export(call: Invocation) -> Iterator[Effect]:
+def classify_export(call: Invocation) -> Iterator[Effect]:
     for word in call.args.operands:
         name, equals, value = word.text.partition("=")
         if equals and name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
@@ -118,7 +119,7 @@ def _export(call: Invocation) -> Iterator[Effect]:
 _HOLDS = word_set("-p --pid --attach --attach-pid --attach-name")
 
 
-def _classify_attach(call: Invocation) -> Iterator[Effect]:
+def classify_attach(call: Invocation) -> Iterator[Effect]:
     """Classify a debugger that attaches to a running process; words after the program's name are the program's."""
     argv = call.command.argv[1:]
     index = 0
@@ -136,7 +137,7 @@ def _classify_attach(call: Invocation) -> Iterator[Effect]:
 _TAKE = word_set("-e -o -s -E -u -P -O -S -a -b -I -x -ex -iex -c -d -cd --command --eval-command --core -l -n")
 
 
-def _sudo(call: Invocation) -> Iterator[Effect]:
+def classify_sudo(call: Invocation) -> Iterator[Effect]:
     if call.args.has_flag("-l --list -v --validate -k -K -V") and not call.args.operands:
         yield call.make_effect("sys.read")
         return
@@ -147,7 +148,7 @@ def _sudo(call: Invocation) -> Iterator[Effect]:
     )
 
 
-def _printenv(call: Invocation) -> Iterator[Effect]:
+def classify_printenv(call: Invocation) -> Iterator[Effect]:
     if call.args.operands:
         if any(SECRET_NAME.search(word.text) for word in call.args.operands):
             yield call.make_effect(
@@ -164,7 +165,7 @@ def _whole_environment(call: Invocation) -> str:
     return "env.read.all" if shown else "env.read"
 
 
-def _env(call: Invocation) -> Iterator[Effect]:
+def classify_env(call: Invocation) -> Iterator[Effect]:
     if (text := call.args.get_value("-S --split-string")) is not None:
         yield from call.classify_shell(text.text)
         return
@@ -195,7 +196,7 @@ def _without_hooks(words: list[str]) -> bool:
 _HOMES = ("HOME", "XDG_CONFIG_HOME")
 
 
-def _agent(call: Invocation) -> Iterator[Effect]:
+def classify_agent(call: Invocation) -> Iterator[Effect]:
     texts = {word.text for word in call.command.argv}
     if texts & {
         "--dangerously-skip-permissions", "--dangerously-bypass-approvals-and-sandbox", "--yolo", "-y", "--full-auto", "--allow-all-tools", "--allow-all",
@@ -227,60 +228,14 @@ def _agent(call: Invocation) -> Iterator[Effect]:
     yield call.make_effect("agent.run", (Target(call.name, "other"),))
 
 
-def _classify_shell_hook(call: Invocation) -> Iterator[Effect]:
+def classify_shell_hook(call: Invocation) -> Iterator[Effect]:
     """Classify a command that the shell runs at a key or at completion."""
     for word in call.args.get_values("-C -x"):
         yield from call.classify_shell(word.text.partition(":")[2].strip(' "') if call.name == "bind" else word.text)
 
 
-def _editor(call: Invocation) -> Iterator[Effect]:
+def classify_editor(call: Invocation) -> Iterator[Effect]:
     """Classify an editor that installs an extension: one from a file may be anything."""
     for file in call.args.get_values("--install-extension"):
         if file.text.endswith(".vsix"):
             yield call.make_effect("pkg.foreign", (call.resolve_path(file),))
-
-
-_NOTHING = Program()
-_WRAPPER = Program()
-
-PROGRAMS: dict[str, Program] = {
-    **alias_programs("sh bash zsh dash ksh mksh ash fish csh tcsh rbash elvish nu xonsh yash", Program(classify=_shell, value_flags="-o -O --rcfile --init-file +o +O")),
-    **alias_programs("source .", Program(classify=_source)),
-    **alias_programs(
-        "cd pushd popd dirs true false : test [ [[ read wait jobs fg bg hash which whence where command builtin let "
-        "return shift getopts times exit logout shopt compgen compopt mapfile readarray caller break continue help "
-        "ulimit suspend eval exec trap time unalias sleep usleep coproc select unsetopt setopt autoload zmodload "
-        "rehash zstyle print pwd tty nproc getconf",
-        _NOTHING,
-    ),
-    **alias_programs("echo printf", Program(classify=_echo)),
-    "complete": Program(classify=_classify_shell_hook, value_flags="-C -F -W -G -X -P -S -A -o"),
-    "bind": Program(classify=_classify_shell_hook, value_flags="-x -f -q -u -r -m"),
-    "enable": Program(EffectSpec("code.unknown", "-f", note="loads code into the shell"), value_flags="-f"),
-    "alias": Program(classify=_alias),
-    "history": Program(classify=_history),
-    "ztcp": Program(EffectSpec("net.shell", "0", "host", note="a bare connection inside the shell")),
-    "unset": Program(classify=_unset),
-    "set": Program(classify=_set),
-    "type": Program(classify=_type),
-    **alias_programs("export declare typeset local readonly", Program(classify=_export)),
-    "disown": Program(EffectSpec("proc.spawn")),
-    **alias_programs(
-        "nice ionice chrt taskset stdbuf unbuffer timeout gtimeout flock xargs parallel watch entr script expect "
-        "rlwrap catchsegv numactl cgexec firejail bwrap perf valgrind busybox toybox hyperfine retry ts pv tsp chpst "
-        "envdir dotenv direnv",
-        _WRAPPER,
-    ),
-    **alias_programs("strace ltrace gdb lldb", Program(classify=_classify_attach)),
-    **alias_programs("gcore ptrace reptyr injcode", Program(EffectSpec("proc.trace", "*", "pid"), value_flags="-o")),
-    **alias_programs("nohup setsid daemonize daemon start-stop-daemon", Program(EffectSpec("proc.spawn"))),
-    "umask": Program(EffectSpec("fs.chmod.open", "0", "other", when="0 00 000 0000", note="every file that is made from now on")),
-    **alias_programs("screen tmux zellij dtach abduco byobu", Program(EffectSpec("proc.kill.all", when="kill-server"), EffectSpec("proc.spawn", when="new new-session -d -dm -dmS"))),
-    **alias_programs("sudo doas run0 pkexec gosu su-exec dzdo please sudoedit", Program(classify=_sudo, value_flags="-u --user -g --group -p --prompt -C -D --chdir -h --host -r -t -T -U -R")),
-    **alias_programs("su runuser", Program(EffectSpec("priv.escalate", "0", "other", without_target=True), value_flags="-c --command -s --shell -g -G -w")),
-    **alias_programs("chroot nsenter unshare systemd-nspawn pivot_root capsh", Program(EffectSpec("priv.escalate", note="enters another root or namespace"))),
-    "env": Program(classify=_env, value_flags="-u --unset -C --chdir -S --split-string"),
-    "printenv": Program(classify=_printenv),
-    **alias_programs("claude codex gemini aider cursor-agent opencode copilot amp qwen crush cline", Program(classify=_agent, value_flags="-p --print --model -m --permission-mode --allowedTools --disallowedTools --prompt -s --sandbox -a --ask-for-approval --approval-mode")),
-    **alias_programs("code codium cursor windsurf", Program(classify=_editor, value_flags="--install-extension --uninstall-extension -g --goto -d --diff", subcommands={"tunnel": EffectSpec("net.tunnel", note="opens this machine to a browser anywhere"), "serve-web": EffectSpec("net.listen")})),
-}  # fmt: skip

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from verdikt.effects import command_verbs
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
@@ -68,7 +67,7 @@ def bucket_copy(
         yield call.make_effect("cloud.write", target, note="puts files there")
 
 
-def _rclone(call: Invocation) -> Iterator[Effect]:
+def classify_rclone(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     operation = operands[0].text if operands else ""
     rest = operands[1:]
@@ -91,7 +90,7 @@ def _rclone(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("cloud.read")
 
 
-def _gsutil(call: Invocation) -> Iterator[Effect]:
+def classify_gsutil(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     operation = operands[0].text if operands else ""
     rest = operands[1:]
@@ -136,7 +135,7 @@ def _gsutil(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("cloud.read")
 
 
-def _mc(call: Invocation) -> Iterator[Effect]:
+def classify_mc(call: Invocation) -> Iterator[Effect]:
     """minio: `alias/bucket/key` is there, anything else is here."""
     args = call.args
     operation = args.operands[0].text if args.operands else ""
@@ -173,7 +172,7 @@ def _mc(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("cloud.read")
 
 
-def _s3cmd(call: Invocation) -> Iterator[Effect]:
+def classify_s3cmd(call: Invocation) -> Iterator[Effect]:
     args = call.args
     operation = args.operands[0].text if args.operands else ""
     rest = args.operands[1:]
@@ -198,7 +197,7 @@ def _s3cmd(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("cloud.write", there)
 
 
-def _azcopy(call: Invocation) -> Iterator[Effect]:
+def classify_azcopy(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     operation = operands[0].text if operands else ""
     if operation in ("remove", "rm"):
@@ -214,180 +213,9 @@ def _azcopy(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("cloud.read")
 
 
-def _restore(call: Invocation) -> Iterator[Effect]:
+def classify_restore(call: Invocation) -> Iterator[Effect]:
     """Classify a restored backup: it overwrites what is there, unless it has a directory of its own."""
     target = call.args.get_value("-t --target --target-directory")
     yield from call.make_effects(
         "fs.overwrite" if target is None else "fs.write", [target or Word("/")], note="puts a backup back"
     )
-
-
-_GONE = EffectSpec("backup.delete", "*", "resource", without_target=True)
-
-PROGRAMS: dict[str, Program] = {
-    "rclone": Program(
-        value_flags="--config --include --exclude --filter --transfers --checkers --bwlimit --max-age --min-age --log-file --log-level",
-        dry_run_flags="-n --dry-run",
-        classify=_rclone,
-    ),
-    "gsutil": Program(value_flags="-o -h -u", dry_run_flags="-n", classify=_gsutil),
-    "mc": Program(
-        value_flags="-C --config-dir --older-than --newer-than", dry_run_flags="--fake --dry-run", classify=_mc
-    ),
-    "mcli": Program(
-        value_flags="-C --config-dir --older-than --newer-than", dry_run_flags="--fake --dry-run", classify=_mc
-    ),
-    **alias_programs(
-        "s3cmd s4cmd",
-        Program(
-            value_flags="-c --config --access_key --secret_key --region --host --exclude --include",
-            dry_run_flags="-n --dry-run",
-            classify=_s3cmd,
-        ),
-    ),
-    "azcopy": Program(
-        value_flags="--include-pattern --exclude-pattern --log-level --from-to",
-        dry_run_flags="--dry-run",
-        classify=_azcopy,
-    ),
-    "s5cmd": Program(value_flags="--endpoint-url --profile", dry_run_flags="--dry-run", classify=_s3cmd),
-    "b2": Program(
-        subcommands={
-            "delete-bucket": EffectSpec("cloud.delete", "*", "resource"),
-            "bucket delete": EffectSpec("cloud.delete", "*", "resource"),
-            "rm": EffectSpec("cloud.delete", "*", "resource"),
-            "delete-file-version": EffectSpec("cloud.delete", "*", "resource"),
-            "sync": EffectSpec("cloud.write", "-1", "resource"),
-            "upload-file": EffectSpec("cloud.write", "0", "resource"),
-            "file upload": EffectSpec("cloud.write", "0", "resource"),
-            "authorize-account": EffectSpec("cred.write"),
-            "update-bucket": EffectSpec("cloud.expose", "*", "resource"),
-        }
-    ),
-    "restic": Program(
-        EffectSpec("backup.read"),
-        value_flags="-r --repo --repository-file -p --password-file --tag --host --path --keep-last --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within -t --target -o",
-        dry_run_flags="--dry-run -n",
-        subcommands={
-            "forget": _GONE,
-            "prune": _GONE,
-            "key remove": _GONE,
-            "restore": Program(classify=_restore),
-            "backup": EffectSpec("backup.write"),
-            "init": EffectSpec("backup.write"),
-            "rewrite": _GONE,
-            "repair": EffectSpec("backup.write"),
-            "mount": EffectSpec("sys.mount"),
-        },
-    ),
-    "borg": Program(
-        EffectSpec("backup.read"),
-        value_flags="--keep-daily --keep-weekly --keep-monthly --keep-last --keep-within --prefix -P -a --glob-archives --rsh --remote-path",
-        dry_run_flags="--dry-run -n",
-        subcommands={
-            "delete": _GONE,
-            "prune": _GONE,
-            "compact": EffectSpec("backup.compact"),
-            "create": EffectSpec("backup.write"),
-            "init": EffectSpec("backup.write"),
-            "recreate": _GONE,
-            "extract": EffectSpec("fs.write", "1:", possible=True),
-            "key export": EffectSpec("cred.read"),
-            "break-lock": EffectSpec("backup.write"),
-        },
-    ),
-    "duplicity": Program(
-        dry_run_flags="--dry-run",
-        subcommands={
-            "remove-older-than": _GONE,
-            "remove-all-but-n-full": _GONE,
-            "remove-all-inc-of-but-n-full": _GONE,
-            "cleanup": _GONE,
-            "restore": EffectSpec("fs.overwrite", "-1"),
-            "collection-status": EffectSpec("backup.read"),
-        },
-    ),
-    "timeshift": Program(
-        EffectSpec("backup.read"),
-        EffectSpec("backup.delete", when="--delete --delete-all"),
-        EffectSpec("fs.overwrite", when="--restore", note="puts the whole machine back"),
-    ),
-    "snapper": Program(
-        EffectSpec("backup.read"),
-        value_flags="-c --config",
-        subcommands={
-            "delete": _GONE,
-            "rm": _GONE,
-            "rollback": EffectSpec("sys.setting"),
-            "undochange": EffectSpec("fs.overwrite"),
-            "create": EffectSpec("backup.write"),
-        },
-    ),
-    "kopia": Program(
-        EffectSpec("backup.read"),
-        dry_run_flags="--dry-run",
-        subcommands={
-            "snapshot delete": _GONE,
-            "snapshot expire": _GONE,
-            "repository throttle set": EffectSpec("backup.write"),
-            "snapshot create": EffectSpec("backup.write"),
-            "restore": Program(classify=_restore),
-            "blob delete": _GONE,
-            "maintenance run": _GONE,
-        },
-    ),
-    "barman": Program(
-        EffectSpec("backup.read"),
-        subcommands={
-            "delete": _GONE,
-            "backup": EffectSpec("backup.write"),
-            "recover": EffectSpec("db.restore"),
-            "cron": EffectSpec("backup.write"),
-        },
-    ),
-    "pgbackrest": Program(
-        EffectSpec("backup.read"),
-        value_flags="--stanza",
-        dry_run_flags="--dry-run",
-        subcommands={
-            "stanza-delete": _GONE,
-            "expire": _GONE,
-            "backup": EffectSpec("backup.write"),
-            "restore": EffectSpec("db.restore"),
-            "stop": EffectSpec("sys.service.stop"),
-        },
-    ),
-    "wal-g": Program(
-        EffectSpec("backup.read"),
-        subcommands={
-            "delete": (EffectSpec("backup.delete", "*", "resource", when="--confirm"), EffectSpec("backup.read")),
-            "backup-push": EffectSpec("backup.write"),
-            "backup-fetch": EffectSpec("db.restore"),
-        },
-    ),
-    "velero": Program(
-        EffectSpec("backup.read"),
-        value_flags="-n --namespace --from-backup",
-        dry_run_flags="--dry-run",
-        subcommands={
-            **dict.fromkeys(("delete backup", "delete restore", "delete schedule"), _GONE),
-            "backup delete": _GONE,
-            "restore delete": _GONE,
-            "schedule delete": _GONE,
-            "backup create": EffectSpec("backup.write"),
-            "restore create": EffectSpec("k8s.write"),
-            "uninstall": EffectSpec("k8s.delete"),
-            "install": EffectSpec("k8s.write"),
-        },
-    ),
-    "rdiff-backup": Program(
-        EffectSpec("backup.delete", when="--remove-older-than"),
-        EffectSpec("backup.write"),
-        value_flags="--remove-older-than -r --restore-as-of",
-    ),
-    "rsnapshot": Program(EffectSpec("backup.write"), dry_run_flags="-t", value_flags="-c"),
-    "proxmox-backup-client": Program(
-        EffectSpec("backup.read"),
-        subcommands={"snapshot forget": _GONE, "prune": _GONE, "backup": EffectSpec("backup.write")},
-    ),
-}

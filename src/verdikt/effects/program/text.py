@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
+from verdikt.effects.arguments import Arguments, word_set
 from verdikt.effects.code.script import classify_script
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.network import SECRET_NAME
-from verdikt.effects.program.table import Arguments, EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
 
-def _grep(call: Invocation) -> Iterator[Effect]:
+def classify_grep(call: Invocation) -> Iterator[Effect]:
     args = call.args
     given = args.has_flag("-e --regexp -f --file --files --type-list")
     files = call.make_effects("fs.read", args.operands if given else args.operands[1:])
@@ -77,7 +77,7 @@ def _secret_lines(call: Invocation, patterns: list[Word]) -> Iterator[Effect]:
         yield call.make_effect("env.read.secret", tuple(Target(word.display_text, "other") for word in patterns))
 
 
-def _jq(call: Invocation) -> Iterator[Effect]:
+def classify_jq(call: Invocation) -> Iterator[Effect]:
     """Every variable of the environment, where the program takes them all."""
     program = call.args.operands[0].text if call.args.operands else ""
     if "env" in program.lower() and _ENVIRONMENT.search(program):
@@ -87,7 +87,7 @@ def _jq(call: Invocation) -> Iterator[Effect]:
 _ENVIRONMENT = compile_lazily(r"(?<![\w.$\"])(?:env|\$ENV)(?![\w\"])(?!\s*[.\[:(])(?!\s*\|\s*keys)")
 
 
-def _cut(call: Invocation) -> Iterator[Effect]:
+def classify_cut(call: Invocation) -> Iterator[Effect]:
     """Classify a read; of `NAME=value` the names alone are no secret."""
     by, fields = call.args.get_value("-d --delimiter"), call.args.get_value("-f --fields")
     names = by is not None and fields is not None and by.text in ("=", "") and fields.text == "1"
@@ -105,7 +105,7 @@ _NAMES_ALONE = (
 )
 
 
-def _sed(call: Invocation) -> Iterator[Effect]:
+def classify_sed(call: Invocation) -> Iterator[Effect]:
     args = call.args
     given = args.has_flag("-e --expression -f --file")
     files = args.operands if given else args.operands[1:]
@@ -139,7 +139,7 @@ def _sed_script(call: Invocation, script: Word) -> Iterator[Effect]:
         yield from call.make_effects("fs.overwrite", [Word(parts[3].split(" ", 1)[1])])
 
 
-def _awk(call: Invocation) -> Iterator[Effect]:
+def classify_awk(call: Invocation) -> Iterator[Effect]:
     args = call.args
     files = args.operands if args.has_flag("-f --file") else args.operands[1:]
     if args.has_flag("-i") and any(value.text == "inplace" for value in args.get_values("-i")):
@@ -152,7 +152,7 @@ def _awk(call: Invocation) -> Iterator[Effect]:
         yield from classify_script("awk", program.text, call)
 
 
-def _sort(call: Invocation) -> Iterator[Effect]:
+def classify_sort(call: Invocation) -> Iterator[Effect]:
     yield from call.make_effects("fs.read", call.args.operands)
     yield from call.make_effects("fs.overwrite", call.args.get_values("-o --output"))
     if (program := call.args.get_value("--compress-program")) is not None:
@@ -164,7 +164,7 @@ _EDITOR_DELETES = compile_lazily(
 )
 
 
-def _editor(call: Invocation) -> Iterator[Effect]:
+def classify_editor(call: Invocation) -> Iterator[Effect]:
     """Classify an editor: opened by an agent it writes what it opens, and its commands can run a shell."""
     for script in [
         *call.args.get_values("-c --cmd -eval --eval"),
@@ -184,7 +184,7 @@ def _editor(call: Invocation) -> Iterator[Effect]:
     yield from call.make_effects("fs.write", [w for w in call.args.operands if not w.text.startswith("+")])
 
 
-def _ed(call: Invocation) -> Iterator[Effect]:
+def classify_ed(call: Invocation) -> Iterator[Effect]:
     lines = (call.command.stdin or "").splitlines()
     emptied = bool({"1,$d", "%d", ",d"} & set(lines))
     yield from call.make_effects("fs.truncate" if emptied else "fs.write", call.args.operands)
@@ -193,77 +193,32 @@ def _ed(call: Invocation) -> Iterator[Effect]:
             yield from call.classify_shell(line[1:])
 
 
-def _man(call: Invocation) -> Iterator[Effect]:
+def classify_man(call: Invocation) -> Iterator[Effect]:
     if (pager := call.args.get_value("-P --pager")) is not None:
         yield from call.classify_shell(pager.text)
     yield call.make_effect("sys.read")
 
 
-def _uniq(call: Invocation) -> Iterator[Effect]:
+def classify_uniq(call: Invocation) -> Iterator[Effect]:
     yield from call.make_effects("fs.read", call.args.operands[:1])
     yield from call.make_effects("fs.overwrite", call.args.operands[1:2])
 
 
-def _xxd(call: Invocation) -> Iterator[Effect]:
+def classify_xxd(call: Invocation) -> Iterator[Effect]:
     yield from call.make_effects("fs.read", call.args.operands[:1])
     yield from call.make_effects("fs.overwrite", call.args.operands[1:2])
 
 
-def _yq(call: Invocation) -> Iterator[Effect]:
+def classify_yq(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     files = operands[2:] if operands and operands[0].text in ("eval", "e", "eval-all", "ea") else operands[1:]
     yield from call.make_effects("fs.write" if call.args.has_flag("-i --inplace --in-place") else "fs.read", files)
 
 
-def _patch(call: Invocation) -> Iterator[Effect]:
+def classify_patch(call: Invocation) -> Iterator[Effect]:
     yield from call.make_effects("fs.read", call.args.get_values("-i --input"))
     yield from call.make_effects(
         "fs.write",
         [*call.args.operands[:1], *call.args.get_values("-o --output")]
         or [call.args.get_value("-d --directory") or Word(".")],
     )
-
-
-_GREP = Program(
-    classify=_grep,
-    value_flags="-e --regexp -f --file -A -B -C --after-context --before-context --context -m --max-count -d -D --include --exclude --exclude-dir --exclude-from --color --colour --label",
-)
-_RG = Program(
-    classify=_grep,
-    value_flags="-e --regexp -f --file -A -B -C --after-context --before-context --context -m --max-count -g --glob --iglob -t --type -T --type-not -j --threads -r --replace -M --max-columns "
-    "-E --encoding --sort --sortr --pre --max-depth --maxdepth --max-filesize -G --ignore-dir -p --path-to-ignore "
-    "--ignore --depth --color --colors -d",
-)
-_READ = Program(EffectSpec("fs.read", "*"))
-_EDITOR = Program(
-    classify=_editor, value_flags="-c --cmd -S -u -T -w -W -i -eval --eval -l --load -q", dry_run_flags="-R --version"
-)
-
-PROGRAMS: dict[str, Program] = {
-    **alias_programs("grep egrep fgrep zgrep rgrep bzgrep xzgrep ugrep", _GREP),
-    **alias_programs("ag ack ack-grep rg ripgrep sift pt", _RG),
-    **alias_programs("sed gsed", Program(classify=_sed, value_flags="-e --expression -f --file -l --line-length -E+")),
-    **alias_programs("awk gawk mawk nawk busybox-awk", Program(classify=_awk, value_flags="-F -v -f -i --assign --field-separator --file --include -e --source")),
-    **alias_programs("sort gsort", Program(classify=_sort, value_flags="-o --output -k --key -t --field-separator -S -T --buffer-size --temporary-directory --parallel --compress-program --batch-size")),
-    "uniq": Program(classify=_uniq, value_flags="-f -s -w --skip-fields --skip-chars --check-chars"),
-    "cut": Program(classify=_cut, value_flags="-d -f -c -b -w -s --delimiter --fields --characters --bytes --output-delimiter"),
-    **alias_programs("paste join comm fold fmt pr expand unexpand rev column colrm tsort ptx look", Program(EffectSpec("fs.read", "*"), value_flags="-d -f -c -b -w -t -s -e -o -1 -2 -j -v --delimiter --fields --characters --bytes --width --tabs --output-delimiter --delimiters -l")),
-    **alias_programs("tr true: seq yes factor numfmt", Program()),
-    **alias_programs("od", Program(EffectSpec("fs.read", "*"), value_flags="-N -j -A -t -w -S --width --format --skip-bytes --read-bytes --address-radix")),
-    **alias_programs("shuf ul m4 cpp pygmentize highlight lolcat ccat bsdcat", Program(EffectSpec("fs.read", "*"), EffectSpec("fs.overwrite", "-o --output --outfile"), value_flags="-n --head-count -o --output --outfile -i -e -l -f -O -S --syntax --out-format")),
-    **alias_programs("strings hexdump hd base32 basenc base64 gbase64 uuencode uudecode", Program(EffectSpec("fs.read", "*"), value_flags="-n -w --wrap -t -N -j -A -s -e -c -l -S -i -o -b")),
-    "xxd": Program(classify=_xxd, value_flags="-c -g -l -o -s -n"),
-    **alias_programs("diff cmp diff3 sdiff colordiff vimdiff wdiff icdiff difft delta", Program(EffectSpec("fs.read", "*"), EffectSpec("fs.overwrite", "-o --output"), value_flags="-U -C -x --exclude -I -o --output --label -F -X -W --from-file --to-file")),
-    "patch": Program(classify=_patch, value_flags="-i --input -o --output -d --directory -p -r -D -B -z -F", dry_run_flags="--dry-run -C --check"),
-    **alias_programs("jq gojq jaq fx", Program(EffectSpec("fs.read", "1:"), EffectSpec("fs.read", "-f --from-file --slurpfile --rawfile"), classify=_jq, value_flags="--arg --argjson -f --from-file --slurpfile --rawfile --indent -L")),
-    **alias_programs("yq", Program(classify=_yq, value_flags="-o -p -I --output-format --input-format -P+ --indent --prettyPrint+")),
-    **alias_programs("xmllint xmlstarlet xsltproc csvcut csvgrep csvlook csvstat csvjson mlr tomlq htmlq pup dasel gron jc glow mdcat iconv enca tidy pandoc", Program(EffectSpec("fs.read", "*"), EffectSpec("fs.overwrite", "-o --output"), value_flags="-o --output -f -t --from --to -d --xpath -c")),
-    **alias_programs("dos2unix unix2dos", Program(EffectSpec("fs.write", "*"))),
-    "sponge": Program(EffectSpec("fs.append", "*", when="-a"), EffectSpec("fs.overwrite", "*", unless="-a")),
-    **alias_programs("less more most zless zmore bat batcat view pg", Program(EffectSpec("fs.read", "*"), value_flags="-n -p -P -t -l -r --language --style --line-range --theme --color --paging")),
-    **alias_programs("vim vi nvim gvim ex emacs emacsclient", _EDITOR),
-    **alias_programs("nano pico micro joe hx helix kak mcedit ne subl gedit kate mate zed idea pycharm webstorm notepad", Program(classify=_editor, value_flags="-r --rcfile -T -c --goto+ -o -Y")),
-    "man": Program(classify=_man, value_flags="-P --pager -S -s -M -m -L -l -p"),
-    **alias_programs("ed red", Program(classify=_ed, value_flags="-p")),
-    **alias_programs("envsubst gettext ngettext expr bc dc units cal ncal figlet cowsay toilet fortune banner tput clear reset stty tabs", Program()),
-}  # fmt: skip

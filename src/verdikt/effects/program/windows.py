@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
+from verdikt.effects.arguments import word_set
 from verdikt.effects.code.windows_paths import classify_deletes
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.system import is_protection
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
-_READ = EffectSpec("sys.read")
 _VITAL = word_set("lsass.exe csrss.exe winlogon.exe wininit.exe services.exe smss.exe svchost.exe")
 
 
@@ -22,7 +21,7 @@ def _target(call: Invocation, kind: str = "other") -> tuple[Target, ...]:
     return tuple(Target(word.display_text, kind) for word in call.command.argv[1:] if not word.text.startswith("/"))[:2]
 
 
-def _reg(call: Invocation) -> Iterator[Effect]:
+def classify_reg(call: Invocation) -> Iterator[Effect]:
     texts = _texts(call)
     verb, key = [*texts, "", ""][:2]
     if len(call.command.argv) > 2 and "\\" in (raw := call.command.argv[2].raw):
@@ -47,7 +46,7 @@ def _reg(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("sys.read")
 
 
-def _net(call: Invocation) -> Iterator[Effect]:
+def classify_net(call: Invocation) -> Iterator[Effect]:
     texts = _texts(call)
     verb = texts[0] if texts else ""
     names = [text for text in texts[1:] if not text.startswith("/")]
@@ -77,7 +76,7 @@ def _net(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("sys.read")
 
 
-def _sc(call: Invocation) -> Iterator[Effect]:
+def classify_sc(call: Invocation) -> Iterator[Effect]:
     texts = _texts(call)
     verb = texts[0] if texts else ""
     guarding = any(map(is_protection, texts[1:2]))
@@ -93,7 +92,7 @@ def _sc(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("sys.read")
 
 
-def _schtasks(call: Invocation) -> Iterator[Effect]:
+def classify_schtasks(call: Invocation) -> Iterator[Effect]:
     texts = _texts(call)
     if "/create" in texts or "/change" in texts:
         yield call.make_effect("persist.cron", _target(call))
@@ -103,7 +102,7 @@ def _schtasks(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("sys.read" if "/run" not in texts else "proc.spawn")
 
 
-def _taskkill(call: Invocation) -> Iterator[Effect]:
+def classify_taskkill(call: Invocation) -> Iterator[Effect]:
     texts = _texts(call)
     names = [text for text in texts if not text.startswith("/")]
     if any(name in _VITAL for name in names):
@@ -116,7 +115,7 @@ def _taskkill(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("proc.kill", _target(call, "pid"))
 
 
-def _format(call: Invocation) -> Iterator[Effect]:
+def classify_format(call: Invocation) -> Iterator[Effect]:
     drives = [
         word
         for word in call.command.argv[1:]
@@ -126,7 +125,7 @@ def _format(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("disk.format", (Target(word.display_text, "other"),))
 
 
-def _netsh(call: Invocation) -> Iterator[Effect]:
+def classify_netsh(call: Invocation) -> Iterator[Effect]:
     text = " ".join(_texts(call))
     if "firewall" in text and (
         "state off" in text or "opmode disable" in text or "opmode mode=disable" in text or text.endswith("reset")
@@ -140,7 +139,7 @@ def _netsh(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("sys.read")
 
 
-def _delete(call: Invocation) -> Iterator[Effect]:
+def classify_delete(call: Invocation) -> Iterator[Effect]:
     """`del`, `rd`: only these by their Windows switches; a path keeps its backslashes."""
     texts = _texts(call)
     tree = "/s" in texts
@@ -154,7 +153,7 @@ def _as_written(word: Word) -> str:
     return word.raw.strip("'\"") if "\\" in word.raw else word.text
 
 
-def _robocopy(call: Invocation) -> Iterator[Effect]:
+def classify_robocopy(call: Invocation) -> Iterator[Effect]:
     """Classify a mirror, which deletes at its end what is not at its beginning."""
     texts = [_as_written(word) for word in call.command.argv[1:]]
     names = [text for text in texts if not text.startswith("/")]
@@ -164,18 +163,14 @@ def _robocopy(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("proc.exec")
 
 
-def _any(what: str, *needles: str, otherwise: str = "sys.read") -> Program:
+def classify_words(call: Invocation, *, what: str, needles: str, otherwise: str = "sys.read") -> Iterator[Effect]:
     """One effect when any of these words is among the arguments."""
-
-    def judge(call: Invocation) -> Iterator[Effect]:
-        texts = _texts(call)
-        hit = any(needle in text for needle in needles for text in texts)
-        yield call.make_effect(what if hit else otherwise, _target(call) if hit else ())
-
-    return Program(classify=judge)
+    texts = _texts(call)
+    hit = any(needle in text for needle in needles.split() for text in texts)
+    yield call.make_effect(what if hit else otherwise, _target(call) if hit else ())
 
 
-def _bcdedit(call: Invocation) -> Iterator[Effect]:
+def classify_bcdedit(call: Invocation) -> Iterator[Effect]:
     texts = _texts(call)
     changes = any(
         text.startswith(
@@ -192,12 +187,12 @@ def _bcdedit(call: Invocation) -> Iterator[Effect]:
     )
 
 
-def _diskpart(call: Invocation) -> Iterator[Effect]:
+def classify_diskpart(call: Invocation) -> Iterator[Effect]:
     scripted = "/s" in _texts(call) or call.command.stdin is not None or call.command.pipe_from is not None
     yield call.make_effect("disk.partition", (Target("disks", "other"),), possible=not scripted)
 
 
-def _powershell(call: Invocation) -> Iterator[Effect]:
+def classify_powershell(call: Invocation) -> Iterator[Effect]:
     """Yield the effect of a hidden window; the text that it runs is classified elsewhere."""
     texts = _texts(call)
     if any(
@@ -208,49 +203,3 @@ def _powershell(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("code.hidden", note="an encoded command")
     if any(a.startswith(("-w", "/w")) and b == "hidden" for a, b in pairwise(texts)):
         yield call.make_effect("code.hidden", note="in a hidden window")
-
-
-PROGRAMS: dict[str, Program] = {
-    **alias_programs("powershell pwsh", Program(classify=_powershell)),
-    "cmd": Program(),
-    **alias_programs("format format.com", Program(classify=_format)),
-    "diskpart": Program(classify=_diskpart),
-    "reg": Program(classify=_reg),
-    "regedit": _any("sys.setting", "/s", "-s"),
-    **alias_programs("net net1", Program(classify=_net)),
-    "sc": Program(classify=_sc),
-    "schtasks": Program(classify=_schtasks),
-    "taskkill": Program(classify=_taskkill),
-    "tasklist": Program(_READ),
-    "netsh": Program(classify=_netsh),
-    "vssadmin": _any("backup.delete", "delete", "resize"),
-    "wbadmin": _any("backup.delete", "delete"),
-    "wmic": _any("backup.delete", "delete", "call"),
-    "bcdedit": Program(classify=_bcdedit),
-    "wevtutil": _any("log.wipe", "cl", "clear-log"),
-    "cipher": _any("disk.write", "/w"),
-    "fsutil": _any("log.wipe", "deletejournal", "setzerodata"),
-    "takeown": Program(EffectSpec("sys.setting")),
-    "icacls": _any("sys.setting", "/grant", "/deny", "/setowner", "/reset", "/remove"),
-    "cacls": _any("sys.setting", "/g", "/p", "/e"),
-    **alias_programs("rd", Program(classify=_delete)),
-    **alias_programs("del erase", Program(classify=_delete)),
-    "manage-bde": _any("sys.security", "-off", "-protectors"),
-    **alias_programs(
-        "mshta regsvr32 rundll32 installutil wscript cscript",
-        _any("code.remote", "http:", "https:", "javascript:", "vbscript:", "scrobj", otherwise="code.run"),
-    ),
-    "bitsadmin": _any("code.unknown", "/transfer", "/addfile"),
-    "mountvol": _any("sys.mount", "/d", "/r"),
-    "runas": Program(EffectSpec("priv.escalate", "*", "other", without_target=True)),
-    "attrib": _any("sys.setting", "-s", "-h", "+s", "+h"),
-    "robocopy": Program(classify=_robocopy),
-    "powercfg": _any("sys.setting", "/change", "/s", "/h", "-h", "/setactive"),
-    "dism": _any("sys.setting", "/disable-feature", "/remove-package", "/cleanup-image", "/enable-feature"),
-    "setx": Program(EffectSpec("sys.setting", "0", "other")),
-    "sfc": Program(_READ),
-    "w32tm": Program(_READ),
-    **alias_programs("systeminfo ipconfig getmac driverquery qwinsta quser nbtstat ver where.exe clip", Program(_READ)),
-    "reagentc": _any("sys.security", "/disable"),
-    "auditpol": _any("sys.security", "/clear", "/remove", "disable"),
-}

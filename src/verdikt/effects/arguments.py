@@ -1,0 +1,205 @@
+"""Parser of a command line's arguments by the options that a program knows, and conditions on the result."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import NamedTuple
+
+from verdikt.shell.command import Word
+
+_OPERAND_SELECTORS = frozenset(("*", "0", "1", "2", "3", "-1", "1:", "2:"))
+_HELP_FLAGS = frozenset(("--help", "--usage"))
+_PLAIN_FLAGS = frozenset("-y --yes --force --verbose --quiet --silent --help --version --debug --dry-run".split())
+
+
+@cache
+def word_set(text: str) -> frozenset[str]:
+    """Return a table's `"-r -R --recursive"` as a set."""
+    return frozenset(text.split())
+
+
+@cache
+def _split_conditions(conditions: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Split conditions into flags that match by themselves, and those that must be searched for."""
+    names = conditions.split()
+    plain = frozenset(name for name in names if name[0] == "-" and not {"+", "="} & set(name))
+    return plain, tuple(name for name in names if name not in plain)
+
+
+def _is_plain_flag(flag: str) -> bool:
+    """Return whether an option takes no value in every program that has it, by a convention that holds everywhere."""
+    return flag in _PLAIN_FLAGS or flag.startswith("--no-")
+
+
+class OptionTable(NamedTuple):
+    """The options of a program: which take a value, which take none, and how they may be written."""
+
+    values: frozenset[str] = frozenset()
+    plain: frozenset[str] = frozenset()  # take no value in any command of the program
+    names: frozenset[str] = frozenset()  # all that are known, for abbreviations
+    before: frozenset[str] = frozenset()  # take a value before the first operand only: `git -c x=y`
+    single_dash: bool = False  # one dash begins a long name: `-auto-approve`
+    abbreviate: bool = False  # a long name may be cut off where that is unambiguous: `--ha` for `--hard`
+
+    def with_values(self, values: str, *, single_dash: bool = False) -> OptionTable:
+        """Return the table with more options that take a value."""
+        return self._replace(values=self.values | word_set(values), single_dash=self.single_dash or single_dash)
+
+    def complete(self, name: str) -> str:
+        """Return the long option that an abbreviation stands for; the name itself if it stands for none or several."""
+        if not self.abbreviate or name in self.names:
+            return name
+        full_names = {full_name for full_name in self.names if full_name.startswith(name)}
+        return full_names.pop() if len(full_names) == 1 else name
+
+
+NO_OPTIONS = OptionTable()
+
+
+class Arguments:
+    """The flags (with their values) and operands of one command line, in order.
+
+    `doubtful` holds the options that the table does not know and that are followed by a word which may be their value.
+    `forced` holds the identities of those that are read with a value this time.
+    """
+
+    __slots__ = ("_flag_names", "asks_help", "doubtful", "flags", "operands", "table")
+
+    def __init__(self, argv: Sequence[Word], table: OptionTable = NO_OPTIONS, forced: Container[int] = ()) -> None:
+        self.flags = flags = []  # type: list[tuple[str, Word | None]]
+        self.operands = operands = []  # type: list[Word]
+        self.doubtful: list[Word] = []
+        self.asks_help = False
+        self.table = table
+        self._flag_names: set[str] | None = None
+        values = table.values
+        pending_flag = ""
+        for position, word in enumerate(argv):
+            text = word.text
+            if pending_flag:
+                flags.append((pending_flag, word))
+                pending_flag = ""
+            elif text[:1] != "-" or text == "-":
+                operands.append(word)
+            elif text in values or (text in table.before and not operands) or (forced and id(word) in forced):
+                pending_flag = text
+            elif text == "--":
+                operands.extend(argv[position + 1 :])
+                break
+            else:
+                if text in _HELP_FLAGS and (position == 0 or self._takes_no_value(argv[position - 1].text)):
+                    self.asks_help = True
+                pending_flag = self._add_flags(word)
+                if not pending_flag and position + 1 < len(argv) and argv[position + 1].text[:1] != "-":
+                    self._note_doubt(word)
+        if pending_flag:
+            flags.append((pending_flag, None))
+
+    def _add_flags(self, word: Word) -> str:
+        """Add the flags of one word; return the one whose value is the next word, or an empty string."""
+        text, values = word.text, self.table.values
+        if len(text) == 2:
+            self.flags.append((text, None))
+            return ""
+        if self.table.single_dash or text[1] == "-":
+            name, equals, value = text.partition("=")
+            name = self.table.complete(name)
+            if not equals and name in values:
+                return name
+            self.flags.append((name, Word(value, word.raw, word.glob) if equals else None))
+            return ""
+        # A cluster such as `-rf`; what follows a letter that takes a value is that value.
+        for index in range(1, len(text)):
+            flag = "-" + text[index]
+            if flag in values:
+                attached_value = text[index + 1 :]
+                if not attached_value:
+                    return flag
+                self.flags.append((flag, Word(attached_value.removeprefix("="), word.raw, word.glob)))
+                return ""
+            self.flags.append((flag, None))
+        return ""
+
+    def _takes_no_value(self, text: str) -> bool:
+        """Return whether the word after this one is surely not the value of an option."""
+        return text[:1] != "-" or "=" in text or text in self.table.plain or _is_plain_flag(text)
+
+    def _note_doubt(self, word: Word) -> None:
+        """Note an unknown option that may take the next word as its value."""
+        flag, value = self.flags[-1]
+        if value is None and flag not in self.table.plain and not _is_plain_flag(flag) and "=" not in word.text:
+            self.doubtful.append(word)
+
+    def has_flag(self, conditions: str) -> bool:
+        """Return whether any of these conditions holds; most are names of flags.
+
+        `-r+-f` requires both, `!-r` its absence. `--type=a|b*` requires a value that matches, `0=a|b*` and `*=a` the
+        same of an operand; a word without a dash is looked for among the operands. A long flag may be shortened
+        (`--recurs`), as GNU programs allow; `--force` is not short for `--force-with-lease`.
+        """
+        present = self._flag_names
+        if present is None:
+            present = self._flag_names = {flag for flag, _ in self.flags}
+        plain, combinations = _split_conditions(conditions)
+        if not present.isdisjoint(plain):
+            return True
+        for combination in combinations:
+            if all(self._holds(term) for term in combination.split("+")):
+                return True
+        return any(len(flag) > 4 and flag[1] == "-" and self._is_abbreviation(flag, plain) for flag in present)
+
+    def _holds(self, term: str) -> bool:
+        if term[0] == "!":
+            return not self._holds(term[1:])
+        name, equals, patterns = term.partition("=")
+        if equals and (name[:1] == "-" or name in _OPERAND_SELECTORS):
+            return any(fnmatchcase(text.lower(), p) for text in self._select_texts(name) for p in patterns.split("|"))
+        if term[0] != "-":
+            return any(operand.text.lower() == term for operand in self.operands)
+        return any(flag == name or self._is_abbreviation(flag, (name,)) for flag, _ in self.flags)
+
+    def _select_texts(self, selector: str) -> list[str]:
+        """Return the texts that a condition with a pattern is about."""
+        return [word.text for word in self.select_words(selector)]
+
+    @staticmethod
+    def _is_abbreviation(flag: str, names: Iterable[str]) -> bool:
+        """Return whether a flag is one of these names, cut off inside a word."""
+        return len(flag) > 4 and any(
+            name.startswith(flag) and name != flag and name[len(flag)] != "-" for name in names
+        )
+
+    def get_value(self, names: str) -> Word | None:
+        """Return the last value of any of these flags."""
+        wanted = word_set(names)
+        for flag, value in reversed(self.flags):
+            if flag in wanted and value is not None:
+                return value
+        return None
+
+    def get_values(self, names: str) -> list[Word]:
+        """Return every value of any of these flags."""
+        wanted = word_set(names)
+        return [value for flag, value in self.flags if flag in wanted and value is not None]
+
+    def select_words(self, selector: str) -> list[Word]:
+        """Return the words that a row's `selector` names.
+
+        `*` all operands, `0` the first, `-1` the last, `1:` all but the first, `:-1` all but the last,
+        `-o --output` values of flags, `of=` values of `key=value` operands; `|` joins several.
+        """
+        if selector == "*":
+            return self.operands
+        if "|" in selector:
+            return [word for part in selector.split("|") for word in self.select_words(part)]
+        if selector[0] == "-" and not selector[1:].isdigit():
+            return self.get_values(selector)
+        if selector.endswith("="):
+            return [Word(w.text[len(selector) :], w.raw, w.glob) for w in self.operands if w.text.startswith(selector)]
+        if ":" in selector:
+            start, _, stop = selector.partition(":")
+            return self.operands[int(start) if start else None : int(stop) if stop else None]
+        index = int(selector)
+        return self.operands[index : index + 1 or None] if -len(self.operands) <= index else []

@@ -1,0 +1,254 @@
+"""Apply what is known of a program to one command: find the subcommand, then the rows whose conditions hold.
+
+An option that the program's record does not list is read both ways, with and without a value. Where the readings
+differ, what the stricter one finds is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+from verdikt.effects.arguments import Arguments
+from verdikt.effects.command_verbs import find_verb, has_destroy_verb, is_recreatable
+from verdikt.effects.program_record import EffectSpec, Program
+from verdikt.model.effect import PRECEDENCE, Target
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+    from verdikt.model.effect import Effect
+    from verdikt.shell.command import Word
+
+_HELP_FLAGS = frozenset(("--help", "--version", "--usage"))
+# Subcommands that run something the user wrote: a `delete` among its words is a name, not an order.
+_RUN_SUBCOMMANDS = frozenset("run exec test x start task".split())
+# Options that are read both ways one by one; more of them are read with a value all together only.
+_MAX_SINGLE_READINGS = 3
+_SEVERITY = {cls: -rank for rank, cls in enumerate(PRECEDENCE)}
+
+
+def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
+    """Return every effect that the program has with the arguments of this call; parses them into `call.args`."""
+    argv = call.command.argv[1:]
+    if len(argv) <= 3:
+        for word in argv:
+            # `cargo yank --version 1.0` gives a version; `cargo --version` asks for one.
+            if word.text[:2] == "--" and word.text in _HELP_FLAGS and (word.text != "--version" or word is argv[-1]):
+                return []
+    if program.unconditional:
+        return apply_rows(program.effects, call)
+    doubtful: list[Word] = []
+    effects = _evaluate_reading(program, _Reading(argv, doubtful), call)
+    if doubtful and program.positional:
+        effects = _add_stricter_readings(program, argv, doubtful, effects, call)
+    return effects
+
+
+class _Reading(NamedTuple):
+    """One way to read a command line, from the program or from a command with options of its own on."""
+
+    argv: Sequence[Word]
+    doubtful: list[Word]  # the unknown options that were met, which may take a value
+    forced: Container[int] = ()  # the identities of those that are read with a value
+    dry_run: str = ""  # conditions of the levels above
+
+    def parse_command(self, command: Program, last: Word, call: Invocation) -> _Reading:
+        """Parse the arguments of a command with options of its own, from where it begins."""
+        start = next(index for index, word in enumerate(self.argv) if word is last) + 1
+        earlier_words = {id(word) for word in self.argv[:start]}
+        call.args = Arguments(self.argv[start:], command.options, self.forced)
+        self.doubtful[:] = [word for word in self.doubtful if id(word) in earlier_words] + call.args.doubtful
+        return self._replace(argv=self.argv[start:], dry_run="")
+
+
+def _evaluate_reading(program: Program, reading: _Reading, call: Invocation) -> list[Effect]:
+    call.args = Arguments(reading.argv, program.options, reading.forced)
+    reading.doubtful[:] = call.args.doubtful
+    global_effects = list(program.prepare(call)) if program.prepare is not None else []
+    effects = _evaluate_entry(program, reading, call)
+    if (adjust := program.adjust) is not None:
+        effects = [adjust(call, effect) for effect in effects]
+    return global_effects + effects
+
+
+def _add_stricter_readings(
+    program: Program, argv: Sequence[Word], doubtful: list[Word], effects: list[Effect], call: Invocation
+) -> list[Effect]:
+    """Return the effects together with those of the strictest reading in which unknown options take a value."""
+    strictest, strictness = effects, _measure_strictness(effects)
+    names = {effect.what for effect in effects}
+    best_state = call.args, call.subcommand, call.command
+    for forced in _list_readings(doubtful):
+        call.subcommand = ""
+        other_effects = _evaluate_reading(program, _Reading(argv, [], forced), call)
+        other_strictness = _measure_strictness(other_effects)
+        other_names = {effect.what for effect in other_effects}
+        # Another command of the same rank may be another matter to a policy.
+        is_other_command = bool(program.commands) and other_strictness == strictness and names.isdisjoint(other_names)
+        if other_strictness > strictness or is_other_command:
+            strictest, strictness, names = other_effects, other_strictness, names | other_names
+            best_state = call.args, call.subcommand, call.command
+    # What looks at the arguments later shall see them as the stricter reading does.
+    call.args, call.subcommand, call.command = best_state
+    return effects if strictest is effects else strictest + [effect for effect in effects if effect not in strictest]
+
+
+def _list_readings(doubtful: list[Word]) -> Iterator[frozenset[int]]:
+    if len(doubtful) <= _MAX_SINGLE_READINGS:
+        for word in doubtful:
+            yield frozenset((id(word),))
+    if len(doubtful) > 1:
+        yield frozenset(map(id, doubtful))
+
+
+def _measure_strictness(effects: Iterable[Effect]) -> tuple[bool, int, bool]:
+    """Return how strict the strictest effect is: whether it can be undone counts most, then its class."""
+    return max(
+        (
+            (not effect.recoverable, _SEVERITY[effect.cls], effect.certain)
+            for effect in effects
+            # What is not understood in one reading says nothing against another one that is.
+            if effect.what != "unknown.program"
+        ),
+        default=(False, -len(PRECEDENCE), False),
+    )
+
+
+def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list[Effect]:
+    """Evaluate a program or a command whose arguments are parsed already."""
+    dry_run = f"{reading.dry_run} {entry.dry_run_flags}"
+    if not entry.commands:
+        return [] if holds(dry_run, call) else _apply_entry(entry, call)
+    match = _match_command(entry, call.args.operands)
+    if match is None:
+        if entry.classify is None and call.args.operands and (unlisted_effects := _classify_unlisted(call)):
+            return unlisted_effects
+        return [] if holds(dry_run, call) else _apply_entry(entry, call)
+    name, command = match
+    depth = name.count(" ") + 1
+    if command.own_flags:
+        if holds(dry_run, call):
+            return []
+        call.subcommand = f"{call.subcommand} {name}".strip()
+        return _evaluate_entry(command, reading.parse_command(command, call.args.operands[depth - 1], call), call)
+    if command.options is not entry.options:
+        call.args = Arguments(reading.argv, command.options, reading.forced)
+        reading.doubtful[:] = call.args.doubtful
+    call.args.operands = call.args.operands[depth:]
+    call.subcommand = f"{call.subcommand} {name}".strip()
+    return [] if holds(f"{dry_run} {command.dry_run_flags}", call) else _apply_entry(command, call)
+
+
+def holds(conditions: str, call: Invocation) -> bool:
+    """Return whether any of these conditions holds: those of `Arguments.has_flag`, and some on the circumstances.
+
+    `verb:delete` asks for the verb among the operands, `noun:recreatable` whether they name something without data,
+    `zone:0=temp|project` where an operand lies, `env:NAME=a|b*` for a variable set for the command, `name:a|b` for
+    the name that the program was called by, `input:` whether something is handed to its standard input.
+    """
+    if ":" not in conditions:
+        return call.args.has_flag(conditions)
+    return any(all(_holds_term(term, call) for term in part.split("+")) for part in conditions.split())
+
+
+def _holds_term(term: str, call: Invocation) -> bool:
+    if term[0] == "!":
+        return not _holds_term(term[1:], call)
+    subject, _, rest = term.partition(":")
+    ask = _CIRCUMSTANCES.get(subject)
+    if ask is None:
+        return call.args.has_flag(term)
+    selector, _, patterns = rest.rpartition("=")
+    return any(fnmatchcase(text, pattern) for text in ask(selector, call) for pattern in patterns.split("|"))
+
+
+def _list_verbs(_selector: str, call: Invocation) -> list[str]:
+    return [find_verb([word.text for word in call.args.operands])[1]]
+
+
+def _list_nouns(_selector: str, call: Invocation) -> list[str]:
+    return ["recreatable"] if is_recreatable([word.text for word in call.args.operands[:2]]) else []
+
+
+def _list_zones(selector: str, call: Invocation) -> list[str]:
+    return [call.resolve_path(word).zone.value for word in call.args.select_words(selector)]
+
+
+def _list_variables(selector: str, call: Invocation) -> list[str]:
+    return [value.text for name, value in call.list_assignments() if fnmatchcase(name, selector)]
+
+
+def _list_names(_selector: str, call: Invocation) -> list[str]:
+    return [call.name]
+
+
+def _list_inputs(_selector: str, call: Invocation) -> list[str]:
+    command = call.command
+    has_input = command.stdin is not None or command.pipe_from is not None or any(r.fd == 0 for r in command.redirects)
+    return [""] if has_input else []
+
+
+_CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
+    "verb": _list_verbs,
+    "noun": _list_nouns,
+    "zone": _list_zones,
+    "env": _list_variables,
+    "name": _list_names,
+    "input": _list_inputs,
+}
+
+
+def _apply_entry(entry: Program, call: Invocation) -> list[Effect]:
+    if len(call.args.operands) < entry.needs or (call.args.asks_help and not entry.runs_others):
+        return []
+    effects = apply_rows(entry.effects, call) if entry.effects else []
+    if entry.classify is not None:
+        effects += entry.classify(call)
+    return effects
+
+
+def _match_command(program: Program, operands: Sequence[Word]) -> tuple[str, Program] | None:
+    """Return the longest listed command that the operands begin with, and its entry."""
+    commands = program.commands or {}
+    texts = [word.text for word in operands[:3]]
+    for depth in range(len(texts), 0, -1):
+        name = " ".join(texts[:depth])
+        if name in commands:
+            return name, commands[name]
+    return None
+
+
+def _classify_unlisted(call: Invocation) -> list[Effect]:
+    """Return `unknown.destroy` for a subcommand that no record lists and whose verb is to destroy something."""
+    texts = [word.text for word in call.args.operands[:3] if word.is_known and word.text[:1] != "-"]
+    if texts[:1] and texts[0] in _RUN_SUBCOMMANDS:
+        return []
+    flags = [flag for flag, _ in call.args.flags]
+    if find_verb(texts)[1] != "delete" or not has_destroy_verb([*texts, *flags]):
+        return []
+    return [call.make_effect("unknown.destroy", (Target(" ".join([call.name, *texts]), "other"),), possible=True)]
+
+
+def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
+    """Return the effects of the rows whose conditions hold."""
+    effects: list[Effect] = []
+    args = call.args
+    has_applied = False
+    for row in rows:
+        if (
+            (row.otherwise and has_applied)
+            or (row.when and not holds(row.when, call))
+            or (row.unless and holds(row.unless, call))
+        ):
+            continue
+        recoverable = True if row.recoverable_when and holds(row.recoverable_when, call) else row.recoverable
+        words = args.select_words(row.selector) if row.selector else ()
+        has_applied = has_applied or bool(words) or row.without_target or not row.selector
+        if words:
+            effects += call.make_effects(
+                row.what, words, row.kind, recoverable=recoverable, possible=row.possible, note=row.note
+            )
+        elif row.without_target or not row.selector:
+            effects.append(call.make_effect(row.what, recoverable=recoverable, possible=row.possible, note=row.note))
+    return effects

@@ -1,0 +1,190 @@
+"""Records of the knowledge base as objects, ready to be applied to a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from verdikt.effects.arguments import NO_OPTIONS, OptionTable, word_set
+from verdikt.knowledge import Record, find_record
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+    from verdikt.model.effect import Effect
+
+Handler = Callable[["Invocation"], Iterable["Effect"]]
+
+
+@dataclass(frozen=True, slots=True)
+class EffectSpec:
+    """One row: an effect that a program has, under conditions on its arguments."""
+
+    what: str
+    """A name from `effects/effect_catalog.py`, which gives the effect its class."""
+    selector: str = ""
+    """Which words are the targets: see `Arguments.select_words`. No such word, no effect, unless `without_target`."""
+    kind: str = "path"
+    """What the targets are: path, host, ref, pid, package, database, unit, resource or other."""
+    when: str = ""
+    """Only under one of these conditions: see `Arguments.has_flag`."""
+    unless: str = ""
+    """Not under any of these."""
+    otherwise: bool = False
+    """Only if no earlier row of the list applied."""
+    recoverable: bool | None = None
+    """Whether it can be undone, where that differs from the catalog entry; for paths their state decides."""
+    recoverable_when: str = ""
+    """Conditions under which it can be undone."""
+    possible: bool = False
+    """Whether it is only possible, whatever the words say."""
+    without_target: bool = False
+    """Whether it happens also without a target."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What one program, or one command of it, does by its arguments."""
+
+    effects: tuple[EffectSpec, ...] = ()
+    options: OptionTable = NO_OPTIONS
+    dry_run_flags: str = ""
+    """Conditions under which nothing happens."""
+    commands: Mapping[str, Program] | None = None
+    """Command (up to three words) → what it does. The options of the program itself count for it too."""
+    classify: Handler | None = None
+    """For what rows cannot express."""
+    prepare: Handler | None = None
+    """Of a program: classifies its global options, before a command is looked for."""
+    adjust: Callable[[Invocation, Effect], Effect] | None = None
+    """Of a program: changes each effect by the circumstances of the command."""
+    runs_others: bool = False
+    """Whether it runs other commands or code, so that an option among its words may be meant for those."""
+    needs: int = 0
+    """How many operands there must be; with fewer it prints how it is used, and does nothing."""
+    own_flags: bool = False
+    """For a command: its options are its own (`docker compose -f x` and `docker run -f y` have nothing in common);
+    it may have commands."""
+    unconditional: bool = False
+    """Whether the effects do not depend on the arguments, so that the arguments need not be parsed."""
+    positional: bool = False
+    """Whether it matters which word is which operand, so that an unknown option must be read both ways."""
+
+
+# Bounded: the names of programs come from commands.
+@lru_cache(maxsize=4096)
+def find_program(name: str) -> Program | None:
+    """Return what is known of a program by its name without the directory; None for an unknown one."""
+    record = find_record(name)
+    return _build_cached(record["names"][0]) if record is not None and _has_effects(record) else None
+
+
+def _has_effects(entry: Record) -> bool:
+    """Whether a record says what the program does, and not only which commands it runs."""
+    return "effects" in entry or "handler" in entry or any(map(_has_effects, entry.get("commands", {}).values()))
+
+
+@cache
+def _build_cached(first_name: str) -> Program:
+    record = find_record(first_name)
+    return build_program(record or {})
+
+
+def build_program(record: Record) -> Program:
+    """Return a record of a program as an object."""
+    return _build_entry(record, _build_options(record, abbreviate=record.get("abbreviate", False)))
+
+
+def _build_options(entry: Record, *, abbreviate: bool) -> OptionTable:
+    """Return the options of a program, or of a command with options of its own."""
+    names, valued = frozenset(_list_options(entry, _OPTION_KEYS)), frozenset(_list_options(entry, _VALUE_KEYS))
+    return OptionTable(
+        values=word_set(entry.get("values", "")),
+        plain=names - valued,
+        names=names,
+        before=word_set(entry.get("globals", "")),
+        single_dash=entry.get("single_dash", False),
+        abbreviate=abbreviate,
+    )
+
+
+def _build_entry(entry: Record, program_options: OptionTable) -> Program:
+    effects = tuple(_build_row(row) for row in entry.get("effects", ()))
+    own_flags = entry.get("own", False)
+    values = entry.get("values", "")
+    options = program_options
+    if own_flags:
+        options = _build_options(entry, abbreviate=program_options.abbreviate)
+    elif values or entry.get("single_dash"):
+        options = program_options.with_values(values, single_dash=entry.get("single_dash", False))
+    # A command of which only its inner command is known does by itself what the program does.
+    commands = {
+        name: _build_entry(command, options)
+        for name, command in entry.get("commands", {}).items()
+        if _has_effects(command)
+    }
+    classify = _import_handler(entry["handler"], "classify_") if "handler" in entry else None
+    if classify is not None and "settings" in entry:
+        classify = partial(classify, **entry["settings"])
+    is_conditional = (
+        commands
+        or classify
+        or any(entry.get(key) for key in ("dry_run", "needs", "prepare", "adjust"))
+        or any(row.selector or row.when or row.unless or row.recoverable_when for row in effects)
+    )
+    return Program(
+        effects=effects,
+        options=options,
+        dry_run_flags=entry.get("dry_run", ""),
+        commands=commands or None,
+        classify=classify,
+        prepare=_import_handler(entry["prepare"], "classify_") if "prepare" in entry else None,
+        adjust=_import_handler(entry["adjust"], "adjust_") if "adjust" in entry else None,
+        runs_others=any(key in entry for key in ("runs", "code", "trace", "lines")),
+        needs=entry.get("needs", 0),
+        own_flags=own_flags,
+        unconditional=bool(effects) and not is_conditional,
+        positional=bool(commands or classify or any(row.selector not in ("", "*") for row in effects)),
+    )
+
+
+def _build_row(row: Record) -> EffectSpec:
+    return EffectSpec(
+        what=row["does"],
+        selector=row.get("on", ""),
+        kind=row.get("as", "path"),
+        when=row.get("when", ""),
+        unless=row.get("unless", ""),
+        otherwise=row.get("else", False),
+        recoverable=row.get("recoverable"),
+        recoverable_when=row.get("recoverable_when", ""),
+        possible=row.get("possible", False),
+        without_target=row.get("always", False),
+        note=row.get("note", ""),
+    )
+
+
+_VALUE_KEYS = ("values", "globals")
+_OPTION_KEYS = (*_VALUE_KEYS, "glued", "flags", "dry_run", "when", "unless", "recoverable_when")
+
+
+def _list_options(entry: Record, keys: tuple[str, ...]) -> Iterable[str]:
+    """Yield every option that an entry, its rows or its commands mention under these keys."""
+    for part in (entry, *entry.get("effects", ())):
+        for term in " ".join(part.get(key, "") for key in keys).replace("+", " ").split():
+            name = term.lstrip("!").partition("=")[0]
+            if name[:1] == "-":
+                yield name
+    for command in entry.get("commands", {}).values():
+        yield from _list_options(command, keys)
+
+
+@cache
+def _import_handler(name: str, prefix: str) -> Callable[..., Any]:
+    """Return the function that a record names: as handler, `git.push` is `classify_push` of `program/git.py`."""
+    module, _, function = name.partition(".")
+    handler: Callable[..., Any] = getattr(import_module(f"verdikt.effects.program.{module}"), prefix + function)
+    return handler

@@ -1,0 +1,173 @@
+"""Compile the records of programs (`programs/*.toml`) into one module that loads fast.
+
+The compiled module `_compiled.py` holds each record as JSON text, so that reading a command parses the records of its
+own programs and no others, and no TOML parser is needed. The package's build writes it; in a checkout `python -m
+verdikt.knowledge.compiler` does, and the test suite before it runs. It imports nothing of verdikt, because the build
+runs it before the package is installed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+
+PROGRAMS = Path(__file__).parent / "programs"
+COMPILED = Path(__file__).parent / "_compiled.py"
+ROW_KEYS = frozenset("does on as when unless else recoverable recoverable_when possible always note".split())
+"""The keys of an effect; an entry with a single effect may have them itself instead of a list `effects`."""
+
+_SET_REFERENCE = re.compile(r"@([a-z_]+)")
+
+
+class RecordError(Exception):
+    """A record that can't be compiled; the text names the file and the program."""
+
+
+def read_files(directory: Path = PROGRAMS) -> dict[str, Record]:
+    """Return the parsed files of a directory by family, in alphabetical order."""
+    files = {}
+    for path in sorted(directory.glob("*.toml")):
+        try:
+            files[path.stem] = tomllib.loads(path.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise RecordError(f"{path.name}: invalid TOML: {error}") from error
+    return files
+
+
+def compile_files(files: Mapping[str, Record]) -> dict[str, Record]:
+    """Return the compiled records by the first of their names."""
+    records: dict[str, Record] = {}
+    owners: dict[str, str] = {}
+    for family, file in files.items():
+        # `simple` lists programs that take one line each; a table of its own, `[[program]]`, is for longer ones.
+        sources = [*file.get("simple", ()), *file.get("program", ())]
+        for source in sorted(sources, key=lambda source: "like" in source):
+            record = _compile_record(source, family, file.get("sets", {}), records)
+            for name in record["names"]:
+                if name in owners:
+                    raise RecordError(f"{family}.toml: `{name}` is already in {owners[name]}.toml")
+                owners[name] = family
+            records[record["names"][0]] = record
+    return records
+
+
+def _compile_record(source: Record, family: str, sets: Mapping[str, str], earlier: Mapping[str, Record]) -> Record:
+    names = source.get("names", "").split()
+    if not names:
+        raise RecordError(f"{family}.toml: a program without `names`")
+    where = f"{family}.toml: {names[0]}"
+    record = _compile_entry(_expand_sets(source, sets, where), where)
+    if base_name := record.pop("like", ""):
+        if base_name not in earlier:
+            raise RecordError(f"{where}: expected a program of the file after `like`, found `{base_name}`")
+        base = {key: value for key, value in earlier[base_name].items() if key not in ("names", "family")}
+        record = {**base, **record, "commands": {**base.get("commands", {}), **record.get("commands", {})}}
+    return {**record, "names": names, "family": family}
+
+
+def _compile_entry(entry: Record, where: str) -> Record:
+    """Return a program or a command with its effects as a list and its commands by name."""
+    compiled = {key: value for key, value in entry.items() if key not in ROW_KEYS and key not in ("names", "commands")}
+    if "does" in entry:
+        if "effects" in entry:
+            raise RecordError(f"{where}: expected `does` or `effects`, found both")
+        compiled["effects"] = [{key: value for key, value in entry.items() if key in ROW_KEYS}]
+    elif row_keys := sorted(ROW_KEYS & entry.keys()):
+        raise RecordError(f"{where}: `{row_keys[0]}` without `does`")
+    if values := " ".join(_list_values(entry)):
+        compiled["values"] = values
+    commands: dict[str, Record] = {}
+    for command in entry.get("commands", ()):
+        names = [" ".join(name.split()) for name in command.get("names", "").split(",")]
+        for name in names:
+            if not name or name in commands:
+                raise RecordError(f"{where}: expected a new name of a command, found `{name}`")
+            commands[name] = _compile_entry(command, f"{where} {name}")
+    if commands:
+        compiled["commands"] = commands
+    return compiled
+
+
+def _list_values(entry: Record) -> dict[str, None]:
+    """Return the options that take a value: those listed, and those whose value is code, a command or a directory."""
+    runs, code = entry.get("runs", {}), entry.get("code", {})
+    texts = [entry.get("values", ""), code.get("options", ""), code.get("module", "")]
+    texts += [runs.get(key, "") for key in ("text", "directory", "program")]
+    texts += [row["options"] for row in entry.get("exec", ())]
+    return dict.fromkeys(name for text in texts for name in text.split() if name[0] == "-")
+
+
+def _expand_sets(value: Any, sets: Mapping[str, str], where: str) -> Any:
+    """Replace each `@name` in the strings of a record by the words of the set with that name."""
+    if isinstance(value, dict):
+        return {key: _expand_sets(item, sets, where) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_expand_sets(item, sets, where) for item in value]
+    if not isinstance(value, str) or "@" not in value or not sets:
+        return value
+    return " ".join(_expand_word(word, sets) for word in value.split(" "))
+
+
+def _expand_word(word: str, sets: Mapping[str, str]) -> str:
+    """Replace a set that is a whole word by its words, and one after `=` by alternatives: `0=@kinds` → `0=a|b`."""
+    reference = _SET_REFERENCE.search(word)
+    if reference is None or reference[1] not in sets:
+        return word
+    words = sets[reference[1]].split()
+    return " ".join(words) if reference[0] == word else word.replace(reference[0], "|".join(words))
+
+
+def iter_entries(record: Record) -> Iterator[tuple[str, Record]]:
+    """Yield a program's entry and those of its commands at every level, with the words that lead there."""
+    yield "", record
+    for name, command in record.get("commands", {}).items():
+        for path, entry in iter_entries(command):
+            yield f"{name} {path}".strip(), entry
+
+
+def build_tables(records: Mapping[str, Record]) -> tuple[dict[str, int], tuple[str, ...], dict[str, list[str]]]:
+    """Return the place of each name, the records as JSON text, and the names by role."""
+    index = {name: place for place, record in enumerate(records.values()) for name in record["names"]}
+    roles: dict[str, list[str]] = {}
+    for record in records.values():
+        for role in record.get("roles", "").split():
+            roles.setdefault(role, []).extend(record["names"])
+    texts = tuple(json.dumps(record, separators=(",", ":"), ensure_ascii=False) for record in records.values())
+    return index, texts, roles
+
+
+def render_module(records: Mapping[str, Record]) -> str:
+    """Return the source of the compiled module."""
+    index, texts, roles = build_tables(records)
+    lines = ['"""Generated from programs/*.toml by `python -m verdikt.knowledge.compiler`; not edited by hand."""', ""]
+    lines += [
+        f"INDEX = {index!r}",
+        f"ROLES: dict[str, list[str]] = {roles!r}",
+        "RECORDS = (",
+        *(f"    {text!r}," for text in texts),
+        ")",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def write_module(target: Path = COMPILED, directory: Path = PROGRAMS) -> bool:
+    """Write the compiled module if it differs from what is there; return whether it did."""
+    source = render_module(compile_files(read_files(directory)))
+    if target.exists() and target.read_text(encoding="utf-8") == source:
+        return False
+    # Put in place at once: another process may be importing it.
+    draft = target.with_suffix(f".{os.getpid()}")
+    draft.write_text(source, encoding="utf-8")
+    draft.replace(target)
+    return True
+
+
+if __name__ == "__main__":
+    write_module()

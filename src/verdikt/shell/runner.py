@@ -1,0 +1,119 @@
+"""What the record of a program says about the commands and the code that it runs, as objects."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from verdikt.knowledge import Record, find_record
+
+
+class Wrapper(NamedTuple):
+    """Position of the inner command: after the options, `skip` further words and, for some, assignments."""
+
+    valued: str = ""  # options that take a value: `-u --user`
+    skip: int = 0  # words before the command: `timeout 5 cmd`
+    assignments: bool = False  # `env A=1 cmd`
+    joined: bool = False  # the words are joined into text for a shell, as `ssh` and `watch` do
+    text: str = ""  # options whose value is text for a shell: `su -c 'cmd'`
+    host: str = ""  # "1": the first skipped word is where it runs; else the name of the place
+    after: str = ""  # the command follows this word only: `nix develop -c cmd`
+    repeated: bool = False
+    shell: str = ""  # what runs when no command is given and standard input is read: `su`, `ssh`
+    directory: str = ""  # options that say where it runs: `env -C dir`
+    only_text: bool = False  # without a text option there is no inner command
+    login: str = ""  # options with which the words are text for a shell: `sudo -s`
+    program: str = ""  # options whose value is the program itself: `docker run --entrypoint`
+    split: bool = False  # the words that follow go on with the text: `env -S 'cmd a' b`
+
+
+class Interpreter(NamedTuple):
+    """Options of an interpreter: those with a program as value, and those that name a module."""
+
+    language: str
+    options: str = ""
+    module: str = ""  # options after which the words are a module or a file of its own: `python -m`
+    stdin: bool = True
+    subcommand: str = ""  # `deno eval`
+
+
+class ExecOption(NamedTuple):
+    """Options whose value is a command; `prefix` limits the values, `language` says that the value is a program."""
+
+    options: str
+    prefix: str = ""
+    language: str = ""
+
+
+class CommandLevel(NamedTuple):
+    """One level of a program's commands: the options before the next word, and what that word may lead to."""
+
+    valued: str
+    known: frozenset[str]
+    rows: dict[str, Wrapper]  # command → how the inner command is found after it
+    levels: dict[str, "CommandLevel"]  # command → the level below it
+
+
+class Runner(NamedTuple):
+    """What a program runs."""
+
+    valued: str  # options of the program itself that take a value
+    wrapper: Wrapper | None
+    commands: CommandLevel | None
+    interpreter: Interpreter | None
+    exec_options: tuple[ExecOption, ...]
+    shell_lines: tuple[str, ...]  # prefixes of lines that it hands to a shell, from its arguments or its input
+    trace: str  # the function that finds what it runs, where a row can't say it
+
+
+@lru_cache(maxsize=4096)
+def find_runner(name: str) -> Runner | None:
+    """Return what a program runs; None for a program without a record."""
+    record = find_record(name)
+    if record is None:
+        return None
+    valued = f"{record.get('values', '')} {record.get('globals', '')}"
+    code = record.get("code")
+    if "glued" in record:
+        valued += "".join(f" {name}~" for name in record["glued"].split())
+    level = _build_level(record, valued, "")
+    return Runner(
+        valued,
+        _build_wrapper(record, valued),
+        level if level.rows or level.levels else None,
+        None if code is None else Interpreter(**code),
+        tuple(ExecOption(**row) for row in record.get("exec", ())),
+        tuple(record.get("lines", ())),
+        record.get("trace", ""),
+    )
+
+
+def _build_wrapper(entry: Record, valued: str) -> Wrapper | None:
+    return Wrapper(valued=valued, **entry["runs"]) if "runs" in entry else None
+
+
+def _build_level(entry: Record, valued: str, inherited: str) -> CommandLevel:
+    """Return a level with those commands that run something, however deep."""
+    known = frozenset(f"{entry.get('flags', '')} {valued}".split())
+    rows: dict[str, Wrapper] = {}
+    levels: dict[str, CommandLevel] = {}
+    for path, command in _iter_running_commands(entry):
+        own_values = command.get("values", "")
+        inner_values = own_values if command.get("own") else f"{inherited} {entry.get('values', '')} {own_values}"
+        words = path.split(" ")
+        target, above = rows, levels
+        for depth in range(1, len(words)):
+            # `docker container exec`: the words between have the options of their program.
+            below = above.setdefault(words[depth - 1], CommandLevel(valued, known, {}, {}))
+            target, above = below.rows, below.levels
+        if (row := _build_wrapper(command, inner_values)) is not None:
+            target[words[-1]] = row
+        nested = _build_level(command, inner_values, "" if command.get("own") else inner_values)
+        if nested.rows or nested.levels:
+            above[words[-1]] = nested
+    return CommandLevel(valued, known, rows, levels)
+
+
+def _iter_running_commands(entry: Record) -> Iterator[tuple[str, Record]]:
+    for path, command in entry.get("commands", {}).items():
+        if "runs" in command or next(_iter_running_commands(command), None) is not None:
+            yield path, command

@@ -1,0 +1,60 @@
+"""Every shipped record becomes a program whose rows name effects of the catalog and whose handlers exist."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from verdikt.effects.arguments import Arguments
+from verdikt.effects.effect_catalog import EFFECT_CATALOG, find_entry
+from verdikt.effects.program_record import EffectSpec, Program, build_program, find_program
+from verdikt.knowledge import list_programs
+
+KINDS = {"path", "host", "ref", "pid", "package", "database", "unit", "resource", "other"}
+
+
+def iter_rows(program: Program) -> Iterator[EffectSpec]:
+    """Yield every row of a program, including those of its commands."""
+    yield from program.effects
+    for command in (program.commands or {}).values():
+        yield from iter_rows(command)
+
+
+@pytest.mark.parametrize("name", [*filter(find_program, list_programs())])
+def test_record_names_effects_of_the_catalog(name: str) -> None:
+    """Each row's effect is in the catalog, or its direct parent is; its selector and conditions can be read."""
+    program = find_program(name)
+
+    assert program is not None
+    for row in iter_rows(program):
+        assert row.what in EFFECT_CATALOG or row.what.rpartition(".")[0] in EFFECT_CATALOG, row.what
+        assert row.kind in KINDS, row.kind
+        Arguments(()).select_words(row.selector or "*")
+        Arguments(()).has_flag(f"{row.when} {row.unless}")
+
+
+def test_unlisted_effect_name_has_the_entry_of_its_parent() -> None:
+    """`fs.delete.later` is as destructive as `fs.delete`; a name without a parent is unknown."""
+    assert find_entry("fs.delete.later") == EFFECT_CATALOG["fs.delete"]
+    assert find_entry("nonsense.entirely") == EFFECT_CATALOG["unknown"]
+
+
+def test_unlisted_program_is_not_found() -> None:
+    """`find_program` returns None for an unknown name, and ignores case and `.exe`."""
+    assert find_program("frobnicate") is None
+    assert find_program("RM.EXE") is find_program("rm")
+
+
+def test_options_that_a_record_mentions_are_known() -> None:
+    """What a record names in a list or a condition is no unknown option."""
+    record = {
+        "values": "-o",
+        "flags": "-a",
+        "dry_run": "--dry",
+        "effects": [{"does": "fs.read", "when": "-r+!--force", "unless": "--type=x"}],
+        "commands": {"sub": {"values": "--inner"}},
+    }
+
+    options = build_program(record).options
+
+    assert options.names == {"-o", "-a", "--dry", "-r", "--force", "--type", "--inner"}
+    assert options.plain == {"-a", "--dry", "-r", "--force", "--type"}

@@ -1,0 +1,123 @@
+"""Records are compiled from TOML into JSON texts, and mistakes in them are told with file and program."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from verdikt.knowledge import find_record, find_role, list_programs
+from verdikt.knowledge.compiler import (
+    RecordError,
+    build_tables,
+    compile_files,
+    iter_entries,
+    read_files,
+    render_module,
+    write_module,
+)
+
+
+def compile_programs(*programs: dict[str, Any], **file: Any) -> dict[str, Any]:
+    """Return the compiled records of one file."""
+    return compile_files({"test": {"program": list(programs), **file}})
+
+
+def test_single_effect_becomes_a_list_of_effects() -> None:
+    """`does` in an entry itself is short for `effects` with one row."""
+    record = compile_programs({"names": "x y", "does": "fs.read", "on": "*", "values": "-o"})["x"]
+
+    assert record == {
+        "names": ["x", "y"],
+        "family": "test",
+        "values": "-o",
+        "effects": [{"does": "fs.read", "on": "*"}],
+    }
+
+
+def test_commands_with_several_names_are_looked_up_by_each() -> None:
+    """Names of a command are separated by commas, because they may have several words."""
+    record = compile_programs({"names": "x", "commands": [{"names": "rm, volume  rm", "does": "fs.delete"}]})["x"]
+
+    assert list(record["commands"]) == ["rm", "volume rm"]
+    assert [path for path, _ in iter_entries(record)] == ["", "rm", "volume rm"]
+
+
+def test_set_is_replaced_by_its_words() -> None:
+    """`@name` stands for the words of a set, after `=` for alternatives."""
+    record = compile_programs(
+        {"names": "x", "effects": [{"does": "fs.read", "when": "@loud 0=@kinds", "unless": "user@host"}]},
+        sets={"loud": "-v --verbose", "kinds": "ns node*"},
+    )["x"]
+
+    assert record["effects"] == [{"does": "fs.read", "when": "-v --verbose 0=ns|node*", "unless": "user@host"}]
+
+
+def test_program_like_another_has_its_entries_and_its_own() -> None:
+    """`like` copies an earlier record of the file; own keys and commands replace or add."""
+    records = compile_programs(
+        {
+            "names": "docker",
+            "values": "-H",
+            "does": "container.read",
+            "commands": [{"names": "rm", "does": "fs.delete"}],
+        },
+        {"names": "podman", "like": "docker", "values": "--url", "commands": [{"names": "ps", "does": "fs.read"}]},
+    )
+
+    assert records["podman"]["values"] == "--url"
+    assert records["podman"]["effects"] == [{"does": "container.read"}]
+    assert list(records["podman"]["commands"]) == ["rm", "ps"]
+
+
+@pytest.mark.parametrize(
+    ("programs", "message"),
+    [
+        ([{"does": "fs.read"}], "test.toml: a program without `names`"),
+        ([{"names": "x"}, {"names": "y x"}], "test.toml: `x` is already in test.toml"),
+        ([{"names": "x", "on": "*"}], "test.toml: x: `on` without `does`"),
+        ([{"names": "x", "does": "a", "effects": []}], "test.toml: x: expected `does` or `effects`, found both"),
+        ([{"names": "x", "like": "y"}], "expected a program of the file after `like`, found `y`"),
+        (
+            [{"names": "x", "commands": [{"names": "a, a"}]}],
+            "test.toml: x: expected a new name of a command, found `a`",
+        ),
+    ],
+)
+def test_mistake_in_a_record_is_told_with_its_place(programs: list[dict[str, Any]], message: str) -> None:
+    """The text of an error names file, program and what was expected."""
+    with pytest.raises(RecordError, match=message):
+        compile_programs(*programs)
+
+
+def test_invalid_toml_is_told_with_its_file(tmp_path: Path) -> None:
+    """A syntax error names the file."""
+    (tmp_path / "bad.toml").write_text("[[program]\n")
+
+    with pytest.raises(RecordError, match="bad.toml: invalid TOML"):
+        read_files(tmp_path)
+
+
+def test_compiled_module_holds_what_the_sources_say(tmp_path: Path) -> None:
+    """Writing twice changes nothing, and every name leads to its record."""
+    target = tmp_path / "_compiled.py"
+    namespace: dict[str, Any] = {}
+
+    assert write_module(target)
+    assert not write_module(target)
+    exec(target.read_text(), namespace)
+
+    records = compile_files(read_files())
+    assert sorted(namespace["INDEX"]) == sorted(list_programs())
+    assert (
+        json.loads(namespace["RECORDS"][namespace["INDEX"]["kubectl"]]) == records["kubectl"] == find_record("kubectl")
+    )
+
+
+def test_roles_list_the_names_of_their_programs() -> None:
+    """A role is looked up without parsing any record."""
+    records = compile_programs({"names": "curl wget", "roles": "downloader"}, {"names": "nc", "roles": "socket"})
+
+    assert build_tables(records)[2] == {"downloader": ["curl", "wget"], "socket": ["nc"]}
+    assert "INDEX = {'curl': 0, 'wget': 0, 'nc': 1}" in render_module(records)
+    assert find_role("no such role") == frozenset()
