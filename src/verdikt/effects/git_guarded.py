@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from posixpath import basename, relpath
 from typing import TYPE_CHECKING, NamedTuple
 
+from verdikt.effects.arguments import NO_OPTIONS, Arguments, word_set
 from verdikt.effects.code import quote_shell_word
-from verdikt.effects.program.table import Arguments, word_set
 from verdikt.hosts.registry import HOSTS
 from verdikt.model.path_set import PathSet, PathSetKind, Pathspecs, is_glob, is_within
 from verdikt.shell.command import Word
@@ -156,7 +156,7 @@ def find_git_changes(call: GitCall) -> Iterator[GuardedChange]:
     handler = _HANDLERS.get(call.name)
     if handler is None:
         return
-    arguments = Arguments(call.words[1:], word_set(_VALUE_FLAGS.get(call.name, "")))
+    arguments = Arguments(call.words[1:], NO_OPTIONS.with_values(_VALUE_FLAGS.get(call.name, "")))
     if call.name in _SEQUENCES and arguments.has_flag(_SEQUENCE_OPTIONS):
         return
     for change in handler(call, arguments):

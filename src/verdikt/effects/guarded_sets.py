@@ -11,9 +11,9 @@ from fnmatch import fnmatchcase
 from posixpath import basename, dirname, join, normpath, relpath
 from typing import TYPE_CHECKING, NamedTuple
 
+from verdikt.effects.arguments import NO_OPTIONS, Arguments
 from verdikt.effects.code import quote_shell_word
 from verdikt.effects.git_guarded import LEAVE_ALONE, MAX_FIX_LENGTH, GitCall, GuardedChange, find_git_changes
-from verdikt.effects.program.table import Arguments, word_set
 from verdikt.model import patch
 from verdikt.model.effect import Target, Zone
 from verdikt.model.path_set import PathSet, PathSetKind, is_glob, is_within
@@ -104,7 +104,7 @@ def _classify_git(call: Invocation, command: Command, written: WrittenTexts) -> 
 
 
 def _classify_git_patch(call: Invocation, git: GitCall, command: Command, written: WrittenTexts) -> Iterator[Effect]:
-    args = Arguments(git.words[1:], word_set(_PATCH_VALUE_FLAGS[git.name]))
+    args = Arguments(git.words[1:], NO_OPTIONS.with_values(_PATCH_VALUE_FLAGS[git.name]))
     if args.has_flag(f"{_PATCH_LOOK_OPTIONS} --abort --quit --skip --show-current-patch") and not args.has_flag(
         "--apply"
     ):
@@ -156,7 +156,7 @@ def _read_patches(call: Invocation, patches: _PatchInput, written: WrittenTexts)
 
 def _classify_patch(call: Invocation, command: Command, written: WrittenTexts) -> Iterator[Effect]:
     """`patch`: its files come from the patch, unless an operand names one."""
-    args = Arguments(command.argv[1:], word_set(_PATCH_VALUE_FLAGS["patch"]))
+    args = Arguments(command.argv[1:], NO_OPTIONS.with_values(_PATCH_VALUE_FLAGS["patch"]))
     if args.has_flag("--dry-run -C --check") or args.has_flag("-o --output"):
         return
     directory = args.get_value("-d --directory")
@@ -190,7 +190,7 @@ def _classify_apply_patch(call: Invocation, command: Command, written: WrittenTe
 
 def _classify_copy(call: Invocation, command: Command, written: WrittenTexts) -> Iterator[Effect]:
     """`cp`, `mv`, `install`, `rsync`: where the contents of a directory, or several files, come to lie."""
-    args = Arguments(command.argv[1:], word_set(_COPY_VALUE_FLAGS[command.name]))
+    args = Arguments(command.argv[1:], NO_OPTIONS.with_values(_COPY_VALUE_FLAGS[command.name]))
     if args.has_flag("-n --dry-run") and command.name == "rsync":
         return
     into = args.get_value("-t --target-directory")
@@ -271,7 +271,7 @@ def _classify_tar(call: Invocation, command: Command, written: WrittenTexts) -> 
     # The old style without a dash: `tar xzf a.tgz`.
     if words and not words[0].text.startswith("-") and words[0].text.isalpha():
         words[0] = Word(f"-{words[0].text}", words[0].raw)
-    args = Arguments(words, word_set(_TAR_VALUE_FLAGS))
+    args = Arguments(words, NO_OPTIONS.with_values(_TAR_VALUE_FLAGS))
     archive = args.get_value("-f --file")
     if not args.has_flag("-x --extract --get") or archive is None or args.has_flag("-O --to-stdout"):
         return
@@ -291,10 +291,10 @@ def _classify_unzip(call: Invocation, command: Command, written: WrittenTexts) -
     # `-x` takes everything that follows, up to the next option.
     start = words.index("-x") + 1 if "-x" in words else len(words)
     excluded = [text for text in words[start:] if not text.startswith("-")]
-    args = Arguments(command.argv[1 : start + 1], word_set("-d -P"))
+    args = Arguments(command.argv[1 : start + 1], NO_OPTIONS.with_values("-d -P"))
     if not args.operands or args.has_flag("-l -v -t -p -Z -z"):
         return
-    tail = Arguments(command.argv[start + 1 :], word_set("-d -P"))
+    tail = Arguments(command.argv[start + 1 :], NO_OPTIONS.with_values("-d -P"))
     directory = args.get_value("-d") or tail.get_value("-d")
     if directory is not None and directory.text in excluded:
         excluded.remove(directory.text)
