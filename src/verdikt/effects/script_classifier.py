@@ -254,7 +254,7 @@ class ScriptClassifier:
             effects = [*effects, *self._remember_written_files(call)]
         elif name in _COMPILERS and (self._written_texts or command.stdin):
             effects = [*effects, *self._classify_compiled_sources(call)]
-        if name in SET_PROGRAMS:
+        if name in SET_PROGRAMS or "@" in name:
             effects = [*effects, *find_guarded_effects(call, command, self._written_texts)]
         if self._mentions_verdikt:
             effects = [*effects, *find_self_access(call, effects)]
