@@ -1,6 +1,5 @@
 """A session on a real client that tries every everyday way to move, replace or hide policy and wiring, in a row."""
 
-import json
 import os
 import subprocess
 import tarfile
@@ -106,7 +105,7 @@ def test_session_is_still_governed_after_every_everyday_way(version: str, create
     assert not bench.has_file("forbidden"), session.run.stderr
     assert session.has_received("this file is forbidden")
     assert session.has_received("has been put back")
-    decisions = [json.loads(entry.body["receipt"]) for entry in read_entries(bench, EntryKind.DECISION)]
+    decisions = [entry.body["receipt"] for entry in read_entries(bench, EntryKind.DECISION)]
     assert len(decisions) == len(ways) + 1
     assert sum(decision["verdict"]["kind"] == "block" for decision in decisions) > 20
     assert bench.read_crashes() == []
