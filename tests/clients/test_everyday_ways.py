@@ -24,8 +24,6 @@ EVIL_PATCH = """--- a/governance.yaml
 """
 
 WAYS = (
-    "git stash -u",
-    "git stash -a",
     "git mv governance.yaml x",
     "git switch other",
     "git checkout other",
@@ -49,6 +47,8 @@ WAYS = (
     "tar xf evil.tgz",
     "cp -r evil/. .",
     "python3 -c \"import shutil; shutil.copytree('evil', '.', dirs_exist_ok=True)\"",
+    "git stash -u",
+    "git stash -a",
     "ls -d {directory}/* | xargs sh -c 'for f; do : > $f; done' sh",
     "make empty",
 )
