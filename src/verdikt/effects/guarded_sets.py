@@ -12,6 +12,7 @@ from posixpath import basename, dirname, join, normpath, relpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.arguments import NO_OPTIONS, Arguments
+from verdikt.effects.child_agent import AGENT_PROGRAMS, find_child_agent, find_module_agent
 from verdikt.effects.code import quote_shell_word
 from verdikt.effects.git_guarded import LEAVE_ALONE, MAX_FIX_LENGTH, GitCall, GuardedChange, find_git_changes
 from verdikt.model import patch
@@ -75,7 +76,8 @@ def find_guarded_effects(call: Invocation, command: Command, written: WrittenTex
     """
     if command.host:
         return []  # the files of another machine
-    handler = _HANDLERS.get(call.name)
+    # `npx @anthropic-ai/claude-code@latest`
+    handler = _HANDLERS.get(call.name.partition("@")[0])
     return [] if handler is None else list(handler(call, command, written))
 
 
@@ -326,14 +328,21 @@ def _find_unpacked(call: Invocation, command: Command, unpacking: _Unpacking) ->
 def _classify_python_module(call: Invocation, command: Command, written: WrittenTexts) -> Iterator[Effect]:
     """`python -m zipfile -e a.zip directory`, and the same of `tarfile`."""
     texts = [word.text for word in command.argv]
-    if "-m" not in texts or len(texts) < texts.index("-m") + 4:
+    if "-m" not in texts[:-1]:
         return
     index = texts.index("-m") + 1
+    yield from find_module_agent(call, command, command.argv[index])
+    if len(texts) < index + 3:
+        return
     if texts[index] not in ("zipfile", "tarfile") or texts[index + 1] not in ("-e", "--extract"):
         return
     archive, directory = command.argv[index + 2], command.argv[index + 3 : index + 4]
     paths = _find_unpacked(call, command, _Unpacking(archive, directory[0] if directory else None))
     yield from _make_effects(call, command, iter([GuardedChange(paths, LEAVE_ALONE)]))
+
+
+def _classify_child(call: Invocation, command: Command, written: WrittenTexts) -> Iterator[Effect]:
+    yield from find_child_agent(call, command)
 
 
 _Handler = Callable[["Invocation", "Command", WrittenTexts], Iterator["Effect"]]
@@ -348,6 +357,7 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(("tar", "bsdtar", "gtar"), _classify_tar),
     "unzip": _classify_unzip,
     **dict.fromkeys(("python", "python3", "py"), _classify_python_module),
+    **dict.fromkeys(AGENT_PROGRAMS, _classify_child),
 }
 
 SET_PROGRAMS = frozenset(_HANDLERS)

@@ -27,6 +27,7 @@ from verdikt.effects.dataflow import (
     mark_own_deletes,
     trace_dataflow,
 )
+from verdikt.effects.embedded_commands import classify_embedded_commands, is_command_text
 from verdikt.effects.environment_variables import classify_assignment
 from verdikt.effects.guarded_sets import SET_PROGRAMS, find_guarded_effects
 from verdikt.effects.invocation import SHELLS, Invocation
@@ -251,10 +252,10 @@ class ScriptClassifier:
             modifier_effects += classify_substitution(call, index)
         effects = self._classify_program(call)
         if name in _FILE_SOURCES:
-            self._remember_written_files(call)
+            effects = [*effects, *self._remember_written_files(call)]
         elif name in _COMPILERS and (self._written_texts or command.stdin):
             effects = [*effects, *self._classify_compiled_sources(call)]
-        if name in SET_PROGRAMS:
+        if name in SET_PROGRAMS or "@" in name:
             effects = [*effects, *find_guarded_effects(call, command, self._written_texts)]
         if self._mentions_verdikt:
             effects = [*effects, *find_self_access(call, effects)]
@@ -319,15 +320,18 @@ class ScriptClassifier:
             return self._written_texts[path]
         return self._resolver.facts.text(path)
 
-    def _remember_written_files(self, call: Invocation) -> None:
-        """Record what the command puts into files, for when they are run later in the same text."""
+    def _remember_written_files(self, call: Invocation) -> list[Effect]:
+        """Record what the command puts into files, for when they are run later in the same text.
+
+        Returns the effects of commands in a text that a host will expand.
+        """
         outputs = [redirect.target for redirect in call.command.redirects if redirect.op in _OUTPUT_OPERATORS]
         if call.name in _FILE_DOWNLOADERS:
             outputs += call.args.get_values("-o --output -O --output-document --out")
             if call.args.has_flag("-O --remote-name") or call.name.startswith("wget"):
                 outputs += [Word(w.text.split("?")[0].rsplit("/", 1)[-1]) for w in call.args.operands if "/" in w.text]
             self._downloaded_paths.update(filter(None, self._to_paths(outputs, call)))
-            return
+            return []
         if call.name in _FILE_DECODERS:
             outputs += call.args.get_values("-o -out --output -r")
             if call.args.has_flag("-d -D --decode -r --decrypt"):
@@ -335,6 +339,9 @@ class ScriptClassifier:
         outputs += call.args.operands if call.name == "tee" else []
         if outputs and (text := find_static_output(call.command)) is not None:
             self._written_texts.update(dict.fromkeys(self._to_paths(outputs, call), text))
+            if "!" in text and any(is_command_text(call, path) for path in self._to_paths(outputs, call)):
+                return list(classify_embedded_commands(call, text))
+        return []
 
     def _to_paths(self, words: Sequence[Word], call: Invocation) -> list[str]:
         return [self._resolver.to_absolute(word.text, call.command.cwd) for word in words if word.is_known]

@@ -273,6 +273,7 @@ class _GlobTable:
 
 
 _GUARD_PATHS = _GlobTable(zone_tables.GUARD_GLOBS)
+_EXTENSION_PATHS = _GlobTable(zone_tables.EXTENSION_GLOBS)
 _HOOK_PATHS = _GlobTable(zone_tables.HOOK_GLOBS)
 _PERSISTENCE_PATHS = _GlobTable(zone_tables.PERSISTENCE_GLOBS)
 _SECRET_PATHS = _GlobTable(zone_tables.SECRET_GLOBS)
@@ -289,6 +290,11 @@ def abbreviate_home(path: str, home: str) -> str:
 def is_guard_path(path: str) -> bool:
     """Return whether the path (as `abbreviate_home` writes it) holds hooks or settings that guard an agent."""
     return path in _GUARD_PATHS
+
+
+def is_agent_extension(path: str) -> bool:
+    """Return whether an agent takes commands, skills, other agents or MCP servers from the path."""
+    return ("/." in path or path.endswith("/mcp.json")) and path in _EXTENSION_PATHS
 
 
 def is_git_hook(path: str) -> bool:

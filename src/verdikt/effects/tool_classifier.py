@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from verdikt.effects import host
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
+from verdikt.effects.embedded_commands import classify_embedded_commands, classify_skill, is_command_text
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.mcp_tools import classify_arguments, classify_mcp_tool, collect_paths
 from verdikt.effects.script_classifier import ScriptClassifier
@@ -32,6 +33,8 @@ _HARMLESS_TOOLS = word_set(
     "read_lints ReadLints codebase_search todo_write update_topic tracker_create_task"
 )
 """Tools that change only the agent's own plan, tasks and questions."""
+_SKILL_TOOLS = word_set("Skill SlashCommand activate_skill skill")
+_SCHEDULE_TOOLS = word_set("CronCreate RemoteTrigger Workflow")
 _LIST_TOOLS = word_set("Glob LS glob list_directory list ls LSP lsp")
 _DELETE_TOOLS = word_set("Delete delete_file")
 _EDIT_TOOLS = word_set(
@@ -110,12 +113,21 @@ def classify_tool(
         case ActionKind.FETCH:
             yield from _classify_fetch(action, call)
         case ActionKind.AGENT | ActionKind.SUBMIT_TASK:
-            name = action.text("subagent_type", "agent", "skill", "name") or action.tool
-            yield call.make_effect("agent.run", (Target(name, "other"),))
+            yield from _classify_agent(action, call)
         case ActionKind.MCP:
             yield from classify_mcp_tool(action, call, manifest or {})
         case _:
             yield from _classify_other_tool(action, call, manifest or {})
+
+
+def _classify_agent(action: Action, call: Invocation) -> Iterator[Effect]:
+    """Yield the effects of starting another agent, of expanding a skill, and of scheduling either for later."""
+    name = action.text("subagent_type", "agent", "skill", "name") or action.tool
+    yield call.make_effect("agent.run", (Target(name, "other"),))
+    if action.tool in _SKILL_TOOLS:
+        yield from classify_skill(call, action.host, action.text("skill", "command", "name"))
+    elif action.tool in _SCHEDULE_TOOLS:
+        yield call.make_effect("guard.config", (Target(action.tool, "other"),), note="starts an agent later by itself")
 
 
 def _make_shell_classifier(resolver: TargetResolver) -> Callable[[str, Command], list[Effect]]:
@@ -195,7 +207,7 @@ def _classify_patch(text: str, call: Invocation) -> Iterator[Effect]:
     yield from (*more_effects, *derive_zone_effects(more_effects, call.facts))
     for file, name in zip(patched.files[:_MAX_PATCH_FILES], names, strict=False):
         # Only these can be recognised by a part of their content.
-        content = file.added if name.endswith(("package.json", ".yml", ".yaml")) else ""
+        content = file.added if name.endswith(("package.json", ".yml", ".yaml", ".md", ".toml")) else ""
         yield from _classify_file_write(call, _PATCH_EFFECTS.get(file.change, "fs.write"), name, content)
 
 
@@ -234,8 +246,8 @@ def _classify_file_content(call: Invocation, path: str, content: str) -> Iterato
         yield from _find_workflow_leaks(call, content)
     elif name == "tasks.json" and "/.vscode/" in in_root and _RUN_ON_OPEN.search(content):
         yield call.make_effect("persist.write", target, note="runs when the folder is opened")
-    elif name in (".mcp.json", "mcp.json") and content:
-        yield call.make_effect("guard.config", target, note="says which programs an agent starts")
+    elif "!" in content and is_command_text(call, path):
+        yield from classify_embedded_commands(call, content)
     elif name == ".envrc" and content:
         # direnv runs the file at every `cd` into the directory.
         for effect in call.classify_shell(content[:_MAX_CONTENT]):

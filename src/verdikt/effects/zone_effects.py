@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from verdikt.effects.effect_catalog import find_entry
-from verdikt.effects.target import abbreviate_home, is_git_hook
+from verdikt.effects.target import abbreviate_home, is_agent_extension, is_git_hook
 from verdikt.model.effect import Certainty, Effect, Zone
 from verdikt.model.git_hook import GIT_HOOKS, is_verdikt_hook
 from verdikt.model.lazy_regex import compile_lazily
@@ -33,6 +33,8 @@ _WRITE_PREFIXES = (
     "fs.chmod",
     "fs.chown",
 )
+_CONTENT_PREFIXES = ("fs.write", "fs.append", "fs.overwrite", "fs.link")
+"""Effects that put something where there was nothing, or something else."""
 _LOSS_PREFIXES = ("fs.delete", "fs.shred", "fs.truncate")
 _TREE_PREFIXES = ("fs.delete", "fs.move", "fs.chmod.tree", "fs.chown.tree")
 """Effects on a directory that reach everything below it."""
@@ -118,11 +120,22 @@ def _derive_write_effects(effect: Effect, facts: Facts) -> list[Effect]:
         derived.append(derive_effect("persist.hook", effect, hooks))
     elif hooks:
         derived.append(derive_effect("git.hook.skip", effect, hooks, note="removes a git hook"))
+    if what.startswith(_CONTENT_PREFIXES) and (extensions := _find_extensions(effect, facts)):
+        derived.append(derive_effect("guard.config", effect, extensions, note="says what an agent runs, or starts"))
     if startup_files and not what.startswith(_LOSS_PREFIXES):
         derived.append(derive_effect("persist.write", effect, startup_files))
     if secrets and not what.startswith(_LOSS_PREFIXES):
         derived.append(derive_effect("cred.write", effect, secrets))
     return derived
+
+
+def _find_extensions(effect: Effect, facts: Facts) -> tuple[Target, ...]:
+    """Return the targets from which an agent takes commands, skills, other agents or servers."""
+    return tuple(
+        target
+        for target in effect.targets
+        if target.zone in (Zone.PROJECT, Zone.HOME) and is_agent_extension(abbreviate_home(target.path, facts.home))
+    )
 
 
 def _group_targets(effect: Effect, facts: Facts) -> tuple[tuple[Target, ...], ...]:

@@ -30,6 +30,11 @@ bin/verdikt bin/verdikt-hook ~/Library/Application?Support/verdikt/**
 # Files that hold the hooks, settings and permissions of agents, and verdikt's own policy and data.
 GUARD_GLOBS = " ".join((*_OWN_GLOBS.split(), *map(_to_glob, _HOST_FILES)))
 
+# Files from which agents take commands, skills, other agents and MCP servers.
+EXTENSION_GLOBS = " ".join(
+    ("mcp.json", *dict.fromkeys(_to_glob(file) for host in HOSTS.values() for file in host.extension_files))
+)
+
 # Programs that git runs.
 HOOK_GLOBS = ".git/hooks/** .git/hooks */.git/modules/*/hooks/** */.git/modules/*/hooks"
 

@@ -10,6 +10,7 @@ from verdikt.hosts.hook_event import HookEventKind
 from verdikt.hosts.host_decision import TEXT_MARK, HostDecision
 from verdikt.hosts.undecided_calls import find_decision, find_undecided_calls
 from verdikt.ledger import pause
+from verdikt.model.action import Action, ActionKind
 from verdikt.model.entry import EntryKind
 from verdikt.model.redaction import redact_text
 from verdikt.model.verdict import VerdictKind
@@ -70,7 +71,27 @@ def _record_outcome(governance: Governance, hook_event: HookEvent, env: Mapping[
 
 def _handle_prompt(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
     assert hook_event.prompt is not None
-    return HostDecision.from_answer(governance.prompt(hook_event.prompt))
+    refusal = _decide_expansion(governance, hook_event)
+    return refusal or HostDecision.from_answer(governance.prompt(hook_event.prompt))
+
+
+def _decide_expansion(governance: Governance, hook_event: HookEvent) -> HostDecision | None:
+    """Return the refusal of a slash command whose text runs what the policy blocks; None otherwise."""
+    name = hook_event.raw.get("command_name")
+    # Commands that are built into the host have no text of their own.
+    if not isinstance(name, str) or not name or hook_event.raw.get("command_source") in (None, "builtin"):
+        return None
+    action = Action(
+        kind=ActionKind.AGENT,
+        tool="SlashCommand",
+        payload={"command": name},
+        session_id=hook_event.session_id,
+        cwd=hook_event.cwd,
+        host=hook_event.host,
+    )
+    decision = governance.before(action, posture=hook_event.posture)
+    # The person who typed it need not be asked; what the policy forbids stays forbidden.
+    return HostDecision.from_verdict(decision.verdict) if decision.verdict.kind is VerdictKind.BLOCK else None
 
 
 def _handle_stop(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:

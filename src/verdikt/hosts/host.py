@@ -133,6 +133,8 @@ class Host:
     """The variable that moves `config_directory`."""
     guarded_files: tuple[str, ...] = ()
     """Further files that the host executes or takes permissions from; the settings files need not be repeated."""
+    extension_files: tuple[str, ...] = ()
+    """Files from which the host takes commands, skills, agents, plugins and MCP servers; writing one needs approval."""
     off_switches: Mapping[str, str] = field(default_factory=dict)
     """Files that hosts and people write at any time → the word in them that switches the hooks off."""
     settings_lookup: SettingsLookup = SettingsLookup.UNKNOWN

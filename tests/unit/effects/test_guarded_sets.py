@@ -121,3 +121,78 @@ def test_command_that_a_profile_recommends_leaves_the_project_governed(
     _run_shell(fix, root)
 
     assert {name: (root / name).read_text() for name in GUARDED_FILES} == GUARDED_FILES
+
+
+def test_linked_work_tree_is_compared_by_itself(tmp_path: Path) -> None:
+    """In a linked work tree its own HEAD, index and files count."""
+    main = create_repository(tmp_path / "main", "tracked")
+    run_git(main, "worktree", "add", "-q", str(tmp_path / "linked"), "other")
+    linked = tmp_path / "linked"
+
+    assert _classify({"run": "git switch same"}, linked)[1] == ["governance.yaml"]
+    assert _classify({"run": "git merge --no-edit same"}, linked)[1] == []
+    assert _classify({"run": "git stash -u"}, linked)[1] == []
+
+
+def test_submodule_is_not_the_project_around_it(tmp_path: Path) -> None:
+    """Work in a submodule touches none of the files of the repository around it."""
+    root = create_repository(tmp_path / "project", "untracked")
+    inner = create_repository(tmp_path / "inner", "tracked")
+    run_git(root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "lib")
+
+    assert _classify({"run": "cd lib && git checkout origin/other"}, root)[1] == []
+    assert _classify({"run": "git submodule update --init"}, root)[1] == []
+    assert "governance.yaml" in _classify({"run": "git stash -u"}, root)[1]
+
+
+def test_bare_repository_has_no_files_to_lose(tmp_path: Path) -> None:
+    """Nothing is looked up where there is no work tree, and nothing fails."""
+    root = tmp_path / "bare.git"
+    root.mkdir()
+    run_git(root, "init", "-q", "--bare")
+
+    assert _classify({"run": "git stash -u; git switch x; git reset --hard"}, root)[1] == []
+
+
+def test_repository_with_very_many_files_is_answered_by_the_guarded_paths_alone(tmp_path: Path) -> None:
+    """The number of other files does not count: git is asked about the guarded paths."""
+    root = create_repository(tmp_path / "project", "tracked")
+    blob = run_git(root, "hash-object", "-w", "README.md").strip()
+    listing = "".join(f"100644 {blob}\tmany/{number // 1000}/{number}\n" for number in range(100_000))
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    subprocess.run(["git", "update-index", "--index-info"], cwd=root, env=env, input=listing, text=True, check=True)
+    tree = run_git(root, "write-tree").strip()
+    commit = run_git(root, "commit-tree", "-p", "HEAD", "-m", "many", tree).strip()
+    run_git(root, "update-ref", "HEAD", commit)
+
+    assert set(_classify({"run": "git switch bare"}, root)[1]) == {"governance.yaml", ".claude/settings.json"}
+    assert _classify({"run": "git merge same"}, root)[1] == []
+    assert _classify({"run": "git switch -c fresh"}, root)[1] == []
+
+
+def test_git_that_cannot_be_run_leaves_the_set_unknown(repositories: dict[str, Path], tmp_path: Path) -> None:
+    """Without git nothing is known of its trees; the command passes, and what it changes is put back."""
+    root = repositories["tracked"]
+    env = {"HOME": str(root.parent / "home"), "PATH": str(tmp_path)}
+    facts = Facts(RealWorld(str(root), env=env, guarded=list_guarded_paths(str(root), env), root=str(root)))
+
+    assert _classify({"run": "git switch other"}, root, facts)[1] == []
+
+
+def test_settings_of_the_repository_run_nothing_while_it_is_looked_at(tmp_path: Path) -> None:
+    """Neither hooks nor programs that the configuration names are started by a decision."""
+    root = create_repository(tmp_path / "project", "tracked")
+    script = tmp_path / "run.sh"
+    script.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    script.chmod(0o755)
+    for name in ("core.fsmonitor", "core.pager", "diff.external", "gpg.program", "core.sshCommand", "core.editor"):
+        run_git(root, "config", name, str(script))
+    run_git(root, "config", "log.showSignature", "true")
+    (root / ".git/hooks").mkdir(exist_ok=True)
+    for hook in ("post-checkout", "post-index-change", "reference-transaction", "fsmonitor-watchman"):
+        shutil.copy(script, root / ".git/hooks" / hook)
+
+    for command in ("git switch other", "git stash -u", "git revert touches", "git merge other", "git clean -fd"):
+        _classify({"run": command}, root)
+
+    assert not (tmp_path / "ran").exists()

@@ -167,3 +167,19 @@ def test_a_compaction_seals_the_log_with_a_signed_checkpoint(governance: Governa
 
     last = list(governance.store.read_entries("s1"))[-1]
     assert (last.kind, last.body["reason"], bool(last.sig)) == (EntryKind.CHECKPOINT, "compact", True)
+
+
+def test_slash_command_whose_text_runs_what_is_blocked_is_refused(governance: Governance) -> None:
+    """The host runs the commands in the text without any other event, so the expansion is what is decided."""
+    commands = governance.store.home.parent / "project" / ".claude" / "commands"
+    commands.mkdir(parents=True)
+    (commands / "wipe.md").write_text("Look: !`rm -rf ~/Documents`\n")
+    (commands / "look.md").write_text("Look: !`git status`\n")
+
+    def expand(name: str, source: str = "projectSettings") -> HostDecision:
+        fields = {"command_name": name, "command_args": "", "command_source": source, "prompt": f"/{name}"}
+        return dispatch(governance, "UserPromptExpansion", expansion_type="slash_command", **fields)
+
+    assert expand("wipe").is_blocked
+    assert not expand("look").is_blocked
+    assert not expand("compact", "builtin").is_blocked

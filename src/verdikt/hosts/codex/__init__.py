@@ -61,6 +61,13 @@ HOST = Host(
         "~/.codex/requirements.toml",
         "/etc/codex/",
     ),
+    extension_files=(
+        "~/.codex/prompts/",
+        "~/.codex/skills/",
+        "~/.codex/agents/",
+        ".agents/skills/",
+        "~/.agents/skills/",
+    ),
     settings_lookup=SettingsLookup.REPOSITORY,
     wired_events=(
         "SessionStart",

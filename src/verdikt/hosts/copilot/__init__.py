@@ -49,6 +49,7 @@ HOST = Host(
     settings_files={"project": ".github/hooks/verdikt.json", "user": "~/.copilot/hooks/verdikt.json"},
     config_directory="~/.copilot",
     guarded_files=(".github/hooks/", "~/.copilot/hooks/", "~/.copilot/config.json", "~/.copilot/settings.json"),
+    extension_files=(".github/agents/", "~/.copilot/agents/", "~/.copilot/skills/", "~/.copilot/mcp-config.json"),
     settings_lookup=SettingsLookup.REPOSITORY,
     wired_events=("sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "agentStop", "sessionEnd"),
     extra_settings={"version": 1},

@@ -57,6 +57,13 @@ HOST = Host(
         "/etc/cursor/",
         "/Library/Application Support/Cursor/",
     ),
+    extension_files=(
+        ".cursor/commands/",
+        ".cursor/agents/",
+        ".cursor/mcp.json",
+        "~/.cursor/commands/",
+        "~/.cursor/mcp.json",
+    ),
     wired_events=("sessionStart", "beforeSubmitPrompt", "preToolUse", "postToolUse", "postToolUseFailure", "stop"),
     extra_settings={"version": 1},
     agent_variables=("CURSOR_AGENT", "CURSOR_TRACE_ID"),

@@ -1,0 +1,108 @@
+"""Agents that an agent starts: allowed where the wiring covers the child too.
+
+Whether it does is read from the settings that the child would load: those of the directory it starts in, of the person,
+and of the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from verdikt.effects.program.table import Arguments, word_set
+from verdikt.hosts.host import Host, SettingsLookup
+from verdikt.hosts.registry import HOSTS
+from verdikt.model.effect import Target
+from verdikt.shell.command import Word
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+    from verdikt.model.effect import Effect
+    from verdikt.shell.command import Command
+
+_HOST_BY_PROGRAM = {
+    **{host.program: host for host in HOSTS.values() if host.program},
+    "cursor-agent": HOSTS["cursor"],
+    # The names of their packages, as `npx` and `uvx` run them.
+    "claude-code": HOSTS["claude"],
+    "gemini-cli": HOSTS["gemini"],
+    "opencode-ai": HOSTS["opencode"],
+}
+_UNGOVERNED = word_set("aider aider-chat amp qwen qwen-code crush cline droid auggie openhands plandex goose")
+"""Agents that verdikt cannot wire."""
+_START_VERBS = {"goose": word_set("run session web recipe"), "cursor": word_set("agent")}
+"""Programs that are an agent with one of these verbs only: another `goose` migrates databases."""
+_OTHER_VERBS = word_set(
+    "mcp config doctor update upgrade install plugin plugins setup-token auth login logout completion features models "
+    "extensions skills hooks stats export import help version sandbox debug whoami status list"
+)
+"""Verbs with which these programs start no agent."""
+_LOOK_OPTIONS = "--version -v -V --help -h --list-sessions --list-extensions"
+_DIRECTORY_OPTIONS = "-C --cd --cwd --dir --workspace"
+_VALUE_FLAGS = word_set(
+    "-p --print --prompt --model -m --permission-mode --allowedTools --disallowedTools -s --sandbox -a -c --config "
+    f"--ask-for-approval --approval-mode --settings --mcp-config --message {_DIRECTORY_OPTIONS}"
+)
+_SETTINGS_OPTIONS = "--settings"
+
+
+def find_child_agent(call: Invocation, command: Command) -> Iterator[Effect]:
+    """Yield the effect of starting an agent that no policy watches; nothing where the wiring covers it."""
+    name = call.name.partition("@")[0]
+    host = _HOST_BY_PROGRAM.get(name)
+    if host is None and name not in _UNGOVERNED:
+        return
+    args = Arguments(command.argv[1:], _VALUE_FLAGS)
+    verb = args.operands[0].text if args.operands else ""
+    if args.has_flag(_LOOK_OPTIONS) or verb in _OTHER_VERBS or verb not in _START_VERBS.get(name, (verb,)):
+        return
+    if host is None:
+        note = f"verdikt cannot watch `{name}`: do the work yourself"
+    elif problem := _find_gap(call, command, host, args):
+        note = problem
+    else:
+        return
+    yield call.make_effect("guard.child", (Target(name, "other"),), note=note)
+
+
+def _find_gap(call: Invocation, command: Command, host: Host, args: Arguments) -> str:
+    """Return what keeps the wiring from covering a child, as what to do about it; empty when it is covered."""
+    for word in args.get_values(_SETTINGS_OPTIONS):
+        path = call.resolver.to_absolute(word.text, command.cwd) if word.is_known else ""
+        if path and "disableAllHooks" in (call.facts.text(path) or ""):
+            return f"start it without `--settings {word.text}`, which switches its hooks off"
+    option = args.get_value(_DIRECTORY_OPTIONS)
+    directory = call.resolver.to_absolute(option.text if option is not None else ".", command.cwd)
+    if option is not None and not option.is_known:
+        directory = ""
+    if _is_wired(call, host, "managed", "/") or _is_wired(call, host, "user", "/"):
+        return ""
+    top = call.facts.project_root
+    if directory and _is_wired(call, host, "project", directory):
+        return ""
+    if _is_wired(call, host, "project", top):
+        inside = directory == top or directory.startswith(f"{top}/")
+        if inside and host.settings_lookup is SettingsLookup.REPOSITORY:
+            return ""
+        return f"start it in `{top}`, whose settings it then reads"
+    return f"ask the person to run `verdikt init --host {host.name}` where it is to run"
+
+
+def _is_wired(call: Invocation, host: Host, scope: str, project: str) -> bool:
+    """Return whether the settings of a scope name the hook."""
+    file = host.settings_files.get(scope)
+    if not file:
+        return False
+    path = host.resolve_file(file, project=project, home=call.facts.home, env={})
+    text = call.facts.text(call.resolver.to_absolute(path)) or ""
+    return "verdikt" in text and "disableAllHooks" not in text
+
+
+def find_module_agent(call: Invocation, command: Command, module: Word) -> Iterator[Effect]:
+    """Yield the same for an agent that runs as a Python module: `python -m aider`."""
+    if module.text in _UNGOVERNED:
+        note = f"verdikt cannot watch `{module.text}`: do the work yourself"
+        yield call.make_effect("guard.child", (Target(module.text, "other"),), note=note)
+
+
+AGENT_PROGRAMS = frozenset(_HOST_BY_PROGRAM) | _UNGOVERNED

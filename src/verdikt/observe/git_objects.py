@@ -1,0 +1,273 @@
+"""Read refs, commits and trees of a repository without starting git, which would take longer than the whole decision.
+
+Only what is plain is read: SHA-1, refs as files or in `packed-refs`, objects as files or in packs. Everything else
+gives None, and git is asked.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import zlib
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.observe.regular_file import read_regular_file
+
+MAX_OBJECT_BYTES = 4 * 1024 * 1024
+MAX_PACKED_REFS_BYTES = 8 * 1024 * 1024
+MAX_PACKS = 16
+MAX_DELTA_DEPTH = 60
+
+_PLAIN_NAME = compile_lazily(r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[A-Za-z0-9_][A-Za-z0-9_./+-]*")
+_DETOURS = ("objects/info/alternates", "objects/info/http-alternates", "info/grafts", "refs/replace")
+_HEX_ID = compile_lazily(r"[0-9a-f]{40}")
+_COMMIT, _TREE = 1, 2
+_OFFSET_DELTA, _REFERENCE_DELTA = 6, 7
+_TYPE_NAMES = {b"commit": _COMMIT, b"tree": _TREE}
+
+
+class Repository(NamedTuple):
+    """The directories of a repository: its own, and the one that it shares with other work trees."""
+
+    directory: str
+    common: str
+
+
+def find_repository(root: str) -> Repository | None:
+    """Return the repository of a work tree; None when it is not a plain one."""
+    directory = os.path.join(root, ".git")
+    link = read_regular_file(directory, 4096)
+    if link is not None:
+        if not link.startswith(b"gitdir: "):
+            return None
+        directory = os.path.join(root, os.fsdecode(link[8:].strip()))
+    shared = read_regular_file(os.path.join(directory, "commondir"), 4096)
+    common = os.path.join(directory, os.fsdecode(shared.strip())) if shared is not None else directory
+    # Another hash, another store of refs, objects elsewhere, grafts: git knows.
+    settings = read_regular_file(os.path.join(common, "config"), 1024 * 1024)
+    if settings is None or b"extensions" in settings.lower():
+        return None
+    # An object that replaces another would be read by git and not here.
+    if any(os.path.lexists(os.path.join(common, name)) for name in _DETOURS):
+        return None
+    return Repository(directory, common)
+
+
+def read_guarded_ids(
+    repository: Repository, revision: str, names: Iterable[str], *, parent: bool = False
+) -> dict[str, bytes] | None:
+    """Return name → id of entries at the top of a commit's tree (or its first parent's); None when git has to be asked.
+
+    A name that the tree does not have is left out. The id of a directory changes with anything in it.
+    """
+    commit = resolve_revision(repository, revision)
+    if commit and parent:
+        commit = _read_commit_field(repository, commit, b"parent")
+    tree = _read_commit_field(repository, commit, b"tree") if commit else ""
+    data = _read_object(repository, tree, _TREE) if tree else None
+    return None if data is None else _select_entries(data, {os.fsencode(name) for name in names})
+
+
+def resolve_revision(repository: Repository, name: str) -> str:
+    """Return the id of the commit that a plain name means; empty when there is none, or more than one."""
+    if name in ("HEAD", "@"):
+        return _read_ref(repository.directory, "HEAD", repository)
+    if _HEX_ID.fullmatch(name):
+        return name
+    if name == "@{upstream}":
+        name = _read_upstream(repository)
+    if not _PLAIN_NAME.fullmatch(name):
+        return ""
+    if name.startswith("refs/"):
+        return _read_ref(repository.common, name, repository)
+    # For some commands a file of that name in `.git` comes before the branch.
+    if os.path.lexists(os.path.join(repository.directory, name)) or os.path.lexists(
+        os.path.join(repository.common, name)
+    ):
+        return ""
+    refs = [f"refs/{kind}{name}" for kind in ("", "heads/", "tags/", "remotes/")]
+    ids = [found for ref in refs if (found := _read_ref(repository.common, ref, repository))]
+    return ids[0] if len(ids) == 1 else ""
+
+
+def _read_upstream(repository: Repository) -> str:
+    """Return the remote branch that the current branch follows; empty when that is not plain."""
+    head = (read_regular_file(os.path.join(repository.directory, "HEAD"), 4096) or b"").decode("utf-8", "replace")
+    settings = (read_regular_file(os.path.join(repository.common, "config"), 1024 * 1024) or b"").decode(
+        "utf-8", "replace"
+    )
+    branch = head.strip().removeprefix("ref: refs/heads/")
+    section = settings.partition(f'[branch "{branch}"]\n')[2].partition("\n[")[0]
+    values = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in section.splitlines())}
+    remote, merge = values.get("remote", ""), values.get("merge", "")
+    # With another refspec than the usual one, the remote's branches lie elsewhere.
+    if not merge.startswith("refs/heads/") or f"fetch = +refs/heads/*:refs/remotes/{remote}/*" not in settings:
+        return ""
+    return f"refs/remotes/{remote}/{merge.removeprefix('refs/heads/')}"
+
+
+def _read_ref(directory: str, ref: str, repository: Repository) -> str:
+    text = (read_regular_file(os.path.join(directory, ref), 4096) or b"").decode("ascii", "replace").strip()
+    if text.startswith("ref: "):
+        target = text[5:]
+        return _read_ref(repository.common, target, repository) if _PLAIN_NAME.fullmatch(target) else ""
+    if _HEX_ID.fullmatch(text):
+        return text
+    packed = read_regular_file(os.path.join(repository.common, "packed-refs"), MAX_PACKED_REFS_BYTES) or b""
+    if b" refs/replace/" in packed:
+        return ""
+    end = packed.find(f" {ref}\n".encode())
+    found = packed[max(0, end - 40) : end].decode("ascii", "replace") if end >= 40 else ""
+    return found if _HEX_ID.fullmatch(found) else ""
+
+
+def _read_commit_field(repository: Repository, commit: str, field: bytes) -> str:
+    """Return the id in the first header of this name; empty when there is none, or this is no commit."""
+    data = _read_object(repository, commit, _COMMIT)
+    for line in (data or b"").split(b"\n\n", 1)[0].split(b"\n"):
+        name, _, value = line.partition(b" ")
+        if name == field:
+            return value.decode("ascii", "replace")
+    return ""
+
+
+def _select_entries(tree: bytes, names: set[bytes]) -> dict[str, bytes]:
+    """Return the wanted entries of a tree object: `mode name NUL id`, one after another."""
+    entries = {}
+    position = 0
+    while position < len(tree):
+        end = tree.index(b"\0", position)
+        name = tree[position:end].partition(b" ")[2]
+        if name in names:
+            # With the mode: a file that becomes a link is another file.
+            entries[os.fsdecode(name)] = tree[position:end] + tree[end : end + 21]
+        position = end + 21
+    return entries
+
+
+# Objects.
+
+
+def _read_object(repository: Repository, object_id: str, kind: int) -> bytes | None:
+    """Return the content of a commit or tree; None when it is missing, of another kind, or too large."""
+    if not _HEX_ID.fullmatch(object_id):
+        return None
+    objects = os.path.join(repository.common, "objects")
+    try:
+        loose = read_regular_file(os.path.join(objects, object_id[:2], object_id[2:]), MAX_OBJECT_BYTES)
+        if loose is not None:
+            header, _, content = _inflate(loose).partition(b"\0")
+            return content if _TYPE_NAMES.get(header.partition(b" ")[0]) == kind else None
+        found = _read_packed(os.path.join(objects, "pack"), bytes.fromhex(object_id), 0)
+    except (OSError, ValueError, IndexError, zlib.error):
+        return None
+    return found[1] if found is not None and found[0] == kind else None
+
+
+def _inflate(data: bytes | memoryview) -> bytes:
+    inflater = zlib.decompressobj()
+    content = inflater.decompress(data, MAX_OBJECT_BYTES)
+    if inflater.unconsumed_tail:
+        raise ValueError("the object is too large")
+    return content
+
+
+def _read_packed(directory: str, object_id: bytes, depth: int) -> tuple[int, bytes] | None:
+    indexes = sorted(name for name in os.listdir(directory) if name.endswith(".idx"))
+    if len(indexes) > MAX_PACKS or depth > MAX_DELTA_DEPTH:
+        return None
+    for name in indexes:
+        offset = _find_offset(os.path.join(directory, name), object_id)
+        if offset is not None:
+            pack = os.path.join(directory, f"{name[:-4]}.pack")
+            with open(pack, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                return _read_pack_entry(data, offset, directory, depth)
+    return None
+
+
+def _find_offset(index_path: str, object_id: bytes) -> int | None:
+    """Return where an object begins in the pack of an index (version 2); None when it is not in it."""
+    with open(index_path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as index:
+        if index[:8] != b"\xfftOc\0\0\0\x02":
+            raise ValueError("an index of another version")
+
+        def read_number(position: int) -> int:
+            return int.from_bytes(index[position : position + 4], "big")
+
+        first = read_number(8 + 4 * (object_id[0] - 1)) if object_id[0] else 0
+        last, total = read_number(8 + 4 * object_id[0]), read_number(8 + 4 * 255)
+        names = 8 + 1024
+        position = bisect_left(
+            range(total), object_id, first, last, key=lambda i: index[names + 20 * i : names + 20 * i + 20]
+        )
+        if position >= last or index[names + 20 * position : names + 20 * position + 20] != object_id:
+            return None
+        offset = read_number(names + 24 * total + 4 * position)
+        if offset & 0x80000000:
+            raise ValueError("a pack of more than two gigabytes")
+        return offset
+
+
+def _read_pack_entry(pack: mmap.mmap, offset: int, directory: str, depth: int) -> tuple[int, bytes] | None:
+    """Return kind and content of the entry at an offset, with deltas applied."""
+    if depth > MAX_DELTA_DEPTH:
+        return None
+    position = offset
+    byte = pack[position]
+    position += 1
+    kind, size, shift = byte >> 4 & 7, byte & 15, 4
+    while byte & 0x80:
+        byte = pack[position]
+        position += 1
+        size |= (byte & 0x7F) << shift
+        shift += 7
+    if size > MAX_OBJECT_BYTES:
+        return None
+    if kind == _OFFSET_DELTA:
+        byte = pack[position]
+        position += 1
+        distance = byte & 0x7F
+        while byte & 0x80:
+            byte = pack[position]
+            position += 1
+            distance = ((distance + 1) << 7) | (byte & 0x7F)
+        base = _read_pack_entry(pack, offset - distance, directory, depth + 1)
+    elif kind == _REFERENCE_DELTA:
+        base = _read_packed(directory, pack[position : position + 20], depth + 1)
+        position += 20
+    else:
+        return kind, _inflate(pack[position : position + size + 4096])
+    if base is None:
+        return None
+    return base[0], _apply_delta(base[1], _inflate(pack[position : position + size + 4096]))
+
+
+def _apply_delta(base: bytes, delta: bytes) -> bytes:
+    """Return the content that a delta makes of its base."""
+    position = 0
+    for _ in range(2):  # the sizes of the base and of the result
+        while delta[position] & 0x80:
+            position += 1
+        position += 1
+    parts = []
+    while position < len(delta):
+        command = delta[position]
+        position += 1
+        if command & 0x80:
+            start = length = 0
+            for bit in range(4):
+                if command >> bit & 1:
+                    start |= delta[position] << 8 * bit
+                    position += 1
+            for bit in range(3):
+                if command >> (4 + bit) & 1:
+                    length |= delta[position] << 8 * bit
+                    position += 1
+            parts.append(base[start : start + (length or 0x10000)])
+        else:
+            parts.append(delta[position : position + command])
+            position += command
+    return b"".join(parts)
