@@ -337,12 +337,13 @@ def test_sections_of_both_policies_are_in_force(machine: Machine) -> None:
     checks = "completion: {checks: [{files: [%s]}]}\n"
     machine.write("evidence: {mode: enforce}\n" + checks % "a.txt")
     machine.accept()
-    machine.write("evidence: {mode: 'off', memory: ../x, notices: ~/notes}\n" + checks % "b.txt")
+    validators = "validators: [{name: easy, command: 'true'}]"
+    machine.write(f"evidence: {{mode: 'off', memory: ../x, notices: ~/notes, {validators}}}\n" + checks % "b.txt")
 
     policy = machine.govern().policy
 
     evidence = policy.section("evidence")
-    assert (evidence.mode, evidence.memory, evidence.notices) == ("enforce", "", "")
+    assert (evidence.mode, evidence.memory, evidence.notices, evidence.validators) == ("enforce", "", "", ())
     assert [completion.checker.files for completion in policy.section("completion")] == [("a.txt",), ("b.txt",)]
     machine.write("evidence: {mode: shadow}\n" + checks % "a.txt")
     assert len(machine.govern().policy.section("completion")) == 1

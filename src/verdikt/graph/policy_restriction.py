@@ -25,8 +25,9 @@ RENAMED = "{} (changed)"
 def restrict_document(document: Mapping[str, Any], accepted: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return a policy document without what takes effect only after acceptance, except what is accepted already.
 
-    Left out are nodes with imports (`use`), commands of reviewers, the directory of review runs and the files that
-    `evidence` writes. Everything else stays, because it can only tighten: the accepted policy is evaluated beside it.
+    Left out are nodes with imports (`use`), commands of reviewers, the directory of review runs, and the validators and
+    output files of `evidence`. Everything else stays, because it can only tighten: the accepted policy is evaluated
+    beside it.
     """
     accepted = tuple(accepted)
     imports = [node for other in accepted for node in _find_imports(other)]
@@ -72,11 +73,16 @@ def _restrict_evidence(document: dict[str, Any], accepted: tuple[Mapping[str, An
     if not isinstance(section, Mapping):
         return
     sections = [other["evidence"] for other in accepted if isinstance(other.get("evidence"), Mapping)]
-    document["evidence"] = {
+    restricted = {
         key: value
         for key, value in section.items()
         if key not in _OUTPUT_KEYS or any(other.get(key) == value for other in sections)
     }
+    # A validator is required of a claim, but it also proves it: `command: "true"` would prove everything.
+    if isinstance(validators := section.get("validators"), list):
+        known = [validator for other in sections for validator in other.get("validators") or ()]
+        restricted["validators"] = [validator for validator in validators if validator in known]
+    document["evidence"] = restricted
 
 
 def _restrict_councils(document: dict[str, Any], accepted: tuple[Mapping[str, Any], ...]) -> None:
