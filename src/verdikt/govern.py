@@ -124,13 +124,13 @@ class Governance:
 
         Naming a file accepts it. Layers that are found may loosen only what a person has accepted.
         """
-        if path:
-            from verdikt.policy import load_file
-
-            policy = load_file(str(path))
-        else:
-            policy = load_cached_policy(cwd, env)
+        # The store first: it creates the data directory, in which the user's policy is recorded when it is first seen.
         store = FileStore(get_data_directory(env), clock, load_projections())
+        try:
+            policy = load_cached_policy(cwd, env) if not path else _load_file(str(path))
+        except BaseException:
+            store.close()
+            raise
         governance = cls(policy, store, clock=clock, env=env)
         governance._owns_store = True
         return governance
@@ -388,6 +388,12 @@ class Governance:
                 self.store.append(session, EntryKind.GAP, note)
             except Exception as second_error:
                 record_crash(self.store.home, f"{moment}.gap", second_error)
+
+
+def _load_file(path: str) -> Policy:
+    from verdikt.policy import load_file  # not needed where the policy is cached
+
+    return load_file(path)
 
 
 def _read_state(session: LogWriter) -> SessionState:
