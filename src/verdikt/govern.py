@@ -334,8 +334,9 @@ class Governance:
             for review in reviews
             if not review.blocks and review.verdict and review.verdict.findings
         )
-        # Reviewers that no person has accepted do not run, and the person who commits should know.
+        # Commands of reviewers that no person has accepted do not run, and the person who commits should know.
         context = "\n".join(filter(None, (context, self.policy.pending_note)))
+        reason = "\n\n".join(filter(None, (reason, self.policy.pending_note))) if reason else ""
         return Answer(allowed=not blocking, reason=reason, context=context, guard="council" if reviews else "")
 
     @property

@@ -18,6 +18,12 @@ _LIST_KEYS = ("guards", "all")
 _OUTPUT_KEYS = ("memory", "notices")
 """Keys of `evidence` that name files which verdikt writes."""
 
+UNACCEPTED_REVIEW = "its command runs only after a person has run `verdikt policy accept`"
+"""What a reviewer asks for whose command is not accepted: a commit that needs it does not pass in silence."""
+
+_REVIEW_KEYS = ("files", "at_most")
+"""Settings of a reviewer that do not depend on how it reviews."""
+
 RENAMED = "{} (changed)"
 """Name of a council that is declared differently from the accepted one of the same name; both are in force."""
 
@@ -94,23 +100,22 @@ def _restrict_councils(document: dict[str, Any], accepted: tuple[Mapping[str, An
     for name, council in section.items():
         if any(other.get(name) == council for other in sections):
             councils[name] = council
-        elif isinstance(council, Mapping) and (reviewers := _drop_commands(council.get("reviewers"))):
+        elif isinstance(council, Mapping) and "reviewers" in council:
             is_known = any(name in other for other in sections)
+            reviewers = _replace_commands(council["reviewers"])
             councils[RENAMED.format(name) if is_known else name] = {**council, "reviewers": reviewers}
-        elif not isinstance(council, Mapping) and name != "runs_dir":
+        elif name != "runs_dir":
             councils[name] = council  # an error, which is reported where the section is read
-    if councils:
-        document["councils"] = councils
-    else:
-        del document["councils"]
+    document["councils"] = councils
 
 
-def _drop_commands(reviewers: Any) -> Any:
-    """Return the reviewers without those that run a command."""
+def _replace_commands(reviewers: Any) -> Any:
+    """Return the reviewers, those that run a command as ones that run none and still have to report."""
     if not isinstance(reviewers, Mapping):
         return reviewers
     return {
-        name: reviewer
+        name: {**{key: reviewer[key] for key in _REVIEW_KEYS if key in reviewer}, "agent": UNACCEPTED_REVIEW}
+        if isinstance(reviewer, Mapping) and "command" in reviewer
+        else reviewer
         for name, reviewer in reviewers.items()
-        if not (isinstance(reviewer, Mapping) and "command" in reviewer)
     }

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from verdikt.graph.policy_restriction import INERT_NODE, restrict_document
+from verdikt.graph.policy_restriction import INERT_NODE, UNACCEPTED_REVIEW, restrict_document
 
 GUARD = {"use": "a.b:C", "with": {"n": 1}}
 COMMAND, AGENT = {"command": "make lint"}, {"agent": "look"}
@@ -25,11 +25,10 @@ COMMAND, AGENT = {"command": "make lint"}, {"agent": "look"}
         ({"evidence": {"mode": "off", "memory": "x"}}, {}, {"evidence": {"mode": "off"}}),
         ({"evidence": {"memory": "x"}}, {"evidence": {"memory": "x"}}, {"evidence": {"memory": "x"}}),
         ({"evidence": {"validators": [1, 2]}}, {"evidence": {"validators": [2]}}, {"evidence": {"validators": [2]}}),
-        ({"councils": {"a": {"reviewers": {"x": COMMAND}}, "runs_dir": "/x"}}, {}, {}),
         (
-            {"councils": {"a": {"reviewers": {"x": COMMAND, "y": AGENT}}}},
+            {"councils": {"a": {"reviewers": {"x": {**COMMAND, "files": "*.py"}, "y": AGENT}}, "runs_dir": "/x"}},
             {},
-            {"councils": {"a": {"reviewers": {"y": AGENT}}}},
+            {"councils": {"a": {"reviewers": {"x": {"agent": UNACCEPTED_REVIEW, "files": "*.py"}, "y": AGENT}}}},
         ),
         (
             {"councils": {"a": {"reviewers": {"y": AGENT}}}},
