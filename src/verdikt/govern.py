@@ -123,13 +123,13 @@ class Governance:
 
         Naming a file accepts it. Layers that are found may loosen only what a person has accepted.
         """
-        if path:
-            from verdikt.policy import load_file
-
-            policy = load_file(str(path))
-        else:
-            policy = load_cached_policy(cwd, env)
+        # The store first: it creates the data directory, in which the user's policy is recorded when it is first seen.
         store = FileStore(get_data_directory(env), clock, load_projections())
+        try:
+            policy = load_cached_policy(cwd, env) if not path else _load_file(str(path))
+        except BaseException:
+            store.close()
+            raise
         governance = cls(policy, store, clock=clock, env=env)
         governance._owns_store = True
         return governance
@@ -360,8 +360,9 @@ class Governance:
             for review in reviews
             if not review.blocks and review.verdict and review.verdict.findings
         )
-        # Reviewers that no person has accepted do not run, and the person who commits should know.
+        # Commands of reviewers that no person has accepted do not run, and the person who commits should know.
         context = "\n".join(filter(None, (context, self.policy.pending_note)))
+        reason = "\n\n".join(filter(None, (reason, self.policy.pending_note))) if reason else ""
         return Answer(allowed=not blocking, reason=reason, context=context, guard="council" if reviews else "")
 
     @property
@@ -409,6 +410,12 @@ class Governance:
                 self.store.append(session, EntryKind.GAP, note)
             except Exception as second_error:
                 record_crash(self.store.home, f"{moment}.gap", second_error)
+
+
+def _load_file(path: str) -> Policy:
+    from verdikt.policy import load_file  # not needed where the policy is cached
+
+    return load_file(path)
 
 
 def _read_state(session: LogWriter) -> SessionState:

@@ -47,17 +47,16 @@ def settle_policy(files: Sequence[PolicyFile], acceptance: Acceptance, cache: Do
         return build_from_documents(_restrict(documents, []), cache=cache)  # raises every fault
     digests = hash_layers([(layer, _to_text(document)) for layer, document in documents])
     user, project = split_layers(files, digests)
+    accepted_user = acceptance.accepted_user(files, digests)
     if acceptance.user is None:
         # First seen: what the person has set up before the first session.
         texts = [(layer, _to_text(document)) for layer, document in _select_user(files, documents)]
-        record_user_layers(acceptance.home, texts)
-    accepted_user = user if acceptance.user is None else acceptance.user
+        record_user_layers(acceptance.home, [pair for pair in texts if hash_layers([pair])[0] in accepted_user])
     if user == accepted_user and project == acceptance.project:
         return build_from_documents(documents, cache=cache)
     accepted = [
         *_select_fixed(files, documents),
-        # The user's layers as they are on disk need no copy: there may be none, where nothing can be recorded.
-        *(_select_user(files, documents) if user == accepted_user else _read_layers(acceptance, accepted_user)),
+        *_select_accepted_user(files, documents, acceptance, accepted_user),
         *_read_layers(acceptance, acceptance.project),
     ]
     changed = build_from_documents(_restrict(documents, accepted), cache=cache)
@@ -124,9 +123,8 @@ class PolicySnapshot:
 
     def list_changes(self) -> list[LayerChange]:
         """Return the layers that wait for acceptance; empty when none do."""
-        accepted_user = self.acceptance.user
-        if accepted_user is None:
-            accepted_user = hash_layers(self.user_layers)  # first seen, so nothing of it is a change
+        digests = hash_layers([(layer, _to_text(document)) for layer, document in self.documents])
+        accepted_user = self.acceptance.accepted_user(self.files, digests)
         paths = {layer: file.path for file, (layer, _) in zip(self.files, self.documents, strict=True)}
         changes = []
         for accepted, current in (
@@ -198,6 +196,17 @@ def describe_pending(start: str, environ: Mapping[str, str]) -> str:
 def hash_layers(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> LayerDigests:
     """Return name and digest of each layer."""
     return tuple((layer, hash_canonical(text)) for layer, text in layers)
+
+
+def _select_accepted_user(
+    files: Sequence[PolicyFile], documents: LayerDocuments, acceptance: Acceptance, accepted: LayerDigests
+) -> list[tuple[str, YamlDocument]]:
+    """Return the accepted layers of the user, from the disk where they are unchanged, and else from their copies."""
+    # Not always from the copies: there may be none, where nothing can be recorded.
+    current = [
+        pair for pair in _select_user(files, documents) if hash_layers([(pair[0], _to_text(pair[1]))])[0] in accepted
+    ]
+    return current if len(current) == len(accepted) else _read_layers(acceptance, accepted)
 
 
 def _to_text(document: YamlDocument) -> Any:

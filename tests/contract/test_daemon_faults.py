@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance import accept
 from tests.contract.hook import HookOutput
 from tests.contract.warm import WarmProcess, bash, wait_until
 from tests.fakes import FakeClock
@@ -304,9 +305,11 @@ def test_clock_jump_changes_no_decision(tmp_path: Path, jump: float) -> None:
     codes = []
     for _ in range(2):
         policy.write_text(rule % ("no_a", "echo a"))
+        accept(home, env)
         codes += [ask("echo a"), ask("echo b")]
         clock.seconds += jump
         policy.write_text(rule % ("no_b", "echo b"))
+        accept(home, env)
         codes += [ask("echo a"), ask("echo b")]
         clock.seconds -= jump / 2
     warm.close()

@@ -80,9 +80,11 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    """Return a machine without any policy."""
-    return Machine(tmp_path)
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Return a machine without any policy, on which the system knows the user's home directory."""
+    machine = Machine(tmp_path)
+    monkeypatch.setattr(policy_files, "find_own_policy", lambda: str(machine.user_file))
+    return machine
 
 
 def test_loosening_waits_for_acceptance(machine: Machine) -> None:
@@ -199,12 +201,9 @@ def test_users_policy_that_appears_later_can_only_tighten(machine: Machine) -> N
     assert machine.kind("make") == "block"
 
 
-def test_variables_of_a_session_do_not_hide_the_users_policy(
-    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_variables_of_a_session_do_not_hide_the_users_policy(machine: Machine, tmp_path: Path) -> None:
     """The user's file is also found below the home directory that the system names; both files are in force."""
     machine.write_user(NO_PUSH)
-    monkeypatch.setattr(policy_files, "find_own_policy", lambda: str(machine.user_file))
     elsewhere = tmp_path / "elsewhere" / "verdikt"
     elsewhere.mkdir(parents=True)
     (elsewhere / "governance.yaml").write_text("profile: none\n" + NO_MAKE)
@@ -215,7 +214,21 @@ def test_variables_of_a_session_do_not_hide_the_users_policy(
     assert machine.kind("make") == "block"
 
 
-def test_home_directory_of_the_system_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("variable", ["HOME", "XDG_CONFIG_HOME", "VERDIKT_MANAGED_POLICY"])
+def test_policy_that_only_a_variable_names_cannot_loosen(machine: Machine, tmp_path: Path, variable: str) -> None:
+    """In the first session ever, a project's settings name a policy of their own: it can only tighten."""
+    places = {"HOME": ".config/verdikt/governance.yaml", "XDG_CONFIG_HOME": "verdikt/governance.yaml"}
+    file = tmp_path / "hostile" / places.get(variable, "governance.yaml")
+    file.parent.mkdir(parents=True)
+    file.write_text("profile: none\napprove: [{class: [read, write]}]\n" + NO_MAKE)
+    machine.env[variable] = str(tmp_path / "hostile" if variable in places else file)
+
+    assert machine.kind("git push --force origin main") == "block"
+    assert not machine.decide("ls").approved
+    assert machine.kind("make") == "block"
+
+
+def test_home_directory_of_the_system_is_searched() -> None:
     """The place below the home directory of the user database is listed, once, whatever the variables say."""
     own = policy_files.find_own_policy()
     assert own.endswith("/.config/verdikt/governance.yaml")
@@ -337,12 +350,13 @@ def test_sections_of_both_policies_are_in_force(machine: Machine) -> None:
     checks = "completion: {checks: [{files: [%s]}]}\n"
     machine.write("evidence: {mode: enforce}\n" + checks % "a.txt")
     machine.accept()
-    machine.write("evidence: {mode: 'off', memory: ../x, notices: ~/notes}\n" + checks % "b.txt")
+    validators = "validators: [{name: easy, command: 'true'}]"
+    machine.write(f"evidence: {{mode: 'off', memory: ../x, notices: ~/notes, {validators}}}\n" + checks % "b.txt")
 
     policy = machine.govern().policy
 
     evidence = policy.section("evidence")
-    assert (evidence.mode, evidence.memory, evidence.notices) == ("enforce", "", "")
+    assert (evidence.mode, evidence.memory, evidence.notices, evidence.validators) == ("enforce", "", "", ())
     assert [completion.checker.files for completion in policy.section("completion")] == [("a.txt",), ("b.txt",)]
     machine.write("evidence: {mode: shadow}\n" + checks % "a.txt")
     assert len(machine.govern().policy.section("completion")) == 1
@@ -358,21 +372,25 @@ def test_removed_evidence_section_counts_with_its_defaults(machine: Machine) -> 
 
 
 def test_reviewers_that_run_commands_wait_for_acceptance(machine: Machine) -> None:
-    """Commands of a council run after acceptance; accepted councils stay, and agents' reviews are required at once."""
+    """No command runs before acceptance, but its report is required; accepted councils stay beside changed ones."""
+
+    def list_reviewers() -> dict[str, dict[str, bool]]:
+        councils = machine.govern().policy.section("councils")
+        assert councils.runs_dir in ("", "/elsewhere")
+        return {
+            name: {reviewer.name: bool(reviewer.command) for reviewer in council.reviewers}
+            for name, council in councils.councils.items()
+            if council.guardrail
+        }
+
     council = "councils: {ship: {guardrail: true, reviewers: {%s}}, runs_dir: /elsewhere}\n"
-    command, agent = "lint: {command: make lint}", "eyes: {agent: look}"
-    machine.write(council % command)
-    assert machine.govern().policy.section("councils") is None
-    machine.write(council % f"{command}, {agent}")
-    councils = machine.govern().policy.section("councils")
-    assert ([reviewer.name for reviewer in councils.councils["ship"].reviewers], councils.runs_dir) == (["eyes"], "")
+    machine.write(council % "lint: {command: make lint}, eyes: {agent: look}")
+    assert list_reviewers() == {"ship": {"lint": False, "eyes": False}}
+    assert machine.govern().policy.section("councils").runs_dir == ""
     machine.accept()
-    machine.write(council % "other: {agent: look}")
-    councils = machine.govern().policy.section("councils").councils
-    assert {name: {reviewer.name for reviewer in council.reviewers} for name, council in councils.items()} == {
-        "ship": {"lint", "eyes"},
-        "ship (changed)": {"other"},
-    }
+    assert list_reviewers() == {"ship": {"lint": True, "eyes": False}}
+    machine.write(council % "other: {command: make other}")
+    assert list_reviewers() == {"ship": {"lint": True, "eyes": False}, "ship (changed)": {"other": False}}
 
 
 def test_posture_is_the_stricter_of_both(machine: Machine) -> None:

@@ -1,4 +1,4 @@
-"""`python -m verdikt.adapters.claude_hooks read|write|bash`: the hook of Claude Code, for settings written by hand."""
+"""`python -I -m verdikt.adapters.claude_hooks read|write|bash`: the hook of Claude Code, wired by hand."""
 
 import sys
 

@@ -6,6 +6,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import click
 
 from verdikt.cli.canary_check import READY_SECONDS, CanaryResult, fire_canary
 from verdikt.cli.store_access import format_timestamp, open_data_store
-from verdikt.errors import VerdiktError
+from verdikt.errors import PolicyError, VerdiktError
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.graph.policy_cache import load_cached_policy
 from verdikt.hosts.git import git_hooks
@@ -29,6 +30,8 @@ from verdikt.hosts.wiring.inspection import (
 )
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.ledger import pause
+from verdikt.ledger.acceptance_log import find_unlogged_projects
+from verdikt.ledger.accepted_policies import read_index
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.ledger.evidence_records import OVERRIDE_MARKER_FILE, count_overrides_since
 from verdikt.observe.alerts import CRASH_MARKER_FILE, read_marks
@@ -78,6 +81,7 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
     is_wrapper_intact = general["wrapper"] == "intact" or not any(report["wrapped"] for report in reports)
     failing = [f"{report['host']} ({report['scope']})" for report in reports if not report["healthy"]]
     failing += [] if is_wrapper_intact else ["the wrapper"]
+    failing += ["the acceptance of the policy"] if general["unlogged_acceptances"] else []
     failing += ["git"] if git_hook_names["installed"] and git_hook_names["missing"] else []
     is_wired = bool(reports or git_hook_names["installed"])
     healthy = is_wired and not failing
@@ -132,10 +136,14 @@ def _build_host_report(
 
 
 def _build_general_report(installation: Installation, scopes: set[str]) -> dict[str, Any]:
-    active_pause = None
+    active_pause, unlogged = None, []
     # Opening a store would create the directory.
     if os.path.isdir(installation.data_directory):
-        active_pause = pause.find_active_pause(open_data_store(Path(installation.data_directory)))
+        store = open_data_store(Path(installation.data_directory))
+        active_pause = pause.find_active_pause(store)
+        # A damaged record is reported with the policy.
+        with suppress(PolicyError):
+            unlogged = find_unlogged_projects(store, read_index(installation.data_directory))
     day_ago = time.time() - 24 * 3600
     return {
         "wrapper": get_wrapper_state(installation, scopes),
@@ -144,6 +152,7 @@ def _build_general_report(installation: Installation, scopes: set[str]) -> dict[
         "overrides": count_overrides_since(Path(installation.data_directory), day_ago),
         "breaches": _collect_breaches(installation),
         "paused": active_pause.reason if active_pause else "",
+        "unlogged_acceptances": unlogged,
         "policy": describe_pending(installation.project, installation.env),
         "git": _list_git_hooks(installation),
     }
@@ -248,6 +257,9 @@ def _print_general(general: dict[str, Any], *, is_wrapper_intact: bool) -> None:
         click.echo(click.style("! ", fg="yellow") + f"not inspected: {fault}")
     if general["paused"]:
         click.echo(click.style("! paused", fg="yellow") + f": {general['paused']}; `verdikt pause --end` ends it")
+    for project in general["unlogged_acceptances"]:
+        message = f"✗ no signed entry says that a person accepted the policy of `{project}`"
+        click.echo(_style_bad(message) + "; look at the policy there and run `verdikt policy accept`")
     if general["policy"]:
         click.echo(click.style("! policy", fg="yellow") + f": {general['policy']}")
     total = sum(general["crashes"].values())

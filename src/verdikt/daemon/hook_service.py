@@ -145,7 +145,9 @@ class HookService:
             return False
 
     def _load_governance(self, cwd: str, request: HookRequest) -> Governance:
-        policy, store = self.policies.load_policy(cwd, request.env), self.stores.get_store(request.env)
+        # The store first: it creates the data directory, in which the user's policy is recorded when it is first seen.
+        store = self.stores.get_store(request.env)
+        policy = self.policies.load_policy(cwd, request.env)
         # Ids are safe as keys: a cached governance references its policy and its store, so no other object gets them.
         key = (id(policy), id(store), request.cwd, *request.env.items())
         governance = self._governances.get(key)

@@ -155,6 +155,7 @@ class SystemHookService(HookService):
             for _, path in list_policy_places(cwd, env):
                 if path != MANAGED_POLICY_PATH and rights.is_own_file(path):
                     raise PolicyError("expected a file of the user's own, found one of the warm process", where=path)
+        store = self.stores.get_store(env)
         policy = self.policies.load_policy(cwd, env, Peer(request.peer.uid, request.peer.gid), rights.assume)
 
         def create_world(directory: str) -> PeerWorld:
@@ -166,7 +167,7 @@ class SystemHookService(HookService):
 
         governance = Governance(
             policy,
-            self.stores.get_store(env),
+            store,
             world_factory=create_world,
             clock=self.clock,
             env=env,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from verdikt.effects.program.table import Arguments, word_set
+from verdikt.effects.arguments import NO_OPTIONS, Arguments, word_set
 from verdikt.hosts.host import Host, SettingsLookup
 from verdikt.hosts.registry import HOSTS
 from verdikt.model.effect import Target
@@ -39,7 +39,7 @@ _OTHER_VERBS = word_set(
 """Verbs with which these programs start no agent."""
 _LOOK_OPTIONS = "--version -v -V --help -h --list-sessions --list-extensions"
 _DIRECTORY_OPTIONS = "-C --cd --cwd --dir --workspace"
-_VALUE_FLAGS = word_set(
+_VALUE_FLAGS = NO_OPTIONS.with_values(
     "-p --print --prompt --model -m --permission-mode --allowedTools --disallowedTools -s --sandbox -a -c --config "
     f"--ask-for-approval --approval-mode --settings --mcp-config --message {_DIRECTORY_OPTIONS}"
 )

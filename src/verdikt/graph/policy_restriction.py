@@ -18,6 +18,12 @@ _LIST_KEYS = ("guards", "all")
 _OUTPUT_KEYS = ("memory", "notices")
 """Keys of `evidence` that name files which verdikt writes."""
 
+UNACCEPTED_REVIEW = "its command runs only after a person has run `verdikt policy accept`"
+"""What a reviewer asks for whose command is not accepted: a commit that needs it does not pass in silence."""
+
+_REVIEW_KEYS = ("files", "at_most")
+"""Settings of a reviewer that do not depend on how it reviews."""
+
 RENAMED = "{} (changed)"
 """Name of a council that is declared differently from the accepted one of the same name; both are in force."""
 
@@ -25,8 +31,9 @@ RENAMED = "{} (changed)"
 def restrict_document(document: Mapping[str, Any], accepted: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return a policy document without what takes effect only after acceptance, except what is accepted already.
 
-    Left out are nodes with imports (`use`), commands of reviewers, the directory of review runs and the files that
-    `evidence` writes. Everything else stays, because it can only tighten: the accepted policy is evaluated beside it.
+    Left out are nodes with imports (`use`), commands of reviewers, the directory of review runs, and the validators and
+    output files of `evidence`. Everything else stays, because it can only tighten: the accepted policy is evaluated
+    beside it.
     """
     accepted = tuple(accepted)
     imports = [node for other in accepted for node in _find_imports(other)]
@@ -72,11 +79,16 @@ def _restrict_evidence(document: dict[str, Any], accepted: tuple[Mapping[str, An
     if not isinstance(section, Mapping):
         return
     sections = [other["evidence"] for other in accepted if isinstance(other.get("evidence"), Mapping)]
-    document["evidence"] = {
+    restricted = {
         key: value
         for key, value in section.items()
         if key not in _OUTPUT_KEYS or any(other.get(key) == value for other in sections)
     }
+    # A validator is required of a claim, but it also proves it: `command: "true"` would prove everything.
+    if isinstance(validators := section.get("validators"), list):
+        known = [validator for other in sections for validator in other.get("validators") or ()]
+        restricted["validators"] = [validator for validator in validators if validator in known]
+    document["evidence"] = restricted
 
 
 def _restrict_councils(document: dict[str, Any], accepted: tuple[Mapping[str, Any], ...]) -> None:
@@ -88,23 +100,22 @@ def _restrict_councils(document: dict[str, Any], accepted: tuple[Mapping[str, An
     for name, council in section.items():
         if any(other.get(name) == council for other in sections):
             councils[name] = council
-        elif isinstance(council, Mapping) and (reviewers := _drop_commands(council.get("reviewers"))):
+        elif isinstance(council, Mapping) and "reviewers" in council:
             is_known = any(name in other for other in sections)
+            reviewers = _replace_commands(council["reviewers"])
             councils[RENAMED.format(name) if is_known else name] = {**council, "reviewers": reviewers}
-        elif not isinstance(council, Mapping) and name != "runs_dir":
+        elif name != "runs_dir":
             councils[name] = council  # an error, which is reported where the section is read
-    if councils:
-        document["councils"] = councils
-    else:
-        del document["councils"]
+    document["councils"] = councils
 
 
-def _drop_commands(reviewers: Any) -> Any:
-    """Return the reviewers without those that run a command."""
+def _replace_commands(reviewers: Any) -> Any:
+    """Return the reviewers, those that run a command as ones that run none and still have to report."""
     if not isinstance(reviewers, Mapping):
         return reviewers
     return {
-        name: reviewer
+        name: {**{key: reviewer[key] for key in _REVIEW_KEYS if key in reviewer}, "agent": UNACCEPTED_REVIEW}
+        if isinstance(reviewer, Mapping) and "command" in reviewer
+        else reviewer
         for name, reviewer in reviewers.items()
-        if not (isinstance(reviewer, Mapping) and "command" in reviewer)
     }

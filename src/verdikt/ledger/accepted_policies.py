@@ -22,6 +22,7 @@ from verdikt.observe.policy_files import (
     find_main_work_tree,
     find_session_directory,
     is_out_of_reach,
+    is_own_place,
     is_project_layer,
     list_home_directories,
 )
@@ -102,11 +103,22 @@ class Acceptance:
 
     def covers(self, files: Sequence[PolicyFile], digests: LayerDigests) -> bool:
         """Return whether these files, with these digests, are exactly what is accepted."""
+        # Not before the user's layers are recorded, which needs their text, unless there is no place to record them.
+        if self.user is None and os.path.isdir(self.home):
+            return False
         user, project = split_layers(files, digests)
-        if self.user is None:
-            # Not before they are recorded, which needs their text, unless there is no place to record them.
-            return not os.path.isdir(self.home) and project == self.project
-        return user == self.user and project == self.project
+        return user == self.accepted_user(files, digests) and project == self.project
+
+    def accepted_user(self, files: Sequence[PolicyFile], digests: LayerDigests) -> LayerDigests:
+        """Return the accepted layers of the user: those on record or, where there is no record, those first seen.
+
+        Only the user's own place counts as first seen: a variable, which may come from a project's settings, could
+        name any other.
+        """
+        if self.user is not None:
+            return self.user
+        own_files = [(file, layer) for file, layer in zip(files, digests, strict=False) if is_own_place(file.path)]
+        return split_layers([file for file, _ in own_files], tuple(layer for _, layer in own_files))[0]
 
 
 def split_layers(files: Sequence[PolicyFile], digests: LayerDigests) -> tuple[LayerDigests, LayerDigests]:

@@ -208,6 +208,11 @@ def is_project_layer(layer: str) -> bool:
     return layer.startswith("project")
 
 
+def is_own_place(path: str) -> bool:
+    """Return whether a policy file lies where the system, and no variable of a session, says that it does."""
+    return path in (MANAGED_POLICY_PATH, find_own_policy())
+
+
 def is_out_of_reach(path: str) -> bool:
     """Return whether this user can neither change nor replace a managed file, so that it needs no acceptance."""
     user_id = get_user_id()

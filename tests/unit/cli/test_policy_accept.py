@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance import accept
 from tests.cleanup import close_after_test
 from tests.unit.cli.test_grant import run, run_at_terminal
 from verdikt.govern import Governance
@@ -26,7 +27,7 @@ LOOSE = "profile: relaxed\n"
 def env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Return the environment of a person in a project whose policy is accepted."""
     project = tmp_path / "project"
-    (project / ".git").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
     (project / "governance.yaml").write_text(NO_PUSH)
     monkeypatch.chdir(project)
     mine = {name: value for name, value in os.environ.items() if name not in {*chain(*AGENT_VARIABLES.values())}}
@@ -153,3 +154,15 @@ def test_replay_repeats_decisions_made_while_a_change_was_pending(env: dict[str,
     completed = run(env, "replay")
 
     assert (completed.returncode, "1 decision replayed: all the same" in completed.stdout) == (0, True)
+
+
+def test_acceptance_without_a_signed_entry_is_reported(env: dict[str, str]) -> None:
+    """A record that was written by hand loosens the policy, but `verdikt doctor` fails and says where."""
+    assert json.loads(run(env, "doctor", "--json").stdout)["unlogged_acceptances"] == []
+    Path("governance.yaml").write_text(LOOSE)
+    accept(Path.cwd(), env)  # as a program would that writes into the data directory
+
+    completed = run(env, "doctor")
+
+    assert completed.returncode == 1
+    assert f"no signed entry says that a person accepted the policy of `{os.getcwd()}`" in completed.stdout

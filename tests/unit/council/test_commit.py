@@ -94,6 +94,22 @@ def test_empty_index_or_no_council_passes(repo: Repo) -> None:
     assert repo.govern().commit(str(repo.path)).allowed
 
 
+def test_council_without_acceptance_runs_no_command_and_still_stops_the_commit(repo: Repo) -> None:
+    """The commands of a policy that came with a clone do not run, and its guardrail is not passed in silence."""
+    document = json.loads((repo.path / "governance.yaml").read_text())
+    document["councils"]["ship-it"]["reviewers"] = {"run": {"command": ["touch", "ran"]}}
+    document["councils"] = {"other": document["councils"]["ship-it"]}
+    (repo.path / "governance.yaml").write_text(json.dumps(document))
+    repo.write("a.py", "good\n")
+
+    answer = repo.govern().commit(str(repo.path), run=True)
+
+    assert not answer.allowed
+    assert "council `other` stops this" in answer.reason
+    assert "`verdikt policy accept`" in answer.reason
+    assert not (repo.path / "ran").exists()
+
+
 def test_unreadable_repository_with_guardrail_is_refused(repo: Repo) -> None:
     """A failure of git or an invalid policy stops the commit."""
     repo.write("a.py", "good\n")
