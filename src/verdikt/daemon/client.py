@@ -55,6 +55,7 @@ def relay_hook_call(
     """Return status, stdout and stderr of a logged decision; None when no process received the request.
 
     With a `socket_path` that an operator has named no other process may decide, so that case raises `NoReply` too.
+    Raises `DaemonUntrusted` when a program that is not the warm process answered: nothing was decided.
     """
     directory = get_run_directory(env)
     if not (socket_path or directory):
@@ -67,6 +68,8 @@ def relay_hook_call(
         head_fields = [__version__, host, event, argument, cwd, protocol.PYTHON_CLIENT]
         data = protocol.encode_request(head_fields, env, payload, nonce)
         return send_request(path, data, timeout_seconds, own_socket=not socket_path, nonce=nonce)
+    except DaemonUntrusted:
+        raise
     except (protocol.MalformedMessage, DaemonUnreachable) as error:
         if socket_path:
             raise NoReply(f"the warm process at `{socket_path}` cannot be asked: {error}") from None

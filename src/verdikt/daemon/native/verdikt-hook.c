@@ -60,6 +60,9 @@ static const char *const SENT_VARIABLES[] = {
     "CLAUDE_CODE_SESSION_ATTENDED", "CODEX_HOME", "GEMINI_PROJECT_DIR",
 };
 
+/* The events at which the hook itself tries the warm process with a canary; CHECKED_EVENTS in hosts/daemon_canary.py. */
+static const char *const CHECKED_EVENTS[] = {"SessionStart", "Stop", "AfterAgent", "sessionStart", "agentStop", "stop"};
+
 static struct {
     const char *socket_path;    /* of --socket, else NULL */
     char **guard_argv;          /* for guard.sh: its name, SECONDS, closed|open, the hook; NULL in the second form */
@@ -623,6 +626,14 @@ static void reserve_standard_descriptors(void) {
     }
 }
 
+/* Whether the hook has to look at the warm process before it is asked; an operator's is of another user. */
+static bool is_checked_event(void) {
+    if (call.socket_path != NULL || call.hook_argument_count < 2) return false;
+    for (size_t i = 0; i < sizeof CHECKED_EVENTS / sizeof *CHECKED_EVENTS; i++)
+        if (strcmp(call.hook_arguments[1], CHECKED_EVENTS[i]) == 0) return true;
+    return false;
+}
+
 #ifndef VERDIKT_HOOK_PARTS
 int main(int count, char **arguments) {
     install_signal_handlers();
@@ -632,7 +643,7 @@ int main(int count, char **arguments) {
     (void)alarm(call.request_seconds);
     const char *setting = getenv("VERDIKT_DAEMON");
     bool is_off = setting != NULL && strcmp(setting, "off") == 0;
-    if (call.hook_arguments != NULL && (call.socket_path != NULL || !is_off)) ask_daemon();
+    if (call.hook_arguments != NULL && (call.socket_path != NULL || !is_off) && !is_checked_event()) ask_daemon();
     exec_fallback();
 }
 #endif
