@@ -8,12 +8,14 @@ import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 from tests.clients.install import ROOT
 from tests.leftovers import watch_directory
 from verdikt import __version__, hosts
 from verdikt.daemon import protocol
 from verdikt.daemon.native import build
+from verdikt.daemon.proof import SECRET_BYTES, compute_proof, create_secret, split_nonce
 from verdikt.model.canonical_json import sha256_hex
 
 FUZZ = Path(__file__).with_name("native_fuzz.c")
@@ -63,14 +65,43 @@ Behaviour = Callable[[socket.socket], None]
 """What the fake warm process does with one connection."""
 
 
+class SigningSocket:
+    """A connection of the fake warm process that adds the proof to what is a whole reply."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._sent = b""
+        self.nonce = b""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def sendall(self, data: bytes) -> None:
+        """Send bytes."""
+        self._sent += data
+        self._connection.sendall(data)
+
+    def send_proof(self, secret: bytes) -> None:
+        """Send the proof, if what was sent is a whole reply to a request with a nonce."""
+        prefix = self._sent[: protocol.REPLY_PREFIX_BYTES]
+        if not self.nonce or len(prefix) < protocol.REPLY_PREFIX_BYTES:
+            return
+        lengths = int.from_bytes(prefix[6:10], "big"), int.from_bytes(prefix[10:14], "big")
+        if len(self._sent) == len(prefix) + sum(lengths):
+            self._connection.sendall(compute_proof(secret, self.nonce, self._sent))
+
+
 class FakeWarm:
     """Listens where the warm process would and runs `behaviour` for every connection.
 
-    The requests that it has read are in `requests`. With `full` it accepts no connection before `let_in`.
+    The requests that it has read are in `requests`, without their nonces. With `full` it accepts no connection before
+    `let_in`; with `knows_secret=False` it is a program that took the place of the warm process.
     """
 
-    def __init__(self, data: Path, behaviour: Behaviour, *, full: bool = False) -> None:
+    def __init__(self, data: Path, behaviour: Behaviour, *, full: bool = False, knows_secret: bool = True) -> None:
         self.data = data
+        self._secret = b""
+        self._knows_secret = knows_secret
         self.requests: list[bytes] = []
         self._behaviour = behaviour
         self._full = full
@@ -81,6 +112,7 @@ class FakeWarm:
     def __enter__(self) -> "FakeWarm":
         run = self.data / "run"
         run.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._secret = create_secret(run) if self._knows_secret else b"0" * SECRET_BYTES
         previous_cwd = os.open(".", os.O_RDONLY)
         os.chdir(run)  # the address of a socket holds about a hundred bytes
         try:
@@ -134,16 +166,21 @@ class FakeWarm:
     def _handle(self, connection: socket.socket) -> None:
         with connection:
             connection.settimeout(60)
+            signing = SigningSocket(connection)
             try:
-                self._behaviour(connection)
+                self._behaviour(cast("socket.socket", signing))
+                signing.send_proof(self._secret)
             except (OSError, protocol.MalformedMessage):
                 return  # the client is gone
 
     def ask(self, connection: socket.socket) -> bytes:
         """Read and record one whole request."""
         prefix = receive_exactly(connection, protocol.REQUEST_PREFIX_BYTES)
-        head, payload = protocol.decode_request_prefix(prefix)
-        data = prefix + receive_exactly(connection, head + payload)
+        head_length, payload_length = protocol.decode_request_prefix(prefix)
+        head, nonce = split_nonce(receive_exactly(connection, head_length))
+        connection.nonce = nonce  # type: ignore[attr-defined]
+        prefix = prefix[:4] + len(head).to_bytes(4, "big") + prefix[8:]
+        data = prefix + head + receive_exactly(connection, payload_length)
         self.requests.append(data)
         return data
 

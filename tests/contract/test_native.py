@@ -21,6 +21,7 @@ from tests.contract.native import FakeWarm
 from tests.contract.warm import PATIENCE_SECONDS, remove, wait_until
 from verdikt import __version__
 from verdikt.daemon import protocol
+from verdikt.daemon.proof import SECRET_BYTES, compute_proof, create_secret, read_secret
 
 BLOCK = b'{"decision":"block","reason":"no"}\n'
 INPUT = b'{"tool_name":"Bash"}'
@@ -266,6 +267,81 @@ def test_retry_reply_runs_the_hook(place: Place) -> None:
     with FakeWarm(place.data, behave) as warm:
         assert place.ask() == HOOK_REPLY
     assert (place.data / "input").read_bytes() == INPUT
+
+
+UNTRUSTED = "a program that is not the warm process answered at its socket"
+
+
+@pytest.mark.parametrize("mode", ["closed", "open"])
+@pytest.mark.parametrize("proof", ["wrong", "missing", "short"])
+def test_program_that_does_not_know_the_secret_is_reported_and_the_hook_decides(
+    place: Place, mode: str, proof: str
+) -> None:
+    """A program that took the place of the warm process decides nothing, whatever it answers."""
+
+    def behave(connection: socket.socket) -> None:
+        warm.ask(connection)
+        nonce = connection.nonce  # type: ignore[attr-defined]
+        connection.sendall(REPLY)
+        if proof == "short":
+            connection.sendall(b"x" * 31)
+        if proof == "wrong":
+            connection.sendall(compute_proof(b"0" * SECRET_BYTES, nonce, REPLY))
+
+    create_secret(make_run_directory(place))
+    with FakeWarm(place.data, behave, knows_secret=False) as warm:
+        assert place.ask(mode=mode) == HOOK_REPLY
+    assert place.crashes() == [UNTRUSTED]
+    assert (place.data / "input").read_bytes() == INPUT
+
+
+@pytest.mark.parametrize("damage", ["absent", "empty", "too long", "readable by others", "link", "fifo", "directory"])
+def test_socket_without_a_private_secret_beside_it_is_not_asked(place: Place, damage: str) -> None:
+    """The warm process writes the secret before it listens, so a socket without one is not its own."""
+    path = make_run_directory(place) / "daemon.secret"
+    if damage == "directory":
+        path.mkdir()
+    elif damage == "fifo":
+        os.mkfifo(path, 0o600)
+    elif damage == "link":
+        path.symlink_to(create_secret_elsewhere(place))
+    elif damage != "absent":
+        path.write_bytes(b"" if damage == "empty" else b"0" * (65 if damage == "too long" else 64))
+        path.chmod(0o644 if damage == "readable by others" else 0o600)
+    with FakeWarm(place.data, lambda connection: None, knows_secret=False) as warm:
+        assert place.ask() == HOOK_REPLY
+    assert warm.requests == []
+    assert place.crashes() == []
+
+
+def test_proof_of_another_request_is_not_accepted(place: Place) -> None:
+    """A recorded reply with its proof cannot be played again."""
+    recorded: list[bytes] = []
+
+    def behave(connection: socket.socket) -> None:
+        warm.ask(connection)
+        secret = read_secret(place.data / "run")
+        recorded.append(REPLY + compute_proof(secret, connection.nonce, REPLY))  # type: ignore[attr-defined]
+        connection.sendall(recorded[0])
+
+    create_secret(make_run_directory(place))
+    with FakeWarm(place.data, behave, knows_secret=False) as warm:
+        assert place.ask() == Said(0, b"{}\n", b"")
+        assert place.ask() == HOOK_REPLY
+    assert place.crashes() == [UNTRUSTED]
+
+
+def make_run_directory(place: Place) -> Path:
+    """Return the run directory, created."""
+    run = place.data / "run"
+    run.mkdir(mode=0o700)
+    return run
+
+
+def create_secret_elsewhere(place: Place) -> Path:
+    """Return a secret that a link can lead to."""
+    create_secret(place.data)
+    return place.data / "daemon.secret"
 
 
 def test_connection_closed_during_the_request_runs_the_hook(place: Place) -> None:

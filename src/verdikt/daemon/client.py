@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from verdikt import __version__
 from verdikt.daemon import protocol
+from verdikt.daemon.proof import PROOF_BYTES, create_nonce, is_proven, read_secret
 from verdikt.ledger.data_directory import find_data_directory
 
 SOCKET_NAME, LOCK_NAME = "daemon.sock", "daemon.lock"
@@ -26,6 +27,10 @@ class DaemonUnreachable(Exception):
 
 class DaemonOutdated(DaemonUnreachable):
     """A process of another version received the request, decided nothing, and stops."""
+
+
+class DaemonUntrusted(DaemonUnreachable):
+    """What listens there is not the warm process: it did not prove that it knows the secret of this start."""
 
 
 class NoReply(TimeoutError):
@@ -50,6 +55,7 @@ def relay_hook_call(
     """Return status, stdout and stderr of a logged decision; None when no process received the request.
 
     With a `socket_path` that an operator has named no other process may decide, so that case raises `NoReply` too.
+    Raises `DaemonUntrusted` when a program that is not the warm process answered: nothing was decided.
     """
     directory = get_run_directory(env)
     if not (socket_path or directory):
@@ -57,8 +63,13 @@ def relay_hook_call(
     host, event, argument = (*arguments, *("generic", "", "")[len(arguments) :])[:3]
     path = socket_path or f"{directory}/{SOCKET_NAME}"
     try:
-        data = protocol.encode_request([__version__, host, event, argument, cwd, protocol.PYTHON_CLIENT], env, payload)
-        return send_request(path, data, timeout_seconds, own_socket=not socket_path)
+        # An operator's warm process is of another user: the kernel vouches for it, and its secret cannot be read.
+        nonce = b"" if socket_path else create_nonce()
+        head_fields = [__version__, host, event, argument, cwd, protocol.PYTHON_CLIENT]
+        data = protocol.encode_request(head_fields, env, payload, nonce)
+        return send_request(path, data, timeout_seconds, own_socket=not socket_path, nonce=nonce)
+    except DaemonUntrusted:
+        raise
     except (protocol.MalformedMessage, DaemonUnreachable) as error:
         if socket_path:
             raise NoReply(f"the warm process at `{socket_path}` cannot be asked: {error}") from None
@@ -66,13 +77,18 @@ def relay_hook_call(
 
 
 def send_request(
-    socket_path: str, data: bytes, timeout_seconds: float, *, own_socket: bool = True
+    socket_path: str, data: bytes, timeout_seconds: float, *, own_socket: bool = True, nonce: bytes = b""
 ) -> tuple[int, bytes, bytes]:
     """Return status, stdout and stderr of a logged decision; raise `DaemonUnreachable` or `NoReply`.
+
+    With a `nonce`, which the request must hold, the reply must prove that its sender knows the secret of this start.
 
     Only a process of the user who owns the socket's directory is trusted. With `own_socket` that must be this user,
     and the directory must be closed to others; without, an operator has named the socket, and others may only read.
     """
+    directory = socket_path.rpartition("/")[0]
+    if nonce and not read_secret(directory):
+        raise DaemonUnreachable("no warm process has written a secret")
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.settimeout(timeout_seconds)
@@ -84,6 +100,9 @@ def send_request(
             prefix = _receive_exactly(sock, protocol.REPLY_PREFIX_BYTES)
             kind, status, out_length, err_length = protocol.decode_reply_prefix(prefix)
             streams = _receive_exactly(sock, out_length + err_length)
+            is_trusted = (
+                not nonce or kind != protocol.KIND_ANSWER or _has_proof(sock, directory, nonce, prefix + streams)
+            )
         except OSError:
             if send_error is not None:
                 # The process decides nothing before it has the whole request.
@@ -95,6 +114,8 @@ def send_request(
         raise NoReply("the warm process ended before it answered") from None
     finally:
         sock.close()
+    if not is_trusted:
+        raise DaemonUntrusted("a program that is not the warm process answered at its socket")
     out, err = streams[:out_length], streams[out_length:]
     if kind == protocol.KIND_RETRY:
         raise DaemonOutdated("the warm process is of another version")
@@ -214,6 +235,16 @@ def _is_peer_user(sock: socket.socket, uid: int) -> bool:
         return True  # macOS: the private directory around the socket has to be enough
     credentials = sock.getsockopt(socket.SOL_SOCKET, option, 12)  # pid, uid and gid, 4 bytes each
     return int.from_bytes(credentials[4:8], sys.byteorder) == uid
+
+
+def _has_proof(sock: socket.socket, directory: str, nonce: bytes, reply: bytes) -> bool:
+    """Return whether the bytes after a reply prove that its sender knows the secret of this start."""
+    try:
+        proof = _receive_exactly(sock, PROOF_BYTES)
+    except OSError:
+        return False
+    # Read again: the process may have been replaced since the request was sent.
+    return is_proven(read_secret(directory), nonce, reply, proof)
 
 
 def _try_send(sock: socket.socket, data: bytes) -> str | None:

@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 
 from verdikt.daemon import protocol
+from verdikt.daemon.proof import compute_proof
 from verdikt.daemon.request import DaemonReply, HookRequest, Peer
 
 # Nearly every request fits into the first read, so most connections need no large buffer.
@@ -19,9 +20,11 @@ SEND_TIMEOUT_SECONDS = 2.0
 class Connection:
     """A client that speaks protocol 1."""
 
-    def __init__(self, sock: socket.socket, peer: Peer, now: float) -> None:
+    def __init__(self, sock: socket.socket, peer: Peer, now: float, secret: bytes = b"") -> None:
         self.sock = sock
         self.peer = peer
+        self._secret = secret
+        self._nonce = b""
         self.opened_at = now
         self.completed_at = now
         """When the last byte of the request arrived."""
@@ -70,11 +73,13 @@ class Connection:
         head_start, (head_length, payload_length) = protocol.REQUEST_PREFIX_BYTES, self._lengths
         payload_start = head_start + head_length
         data, self.data = self.data, bytearray()
-        return HookRequest.from_head(
+        request = HookRequest.from_head(
             bytes(data[head_start:payload_start]),
             bytes(data[payload_start : payload_start + payload_length]),
             self.peer,
         )
+        self._nonce = request.nonce
+        return request
 
     def send_reply(self, reply: DaemonReply) -> bool:
         """Send the reply, close, and return whether the client took all of it. Only the first call has an effect."""
@@ -113,7 +118,8 @@ class Connection:
         return missing_bytes == 0
 
     def _encode_reply(self, reply: DaemonReply) -> bytes:
-        return protocol.encode_reply(reply.kind, reply.status, reply.out, reply.err)
+        data = protocol.encode_reply(reply.kind, reply.status, reply.out, reply.err)
+        return data + compute_proof(self._secret, self._nonce, data) if self._nonce and self._secret else data
 
 
 def get_peer(sock: socket.socket) -> Peer:

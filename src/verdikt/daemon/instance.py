@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from verdikt.daemon.client import LOCK_NAME, SOCKET_NAME
+from verdikt.daemon.proof import create_secret
 from verdikt.errors import DaemonError
 
 BACKLOG = 1024
@@ -22,6 +23,8 @@ class DaemonInstance:
         self._socket_mode = socket_mode
         self._lock_fd = -1
         self._bound_inode: tuple[int, int] | None = None
+        self.secret = b""
+        """What replies are proven with; new with every start."""
 
     def acquire_lock(self) -> bool:
         """Create the private run directory, try to lock it, and return whether this process has it until `release`."""
@@ -48,6 +51,8 @@ class DaemonInstance:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         previous_cwd = os.getcwd()
         try:
+            # Before it listens: a client that finds the socket finds the secret too.
+            self.secret = create_secret(self.directory)
             # By its name alone: the path may be longer than the address of a socket.
             os.chdir(self.socket_path.parent)
             temporary_name = f".{self.socket_path.name}"

@@ -25,7 +25,7 @@ class UnixListener:
 
     def accept_client(self, sock: socket.socket, now: float) -> Connection | None:
         """Return the client of a connection; refuse a user who is not allowed, and return None."""
-        connection = Connection(sock, get_peer(sock), now)
+        connection = Connection(sock, get_peer(sock), now, self._instance.secret)
         if self._is_allowed(connection.peer):
             return connection
         self._journal.write_line(f"refused user {connection.peer.uid}, process {connection.peer.pid}")

@@ -1,8 +1,10 @@
 """Protocol 1: the bytes between a hook and the warm process, one request and one reply per connection.
 
 request = magic, u32 head length, u32 payload length, head, payload
-head    = NUL-terminated fields: version, host, event, argument, cwd, client kind, then `NAME=VALUE` per sent variable
-reply   = magic, u8 kind, u8 exit status, u32 stdout length, u32 stderr length, stdout, stderr
+head    = NUL-terminated fields: version, host, event, argument, cwd, client kind, then `NAME=VALUE` per sent variable,
+          then `nonce=` and 32 hexadecimal digits from a client that wants a proof
+reply   = magic, u8 kind, u8 exit status, u32 stdout length, u32 stderr length, stdout, stderr, then the proof (32
+          bytes, see `proof.py`) if the request had a nonce
 
 All integers are unsigned and big-endian. The native client has the same constants in `native/verdikt-hook.c`.
 """
@@ -10,6 +12,8 @@ All integers are unsigned and big-endian. The native client has the same constan
 from __future__ import annotations
 
 from collections.abc import Mapping
+
+from verdikt.daemon.proof import append_nonce
 
 MAGIC = b"VDK1"
 
@@ -63,7 +67,7 @@ class MalformedMessage(ValueError):
     """Bytes that are not a valid request or reply of this protocol."""
 
 
-def encode_request(head_fields: list[str], env: Mapping[str, str], payload: bytes) -> bytes:
+def encode_request(head_fields: list[str], env: Mapping[str, str], payload: bytes, nonce: bytes = b"") -> bytes:
     """Encode a request; raise `MalformedMessage` when it cannot be expressed in this protocol.
 
     `head_fields` are version, host, event, argument, cwd and client kind.
@@ -75,6 +79,7 @@ def encode_request(head_fields: list[str], env: Mapping[str, str], payload: byte
         raise MalformedMessage("a field that cannot be encoded as bytes") from None
     if len(head_fields) != HEAD_FIELD_COUNT or head.count(b"\0") != len(fields):
         raise MalformedMessage(f"expected {HEAD_FIELD_COUNT} fields without NUL")
+    head = append_nonce(head, nonce)
     if len(head) > MAX_HEAD_BYTES or len(payload) > MAX_PAYLOAD_BYTES + 1:
         raise MalformedMessage("the request is too long")
     return MAGIC + len(head).to_bytes(4, "big") + len(payload).to_bytes(4, "big") + head + payload

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from verdikt.daemon import protocol
+from verdikt.daemon.proof import split_nonce
 
 # Only short heads are cached, so that 256 of them stay within 1 MB.
 MAX_CACHED_HEAD_BYTES = 4096
@@ -32,10 +33,14 @@ class HookRequest:
     payload: bytes
     peer: Peer
     client_kind: str = protocol.PYTHON_CLIENT
+    nonce: bytes = b""
+    """What the proof in the reply covers; empty when the client wants none."""
 
     @classmethod
     def from_head(cls, head: bytes, payload: bytes, peer: Peer) -> "HookRequest":
         """Parse a request; raise `MalformedMessage` when the head is invalid."""
+        # Without the nonce, all calls of one session and event send the same head.
+        head, nonce = split_nonce(head)
         parse = _parse_head_cached if len(head) < MAX_CACHED_HEAD_BYTES else _parse_head
         (version, host, event, argument, cwd, client_kind), env = parse(head)
         return cls(
@@ -48,6 +53,7 @@ class HookRequest:
             payload=payload,
             peer=peer,
             client_kind=client_kind,
+            nonce=nonce,
         )
 
 
@@ -59,7 +65,6 @@ def _parse_head(head: bytes) -> tuple[list[str], Mapping[str, str]]:
     return fields, env
 
 
-# All calls of one session and event send the same head.
 _parse_head_cached = lru_cache(maxsize=256)(_parse_head)
 
 

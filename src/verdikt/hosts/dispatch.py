@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from verdikt.hosts.hook_event import HookEventKind
@@ -28,9 +28,15 @@ _CONFIG_REFUSAL = (
 )
 
 
-def dispatch_event(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
-    """Return the decision about an event. During a pause only red lines block; everything is still recorded."""
+def dispatch_event(
+    governance: Governance, hook_event: HookEvent, env: Mapping[str, str], faults: Sequence[str] = ()
+) -> HostDecision:
+    """Return the decision about an event. During a pause only red lines block; everything is still recorded.
+
+    `faults` were found before; they are recorded and added to the decision's context.
+    """
     host_decision = _HANDLERS.get(hook_event.kind, _ignore_event)(governance, hook_event, env).resolve_ask(hook_event)
+    host_decision = _report_faults(host_decision, governance, hook_event, list(faults))
     # Before an action `Governance.before` itself applies the pause, because a pause does not lift red lines.
     before = (HookEventKind.BEFORE, HookEventKind.PERMISSION)
     if hook_event.kind not in before and host_decision.kind >= VerdictKind.ASK and _is_paused(governance):

@@ -39,9 +39,13 @@ class HookProcess:
             self._install_signal_handlers()
             cwd = _get_cwd()
             raw = b"" if len(self._arguments) > 2 and self._arguments[2] else _read_stdin()
+            fault = ""
             if os.environ.get("VERDIKT_DAEMON") != "off" or self._socket_path:
-                self._ask_daemon(raw, cwd)
+                fault = self._find_daemon_fault(cwd) or self._ask_daemon(raw, cwd)
             self._call = self._create_call(cwd)
+            if fault:
+                self._call.faults.append(fault)
+                self._try_record_failure(self._call, ConnectionError(fault))
             self.respond_and_exit(self._call.decide_payload(raw, _load_governance))
         except BaseException as error:
             self.exit_with_failure(error)
@@ -75,9 +79,20 @@ class HookProcess:
         except BaseException:
             return  # the response is out, and that is what matters
 
-    def _ask_daemon(self, raw: bytes, cwd: str) -> None:
-        """Respond with the answer of the warm process and exit; return only if no process took the question."""
-        from verdikt.daemon.client import NoReply, relay_hook_call
+    def _find_daemon_fault(self, cwd: str) -> str:
+        """Return why the warm process must not be asked; looked for at the start and the end of a session only."""
+        if self._socket_path or len(self._arguments) < 2:
+            return ""  # an operator's warm process is of another user, who also owns the log
+        from verdikt.hosts.daemon_canary import CHECKED_EVENTS, find_daemon_fault
+
+        return find_daemon_fault(cwd, os.environ) if self._arguments[1] in CHECKED_EVENTS else ""
+
+    def _ask_daemon(self, raw: bytes, cwd: str) -> str:
+        """Respond with the answer of the warm process and exit.
+
+        Return only if no process took the question: why the one that answered cannot be trusted, or an empty string.
+        """
+        from verdikt.daemon.client import DaemonUntrusted, NoReply, relay_hook_call
 
         try:
             answer = relay_hook_call(
@@ -88,6 +103,8 @@ class HookProcess:
                 timeout_seconds=_read_time_limit() * 0.8,
                 socket_path=self._socket_path,
             )
+        except DaemonUntrusted as error:
+            return str(error)
         except NoReply:
             # The question was taken and not answered: the action may be counted already, so deciding it again here is
             # no option. The alarm is reset, because what remains of the time may be too short for the response.
@@ -100,6 +117,7 @@ class HookProcess:
         if answer is not None:
             self._write_and_exit(*answer)
         self._needs_daemon = True
+        return ""
 
     def _create_call(self, cwd: str) -> HookCall:
         from verdikt.hosts.hook_call import HookCall

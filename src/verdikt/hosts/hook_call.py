@@ -46,6 +46,8 @@ class HookCall:
         self.cwd = cwd
         self.adapter: HostAdapter | None = None
         self.hook_event: HookEvent | None = None
+        self.faults: list[str] = []
+        """What was found wrong before the call was decided, in words for a person."""
 
     def decide_payload(self, raw: bytes, load_governance: GovernanceLoader) -> HookResponse:
         """Return the response to a payload, already recorded in the log. Raises if nothing can be decided."""
@@ -55,7 +57,7 @@ class HookCall:
         if len(self.hook_event.cwd) > MAX_CWD_LENGTH:
             raise HookError(f"expected a working directory of at most {MAX_CWD_LENGTH} characters, found a longer one")
         governance = load_governance(os.path.join(self._require_cwd(), self.hook_event.cwd), self.env)
-        return self.adapter.encode(self.hook_event, dispatch_event(governance, self.hook_event, self.env))
+        return self.adapter.encode(self.hook_event, dispatch_event(governance, self.hook_event, self.env, self.faults))
 
     @property
     def fails_closed(self) -> bool:

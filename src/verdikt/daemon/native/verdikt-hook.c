@@ -14,6 +14,7 @@
 #ifdef __APPLE__
 #define _DARWIN_C_SOURCE
 #include <mach-o/dyld.h>
+#include <sys/random.h>
 extern char **environ;
 #else
 #define _GNU_SOURCE
@@ -44,6 +45,9 @@ enum {
     MAX_STREAM_BYTES = 1024 * 1024,
     REQUEST_PREFIX_BYTES = 12,
     REPLY_PREFIX_BYTES = 14,
+    SECRET_BYTES = 64,              /* this and the next two are those of the proof; see daemon/proof.py */
+    NONCE_BYTES = 32,
+    PROOF_BYTES = 32,
 };
 
 /* hosts/integrity.py searches the installed program for this text to learn its version. */
@@ -55,6 +59,9 @@ static const char *const SENT_VARIABLES[] = {
     "VERDIKT_RUNS_DIR", "VERDIKT_MANAGED_POLICY", "CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_SESSION_ATTENDED", "CODEX_HOME", "GEMINI_PROJECT_DIR",
 };
+
+/* The events at which the hook itself tries the warm process with a canary; CHECKED_EVENTS in hosts/daemon_canary.py. */
+static const char *const CHECKED_EVENTS[] = {"SessionStart", "Stop", "AfterAgent", "sessionStart", "agentStop", "stop"};
 
 static struct {
     const char *socket_path;    /* of --socket, else NULL */
@@ -72,7 +79,8 @@ static struct {
 static char request[REQUEST_PREFIX_BYTES + MAX_HEAD_BYTES + MAX_PAYLOAD_BYTES + 1];
 static char *payload;
 static size_t payload_length;
-static char reply[REPLY_PREFIX_BYTES + 2 * MAX_STREAM_BYTES];
+static char reply[REPLY_PREFIX_BYTES + 2 * MAX_STREAM_BYTES + PROOF_BYTES];
+static char nonce[NONCE_BYTES + 1]; /* hexadecimal digits */
 
 /* ---- bytes ---- */
 
@@ -219,6 +227,8 @@ static bool encode_head(void) {
         append_text(&head, "=");
         append_field(&head, value);
     }
+    append_text(&head, "nonce="); /* last, so that the warm process can tell the heads of all calls as equal */
+    append_field(&head, nonce);
     memcpy(request, "VDK1", 4);
     encode_u32(request + 4, head.length);
     payload = request + REQUEST_PREFIX_BYTES + head.length;
@@ -239,6 +249,126 @@ static void read_payload(void) {
         if (count == 0) return;
         if (count > 0 && !is_full) payload_length += (size_t)count;
     }
+}
+
+/* ---- the proof that a warm process answers, and not a program that took its place ---- */
+
+/* SHA-256 (FIPS 180-4), because a small static program has no library for it. */
+struct sha256 {
+    uint32_t state[8];
+    unsigned char block[64];
+    uint64_t length;
+};
+
+static uint32_t rotate(uint32_t word, unsigned bits) { return word >> bits | word << (32 - bits); }
+
+static void sha256_block(struct sha256 *hash) {
+    static const uint32_t K[64] = {
+        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+        0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+        0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+        0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+        0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+        0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+        0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+        0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+    };
+    uint32_t w[64], s[8];
+    for (int i = 0; i < 16; i++) w[i] = (uint32_t)decode_u32((const char *)hash->block + 4 * i);
+    for (int i = 16; i < 64; i++)
+        w[i] = w[i - 16] + w[i - 7] + (rotate(w[i - 15], 7) ^ rotate(w[i - 15], 18) ^ w[i - 15] >> 3) +
+               (rotate(w[i - 2], 17) ^ rotate(w[i - 2], 19) ^ w[i - 2] >> 10);
+    memcpy(s, hash->state, sizeof s);
+    for (int i = 0; i < 64; i++) {
+        uint32_t first = s[7] + (rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25)) +
+                         ((s[4] & s[5]) ^ (~s[4] & s[6])) + K[i] + w[i];
+        uint32_t second = (rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22)) +
+                          ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
+        memmove(s + 1, s, 7 * sizeof *s);
+        s[4] += first;
+        s[0] = first + second;
+    }
+    for (int i = 0; i < 8; i++) hash->state[i] += s[i];
+}
+
+static void sha256_init(struct sha256 *hash) {
+    static const uint32_t initial[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    memcpy(hash->state, initial, sizeof initial);
+    hash->length = 0;
+}
+
+static void sha256_update(struct sha256 *hash, const char *data, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        hash->block[hash->length++ % 64] = (unsigned char)data[i];
+        if (hash->length % 64 == 0) sha256_block(hash);
+    }
+}
+
+static void sha256_final(struct sha256 *hash, char digest[PROOF_BYTES]) {
+    char bits[8];
+    uint64_t bit_count = hash->length * 8;
+    encode_u32(bits, (size_t)(bit_count >> 32));
+    encode_u32(bits + 4, (size_t)(bit_count & 0xffffffff));
+    sha256_update(hash, "\x80", 1);
+    while (hash->length % 64 != 56) sha256_update(hash, "", 1);
+    sha256_update(hash, bits, sizeof bits);
+    for (int i = 0; i < 8; i++) encode_u32(digest + 4 * i, hash->state[i]);
+}
+
+/* HMAC (RFC 2104) of the nonce and the reply; the secret is exactly as long as a block. */
+static void compute_proof(const char secret[SECRET_BYTES], size_t reply_length, char proof[PROOF_BYTES]) {
+    char pad[SECRET_BYTES];
+    struct sha256 hash;
+    for (int i = 0; i < SECRET_BYTES; i++) pad[i] = (char)(secret[i] ^ 0x36);
+    sha256_init(&hash);
+    sha256_update(&hash, pad, sizeof pad);
+    sha256_update(&hash, nonce, NONCE_BYTES);
+    sha256_update(&hash, reply, reply_length);
+    sha256_final(&hash, proof);
+    for (int i = 0; i < SECRET_BYTES; i++) pad[i] = (char)(secret[i] ^ 0x5c);
+    sha256_init(&hash);
+    sha256_update(&hash, pad, sizeof pad);
+    sha256_update(&hash, proof, PROOF_BYTES);
+    sha256_final(&hash, proof);
+}
+
+/* Reads what the warm process wrote beside its socket before it listened; false where another user could have. */
+static bool read_secret(const char *socket_path, char secret[SECRET_BYTES]) {
+    char path[PATH_MAX];
+    struct buffer buffer = {path, 0, sizeof path, false};
+    struct stat status;
+    append_text(&buffer, socket_path);
+    while (buffer.length > 0 && path[buffer.length - 1] != '/') buffer.length--;
+    append_field(&buffer, "daemon.secret");
+    int fd = buffer.overflowed ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return false;
+    bool is_valid = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+                    (status.st_mode & 077) == 0 && status.st_size == SECRET_BYTES &&
+                    read(fd, secret, SECRET_BYTES) == SECRET_BYTES;
+    (void)close(fd);
+    return is_valid;
+}
+
+static bool make_nonce(void) {
+    static const char digits[] = "0123456789abcdef";
+    unsigned char random[NONCE_BYTES / 2];
+    if (getentropy(random, sizeof random) != 0) return false;
+    for (size_t i = 0; i < sizeof random; i++) {
+        nonce[2 * i] = digits[random[i] >> 4];
+        nonce[2 * i + 1] = digits[random[i] & 15];
+    }
+    return true;
+}
+
+/* Whether the bytes after the reply prove that its sender knows the secret. */
+static bool has_proof(const char *socket_path, size_t reply_length) {
+    char secret[SECRET_BYTES], proof[PROOF_BYTES];
+    unsigned char difference = 0;
+    if (!read_secret(socket_path, secret)) return false;
+    compute_proof(secret, reply_length, proof);
+    for (size_t i = 0; i < PROOF_BYTES; i++) difference |= (unsigned char)(proof[i] ^ reply[reply_length + i]);
+    return difference == 0;
 }
 
 /* ---- asking the warm process ---- */
@@ -277,12 +407,16 @@ static bool is_peer_user(int fd, uid_t expected) {
 }
 
 /* Connects to the owner of the socket's directory, if no other user could have put the socket there; -1 otherwise. */
-static int connect_socket(void) {
+static int connect_socket(char path[PATH_MAX]) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct timeval timeout = {CONNECT_MS / 1000, CONNECT_MS % 1000 * 1000}; /* for a queue that is full */
     struct stat directory;
     bool is_own = call.socket_path == NULL;
+    char secret[SECRET_BYTES];
     if (!find_socket(address.sun_path, sizeof address.sun_path)) return -1;
+    strcpy(path, address.sun_path);
+    /* One that has written no secret is of an earlier version, or none of ours. */
+    if (is_own && !read_secret(path, secret)) return -1;
     /* An operator's directory may be a symbolic link; with its slash at the end, lstat follows it. */
     char *end = strrchr(address.sun_path, '/') + (is_own ? 0 : 1), saved = *end;
     *end = '\0';
@@ -321,8 +455,21 @@ static bool is_decision(int status, const char *out, size_t length, size_t err_l
     return err_length > 0 && length > prefix && memcmp(out, block, prefix) == 0 && out[prefix] != '"';
 }
 
+/* Reads the proof; false when the sender hung up instead. */
+static bool receive_proof(int fd, char *target) {
+    size_t missing = PROOF_BYTES;
+    while (missing > 0) {
+        ssize_t count = read(fd, target, missing);
+        if (count == 0 || (count < 0 && !can_retry(fd, POLLIN))) return false;
+        if (count < 0) continue;
+        target += count;
+        missing -= (size_t)count;
+    }
+    return true;
+}
+
 /* Returns when nothing was decided and another process may be asked. */
-static void send_request(int fd) {
+static void send_request(int fd, const char *path) {
     call.timeout_reason = "it did not receive its whole input in time";
     if (!call.input_was_read && !has_payload_argument()) read_payload();
     encode_u32(request + 8, payload_length);
@@ -338,6 +485,12 @@ static void send_request(int fd) {
     if (kind != 0) fail_and_exit("the warm process refused to answer");
     const char *out = reply + REPLY_PREFIX_BYTES;
     receive_exactly(fd, reply + REPLY_PREFIX_BYTES, out_length + err_length);
+    size_t reply_length = REPLY_PREFIX_BYTES + out_length + err_length;
+    /* An operator's warm process is of another user, which the kernel vouches for and whose secret is not readable. */
+    if (call.socket_path == NULL && !(receive_proof(fd, reply + reply_length) && has_proof(path, reply_length))) {
+        record_failure("a program that is not the warm process answered at its socket");
+        return;
+    }
     if (!is_decision(status, out, out_length, err_length)) fail_and_exit("it did not answer with one decision");
     reply_and_exit(status, out, out_length, out + out_length, err_length);
 }
@@ -346,12 +499,13 @@ static void send_request(int fd) {
  * and reads the input only when connected, so that a process that decides instead finds it on stdin. */
 static void ask_daemon(void) {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-    if (!encode_head()) return;
+    char path[PATH_MAX];
+    if (!make_nonce() || !encode_head()) return;
     while (!has_payload_argument() && poll(&input, 1, -1) < 0) continue;
     for (int remaining_ms = CONNECT_MS; remaining_ms > 0; remaining_ms -= RETRY_PAUSE_MS) {
         call.timeout_reason = "no process answers at its socket";
-        int fd = connect_socket();
-        if (fd >= 0) send_request(fd);
+        int fd = connect_socket(path);
+        if (fd >= 0) send_request(fd, path);
         if (fd >= 0) (void)close(fd);
         if (call.socket_path == NULL) return;
         (void)poll(NULL, 0, RETRY_PAUSE_MS);
@@ -472,6 +626,14 @@ static void reserve_standard_descriptors(void) {
     }
 }
 
+/* Whether the hook has to look at the warm process before it is asked; an operator's is of another user. */
+static bool is_checked_event(void) {
+    if (call.socket_path != NULL || call.hook_argument_count < 2) return false;
+    for (size_t i = 0; i < sizeof CHECKED_EVENTS / sizeof *CHECKED_EVENTS; i++)
+        if (strcmp(call.hook_arguments[1], CHECKED_EVENTS[i]) == 0) return true;
+    return false;
+}
+
 #ifndef VERDIKT_HOOK_PARTS
 int main(int count, char **arguments) {
     install_signal_handlers();
@@ -481,7 +643,7 @@ int main(int count, char **arguments) {
     (void)alarm(call.request_seconds);
     const char *setting = getenv("VERDIKT_DAEMON");
     bool is_off = setting != NULL && strcmp(setting, "off") == 0;
-    if (call.hook_arguments != NULL && (call.socket_path != NULL || !is_off)) ask_daemon();
+    if (call.hook_arguments != NULL && (call.socket_path != NULL || !is_off) && !is_checked_event()) ask_daemon();
     exec_fallback();
 }
 #endif
