@@ -34,7 +34,17 @@ _NOUN_USE = compile_lazily(
 """`an install section`, `the build script`: a thing that was written, not something that was done."""
 
 _TOPIC_STEMS = {"install": "install", "deploy": "deploy", "release": "release", "build": "build", "push": "push"}
-_UNVERIFIED = compile_lazily(r"\b(?:unverified|untested|unchecked|not (?:yet )?(?:verified|tested))\b", re.IGNORECASE)
+_UNVERIFIED = compile_lazily(
+    r"\b(?:unverified|untested|unchecked|not (?:yet )?(?:verified|tested)|without (?:running|testing|verifying)\b)\b",
+    re.IGNORECASE,
+)
+_REPORT = compile_lazily(
+    r"\b(?:commit(?:ted)?|pushed|merged|rebased|stashed|tagged|install\w*|deploy\w*|releas\w*|publish\w*)\b",
+    re.IGNORECASE,
+)
+_TEST_WORD = compile_lazily(r"\b(?:tests?|tested|specs?|suite|pytest|jest|vitest|unittest)\b", re.IGNORECASE)
+_BUILD_WORD = compile_lazily(r"\b(?:builds?|built|compil\w+)\b", re.IGNORECASE)
+_REPORTED_TOPICS = frozenset({"commit", "push", "install", "deploy", "release"})
 _CODE = compile_lazily(r"`[^`\n]*`")
 
 
@@ -59,8 +69,14 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     text = _NOUN_USE.sub("§", _CODE.sub("§", text)) if names or _NOUN_USE.search(text) else text
     topics = [topic for topic in claim.topics if topic not in _TOPIC_STEMS or _is_named(topic, claim.text, text)]
     topics += [topic for topic, words in _ADDED_TOPICS if topic not in topics and words.search(claim.text)]
-    if "file_operation" in topics and "change" in topics:
+    has_change_verb = any(topic == "change" and words.search(claim.text) for topic, words in _ADDED_TOPICS)
+    # `merged feature into main`: what is reported is what a command did, not a change of the agent's own.
+    is_report = _REPORTED_TOPICS & set(topics) and _REPORT.search(claim.text) and not has_change_verb
+    if "change" in topics and ("file_operation" in topics or is_report):
         topics.remove("change")
+    # `the build is green` is about no test.
+    if {"tests", "build"} <= set(topics) and _BUILD_WORD.search(text) and not _TEST_WORD.search(text):
+        topics.remove("tests")
     return tuple(dict.fromkeys(topics)) or ("change",)
 
 
