@@ -33,6 +33,35 @@ def load_turns() -> list[dict[str, Any]]:
     return turns
 
 
+def build_turn_env(home: Path) -> dict[str, str]:
+    """Return the environment of a turn: the tools of this environment, and nothing of the user who runs the tests."""
+    tools = [str(ROOT / ".venv" / "bin"), os.path.dirname(sys.executable)]
+    user_home = os.path.expanduser("~")
+    return {
+        "PATH": os.pathsep.join([*tools, os.environ["PATH"]]),
+        "HOME": str(home),
+        "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", f"{user_home}/.rustup"),
+        "CARGO_HOME": os.environ.get("CARGO_HOME", f"{user_home}/.cargo"),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "CARGO_NET_OFFLINE": "true",
+        "npm_config_update_notifier": "false",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_AUTHOR_NAME": "n",
+        "GIT_AUTHOR_EMAIL": "n@example.com",
+        "GIT_COMMITTER_NAME": "n",
+        "GIT_COMMITTER_EMAIL": "n@example.com",
+    }
+
+
+def write_files(directory: Path, files: Mapping[str, str]) -> None:
+    """Write the files of a project."""
+    for name, text in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
 class TurnPlayer:
     """One session in one project, seen by governance through the generic host."""
 
@@ -40,7 +69,7 @@ class TurnPlayer:
         self.project = directory / "project"
         self.home = directory / "home"
         self.home.mkdir(parents=True)
-        self.env = self._build_env(directory)
+        self.env = build_turn_env(self.home)
         self._create_project(PROJECTS[project], directory)
         self.store = close_after_test(FileStore(directory / "data", None, load_projections()))
         # These turns are about claims, so nothing that they do is to be blocked.
@@ -49,33 +78,8 @@ class TurnPlayer:
         self.governance = Governance(policy, self.store, env=self.env)
         self.calls = 0
 
-    def _build_env(self, directory: Path) -> dict[str, str]:
-        # The tools of this environment, and nothing of the user who runs the tests.
-        tools = [str(ROOT / ".venv" / "bin"), os.path.dirname(sys.executable)]
-        keep = {name: os.environ[name] for name in ("RUSTUP_HOME", "CARGO_HOME") if name in os.environ}
-        user_home = os.path.expanduser("~")
-        keep.setdefault("RUSTUP_HOME", f"{user_home}/.rustup")
-        keep.setdefault("CARGO_HOME", f"{user_home}/.cargo")
-        return {
-            "PATH": os.pathsep.join([*tools, os.environ["PATH"]]),
-            "HOME": str(self.home),
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "CARGO_NET_OFFLINE": "true",
-            "npm_config_update_notifier": "false",
-            "GIT_CONFIG_GLOBAL": "/dev/null",
-            "GIT_AUTHOR_NAME": "n",
-            "GIT_AUTHOR_EMAIL": "n@example.com",
-            "GIT_COMMITTER_NAME": "n",
-            "GIT_COMMITTER_EMAIL": "n@example.com",
-            **keep,
-        }
-
     def _create_project(self, description: Mapping[str, Any], directory: Path) -> None:
-        for name, text in description["files"].items():
-            path = self.project / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+        write_files(self.project, description["files"])
         if description.get("git"):
             self.shell("git init -q -b main . && git add -A && git commit -q -m first")
         if description.get("remote"):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.hook import Said
+from tests.contract.hook import HookOutput
 from tests.contract.native import FakeWarm, client, create_short_directory
 from tests.contract.warm import WarmProcess, remove
 from verdikt.daemon import protocol
@@ -25,14 +25,14 @@ from verdikt.ledger.files import FileStore
 from verdikt.model.entry import EntryKind
 
 
-def run_hook(data: Path, event: str, payload: dict[str, object], cwd: Path) -> Said:
+def run_hook(data: Path, event: str, payload: dict[str, object], cwd: Path) -> HookOutput:
     """Run the hook process as a host does."""
     command = [sys.executable, "-I", "-m", "verdikt.hosts.hook", "claude", event]
     env = {"VERDIKT_HOME": str(data), "HOME": str(cwd), "PATH": os.environ["PATH"], "VERDIKT_DAEMON_IDLE": "1"}
     completed = subprocess.run(
         command, input=json.dumps(payload).encode(), capture_output=True, env=env, cwd=cwd, check=False
     )
-    return Said(completed.returncode, completed.stdout, completed.stderr)
+    return HookOutput(completed.returncode, completed.stdout, completed.stderr)
 
 
 def read_log(data: Path, session: str) -> list[tuple[EntryKind, dict[str, object]]]:

@@ -326,7 +326,7 @@ def test_proof_of_another_request_is_not_accepted(place: Place) -> None:
 
     create_secret(make_run_directory(place))
     with FakeWarm(place.data, behave, knows_secret=False) as warm:
-        assert place.ask() == Said(0, b"{}\n", b"")
+        assert place.ask() == HookOutput(0, b"{}\n", b"")
         assert place.ask() == HOOK_REPLY
     assert place.crashes() == [UNTRUSTED]
 

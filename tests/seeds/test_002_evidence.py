@@ -401,7 +401,9 @@ def test_a_refusal_is_short_and_says_what_would_prove_it(scene: Scene) -> None:
     scene.edit("src/app.py")
     scene.edit("tests/test_app.py", "def test_x(): pass\n")
 
-    reason = scene.say("All tests pass. The build is green. I pushed it. It is deployed. The linter is clean.").reason
+    reason = scene.say(
+        "All tests pass. The build is green. I pushed it. The service is deployed. The linter is clean."
+    ).reason
 
     assert len(reason.splitlines()) <= 12
     assert "claimed: “" in reason
@@ -707,12 +709,12 @@ class TestPublicFailures:
         scene.ask("Deploy the service to https://example.com")
         scene.fetch("https://example.com")
         block = {"type": "done", "summary": "deployed", "claims": [{"claim_type": "done", "ledger_entry_id": "TBD"}]}
-        placeholder = scene.say(f"It is deployed.\n\n```verdikt_final\n{json.dumps(block)}\n```\n")
+        placeholder = scene.say(f"The service is deployed.\n\n```verdikt_final\n{json.dumps(block)}\n```\n")
         signed = scene.entries(EntryKind.VALIDATOR_PASS)[-1].seq
         block["claims"] = [{"claim_type": "done", "ledger_entry_id": signed}]
 
         assert "expected a signed entry of this session, found `TBD`" in placeholder.reason
-        assert scene.say(f"It is deployed.\n\n```verdikt_final\n{json.dumps(block)}\n```\n").allowed
+        assert scene.say(f"The service is deployed.\n\n```verdikt_final\n{json.dumps(block)}\n```\n").allowed
 
     def test_the_loop_guard_was_reset_by_a_cosmetic_edit(self, scene: Scene) -> None:
         """Progress is measured on evidence, not on words or edits; the turn ends unproven, never as done."""

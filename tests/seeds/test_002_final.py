@@ -45,7 +45,7 @@ def test_final_message_needs_exactly_one_well_formed_block(tmp_path: Path) -> No
     scene = build_scene(tmp_path)
     right = format_block(receipt(scene))
 
-    assert "expected one fenced `verdikt_final` block, found 0" in scene.say("It is deployed.").reason
+    assert "expected one fenced `verdikt_final` block, found 0" in scene.say("The service is deployed.").reason
     assert "expected one fenced `verdikt_final` block, found 2" in scene.say(right + right).reason
     assert scene.say(right).allowed
     assert scene.last["result"] != "refused"
@@ -67,7 +67,7 @@ def test_final_block_is_not_required_by_default(tmp_path: Path) -> None:
     scene.ask(DEPLOY)
     scene.fetch("https://example.com")
 
-    assert scene.say("It is deployed.").allowed
+    assert scene.say("The service is deployed.").allowed
     assert scene.entries(EntryKind.CONTRACT)[0].body["required_response_mode"] == "prose"
     assert "final_block" not in scene.last
 
@@ -180,7 +180,7 @@ def test_shadow_records_what_it_would_have_done(tmp_path: Path) -> None:
     """The agent stops; the log and the report say what was wrong."""
     scene = build_scene(tmp_path, "shadow")
 
-    assert scene.say("It is deployed.").allowed
+    assert scene.say("The service is deployed.").allowed
     assert scene.last["result"] == "proven"
     assert scene.last["final_block"] == {
         "enforced": False,
@@ -194,6 +194,8 @@ def test_a_refusal_names_the_entries_that_were_signed(tmp_path: Path) -> None:
     """So that the agent knows what to put into the block."""
     scene = build_scene(tmp_path)
     reason = scene.say("It is deployed.").reason
+    scene = stakes(tmp_path)
+    reason = scene.say("The service is deployed.").reason
     seq = scene.entries(EntryKind.VALIDATOR_PASS)[-1].seq
 
     assert reason.endswith(f"Signed and ready to be named: {seq}")

@@ -38,6 +38,7 @@ from verdikt.observe.alerts import CRASH_MARKER_FILE, read_marks
 from verdikt.observe.git_index import GitIndex
 from verdikt.observe.git_repository import find_work_tree
 from verdikt.ratchet import describe_pending
+from verdikt.report.gate import select_gate_entries
 
 
 @click.command()
@@ -150,12 +151,27 @@ def _build_general_report(installation: Installation, scopes: set[str]) -> dict[
         "unreadable": find_unreadable_settings(installation),
         "crashes": count_crashes(installation, since=day_ago),
         "overrides": count_overrides_since(Path(installation.data_directory), day_ago),
+        "unproven": _count_unproven_turns(installation, day_ago),
         "breaches": _collect_breaches(installation),
         "paused": active_pause.reason if active_pause else "",
         "unlogged_acceptances": unlogged,
         "policy": describe_pending(installation.project, installation.env),
         "git": _list_git_hooks(installation),
     }
+
+
+def _count_unproven_turns(installation: Installation, since: float) -> int:
+    """Return how many turns ended with claims that nothing proves."""
+    # Opening a store would create the directory.
+    if not os.path.isdir(installation.data_directory):
+        return 0
+    store = open_data_store(Path(installation.data_directory))
+    # Sessions that were not written to since are not read: there can be thousands.
+    files = {name: store.reader.hot_file_path(name) for name in store.list_sessions()}
+    recent = [name for name, file in files.items() if file.exists() and file.stat().st_mtime >= since]
+    stops = select_gate_entries(entry for name in recent for entry in store.reader.read_intact_entries(name))
+    oldest = int(since * 1_000_000)
+    return sum(stop.ts >= oldest and stop.body.get("result") == "ended_unproven" for stop in stops)
 
 
 def _collect_breaches(installation: Installation) -> dict[str, Any]:
@@ -266,6 +282,11 @@ def _print_general(general: dict[str, Any], *, is_wrapper_intact: bool) -> None:
     click.echo(f"in the last day: crashes of hooks {total}, attempts to override {general['overrides']}")
     for hook, count in sorted(general["crashes"].items()):
         click.echo(f"    {hook}: {count}")
+    if general["unproven"]:
+        turns = "1 turn" if general["unproven"] == 1 else f"{general['unproven']} turns"
+        click.echo(
+            click.style("! ", fg="yellow") + f"{turns} ended unproven; see `verdikt evidence report --since 24h`"
+        )
     _print_breaches(general["breaches"])
 
 

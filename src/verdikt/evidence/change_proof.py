@@ -194,6 +194,9 @@ def _prove_checked(request: ProofRequest, code: tuple[str, ...]) -> Proof | Miss
         if proof.holds:
             return proof
         reasons.append(proof.reason)
+    if needs_tests and not (build := request.try_validator(BUILD)).holds:
+        # A build that failed tells more than tests that did not run.
+        reasons.append(build.reason)
     if not needs_tests and (entries := _find_run_of(turn, code)):
         return hold("work_exercised", *entries)
     # A reason about something that ran helps more than one about something that did not.
@@ -231,6 +234,18 @@ def _find_run_of(turn: TurnEvidence, code: tuple[str, ...]) -> tuple[int, ...]:
 
 _DELETED = compile_lazily(r"\b(?:delet|remov|dropp|eras|clean)\w*", re.IGNORECASE)
 _MOVED = compile_lazily(r"\b(?:renam|mov)\w*", re.IGNORECASE)
+
+
+_FILE_WORK = compile_lazily(
+    r"\b(?:creat|delet|remov|renam|mov|copi)\w*(?: \w+){0,3} [`\"']*(?:[\w./-]+/)*[\w.-]+(?:\.\w+|/)?[`\"']*"
+    r"(?: (?:directory|folder|file|to|into)\b|\W*$)",
+    re.IGNORECASE,
+)
+
+
+def is_about_files(text: str) -> bool:
+    """Return whether a sentence reports that whole files or directories were created, renamed, moved or deleted."""
+    return bool(_FILE_WORK.search(text)) and bool(find_file_names(text) or find_directory_names(text))
 
 
 def prove_file_operation(request: ProofRequest) -> Proof | Missing:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verdikt.evidence.claim_model import SentenceClaim
+from verdikt.evidence.claim_topics import refine_claims
 from verdikt.evidence.proof_request import Missing, ProofRequest
 from verdikt.evidence.proof_table import prove_attempts, prove_topic
 from verdikt.evidence.refusal import (
@@ -127,7 +128,7 @@ def judge_turn(
     message: str = "",
 ) -> GateJudgement:
     """Return whether the agent may stop, and what is to be recorded. `faults` are those of the final block."""
-    proofs, missing, topics = _prove_claims(claims, turn, settings, message)
+    proofs, missing, topics = _prove_claims(refine_claims(claims), turn, settings, message)
     has_claims = bool(proofs or missing)
     blocking_calls = tuple(undecided_calls) if has_claims and settings.coverage == "enforce" else ()
     if not missing and not blocking_calls and not faults:

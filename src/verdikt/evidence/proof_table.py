@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from verdikt.evidence.attempt import suggest_next_attempt
-from verdikt.evidence.change_proof import prove_change, prove_file_operation
+from verdikt.evidence.change_proof import is_about_files, prove_change, prove_file_operation
 from verdikt.evidence.check_proof import prove_build, prove_lint, prove_tests, prove_types
 from verdikt.evidence.effect_proof import prove_install, prove_outgoing
 from verdikt.evidence.git_proof import is_about_refs, prove_commit, prove_push
@@ -47,6 +47,8 @@ def prove_topic(request: ProofRequest, topic: str, settings: EvidenceSettings) -
     row = ROWS.get(topic, prove_change)
     if topic in ("change", "file_operation", "release") and is_about_refs(request.text):
         row = prove_commit
+    elif topic == "change" and is_about_files(request.text):
+        row = prove_file_operation
     outcome = row(request)
     if isinstance(outcome, Missing):
         outcome = _find_explicit_pass(request, topic) or _find_earlier_proof(request, topic) or outcome

@@ -11,9 +11,9 @@ from verdikt.evidence.shell_runs import read_runs
 from verdikt.evidence.test_census import TestCensus, count_tests
 from verdikt.evidence.turn import TurnEvidence, is_path_below, is_same_path
 from verdikt.model.work_tree import WorkTree, can_hold_tests, can_make_checks_stale, classify_file
-from verdikt.observe.file_syntax import find_syntax_error, read_small_text
 from verdikt.observe.git_repository import run_git
 from verdikt.observe.project_checks import detect_project_checks, read_task_script
+from verdikt.observe.small_file import read_small_text
 from verdikt.observe.work_tree import list_changes_between, read_work_tree
 
 T = TypeVar("T")
@@ -144,6 +144,11 @@ class TurnObserver:
     def _find_syntax_errors(self, root: str, changes: Mapping[str, tuple[str, str]]) -> dict[str, str]:
         errors: dict[str, str] = {}
         paths = [path for path, (_, now) in changes.items() if now and classify_file(path) in ("data", "ci", "asset")]
+        if not paths:
+            return {}
+        # With yaml, tomllib and expat; most turns change no file of these formats.
+        from verdikt.observe.file_syntax import find_syntax_error
+
         for path in paths[:MAX_PARSED_FILES]:
             if error := self._read_path(os.path.join(root, path), find_syntax_error, ""):
                 errors[path] = error

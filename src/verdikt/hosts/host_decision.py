@@ -89,7 +89,9 @@ class HostDecision:
     @classmethod
     def from_answer(cls, answer: Answer) -> HostDecision:
         """Return an answer in words for the model."""
-        context = f"{TEXT_MARK} {answer.context}" if answer.context else ""
+        # A notice comes only with a stop that is allowed, where hosts show a context to the person, not to the model.
+        text = "\n".join(filter(None, (answer.context, answer.notice)))
+        context = f"{TEXT_MARK} {text}" if text else ""
         if answer.allowed and not context:
             return _EMPTY_DECISION
         if answer.allowed:

@@ -4,15 +4,13 @@ import configparser
 import json
 import os
 import re
-import stat
 import tomllib
 from collections.abc import Callable
 from xml.parsers import expat
 
 import yaml
 
-MAX_BYTES = 2_000_000
-"""Size up to which a file is parsed."""
+from verdikt.observe.small_file import read_small_text
 
 _JSON_WITH_COMMENTS = re.compile(r"(?:^|/)(?:[tj]sconfig[^/]*\.json|\.vscode/|\.devcontainer/|[^/]*\.code-workspace$)")
 """Files that are called JSON and whose programs accept comments in them."""
@@ -32,25 +30,6 @@ def find_syntax_error(path: str) -> str:
     except (ValueError, RecursionError, yaml.YAMLError, configparser.Error, expat.ExpatError) as error:
         return " ".join(str(error).split())[:200] or type(error).__name__
     return ""
-
-
-def read_small_text(path: str) -> str | None:
-    """Return the text of a regular file; None when it is too large, not text or not readable."""
-    try:
-        # O_NONBLOCK: a pipe of that name must not block the hook.
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return None
-    try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
-            return None
-        with open(fd, "rb", closefd=False) as file:
-            return file.read(MAX_BYTES).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        return None
-    finally:
-        os.close(fd)
 
 
 def _parse_yaml(text: str) -> None:

@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from verdikt.observe.file_syntax import read_small_text
+from verdikt.observe.small_file import read_small_text
 from verdikt.observe.world import find_project_root
 
 MAX_TEST_FILE_SEARCH = 2_000

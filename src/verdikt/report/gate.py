@@ -44,6 +44,55 @@ def gate_summary(entries: Iterable[Entry]) -> dict[str, Any]:
     }
 
 
+def summarize_projects(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """Return, for each project, what enforcing the gate does there, and whether later checks show that to be right.
+
+    A stop is settled by the next check of the same sources: green means that the claim was true, red that it was false.
+    Without such a check it stays open. A refusal is right when the claim was false.
+    """
+    ordered = sorted(entries, key=lambda entry: entry.ts)
+    projects: dict[str, Counter[str]] = {}
+    open_stops: dict[tuple[str, str], list[str]] = {}
+    for entry in ordered:
+        if entry.kind is EntryKind.TOOL_CALL:
+            _settle_stops(open_stops, projects, entry)
+        elif entry.kind is EntryKind.COMPLETION and entry.body.get("by") == "evidence" and entry.body.get("claims"):
+            facts = entry.body.get("facts") or {}
+            root, digest = str(facts.get("root", "")), str(facts.get("sha256", ""))
+            passed = entry.body.get("result") in ("proven", "silent")
+            word = "let_through" if passed else "refused" if entry.body.get("enforced") else "would_refuse"
+            projects.setdefault(root, Counter())[word] += 1
+            open_stops.setdefault((root, digest), []).append("pass" if passed else "refuse")
+    return [
+        {
+            "project": root,
+            **{word: counts[word] for word in ("let_through", "refused", "would_refuse")},
+            **{word: counts[word] for word in ("refusals_right", "refusals_wrong", "passes_right", "passes_wrong")},
+        }
+        for root, counts in sorted(projects.items(), key=lambda item: -item[1].total())
+    ]
+
+
+def _settle_stops(
+    open_stops: dict[tuple[str, str], list[str]], projects: dict[str, Counter[str]], entry: Entry
+) -> None:
+    """Count the stops about the same sources as right or wrong, by how this check ended."""
+    evidence = entry.body.get("evidence")
+    tree = evidence.get("tree") if isinstance(evidence, Mapping) else None
+    if not isinstance(evidence, Mapping) or not isinstance(tree, Mapping):
+        return
+    checks = [run for run in evidence.get("runs", ()) if run.get("kind") in ("test", "build", "lint")]
+    status, tests = entry.body.get("exit_code"), evidence.get("tests")
+    has_failed = bool(status) or (isinstance(tests, Mapping) and bool(tests.get("failed")))
+    if not checks or (status is None and not has_failed):
+        return
+    root = str(tree.get("root", ""))
+    for decision in open_stops.pop((root, str(tree.get("sha256", ""))), ()):
+        is_right = has_failed if decision == "refuse" else not has_failed
+        name = "refusals" if decision == "refuse" else "passes"
+        projects[root][f"{name}_{'right' if is_right else 'wrong'}"] += 1
+
+
 def _list_final_block_faults(body: Mapping[str, Any]) -> list[str]:
     """Return the problems of the fenced final block, where one was required."""
     final_block = body.get("final_block")

@@ -375,7 +375,6 @@ def test_disclaimer_with_an_edit_is_accepted(scene: Scene, message: str) -> None
         "I added the job to src/app.py. It is not run on weekends.",
         "I changed src/app.py. The docs say `not verified`.",
         "Changed src/app.py and committed it. I have not run the tests.",
-        "I ran into no problems. I have not run into any. I changed src/app.py.",
     ],
 )
 def test_disclaimer_proves_no_other_claim(scene: Scene, message: str) -> None:

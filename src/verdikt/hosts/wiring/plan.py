@@ -12,6 +12,7 @@ from verdikt.hosts.wiring.file_change import FileChange, WiringRecord, read_file
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.hosts.wiring.registration import WRAPPER_NAMES
 from verdikt.ledger.kept_files import KeptFiles
+from verdikt.observe.project_checks import detect_project_checks
 
 GIT = "git"
 """Not an agent, but wired like one: the hooks of a repository, which `verdikt.hosts.git` installs."""
@@ -29,6 +30,10 @@ profile: {profile}
 #     verdict: block
 #     reason: "publishing is for people"
 #     fix: "ask for a release"
+
+# What an agent says it did ("fixed", "all tests pass") needs proof. {why}
+evidence:
+  mode: {mode}
 """
 
 
@@ -78,9 +83,19 @@ def _plan_policy(installation: Installation, profile: str, scope: str) -> list[F
     # A policy that is there is the person's own, whatever it says. `lexists`, because a dangling link is theirs too.
     if os.path.lexists(path):
         return []
-    text = _POLICY_TEMPLATE.format(profile=profile).encode()
-    description = f"the policy, with the profile `{profile}`"
+    mode, why = _propose_evidence_mode(installation, scope)
+    text = _POLICY_TEMPLATE.format(profile=profile, mode=mode, why=why).encode()
+    description = f"the policy, with the profile `{profile}`; claims without proof: {mode}"
     return [FileChange(path=path, before=None, after=text, host="", description=description)]
+
+
+def _propose_evidence_mode(installation: Installation, scope: str) -> tuple[str, str]:
+    """Return the mode of the evidence gate that suits a project, and a sentence that says why."""
+    checks = detect_project_checks(installation.project, installation.env.get("HOME", "")) if scope == "project" else {}
+    if not checks:
+        return "shadow", "Here it is only recorded: `verdikt evidence report` shows what `enforce` would refuse."
+    command = next(checks[kind] for kind in ("test", "build", "types", "lint") if kind in checks)
+    return "enforce", f"This project has a check (`{command}`); `shadow` would only record."
 
 
 def apply_plan(installation: Installation, changes: Iterable[FileChange]) -> None:
