@@ -14,7 +14,7 @@ import click
 
 from verdikt.cli.canary_check import READY_SECONDS, CanaryResult, fire_canary
 from verdikt.cli.store_access import format_timestamp, open_data_store
-from verdikt.errors import VerdiktError
+from verdikt.errors import PolicyError, VerdiktError
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.hosts.git import git_hooks
 from verdikt.hosts.live.live_canary import BLOCKED, run_live_canary
@@ -77,6 +77,7 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
     is_wrapper_intact = general["wrapper"] == "intact" or not any(report["wrapped"] for report in reports)
     failing = [f"{report['host']} ({report['scope']})" for report in reports if not report["healthy"]]
     failing += [] if is_wrapper_intact else ["the wrapper"]
+    failing += ["the policy"] if general["policy_fault"] else []
     failing += ["git"] if git_hook_names["installed"] and git_hook_names["missing"] else []
     is_wired = bool(reports or git_hook_names["installed"])
     healthy = is_wired and not failing
@@ -142,9 +143,19 @@ def _build_general_report(installation: Installation, scopes: set[str]) -> dict[
         "crashes": count_crashes(installation, since=day_ago),
         "overrides": count_overrides_since(Path(installation.data_directory), day_ago),
         "breaches": _collect_breaches(installation),
+        "policy_fault": _find_policy_fault(installation),
         "paused": active_pause.reason if active_pause else "",
         "git": _list_git_hooks(installation),
     }
+
+
+def _find_policy_fault(installation: Installation) -> str:
+    """Return why the policy can't be loaded; empty when it can."""
+    try:
+        load_policy(installation.project, environ=installation.env)
+    except PolicyError as error:
+        return str(error)
+    return ""
 
 
 def _collect_breaches(installation: Installation) -> dict[str, Any]:
@@ -242,6 +253,11 @@ def _print_general(general: dict[str, Any], *, is_wrapper_intact: bool) -> None:
         click.echo(f"{mark} {click.style('git', bold=True)} ({', '.join(installed)}){note}")
     if not is_wrapper_intact:
         click.echo(_style_bad(f"✗ the wrapper is {general['wrapper']}") + "; run `verdikt init`")
+    if general["policy_fault"]:
+        # The canary is blocked all the same, as every other call, which looks like protection and is a standstill.
+        click.echo(
+            _style_bad("✗ the policy can't be loaded, so every call is blocked") + f": {general['policy_fault']}"
+        )
     for fault in general["unreadable"]:
         click.echo(click.style("! ", fg="yellow") + f"not inspected: {fault}")
     if general["paused"]:
