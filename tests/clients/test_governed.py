@@ -66,6 +66,8 @@ def test_a_forbidden_command_does_not_run_and_an_allowed_one_does(
     assert len(read_entries(bench, EntryKind.DECISION)) == 5
     assert len(read_entries(bench, EntryKind.TOOL_CALL)) == 2
     assert bench.read_crashes() == []
+    # A person must not be told that the hook failed when it did what it is there for.
+    assert "failed for event" not in session.run.stdout + session.run.stderr
 
 
 TAMPERING = {

@@ -415,7 +415,7 @@ def is_refusal(response: HookResponse) -> bool:
     document = json.loads(response.stdout)
     specific = document.get("hookSpecificOutput", {}).get("decision", {})
     flat = document.get("permission") or document.get("permissionDecision") or document.get("behavior")
-    is_denied = document.get("decision") == "block" or specific.get("behavior") == "deny" or flat == "deny"
+    is_denied = document.get("decision") in ("block", "deny") or "deny" in (specific.get("behavior"), flat)
     return is_denied and "can't be undone" in response.stdout and "Instead: name a path" in response.stdout
 
 
@@ -510,7 +510,7 @@ ALLOWED = HostDecision(approved=True)
             0,
         ),
         ("codex/Stop", SHORT, '{"decision":"block","reason":"R"}', 0),
-        ("gemini/BeforeTool.run_shell_command", SHORT, '{"decision":"block","reason":"R"}', 2),
+        ("gemini/BeforeTool.run_shell_command", SHORT, '{"decision":"deny","reason":"R"}', 0),
         ("gemini/BeforeTool.run_shell_command", WARN, '{"systemMessage":"C"}', 0),
         (
             "gemini/AfterTool.write_file",

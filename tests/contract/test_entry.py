@@ -57,7 +57,8 @@ def is_block(output: HookOutput) -> bool:
     flat = document.get("permissionDecision") or document.get("permission") or document.get("behavior")
     if output.code == 2:
         return document.get("decision") == "block" and bool(document["reason"] and output.stderr)
-    return output.code == 0 and ("deny" in (flat, decision.get("behavior")))
+    # At the top level only Gemini CLI knows `deny`, and only its adapter writes it there.
+    return output.code == 0 and "deny" in (flat, decision.get("behavior"), document.get("decision"))
 
 
 HALF = b'{"session_id": "s", "tool_name": "Bash", "tool_inp'

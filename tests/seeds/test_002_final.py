@@ -193,8 +193,6 @@ def test_shadow_records_what_it_would_have_done(tmp_path: Path) -> None:
 def test_a_refusal_names_the_entries_that_were_signed(tmp_path: Path) -> None:
     """So that the agent knows what to put into the block."""
     scene = build_scene(tmp_path)
-    reason = scene.say("It is deployed.").reason
-    scene = stakes(tmp_path)
     reason = scene.say("The service is deployed.").reason
     seq = scene.entries(EntryKind.VALIDATOR_PASS)[-1].seq
 

@@ -83,6 +83,7 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
     failing = [f"{report['host']} ({report['scope']})" for report in reports if not report["healthy"]]
     failing += [] if is_wrapper_intact else ["the wrapper"]
     failing += ["the acceptance of the policy"] if general["unlogged_acceptances"] else []
+    failing += ["the policy"] if general["policy_fault"] else []
     failing += ["git"] if git_hook_names["installed"] and git_hook_names["missing"] else []
     is_wired = bool(reports or git_hook_names["installed"])
     healthy = is_wired and not failing
@@ -153,6 +154,7 @@ def _build_general_report(installation: Installation, scopes: set[str]) -> dict[
         "overrides": count_overrides_since(Path(installation.data_directory), day_ago),
         "unproven": _count_unproven_turns(installation, day_ago),
         "breaches": _collect_breaches(installation),
+        "policy_fault": _find_policy_fault(installation),
         "paused": active_pause.reason if active_pause else "",
         "unlogged_acceptances": unlogged,
         "policy": describe_pending(installation.project, installation.env),
@@ -172,6 +174,15 @@ def _count_unproven_turns(installation: Installation, since: float) -> int:
     stops = select_gate_entries(entry for name in recent for entry in store.reader.read_intact_entries(name))
     oldest = int(since * 1_000_000)
     return sum(stop.ts >= oldest and stop.body.get("result") == "ended_unproven" for stop in stops)
+
+
+def _find_policy_fault(installation: Installation) -> str:
+    """Return why the policy can't be loaded; empty when it can."""
+    try:
+        load_policy(installation.project, environ=installation.env)
+    except PolicyError as error:
+        return str(error)
+    return ""
 
 
 def _collect_breaches(installation: Installation) -> dict[str, Any]:
@@ -269,6 +280,11 @@ def _print_general(general: dict[str, Any], *, is_wrapper_intact: bool) -> None:
         click.echo(f"{mark} {click.style('git', bold=True)} ({', '.join(installed)}){note}")
     if not is_wrapper_intact:
         click.echo(_style_bad(f"✗ the wrapper is {general['wrapper']}") + "; run `verdikt init`")
+    if general["policy_fault"]:
+        # The canary is blocked all the same, as every other call, which looks like protection and is a standstill.
+        click.echo(
+            _style_bad("✗ the policy can't be loaded, so every call is blocked") + f": {general['policy_fault']}"
+        )
     for fault in general["unreadable"]:
         click.echo(click.style("! ", fg="yellow") + f"not inspected: {fault}")
     if general["paused"]:

@@ -17,8 +17,9 @@ from verdikt.graph.lint import lint_policy
 def command(file: str | None, project: str, managed: str | None, as_json: bool, witnesses: bool) -> None:
     """Find an action on which each rule and pattern fires, and report those for which there is none.
 
-    Also reported: a rule that never decides because another fires on the same actions, and one that contradicts
-    another. Status 1 when there is a problem, 65 when the policy cannot be loaded.
+    Also reported: a rule that never decides because another fires on the same actions, one that contradicts another,
+    one that says pass, and one about writes that does not see the shell. Status 1 when there is a problem, 65 when the
+    policy cannot be loaded.
 
     Example: verdikt policy lint --policy governance.yaml
     """

@@ -26,7 +26,7 @@ from verdikt.model.verdict import VerdictKind
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """One problem; `kind` is never, shadowed, contradiction or idle."""
+    """One problem; `kind` is never, shadowed, contradiction, idle or narrow."""
 
     kind: str
     rule: str
@@ -52,6 +52,7 @@ def lint_policy(policy: Policy, names: EffectClasses | None = None) -> LintRepor
         for located in [*own, *base]:
             witness, rule_flaws = lint_rule(located, names or {})
             flaws += rule_flaws
+            flaws += _find_shell_gap(located)
             if witness is not None:
                 witnesses.append((located.item.name, located.where, witness))
         for located in layer.located_items:
@@ -63,6 +64,8 @@ def lint_policy(policy: Policy, names: EffectClasses | None = None) -> LintRepor
             flaw for flaw in _compare_rules([*own, *base]) if flaw.where not in {located.where for located in base}
         ]
         flaws += _find_idle_approvals(policy, layer)
+        explained = {flaw.where for flaw in flaws}
+        flaws += [flaw for located in own if located.where not in explained for flaw in _find_idle_pass(located)]
     return LintReport(tuple(dict.fromkeys(flaws)), tuple(witnesses))
 
 
@@ -98,6 +101,29 @@ def lint_rule(located: LocatedItem, names: EffectClasses) -> tuple[WitnessAction
                 message = f"`{value}` under `{key}` of rule `{rule.name}` can never make it fire"
                 flaws.append(Flaw("never", rule.name, located.where, message))
     return witness, flaws
+
+
+def _find_idle_pass(located: LocatedItem) -> Iterator[Flaw]:
+    """Yield a flaw for a rule that says pass: the strictest verdict wins, so it changes nothing anywhere."""
+    if located.item.verdict is VerdictKind.PASS:
+        message = (
+            f"rule `{located.item.name}` never matters: a rule that says pass overrules no other one;"
+            " add `unless` to the rule that objects, or an exception"
+        )
+        yield Flaw("idle", located.item.name, located.where, message)
+
+
+def _find_shell_gap(located: LocatedItem) -> Iterator[Flaw]:
+    """Yield a flaw for a rule about writes that sees the file tools and not the shell."""
+    when = located.item.when
+    # What only a file tool has, such as its name or a field of its input, shows that the rule is about that tool.
+    is_about_tool = when.tool or when.equals or when.field or when.condition is not None
+    if set(when.kind) - {ActionKind.READ} == {ActionKind.WRITE} and not is_about_tool:
+        message = (
+            f"rule `{located.item.name}` does not see what a shell command writes: `kind: write` is the file tools"
+            " alone; `class: write` is every write"
+        )
+        yield Flaw("narrow", located.item.name, located.where, message)
 
 
 def _find_unmet_condition(located: LocatedItem) -> Flaw | None:

@@ -15,7 +15,7 @@ from verdikt.hosts.payload import parse_payload
 from verdikt.hosts.registry import get_host, load_adapter
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.model.verdict import decision_from_error
-from verdikt.observe.crash_log import record_crash
+from verdikt.observe.crash_log import POLICY_FAULT, record_crash
 
 if TYPE_CHECKING:
     from verdikt.govern import Governance
@@ -29,6 +29,8 @@ MAX_CWD_LENGTH = 4096
 """Longer than any path that a system accepts. The limit bounds the size of caches by directory."""
 
 _ADVICE = "Instead: stop here and ask the person to run `verdikt doctor`"
+
+_POLICY_ADVICE = "Instead: stop here and ask the person to fix the policy file; `verdikt policy lint` shows every fault"
 
 GovernanceLoader = Callable[[str, Mapping[str, str]], "Governance"]
 """(directory, environment) → governance."""
@@ -74,7 +76,8 @@ class HookCall:
         """Return the response when no decision could be made: a block if this event fails closed."""
         if not self.fails_closed:
             return NO_OPINION
-        reason = f"blocked, because no decision could be made: {_describe_error(error)}\n{_ADVICE}"
+        advice = _POLICY_ADVICE if isinstance(error, PolicyError) else _ADVICE
+        reason = f"blocked, because no decision could be made: {_describe_error(error)}\n{advice}"
         host_decision = HostDecision.block(reason)
         if self.adapter is None:
             return build_block_response(host_decision.reason)
@@ -89,7 +92,11 @@ class HookCall:
 
     def record_failure(self, error: BaseException) -> bool:
         """Record a failure and return whether that succeeded."""
-        return record_crash(get_data_directory(self.env), f"{self.host_name}.{self.event_name or 'unknown'}", error)
+        hook = f"{self.host_name}.{self.event_name or 'unknown'}"
+        # A typing error in a policy file is the author's to fix, and no sign that the hook is unreliable.
+        if isinstance(error, PolicyError):
+            return record_crash(get_data_directory(self.env), POLICY_FAULT, error, note=hook)
+        return record_crash(get_data_directory(self.env), hook, error)
 
     def _parse_payload(self, raw: bytes) -> object:
         payload = parse_payload(self.argument.encode("utf-8", "surrogateescape") if self.argument else raw)

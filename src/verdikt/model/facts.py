@@ -26,6 +26,8 @@ class PathFact:
     symlink: bool = False
     git: str = ""  # tracked, modified, untracked, ignored, or "" outside a work tree
     size: int = 0
+    # Whether an `untracked` directory holds no change of a tracked file: then discarding changes loses nothing.
+    only_untracked: bool = False
 
     @property
     def exists(self) -> bool:
@@ -33,8 +35,11 @@ class PathFact:
         return self.kind not in ("absent", "unknown")
 
     def to_record(self) -> dict[str, Any]:
-        """Return every field as plain data."""
-        return fields_of(self)
+        """Return every field as plain data; `only_untracked` only where it holds, as few decisions depend on it."""
+        record = fields_of(self)
+        if not self.only_untracked:
+            del record["only_untracked"]
+        return record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -378,7 +383,7 @@ class RecordedWorld:
         fact = self._record["path"].get(path)
         if not fact:
             return PathFact(real=path, kind="unknown")
-        return PathFact(**fact if git else {**fact, "git": ""})
+        return PathFact(**fact if git else {**fact, "git": "", "only_untracked": False})
 
     def text(self, path: str) -> str | None:
         """Return the recorded text."""

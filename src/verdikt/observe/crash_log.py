@@ -11,6 +11,9 @@ from verdikt.observe.clock import SystemClock
 
 CRASH_FILE = "_hook_crashes.jsonl"
 
+POLICY_FAULT = "policy"
+"""The name under which a call is recorded that was blocked because the policy could not be loaded: no hook failed."""
+
 
 def record_crash(directory: Path, hook: str, error: BaseException, *, note: str = "") -> bool:
     """Append one line about the failure to the directory's crash file; return whether it could be written."""

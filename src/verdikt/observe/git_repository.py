@@ -53,20 +53,20 @@ def find_work_tree(directory: str) -> str:
         ancestor = parent
 
 
-def read_path_state(path: str, env: Mapping[str, str]) -> str:
-    """Return tracked, modified, untracked or ignored for a path; empty outside a work tree.
+def read_path_state(path: str, env: Mapping[str, str]) -> tuple[str, bool]:
+    """Return tracked, modified, untracked or ignored for a path, and whether nothing at or below it is modified.
 
-    A directory has the state of its most exposed file.
+    The state is empty outside a work tree. A directory has the state of its most exposed file.
     """
     root = find_work_tree(path if os.path.isdir(path) else os.path.dirname(path))
     if not root:
-        return ""
+        return "", False
     # git has no state for its own directory, whose loss cannot be undone either.
     if f"{path}/".startswith(f"{root}/.git/"):
-        return "untracked"
+        return "untracked", False
     listing = run_git(root, env, "status", "--porcelain=v1", "-z", "--ignored=matching", "--no-renames", "--", path)
     if listing is None:
-        return ""
+        return "", False
     relative = os.path.relpath(path, root)
     state_by_code = {"??": "untracked", "!!": "ignored"}
     states = set()
@@ -77,8 +77,9 @@ def read_path_state(path: str, env: Mapping[str, str]) -> str:
         if state != "ignored" or relative == name or relative.startswith(name + "/"):
             states.add(state)
     if not states and not _has_files(path):
-        return ""  # git knows nothing of an empty directory
-    return next((state for state in ("untracked", "modified", "ignored") if state in states), "tracked")
+        return "", False  # git knows nothing of an empty directory
+    state = next((state for state in ("untracked", "modified", "ignored") if state in states), "tracked")
+    return state, "modified" not in states
 
 
 def _has_files(path: str) -> bool:

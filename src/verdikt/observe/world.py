@@ -92,12 +92,14 @@ class RealWorld:
             status = os.stat(path)
         except (OSError, ValueError):
             status = link  # a link to nowhere, or to itself
+        state, is_unmodified = self._read_git_state(path) if git else ("", False)
         return PathFact(
             real=_resolve_path(path),
             kind=_classify_mode(status.st_mode),
             symlink=stat.S_ISLNK(link.st_mode),
-            git=self._read_git_state(path) if git else "",
+            git=state,
             size=status.st_size,
+            only_untracked=is_unmodified and state == "untracked",
         )
 
     def text(self, path: str) -> str | None:
@@ -151,7 +153,7 @@ class RealWorld:
         """Return the facts about the repository around a directory."""
         return read_repository(directory, self._env)
 
-    def _read_git_state(self, path: str) -> str:
+    def _read_git_state(self, path: str) -> tuple[str, bool]:
         return read_path_state(path, self._env)
 
 

@@ -182,6 +182,20 @@ def test_doctor_counts_the_crashes_of_the_last_day(project: Path, verdikt: Verdi
     assert report["crashes"] == {"claude.Stop": 1}
 
 
+def test_policy_typo_is_no_crash_of_a_hook(project: Path, verdikt: Verdikt) -> None:
+    """A policy that can't be loaded blocks every call, and doctor names the fault instead of a crash."""
+    verdikt("init", "--host", "claude", "--yes")
+    with (project / "governance.yaml").open("a") as file:
+        file.write("rulez: []\n")
+
+    report = parse_report(verdikt("doctor", "--json", "--calls", "1"))
+
+    assert report["crashes"] == {}
+    assert "expected a known key, found `rulez` (did you mean `rules`?)" in report["policy_fault"]
+    assert not report["healthy"]
+    assert "the policy can't be loaded, so every call is blocked" in verdikt("doctor", "--calls", "1").stdout
+
+
 def test_help_of_doctor_has_an_example(verdikt: Verdikt) -> None:
     """A reader can copy the line."""
     assert "Example: verdikt doctor" in verdikt("doctor", "--help").stdout

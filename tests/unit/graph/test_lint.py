@@ -39,7 +39,9 @@ FIRING = [
     "pattern: '(?i)drop\\s+table'",
     "pattern: '^\\s*DROP', field: [content, edits.new]",
     "equals: {a.b: 1, c: x}",
-    "kind: write, unless: {target: 'src/**'}",
+    "kind: write, tool: Write, unless: {target: 'src/**'}",
+    "kind: [write, bash], unless: {target: 'src/**'}",
+    "class: write, unless: {target: 'src/**'}",
     "if: risk > 0.5 && session.action_count > 3",
     "if: action.task_type == 'deploy' && action.payload.env == 'prod'",
     "if: \"effects.exists(e, e.class == 'destructive' && e.targets.exists(t, t.zone == 'home'))\"",
@@ -81,6 +83,9 @@ def test_rule_that_can_fire_has_a_witness(conditions: str) -> None:
         (["{name: a, target: '/etc/**'" + SAYS, "{name: b, target: /etc/passwd" + SAYS], "shadowed", "rule `b` never decides"),
         (["{name: a, kind: bash" + SAYS, "{name: b, kind: bash" + ASKS], "contradiction", "rule `b` says ask where `a` (file.yaml:3:5) says block on the same conditions"),
         (["{name: a, kind: bash" + SAYS, "{name: b, command: ls, kind: bash" + PASSES], "contradiction", "rule `b` says pass where `a` (file.yaml:3:5) says block, which wins: use `unless` there"),
+        (["{name: b, command: ls" + PASSES], "idle", "rule `b` never matters: a rule that says pass overrules no other one; add `unless` to the rule that objects"),
+        (["{name: b, kind: write, target: 'src/**'" + SAYS], "narrow", "rule `b` does not see what a shell command writes: `kind: write` is the file tools alone; `class: write` is every write"),
+        (["{name: b, kind: [read, write]" + SAYS], "narrow", "rule `b` does not see what a shell command writes"),
     ],
 )  # fmt: skip
 def test_flaw_has_its_position_and_the_other_rule(rules: list[str], kind: str, message: str) -> None:

@@ -23,6 +23,7 @@ def test_a_policy_with_an_unknown_setting_of_a_guard_is_refused_by_the_hook(tmp_
     completed = fire((sys.executable, "-m", "verdikt", "hook", "claude"), "ls", tmp_path)
 
     assert "nonsense" in completed.stdout
+    assert "ask the person to fix the policy file; `verdikt policy lint` shows every fault" in completed.stderr
 
 
 LOADED = """

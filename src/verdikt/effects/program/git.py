@@ -78,12 +78,20 @@ def _inside(call: Invocation, directory: Word) -> Command:
 def _discard(call: Invocation, targets: list[Word], note: str = "") -> Iterator[Effect]:
     """Uncommitted changes to these paths are lost; nothing is, where git knows the path to be clean."""
     found = [call.resolve_path(word, with_state=True) for word in targets]
-    lost = tuple(target for target in found if target.state not in ("tracked", "ignored") or not target.path)
+    lost = tuple(target for target in found if not target.path or _has_changes(call, target, forced=bool(note)))
     if lost:
         whole = any(word.glob or word.text.rstrip("/") in (".", "..", ":", "*", "") for word in targets)
         yield call.make_effect("git.discard.all" if whole else "git.discard", lost, note=note)
     if len(lost) < len(found):
         yield call.make_effect("git.write")
+
+
+def _has_changes(call: Invocation, target: Target, *, forced: bool) -> bool:
+    """Return whether a path may hold uncommitted changes of tracked files, or of any file when git is forced."""
+    if target.state in ("tracked", "ignored"):
+        return False
+    # Forced, git also overwrites untracked files that are in its way.
+    return forced or not call.facts.path(target.path).only_untracked
 
 
 def classify_checkout(call: Invocation) -> Iterator[Effect]:

@@ -40,7 +40,7 @@ HOST = Host(
         "tool_input": {"command": "{command}"},
     },
     asks="never: a headless Gemini CLI waits for an answer without end, so an ask becomes a block",
-    blocks='status 2, `{"decision":"block"}` and the reason on stderr',
+    blocks='status 0 and `{"decision":"deny"}` with the reason',
     program="gemini",
     agent_packages=("gemini-cli",),
     project_marker=".gemini",

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from verdikt.hosts.claude_compatible import encode_claude_compatible
 from verdikt.hosts.gemini import HOST
-from verdikt.hosts.hook_event import HookEvent
-from verdikt.hosts.hook_response import HookResponse
+from verdikt.hosts.hook_event import HookEvent, HookEventKind
+from verdikt.hosts.hook_response import HookResponse, build_response
 from verdikt.hosts.host_decision import HostDecision
 from verdikt.hosts.payload import PayloadFields, read_hook_event
 from verdikt.model.action import Action, ActionKind, Outcome
@@ -31,7 +31,13 @@ def decode(payload: object, event_name: str = "", env: Mapping[str, str] | None 
 
 def encode(hook_event: HookEvent, host_decision: HostDecision) -> HookResponse:
     """Return the response that makes the decision hold in Gemini CLI."""
-    return encode_claude_compatible(hook_event, host_decision, stop_decision="deny", context_events=_CONTEXT_EVENTS)
+    response = encode_claude_compatible(hook_event, host_decision, stop_decision="deny", context_events=_CONTEXT_EVENTS)
+    # Its own form of a block: after any status but 0 it tells the person that the hook failed. An unknown event, and a
+    # call that could not be read, keep the status that every client understands: there the hook did fail.
+    is_read = hook_event.action is not None or hook_event.kind is HookEventKind.PROMPT
+    if response.exit_code and is_read and hook_event.name in HOST.events:
+        return build_response({"decision": "deny", "reason": host_decision.reason})
+    return response
 
 
 def _parse_outcome(fields: PayloadFields, action: Action) -> Outcome:

@@ -15,7 +15,7 @@ from verdikt.hosts.wiring.host_wiring import WiredFile
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.hosts.wiring.registration import NATIVE_WRAPPER
 from verdikt.observe.alerts import read_recent_lines
-from verdikt.observe.crash_log import CRASH_FILE
+from verdikt.observe.crash_log import CRASH_FILE, POLICY_FAULT
 
 
 def find_wired_files(installation: Installation) -> Iterator[WiredFile]:
@@ -55,9 +55,9 @@ def find_unreadable_settings(installation: Installation) -> list[str]:
 
 
 def count_crashes(installation: Installation, *, since: float) -> dict[str, int]:
-    """Return hook → how often it failed since then."""
+    """Return hook → how often it failed since then; a policy that could not be loaded is no failure of a hook."""
     lines = read_recent_lines(Path(installation.data_directory) / CRASH_FILE, since)
-    return dict(Counter(str(line.get("hook", "")) for line in lines))
+    return dict(Counter(hook for line in lines if (hook := str(line.get("hook", ""))) != POLICY_FAULT))
 
 
 def get_wrapper_state(installation: Installation, scopes: Iterable[str]) -> str:
