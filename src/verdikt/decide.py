@@ -16,7 +16,7 @@ from verdikt import __version__
 from verdikt.effects.classifier import classify
 from verdikt.errors import CanonicalError
 from verdikt.graph.combinator import strictest_verdict
-from verdikt.graph.context import GovernanceContext, TraceEntry
+from verdikt.graph.context import AUDIT, GovernanceContext, TraceEntry
 from verdikt.graph.evaluation_result import list_objections
 from verdikt.graph.guard_node import FAILURE_FIX, describe_error
 from verdikt.model.action import Action, action_to_record
@@ -147,7 +147,7 @@ def _decide_recordable(
     session.action_count += 1
     session.slots = slots.get("slots", session.slots)
     record_verdict(session, action, verdict, ctx.risk_score)
-    return Decision(receipt=receipt, **fields)
+    return Decision(receipt=receipt, trace=ctx.trace, audit=ctx.annotations.get(AUDIT, ()), **fields)
 
 
 def evaluate_graph(

@@ -210,6 +210,7 @@ class Governance:
         A failure refuses once per turn and then lets go, so that an agent cannot be held in a loop.
         """
         try:
+            self._record_unreported(turn.session_id)
             if self.guidance_hooks is not None:
                 with self.store.session(turn.session_id) as session:
                     refusal = self.guidance_hooks.check_completion(session, turn)
@@ -365,6 +366,15 @@ class Governance:
         # Without HOME the world assumes another home directory, and must look for the root again from there.
         return RealWorld(directory, env=self._env, guarded=guarded, clock=self.clock, root=root if home else "")
 
+    def _record_unreported(self, session_id: str) -> None:
+        """Record a gap for calls of this turn that were allowed and whose outcome the host has not reported."""
+        from verdikt.ledger.unreported_calls import find_unreported_calls  # only a stop needs it
+
+        since = (self.store.read_projection("evidence", session_id) or {}).get("turn", 0)
+        calls = find_unreported_calls(self.store.read_entries(session_id, since=since))
+        if calls:
+            self.store.append(session_id, EntryKind.GAP, {"moment": "stop", "unreported": calls})
+
     def _record_crash(self, moment: str, error: Exception, session: str = "") -> None:
         """Record a failure: always in the crash file, and as a gap in the log of `session` if one is named."""
         record_crash(self.store.home, moment, error)
@@ -404,6 +414,8 @@ def _build_decision_body(decision: Decision, action: Action, pause: Pause | None
     }
     if marks := _mark_created_files(decision):
         body["kept"] = marks
+    if decision.audit:
+        body["audit"] = list(decision.audit)
     return body | ({"paused": {"until": pause.until, "reason": pause.reason}} if pause else {})
 
 

@@ -19,6 +19,7 @@ from verdikt.model.canonical_json import encode_canonical, parse_json
 from verdikt.model.posture import Posture
 from verdikt.model.tool_kind import classify_tool
 from verdikt.policy import load_file, load_policy, parse_policy
+from verdikt.report.graph_view import render_path
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 )
 @click.option("--cwd", default="", help="The directory of the call; default: here.")
 @click.option("--json", "as_json", is_flag=True, help="Print the canonical receipt and a newline.")
+@click.option("--trace", is_flag=True, help="Also print the path through the policy graph.")
 @click.option("--batch", is_flag=True, help="Read JSON lines {id, tool, input, cwd}; answer each with a line.")
 def command(
     *,
@@ -51,6 +53,7 @@ def command(
     manifest: Path | None,
     cwd: str,
     as_json: bool,
+    trace: bool,
     batch: bool,
 ) -> None:
     """Ask the policy about a tool call, as words or as JSON on stdin. Nothing is run or recorded.
@@ -80,6 +83,8 @@ def command(
         click.echo(decision.receipt.bytes + b"\n", nl=False)
     else:
         click.echo(_render_decision(decision))
+        if trace:
+            click.echo("\n".join(f"  path {line}" for line in render_path(decision.trace)))
     sys.exit(EXIT_BY_DISPOSITION[decision.disposition])
 
 

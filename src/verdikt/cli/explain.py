@@ -25,6 +25,7 @@ from verdikt.model.verdict import verdict_to_record
 from verdikt.observe.guarded_paths import list_guarded_paths
 from verdikt.observe.world import RealWorld, find_project_root
 from verdikt.report.explanation import render_html, render_text
+from verdikt.report.graph_view import render_deciding_path, render_path
 from verdikt.shell import analyse
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ def explain_action(action: "Action", policy: Any, posture: Posture) -> dict[str,
         "problems": problems,
         "effects": [_fill_effect_defaults(effect) for effect in effects_to_record(decision.effects)],
         "verdict": {"reason": "", "fix": "", **verdict_to_record(decision.verdict)},
+        "path": render_deciding_path(decision.trace),
+        "trace": render_path(decision.trace),
         "posture": decision.posture.value,
         "approved": decision.approved,
         # The same digest as in the log, if the command has run with this policy and world.
