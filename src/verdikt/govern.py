@@ -172,6 +172,7 @@ class Governance:
                 if not has_stored_policy(self.store.home, self.policy.digest):
                     store_policy(self.store.home, self.policy.digest, self.policy.document)
                 log.append(EntryKind.DECISION, _build_decision_body(decision, action, pause))
+                self._raise_posture(log, state.risk)
             return _allow_during_pause(decision, pause) if pause and not decision.passed else decision
         except Exception as error:
             self._record_crash("before", error)
@@ -357,6 +358,21 @@ class Governance:
         """Return the posture that was set for the session, or else the policy's."""
         posture = session.read_projection("posture")
         return Posture(posture) if posture else self.policy.posture
+
+    def _raise_posture(self, session: LogWriter, risk: float) -> None:
+        """Move the session to a stricter posture, from the next action on, if the policy says so for this risk."""
+        moves = self.policy.section("raise_posture")
+        if not moves:
+            return
+        from verdikt.graph.posture_moves import find_posture_move  # few policies have such moves
+
+        before = self._session_posture(session)
+        move = find_posture_move(moves, before, risk)
+        if move is not None:
+            reason = f"the risk of the session reached {move.risk:g}"
+            session.append(
+                EntryKind.POSTURE, {"before": before, "after": move.to, "reason": reason, "by": "policy", "risk": risk}
+            )
 
     def _observe_world(self, cwd: str) -> World:
         directory = to_absolute(cwd if cwd.startswith("/") else os.path.join(self.base_directory, cwd))

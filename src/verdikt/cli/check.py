@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Decide only by the effects that this manifest declares.",
 )
+@click.option("--bind", is_flag=True, help="With --manifest: add the manifest's digest to the eight fields.")
 @click.option("--cwd", default="", help="The directory of the call; default: here.")
 @click.option("--json", "as_json", is_flag=True, help="Print the canonical receipt and a newline.")
 @click.option("--trace", is_flag=True, help="Also print the path through the policy graph.")
@@ -51,6 +52,7 @@ def command(
     profile: str | None,
     policy_file: str | None,
     manifest: Path | None,
+    bind: bool,
     cwd: str,
     as_json: bool,
     trace: bool,
@@ -72,7 +74,7 @@ def command(
             _check_batch(policy, Posture(posture) if posture else policy.posture)
             return
         if manifest is not None:
-            _check_manifest(manifest, words, tool, Posture(posture or Posture.INTERACTIVE))
+            _check_manifest(manifest, words, tool, Posture(posture or Posture.INTERACTIVE), bind=bind)
         policy = select_policy(profile, policy_file, cwd)
         decision = decide_action(read_action(words, tool, cwd), policy, Posture(posture) if posture else policy.posture)
     except HookError as error:
@@ -101,12 +103,14 @@ def _exit_with_error(error: VerdiktError, status: int) -> NoReturn:
     sys.exit(status)
 
 
-def _check_manifest(manifest: Path, words: tuple[str, ...], tool: str | None, posture: Posture) -> NoReturn:
+def _check_manifest(
+    manifest: Path, words: tuple[str, ...], tool: str | None, posture: Posture, *, bind: bool
+) -> NoReturn:
     """Decide a call by a manifest alone and print the eight-field receipt."""
     declared = read_manifest(manifest)
     call = ToolCall(tool=tool, arguments=_build_payload(words, tool)) if tool else receive(sys.stdin.buffer.read())
     receipt = judge(call, declared, posture)
-    click.echo(receipt.bytes + b"\n", nl=False)
+    click.echo((receipt.bound if bind else receipt.bytes) + b"\n", nl=False)
     sys.exit(EXIT_BY_DISPOSITION[receipt.disposition])
 
 
