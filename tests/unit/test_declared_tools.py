@@ -45,9 +45,9 @@ def govern(home: Path, text: str) -> Governance:
 @pytest.mark.parametrize(("tool", "effect"), [("Bash", "destructive"), ("Read", "network")])
 def test_declared_effects_of_native_tools_count(home: Path, tool: str, effect: str) -> None:
     """In a posture that allows only reads, a declaration stops what the call alone would not."""
-    governance = govern(home, "profile: none\nposture: locked\n")
+    governance = govern(home, "profile: none\nguards: [audit]\nposture: locked\n")
     assert governance.before(CALLS[tool]).passed
-    governance = govern(home, "profile: none\nposture: locked\n" + MANIFEST)
+    governance = govern(home, "profile: none\nguards: [audit]\nposture: locked\n" + MANIFEST)
     decision = governance.before(CALLS[tool])
     assert not decision.passed
     assert decision.dominant == effect
@@ -55,7 +55,7 @@ def test_declared_effects_of_native_tools_count(home: Path, tool: str, effect: s
 
 def test_declaration_adds_and_never_lowers(home: Path) -> None:
     """A tool that is declared harmless keeps the effects of its calls."""
-    governance = govern(home, "profile: none\nmanifest: {Bash: {effects: [read]}}\n")
+    governance = govern(home, "profile: none\nguards: [audit]\nmanifest: {Bash: {effects: [read]}}\n")
     deletion = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "rm -rf ~/x"})
     assert "destructive" in governance.before(deletion).effects.classes
     assert "fs.delete.tree" in {effect.what for effect in governance.before(deletion).effects}
