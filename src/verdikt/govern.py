@@ -212,12 +212,14 @@ class Governance:
         """
         try:
             self._record_unreported(turn.session_id)
+            completion = Answer()
             if self.guidance_hooks is not None:
                 with self.store.session(turn.session_id) as session:
-                    refusal = self.guidance_hooks.check_completion(session, turn)
-                if refusal is not None:
-                    return refusal
-            return self.evidence_gate.judge_stop(turn)
+                    completion = self.guidance_hooks.check_completion(session, turn)
+                if not completion.allowed:
+                    return completion
+            answer = self.evidence_gate.judge_stop(turn)
+            return replace(answer, context="\n".join(filter(None, (completion.context, answer.context))))
         except Exception as error:
             self._record_crash("stop", error, turn.session_id)
             enforced = self.guidance is not None or self.evidence_gate.settings.mode == "enforce"
