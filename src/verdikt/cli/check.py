@@ -78,9 +78,9 @@ def command(
         policy = select_policy(profile, policy_file, cwd)
         decision = decide_action(read_action(words, tool, cwd), policy, Posture(posture) if posture else policy.posture)
     except HookError as error:
-        _exit_with_error(error, EXIT_BAD_PAYLOAD)
+        exit_with_denial(error, EXIT_BAD_PAYLOAD)
     except (ManifestError, PolicyError) as error:
-        _exit_with_error(error, EXIT_BAD_POLICY)
+        exit_with_denial(error, EXIT_BAD_POLICY)
     if as_json:
         click.echo(decision.receipt.bytes + b"\n", nl=False)
     else:
@@ -95,7 +95,7 @@ def _check_batch(policy: "Policy", posture: Posture) -> None:
         click.echo(line)
 
 
-def _exit_with_error(error: VerdiktError, status: int) -> NoReturn:
+def exit_with_denial(error: VerdiktError, status: int) -> NoReturn:
     """Deny what cannot be decided: canonical JSON on stdout for machines, one line on stderr for people."""
     name, message = type(error).__name__, str(error)
     click.echo(encode_canonical({"disposition": "deny", "error": name, "message": message}) + b"\n", nl=False)
