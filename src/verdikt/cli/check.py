@@ -110,7 +110,7 @@ def _check_manifest(
     declared = read_manifest(manifest)
     call = ToolCall(tool=tool, arguments=_build_payload(words, tool)) if tool else receive(sys.stdin.buffer.read())
     receipt = judge(call, declared, posture)
-    click.echo((receipt.bound if bind else receipt.bytes) + b"\n", nl=False)
+    click.echo((receipt.bytes_with_manifest if bind else receipt.bytes) + b"\n", nl=False)
     sys.exit(EXIT_BY_DISPOSITION[receipt.disposition])
 
 

@@ -26,7 +26,7 @@ class SpineReceipt:
     disposition: Disposition
     require_confirmation: bool
     manifest_sha256: str = field(default="", compare=False)
-    """The digest of the manifest that decided; not one of the eight fields, see `bound`."""
+    """The digest of the manifest that decided; not one of the eight fields, see `bytes_with_manifest`."""
 
     def __post_init__(self) -> None:
         # Frozen all the way down: a caller that keeps the arguments it passed must not be able to change the receipt.
@@ -38,7 +38,7 @@ class SpineReceipt:
         return {name: thaw(value) for name, value in fields_of(self).items() if name != "manifest_sha256"}
 
     @property
-    def bound(self) -> bytes:
+    def bytes_with_manifest(self) -> bytes:
         """The canonical bytes with the digest of the manifest: they show by which declarations it was decided."""
         return encode_canonical({**self.dump(), "manifest_sha256": self.manifest_sha256})
 
