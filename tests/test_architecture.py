@@ -20,7 +20,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "effects": {"errors", "model", "shell", "knowledge", "host_descriptions"},
     "graph": {"errors", "layers", "model"},
     "guards": {"errors", "layers", "model", "graph"},
-    "guidance": {"errors", "layers", "model", "graph"},
+    "guidance": {"errors", "layers", "model", "graph", "evidence"},  # of evidence, its reader of commands
     "evidence": {"errors", "model", "shell", "knowledge", "host_descriptions"},
     "council": {"errors", "model", "observe"},
     "observe": {"errors", "model", "host_descriptions"},

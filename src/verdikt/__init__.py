@@ -40,8 +40,12 @@ if TYPE_CHECKING:
     from verdikt.guidance.completion import Completion as Completion
     from verdikt.guidance.completion import CompositeChecker as CompositeChecker
     from verdikt.guidance.completion import FileOutputChecker as FileOutputChecker
+    from verdikt.guidance.completion import TaskCompletionChecker as TaskCompletionChecker
+    from verdikt.guidance.completion import TaskCompletionContext as TaskCompletionContext
     from verdikt.guidance.completion import TaskCompletionResult as TaskCompletionResult
     from verdikt.guidance.feedback import Feedback as Feedback
+    from verdikt.guidance.feedback import FeedbackContext as FeedbackContext
+    from verdikt.guidance.feedback import FeedbackProvider as FeedbackProvider
     from verdikt.guidance.feedback import FeedbackProviderConfig as FeedbackProviderConfig
     from verdikt.guidance.feedback import FeedbackTrigger as FeedbackTrigger
     from verdikt.guidance.feedback import FileCreatedTrigger as FileCreatedTrigger
@@ -53,9 +57,13 @@ if TYPE_CHECKING:
     from verdikt.guidance.sequence import OncePolicy as OncePolicy
     from verdikt.guidance.sequence import RateLimitPolicy as RateLimitPolicy
     from verdikt.guidance.sequence import SequentialDependencyPolicy as SequentialDependencyPolicy
+    from verdikt.guidance.tool_policy import PolicyContext as PolicyContext
     from verdikt.guidance.tool_policy import PolicyDecision as PolicyDecision
+    from verdikt.guidance.tool_policy import ToolPolicy as ToolPolicy
     from verdikt.guidance.tool_policy import ToolPolicyGuard as ToolPolicyGuard
     from verdikt.layers import GovernanceLayer as GovernanceLayer
+    from verdikt.ledger.files import FileStore as FileStore
+    from verdikt.ledger.projections import load_projections as load_projections
     from verdikt.ledger.session import SQLiteSessionStore as SQLiteSessionStore
     from verdikt.model.action import Action as Action
     from verdikt.model.action import ActionKind as ActionKind
@@ -71,6 +79,7 @@ if TYPE_CHECKING:
     from verdikt.model.finding import Level as Level
     from verdikt.model.finding import build_finding as build_finding
     from verdikt.model.finding import parse_evidence as parse_evidence
+    from verdikt.model.hook_message import Turn as Turn
     from verdikt.model.posture import Disposition as Disposition
     from verdikt.model.posture import Posture as Posture
     from verdikt.model.session_state import SessionState as SessionState
@@ -144,6 +153,9 @@ _MODULES = {
     "InMemorySessionStore": "verdikt.graph.session_store",
     "SQLiteSessionStore": "verdikt.ledger.session",
     "GovernanceLayer": "verdikt.layers",
+    "FileStore": "verdikt.ledger.files",
+    "load_projections": "verdikt.ledger.projections",
+    "Turn": "verdikt.model.hook_message",
     "SequentialDependencyPolicy": "verdikt.guidance.sequence",
     "RateLimitPolicy": "verdikt.guidance.sequence",
     "OncePolicy": "verdikt.guidance.sequence",
@@ -151,15 +163,21 @@ _MODULES = {
     "ReadBeforeWritePolicy": "verdikt.guidance.parameter_policies",
     "ParameterPolicy": "verdikt.guidance.parameter_policies",
     "ToolPolicyGuard": "verdikt.guidance.tool_policy",
+    "ToolPolicy": "verdikt.guidance.tool_policy",
+    "PolicyContext": "verdikt.guidance.tool_policy",
     "PolicyDecision": "verdikt.guidance.tool_policy",
     "Audience": "verdikt.guidance.audience",
     "FeedbackProviderConfig": "verdikt.guidance.feedback",
+    "FeedbackProvider": "verdikt.guidance.feedback",
+    "FeedbackContext": "verdikt.guidance.feedback",
     "FeedbackTrigger": "verdikt.guidance.feedback",
     "FileCreatedTrigger": "verdikt.guidance.feedback",
     "Feedback": "verdikt.guidance.feedback",
     "StaticFeedbackProvider": "verdikt.guidance.provider",
     "DeadlineFeedback": "verdikt.guidance.provider",
     "Completion": "verdikt.guidance.completion",
+    "TaskCompletionContext": "verdikt.guidance.completion",
+    "TaskCompletionChecker": "verdikt.guidance.completion",
     "FileOutputChecker": "verdikt.guidance.completion",
     "CompositeChecker": "verdikt.guidance.completion",
     "CommandChecker": "verdikt.guidance.completion",

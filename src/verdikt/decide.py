@@ -16,7 +16,7 @@ from verdikt import __version__
 from verdikt.effects.classifier import classify
 from verdikt.errors import CanonicalError
 from verdikt.graph.combinator import strictest_verdict
-from verdikt.graph.context import GovernanceContext, TraceEntry
+from verdikt.graph.context import AUDIT, GovernanceContext, TraceEntry
 from verdikt.graph.evaluation_result import list_objections
 from verdikt.graph.guard_node import FAILURE_FIX, describe_error
 from verdikt.model.action import Action, action_to_record
@@ -153,7 +153,8 @@ def _decide_recordable(
     session.slots = slots
     session.action_count += 1
     record_verdict(session, action, verdict, risk)
-    return Decision(receipt=receipt, **fields)
+    audit = chosen.ctx.annotations.get(AUDIT, ())
+    return Decision(receipt=receipt, trace=chosen.ctx.trace, audit=audit, **fields)
 
 
 @dataclass(frozen=True, slots=True)

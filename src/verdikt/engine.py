@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any, Self
 
 from verdikt.decide import block_unevaluated, evaluate_graph
 from verdikt.effects.classifier import classify as classify_action
@@ -71,6 +72,28 @@ class PolicyEngine:
         self.observe = observe
         # Looking at the disk costs far more than a graph of names and counters, so graphs that read neither skip it.
         self._needs_effects = (classify is not None or observe is not None) and needs_effects(self.root)
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, session_store: SessionStore | None = None, tracer: Tracer | None = None
+    ) -> Self:
+        """Evaluate the graph of one policy file; a `PolicyError` lists every fault.
+
+        Only the graph: profile, rules, guards and combinators. Manifest, posture, evidence, guidance and councils need
+        the log, and therefore `Governance.load`.
+        """
+        from verdikt.policy import load_file  # with the YAML reader; a graph built in Python needs neither
+
+        return cls(load_file(os.fspath(path)).root, session_store=session_store, tracer=tracer)
+
+    def find_unreported(self, session_id: str) -> list[dict[str, Any]]:
+        """Return the history entries of actions that were let through and never came to `post_action`."""
+        with self.session_store.open(session_id) as session:
+            return [
+                dict(entry)
+                for entry in session.history
+                if entry["success"] is None and entry["verdict"] in (VerdictKind.PASS.word, VerdictKind.WARN.word)
+            ]
 
     def evaluate(
         self,

@@ -175,6 +175,7 @@ class Governance:
                     if not has_stored_policy(self.store.home, part.digest):
                         store_policy(self.store.home, part.digest, part.document)
                 log.append(EntryKind.DECISION, _build_decision_body(decision, action))
+                self._raise_posture(log, state.risk)
             return add_warning(decision, notice) if notice else decision
         except Exception as error:
             self._record_crash("before", error)
@@ -218,14 +219,16 @@ class Governance:
         A failure refuses once per turn and then lets go, so that an agent cannot be held in a loop.
         """
         try:
+            self._record_unreported(turn.session_id)
+            completion = Answer()
             if self.guidance_hooks is not None:
                 with self.store.session(turn.session_id) as session:
-                    refusal = self.guidance_hooks.check_completion(session, turn)
-                if refusal is not None:
-                    return refusal
+                    completion = self.guidance_hooks.check_completion(session, turn)
+                if not completion.allowed:
+                    return completion
             notice = self.restore_wiring(turn.session_id, turn.cwd, "stop")
             answer = self.evidence_gate.judge_stop(turn)
-            return add_context(answer, notice) if notice else answer
+            return add_context(answer, "\n".join(filter(None, (completion.context, notice))))
         except Exception as error:
             self._record_crash("stop", error, turn.session_id)
             enforced = self.guidance is not None or self.evidence_gate.settings.mode == "enforce"
@@ -388,6 +391,21 @@ class Governance:
         posture = session.read_projection("posture")
         return Posture(posture) if posture else self.policy.posture
 
+    def _raise_posture(self, session: LogWriter, risk: float) -> None:
+        """Move the session to a stricter posture, from the next action on, if the policy says so for this risk."""
+        moves = self.policy.section("raise_posture")
+        if not moves:
+            return
+        from verdikt.graph.posture_moves import find_posture_move  # few policies have such moves
+
+        before = self._session_posture(session)
+        move = find_posture_move(moves, before, risk)
+        if move is not None:
+            reason = f"the risk of the session reached {move.risk:g}"
+            session.append(
+                EntryKind.POSTURE, {"before": before, "after": move.to, "reason": reason, "by": "policy", "risk": risk}
+            )
+
     def _observe_world(self, cwd: str) -> World:
         directory = to_absolute(cwd if cwd.startswith("/") else os.path.join(self.base_directory, cwd))
         home = self._env.get("HOME", "")
@@ -395,6 +413,15 @@ class Governance:
         guarded = list_guarded_paths(root, self._env)
         # Without HOME the world assumes another home directory, and must look for the root again from there.
         return RealWorld(directory, env=self._env, guarded=guarded, clock=self.clock, root=root if home else "")
+
+    def _record_unreported(self, session_id: str) -> None:
+        """Record a gap for calls of this turn that were allowed and whose outcome the host has not reported."""
+        from verdikt.ledger.unreported_calls import find_unreported_calls  # only a stop needs it
+
+        since = (self.store.read_projection("evidence", session_id) or {}).get("turn", 0)
+        calls = find_unreported_calls(self.store.read_entries(session_id, since=since))
+        if calls:
+            self.store.append(session_id, EntryKind.GAP, {"moment": "stop", "unreported": calls})
 
     def _record_crash(self, moment: str, error: Exception, session: str = "") -> None:
         """Record a failure: always in the crash file, and as a gap in the log of `session` if one is named."""
@@ -435,6 +462,8 @@ def _build_decision_body(decision: Decision, action: Action) -> dict[str, Any]:
     }
     if marks := _mark_created_files(decision):
         body["kept"] = marks
+    if decision.audit:
+        body["audit"] = list(decision.audit)
     return body
 
 

@@ -44,7 +44,7 @@ def evaluate_naively(graph: tuple[Any, ...]) -> Answer:
             return ("pass", set()) if branch is None else evaluate_naively(branch)
         case ("escalate", primary, fallback):
             first = evaluate_naively(primary)
-            if first[0] != "block" or "red" in first[1]:
+            if first[0] != "block" or first[1]:
                 return first
             second = evaluate_naively(fallback)
             return ("block", first[1] | second[1]) if second[0] in ("ignored", "block") else second

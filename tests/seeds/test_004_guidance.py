@@ -365,9 +365,7 @@ def test_the_deadline_is_told_with_growing_urgency() -> None:
         return DeadlineFeedback().provide(FeedbackContext(started=0, now=300, deadline=300 + left))
 
     assert give_feedback(180).render() == (
-        "<feedback provider='Deadline'>\n"
-        "The work so far took 5 minutes. You have 3 minutes remaining to complete the task.\n"
-        "</feedback>"
+        "<feedback provider='Deadline'>\nThe work so far took 5 minutes. You have 3 minutes remaining.\n</feedback>"
     )
     assert give_feedback(121).suggestions == ()
     assert give_feedback(120).suggestions == (

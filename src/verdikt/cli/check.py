@@ -22,6 +22,7 @@ from verdikt.model.canonical_json import encode_canonical, parse_json
 from verdikt.model.posture import Posture
 from verdikt.model.tool_kind import classify_tool
 from verdikt.policy import load_file, parse_policy
+from verdikt.report.graph_view import render_path
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
@@ -47,9 +48,11 @@ plain_option: Callable[[Any], Any] = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="Decide only by the effects that this manifest declares.",
 )
+@click.option("--bind", is_flag=True, help="With --manifest: add the manifest's digest to the eight fields.")
 @click.option("--cwd", default="", help="The directory of the call; default: here.")
 @plain_option
 @click.option("--json", "as_json", is_flag=True, help="Print the canonical receipt and a newline.")
+@click.option("--trace", is_flag=True, help="Also print the path through the policy graph.")
 @click.option("--batch", is_flag=True, help="Read JSON lines {id, tool, input, cwd}; answer each with a line.")
 def command(
     *,
@@ -59,9 +62,11 @@ def command(
     profile: str | None,
     policy_file: str | None,
     manifest: Path | None,
+    bind: bool,
     cwd: str,
     plain: bool,
     as_json: bool,
+    trace: bool,
     batch: bool,
 ) -> None:
     """Ask the policy about a tool call, as words or as JSON on stdin. Nothing is run or recorded.
@@ -80,7 +85,7 @@ def command(
             _check_batch(policy, Posture(posture) if posture else policy.posture)
             return
         if manifest is not None:
-            _check_manifest(manifest, words, tool, Posture(posture or Posture.INTERACTIVE))
+            _check_manifest(manifest, words, tool, Posture(posture or Posture.INTERACTIVE), bind=bind)
         policy = select_policy(profile, policy_file, cwd)
         action = read_action(words, tool, cwd)
         load_permissions = select_permissions(plain=plain or bool(profile or policy_file))
@@ -88,13 +93,15 @@ def command(
             action, policy, Posture(posture) if posture else policy.posture, load_permissions
         )
     except HookError as error:
-        _exit_with_error(error, EXIT_BAD_PAYLOAD)
+        exit_with_denial(error, EXIT_BAD_PAYLOAD)
     except (ManifestError, PolicyError) as error:
-        _exit_with_error(error, EXIT_BAD_POLICY)
+        exit_with_denial(error, EXIT_BAD_POLICY)
     if as_json:
         click.echo(decision.receipt.bytes + b"\n", nl=False)
     else:
         click.echo("\n".join([_render_decision(decision), *map(describe_grant, other_grants)]))
+        if trace:
+            click.echo("\n".join(f"  path {line}" for line in render_path(decision.trace)))
     sys.exit(EXIT_BY_DISPOSITION[decision.disposition])
 
 
@@ -103,7 +110,7 @@ def _check_batch(policy: "Policy", posture: Posture) -> None:
         click.echo(line)
 
 
-def _exit_with_error(error: VerdiktError, status: int) -> NoReturn:
+def exit_with_denial(error: VerdiktError, status: int) -> NoReturn:
     """Deny what cannot be decided: canonical JSON on stdout for machines, one line on stderr for people."""
     name, message = type(error).__name__, str(error)
     click.echo(encode_canonical({"disposition": "deny", "error": name, "message": message}) + b"\n", nl=False)
@@ -111,12 +118,14 @@ def _exit_with_error(error: VerdiktError, status: int) -> NoReturn:
     sys.exit(status)
 
 
-def _check_manifest(manifest: Path, words: tuple[str, ...], tool: str | None, posture: Posture) -> NoReturn:
+def _check_manifest(
+    manifest: Path, words: tuple[str, ...], tool: str | None, posture: Posture, *, bind: bool
+) -> NoReturn:
     """Decide a call by a manifest alone and print the eight-field receipt."""
     declared = read_manifest(manifest)
     call = ToolCall(tool=tool, arguments=_build_payload(words, tool)) if tool else receive(sys.stdin.buffer.read())
     receipt = judge(call, declared, posture)
-    click.echo(receipt.bytes + b"\n", nl=False)
+    click.echo((receipt.bytes_with_manifest if bind else receipt.bytes) + b"\n", nl=False)
     sys.exit(EXIT_BY_DISPOSITION[receipt.disposition])
 
 

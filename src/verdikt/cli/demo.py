@@ -1,5 +1,6 @@
 """`verdikt demo`: a scripted agent session through the real engine and the real log, in a temporary folder."""
 
+import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +12,10 @@ from verdikt.ledger.audit import audit
 from verdikt.ledger.files import open_store
 from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, ActionKind, Outcome
+from verdikt.model.finding import build_finding
 from verdikt.model.hook_message import Prompt, Turn
 from verdikt.model.verdict import VerdictKind
+from verdikt.observe.git_repository import run_git
 from verdikt.observe.world import RealWorld
 from verdikt.policy import parse_policy
 from verdikt.replay import find_differences, read_decision, replay
@@ -23,6 +26,13 @@ POLICY = """\
 profile: standard
 boundaries:
   red_line_files: [src/auth/handler.py]
+tool_policies:
+  - sequential_dependency: {dependencies: {git push: [pytest]}, reset_by: [edit]}
+councils:
+  ship-it:
+    guardrail: true
+    reviewers:
+      security-reviewer: {agent: look for injections}
 feedback:
   - {stale_evidence: , every_n_calls: 1}
 evidence:
@@ -41,8 +51,9 @@ class DemoEnvironment:
         # Not the real home, nor one below the temporary folder, where every delete would count as harmless.
         home = "/home/dev"
         (self.project / "src" / "auth").mkdir(parents=True)
-        (self.project / ".git").mkdir()
         (self.project / "src" / "auth" / "handler.py").write_text("def login(): ...\n")
+        self.env = {"HOME": home, "PATH": os.environ.get("PATH", ""), "VERDIKT_RUNS_DIR": str(folder / "runs")}
+        run_git(str(self.project), self.env, "init", "-q")
         self.policy = parse_policy(POLICY)
         self.store = open_store(self.data, projections=load_projections())
         guarded = (str(self.data),)
@@ -51,7 +62,7 @@ class DemoEnvironment:
             self.store,
             world_factory=lambda cwd: RealWorld(cwd, env={}, home=home, guarded=guarded),
             # Nothing else: the demo must look the same on every machine.
-            env={"HOME": home},
+            env=self.env,
         )
 
     def build_action(self, kind: ActionKind, tool: str, **payload: str) -> Action:
@@ -94,11 +105,46 @@ def show_uncertain_command(demo: DemoEnvironment) -> None:
     demo.attempt_action(ActionKind.BASH, "Bash", command='rm -rf "$BUILD_DIR"')
 
 
+def show_tool_policy(demo: DemoEnvironment) -> None:
+    """Show that a tool waits for what it depends on, however that is started."""
+    demo.attempt_action(ActionKind.BASH, "Bash", command="git push origin feature")
+    outcome = Outcome(success=True, exit_code=0, output="3 passed in 0.10s")
+    tests = demo.build_action(ActionKind.BASH, "Bash", command="uv run pytest -q")
+    demo.governance.after(tests, outcome)
+    print_line("Bash", click.style("uv run pytest -q", bold=True))
+    print_line("ran", "3 passed", "green")
+    click.echo()
+    demo.attempt_action(ActionKind.BASH, "Bash", command="git push origin feature")
+
+
+def show_stopped_commit(demo: DemoEnvironment) -> None:
+    """Show that a reviewer's finding stops the commit, also after the file was moved and commented."""
+    source = demo.project / "src" / "users.py"
+    source.write_text("def find(name):\n    return db.execute('select * from users where name = ' + name)\n")
+    run_git(str(demo.project), demo.env, "add", "-A")
+    runner = demo.governance.open_council_runner(str(demo.project))
+    plan = runner.runs.save_plan(runner.build_plan(demo.governance.councils.get_council("ship-it")))
+    finding = build_finding(
+        level="HIGH", title="SQL injection", agent="security-reviewer", evidence=["src/users.py:2:unescaped input"]
+    )
+    runner.runs.record(plan.plan_hash, finding)
+    source.write_text("# reviewed\n" + source.read_text())
+    run_git(str(demo.project), demo.env, "add", "-A")
+    answer = demo.governance.commit(str(demo.project))
+    print_line("commit", click.style("src/users.py, with a comment on top", bold=True))
+    print_line("block" if not answer.allowed else "pass", answer.reason.splitlines()[0], "red")
+    for line in answer.reason.splitlines()[2:4]:
+        print_line("", line.strip())
+    click.echo()
+
+
 def show_feedback(demo: DemoEnvironment) -> None:
     """Show the feedback that an agent gets after a call."""
     demo.governance.prompt(Prompt(text="Fix the login in `src/app.py`", session_id=SESSION, cwd=str(demo.project)))
     outcome = Outcome(success=True, exit_code=0, output="3 passed in 0.10s")
     demo.governance.after(demo.build_action(ActionKind.BASH, "Bash", command="pytest -q"), outcome)
+    # Really written: the gate compares the sources with those that the tests ran on.
+    (demo.project / "src" / "app.py").write_text("def login(): ...\n")
     feedback = demo.governance.after(
         demo.build_action(ActionKind.WRITE, "Edit", file_path="src/app.py"), Outcome(success=True)
     )
@@ -139,6 +185,8 @@ SCENES: tuple[Callable[[DemoEnvironment], None], ...] = (
     show_ordinary_work,
     show_dangerous_commands,
     show_uncertain_command,
+    show_tool_policy,
+    show_stopped_commit,
     show_feedback,
     show_unproven_claim,
     show_log_verification,

@@ -37,6 +37,7 @@ from verdikt.ledger.evidence_records import OVERRIDE_MARKER_FILE, count_override
 from verdikt.observe.alerts import CRASH_MARKER_FILE, read_marks
 from verdikt.observe.git_index import GitIndex
 from verdikt.observe.git_repository import find_work_tree
+from verdikt.policy import load_policy
 from verdikt.ratchet import describe_pending
 from verdikt.report.gate import select_gate_entries
 

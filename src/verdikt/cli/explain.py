@@ -34,6 +34,7 @@ from verdikt.model.verdict import verdict_to_record
 from verdikt.observe.guarded_paths import list_guarded_paths
 from verdikt.observe.world import RealWorld, find_project_root
 from verdikt.report.explanation import render_html, render_text
+from verdikt.report.graph_view import render_deciding_path, render_path
 from verdikt.shell import analyse
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ def explain_action(
         "verdict": {"reason": "", "fix": "", **verdict_to_record(decision.verdict)},
         # What else a person should know: an operator's pause, or a grant for another session.
         "notes": [note.strip() for note in (describe_pause(decision), *map(describe_grant, other_grants)) if note],
+        "path": render_deciding_path(decision.trace),
+        "trace": render_path(decision.trace),
         "posture": decision.posture.value,
         "approved": decision.approved,
         # The same digest as in the log, if the command has run with this policy and world.

@@ -8,28 +8,70 @@ from typing import Any
 import click
 
 from verdikt.cli.policy import load_selected_policy, policy_options
+from verdikt.graph.combinator import Escalate, Threshold, When
 from verdikt.graph.policy import Policy, PolicyLayer
-from verdikt.graph.rule import Rule
+from verdikt.graph.rule import Rule, RuleSet
 from verdikt.ratchet import describe_pending
+from verdikt.report.graph_view import render_graph_text, render_mermaid, render_svg
 
 COLOURS = {"block": "red", "ask": "yellow", "warn": "cyan", "pass": "green"}
 
 
 @click.command()
 @policy_options
-def command(file: str | None, project: str, managed: str | None, as_json: bool) -> None:
+@click.option(
+    "--graph",
+    "form",
+    type=click.Choice(["text", "mermaid", "svg"]),
+    help="Print the policy graph in this form instead.",
+)
+def command(file: str | None, project: str, managed: str | None, as_json: bool, form: str | None) -> None:
     """Print the policy on disk: layers, settings, rules and guards, each with its file and line.
 
     It is in force as it is printed if a person has accepted it; otherwise the accepted one is in force beside it.
 
+    \b
     Example: verdikt policy show --json
-    """
-    description = describe_policy(load_selected_policy(file, project, managed))
+             verdikt policy show --graph svg > policy.svg
+    """  # noqa: D301
+    policy = load_selected_policy(file, project, managed)
+    if form:
+        graph = describe_node(policy.root)
+        renderers = {"text": render_graph_text, "mermaid": render_mermaid, "svg": render_svg}
+        click.echo(json.dumps(graph, indent=2) if as_json else renderers[form](graph))
+        return
+    description = describe_policy(policy)
     description["pending"] = "" if file or managed else describe_pending(os.path.realpath(project), os.environ)
     if as_json:
         click.echo(json.dumps(description, indent=2, ensure_ascii=False))
     else:
         click.echo("\n".join(_render_policy(description)))
+
+
+def describe_node(node: Any, edge: str = "") -> dict[str, Any]:
+    """Return a node of the policy graph and everything below it as plain data."""
+    if isinstance(node, RuleSet):
+        # A profile has about ninety rules: their number says more than their names, which `show` lists.
+        return _describe_graph_node(node.name, "rules", edge, f"{len(node.rules)} rules")
+    if isinstance(node, When):
+        condition = getattr(node.condition, "text", "") or getattr(node.condition, "__name__", "a condition")
+        branches = [describe_node(node.then, f"if {condition}")]
+        branches += [describe_node(node.otherwise, "otherwise")] if node.otherwise is not None else []
+        return _describe_graph_node(node.name, "when", edge, children=branches)
+    if isinstance(node, Escalate):
+        branches = [describe_node(node.primary, "primary"), describe_node(node.fallback, "fallback on block")]
+        return _describe_graph_node(node.name, "escalate", edge, children=branches)
+    children = [describe_node(child) for child in getattr(node, "children", ())]
+    notes = [f"{node.n} of {len(children)}"] if isinstance(node, Threshold) else []
+    notes += ["short circuit"] if getattr(node, "short_circuit", False) else []
+    kind = type(node).__name__.lower() if children else "guard"
+    return _describe_graph_node(node.name, kind, edge, ", ".join(notes), children)
+
+
+def _describe_graph_node(
+    name: str, kind: str, edge: str = "", note: str = "", children: list[dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    return {"name": name, "type": kind, "edge": edge, "note": note, "children": children or []}
 
 
 def describe_policy(policy: Policy) -> dict[str, Any]:

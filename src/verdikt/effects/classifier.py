@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.invocation import Invocation
+from verdikt.effects.mcp_tools import classify_declared_effects
 from verdikt.effects.script_classifier import ScriptClassifier
 from verdikt.effects.target import TargetResolver
 from verdikt.effects.tool_classifier import classify_tool
@@ -31,6 +32,8 @@ MAX_QUESTIONS = 32
 
 _POWERSHELL_TOOLS = frozenset("PowerShell powershell write_powershell".split())
 _COMMAND_KEYS = ("command", "cmd", "script", "chars", "input")
+# Tools whose declaration replaces the guess by their name.
+_SERVICE_KINDS = (ActionKind.MCP, ActionKind.OTHER)
 _NO_EFFECT = Effect(cls=EffectClass.READ, what="none")
 
 
@@ -39,6 +42,11 @@ def classify(action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None
 
     `manifest` maps tools to declared effects and annotations; arguments raise what it declares and never lower it.
     """
+    if manifest and action.tool in manifest and action.kind not in _SERVICE_KINDS:
+        # A host's own tool: its calls are read as always, and what is declared for it comes on top.
+        call = Invocation(Command(argv=(Word(action.tool),)), TargetResolver(facts))
+        declared = classify_declared_effects(action, call, manifest)
+        return Effects(_deduplicate_effects([*classify(action, facts), *declared]))
     if action.kind is ActionKind.BASH and action.tool not in _POWERSHELL_TOOLS:
         text = extract_command_text(action)
         return _CACHE.get_or_compute(text, facts, lambda: classify_shell_text(text, facts))

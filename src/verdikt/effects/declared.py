@@ -6,7 +6,7 @@ from typing import Any
 
 from verdikt.effects.manifest import Manifest, ToolDeclaration
 from verdikt.errors import CanonicalError, HookError
-from verdikt.model.canonical_json import encode_canonical, freeze, parse_json
+from verdikt.model.canonical_json import encode_canonical, freeze, parse_json, sha256_hex
 from verdikt.model.effect import EffectClass, most_restrictive
 from verdikt.model.posture import Posture, dispose
 from verdikt.model.spine import SpineReceipt, render_rationale
@@ -96,4 +96,5 @@ def judge(call: ToolCall, manifest: Manifest, posture: Posture = Posture.INTERAC
             confirm=tool.require_confirmation,
         ),
         require_confirmation=tool.require_confirmation,
+        manifest_sha256=sha256_hex(manifest.bytes),
     )

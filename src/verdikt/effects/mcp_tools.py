@@ -146,6 +146,11 @@ def classify_mcp_tool(action: Action, call: Invocation, manifest: Mapping[str, A
     yield from classify_arguments(action, call)
 
 
+def classify_declared_effects(action: Action, call: Invocation, manifest: Mapping[str, Any]) -> list[Effect]:
+    """Return the effects that the manifest declares for a tool, whatever its arguments."""
+    return list(_classify_declared(manifest.get(action.tool), (Target(action.tool, "other"),), call))
+
+
 def _classify_declared(entry: Any, target: tuple[Target, ...], call: Invocation) -> Iterator[Effect]:
     names = entry.get("effects") if isinstance(entry, Mapping) else None
     for name in names if isinstance(names, list | tuple) else ():

@@ -381,6 +381,11 @@ class EvidenceGate:
     def _digest_file(self, path: str) -> str:
         return self.read_path(os.path.join(self._base_directory, path), digest_file, "")
 
+    def hash_sources(self, root: str) -> str | None:
+        """Return the digest of the sources below a root as they are now; None when they cannot be hashed."""
+        tree = self._observe_tree(root)
+        return tree.digest if tree is not None and tree.root == root else None
+
     def _observe_tree(self, directory: str) -> "WorkTree | None":
         return self._observer.read_tree(directory)
 

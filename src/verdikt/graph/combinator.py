@@ -173,7 +173,7 @@ class When:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Escalate:
-    """The fallback decides when the primary blocks, unless the block is a red line."""
+    """The fallback decides when the primary blocks, unless the block is a red line or stands for a failure."""
 
     primary: PolicyNode
     fallback: PolicyNode
@@ -194,9 +194,9 @@ class Escalate:
         thorough, ctx.thorough = ctx.thorough, True
         verdict = self.primary.evaluate(action, ctx, depth + 1)
         ctx.thorough = thorough
-        if verdict.kind is VerdictKind.BLOCK and not verdict.red_line:
+        # A check that failed has not objected: what it would have said is unknown, so nothing is escalated.
+        if verdict.kind is VerdictKind.BLOCK and not verdict.red_line and not verdict.error:
             fallback = self.fallback.evaluate(action, ctx, depth + 1)
-            # The primary's error mark stays: a `Not` above must not turn into a pass what follows from a failure.
             verdict = verdict if _is_failed_observer(fallback) else _carry_marks(fallback, [fallback, verdict])
         return _record_trace(ctx, trace_start, self.name, verdict, depth)
 

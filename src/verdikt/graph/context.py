@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from verdikt.model.verdict import Verdict
 
 
+AUDIT = "audit"
+"""The annotation under which `audit` guards leave their records for the log."""
+
+
 class TraceEntry(NamedTuple):
     """One node of the graph and its verdict, in evaluation order; `depth` is its distance from the root."""
 

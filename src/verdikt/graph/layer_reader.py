@@ -77,6 +77,7 @@ def read_layer(
     posture = _read_choice(nodes_by_key, "posture", tuple(Posture))
     unknown = _read_choice(nodes_by_key, "unknown_tools", tuple(VERDICT_KINDS))
     approve = _read_approvals(nodes_by_key["approve"], reader) if "approve" in nodes_by_key else None
+    document.load_object = registry.load
     sections = {
         key: registry.sections[key].schema_type.read(nodes_by_key[key])
         for key in registry.sections

@@ -14,6 +14,7 @@ from verdikt.graph.lint_witness import (
     WitnessAction,
     find_witness,
     generate_candidates,
+    is_searchable,
 )
 from verdikt.graph.matcher import Matcher, fits_name
 from verdikt.graph.policy import Policy, PolicyLayer
@@ -84,6 +85,8 @@ def lint_rule(located: LocatedItem, names: EffectClasses) -> tuple[WitnessAction
     if reason := _explain_impossible(rule):
         return None, [make_never_flaw(reason)]
     witness = find_witness(rule, names)
+    if witness is None and not is_searchable(rule):
+        return None, []
     if witness is None:
         if any(not list(sample_pattern(pattern)) for pattern in when.pattern) and len(when.pattern) == 1:
             return None, [make_never_flaw(f"no text was found that the pattern `{when.pattern[0]}` matches")]
@@ -130,7 +133,7 @@ def _find_unmet_condition(located: LocatedItem) -> Flaw | None:
     """Return a flaw for a `when` whose condition holds for no action that was tried."""
     condition = located.item
     rule = Rule(name="when", when=Matcher(condition=condition), verdict=VerdictKind.PASS)
-    if find_witness(rule) is not None:
+    if find_witness(rule) is not None or not is_searchable(rule):
         return None
     return Flaw("never", "when", located.where, f"no action was found for which `{condition.text}` holds")
 

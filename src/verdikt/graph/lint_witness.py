@@ -86,6 +86,15 @@ def find_witness(rule: Rule, names: EffectClasses | None = None) -> WitnessActio
     return None
 
 
+def is_searchable(rule: Rule) -> bool:
+    """Return whether the search varies everything that a rule reads, so that finding no action means something."""
+    conditions = [part.condition for part in (rule.when, rule.unless) if part is not None]
+    texts = [
+        _STRING_LITERAL.sub("''", condition.text) for condition in conditions if isinstance(condition, CelCondition)
+    ]
+    return not any(name in text for text in texts for name in _UNVARIED_VARIABLES)
+
+
 def generate_candidates(when: Matcher, names: EffectClasses) -> Iterator[WitnessAction]:
     """Yield actions that are built to fit the conditions; the rule itself decides whether they do."""
     kinds = [ActionKind(kind) for kind in when.kind] or [ActionKind.BASH, ActionKind.WRITE, ActionKind.OTHER]
@@ -192,6 +201,8 @@ _STRING_LITERAL = re.compile(r"""r?(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")""
 _NUMBER = re.compile(r"(?<![\w.'\"])-?\d+(?:\.\d+)?")
 _PAYLOAD_FIELD = re.compile(r"action\.payload(?:\.(\w+)|\[['\"](\w+)['\"]\])")
 _TEXT_VARIABLES = ("tool", "task_type", "agent", "host", "session_id", "cwd")
+# Histories and sizes have too many values to try; a rule that reads them is not called dead.
+_UNVARIED_VARIABLES = ("session.history", "session.risk", "size(")
 _COUNT_VARIABLES = ("action_count", "block_count", "consecutive_blocks")
 
 

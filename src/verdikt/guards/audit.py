@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from verdikt.graph.context import GovernanceContext
+from verdikt.graph.context import AUDIT, GovernanceContext
 from verdikt.graph.guard import BaseGuard
 from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action
@@ -14,7 +14,10 @@ Sink = Callable[[dict[str, Any]], None]
 
 
 class AuditGuard(BaseGuard):
-    """Records every action with the verdicts of the guards before it, and passes. Stores no command or content."""
+    """Records every action with the verdicts of the guards before it, and passes. Stores no command or content.
+
+    Under hooks the records are in the log, as `audit` of each decision.
+    """
 
     name = "audit"
     governance_layer = GovernanceLayer.OBSERVE
@@ -46,6 +49,8 @@ class AuditGuard(BaseGuard):
             "guards": [verdict.guard for verdict in ctx.verdicts if verdict.kind is strictest],
         }
         self.records.append(record)
+        # A hook's process ends with the decision, and its memory too: the flow writes these into the log.
+        ctx.annotations.setdefault(AUDIT, []).append(record)
         if self._sink is not None:
             self._sink(record)
         return Verdict.pass_(guard=self.name)

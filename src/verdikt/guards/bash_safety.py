@@ -90,7 +90,8 @@ class BashSafetyGuard(BaseGuard):
     """Blocks shell commands by pattern and prefix, and by their effects where these are known.
 
     Known effects replace the built-in patterns: printing `rm -rf /` harms nothing, and `find / -delete` is blocked
-    although no pattern fits it. Patterns and prefixes from the policy are always searched in the text.
+    although no pattern fits it. Patterns and prefixes from the policy always apply as written: they are searched in the
+    text of the command, and in each command as the shell would run it.
     """
 
     name = "bash_safety"
@@ -107,8 +108,8 @@ class BashSafetyGuard(BaseGuard):
         defaults: Annotated[bool, "also block the commands that are dangerous everywhere"] = True,
     ) -> None:
         self._dangerous_commands = DANGEROUS_COMMANDS if defaults else ()
-        builtin = {danger.pattern for danger in self._dangerous_commands}
-        self._patterns = tuple(pattern for pattern in dict.fromkeys(blocked_patterns) if pattern not in builtin)
+        # Also one that equals a built-in pattern: what the policy writes down applies to the text, as written.
+        self._patterns = tuple(dict.fromkeys(blocked_patterns))
         self._prefixes = tuple(" ".join(prefix.split()) for prefix in blocked_prefixes if prefix.strip())
         self._allowed = tuple(map(compile_pattern, allowed))
         for pattern in self._patterns:

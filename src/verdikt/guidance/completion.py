@@ -18,6 +18,9 @@ INCOMPLETE = "Tasks are incomplete"
 MAX_PATHS_SHOWN = 3
 """Number of paths that a message names."""
 
+DEFAULT_REMINDER_CALLS = 25
+"""After how many calls an agent is told what is still missing, so that a refused stop is no surprise."""
+
 DEFAULT_REFUSALS = 3
 """How often in a row a stop is refused for the same reason before the agent may end unfinished."""
 
@@ -57,6 +60,7 @@ class TaskCompletionContext:
     ran: Callable[[str], bool] = lambda command: False
     proven: Callable[[str, Mapping[str, Any]], bool] = lambda validator, args: False
     findings: Callable[[str], int | None] = lambda level: None
+    hash_sources: Callable[[str], str | None] = lambda root: None  # root → digest of the sources below it now
 
 
 @runtime_checkable
@@ -228,6 +232,7 @@ class Completion:
     budget: Budget = field(default_factory=Budget)
     deadline_seconds: float | None = None
     refusals: int = DEFAULT_REFUSALS
+    remind_every_n_calls: int = DEFAULT_REMINDER_CALLS
     scope: Audience = field(default_factory=Audience)
 
     def __post_init__(self) -> None:

@@ -83,11 +83,19 @@ class Guidance:
         )
 
     def record_outcome(
-        self, action: Action, outcome: Outcome, memory: Memory, facts: Facts, classify: Callable[[], Effects]
+        self,
+        action: Action,
+        outcome: Outcome,
+        memory: Memory,
+        facts: Facts,
+        classify: Callable[[], Effects],
+        *,
+        tree: Mapping[str, str] | None = None,
     ) -> dict[str, str]:
         """Record the outcome of a call in `memory`; return the policies that failed to, with the reason.
 
-        A failed call changes nothing except what it used.
+        A failed call changes nothing except what it used. `tree` is the root and the digest of the sources that the
+        call was about, where the evidence gate has hashed them.
         """
         # Also for a failed call: its tokens are spent.
         _record_usage(outcome, memory)
@@ -101,7 +109,7 @@ class Guidance:
             for guard in self.policies
             if guard.applies_to(action)
         ]
-        steps.append(("runs", partial(self._note_runs, action, memory, context)))
+        steps.append(("runs", partial(self._note_runs, action, memory, context, tree or {})))
         for name, step in steps:
             before = dict(memory.changes)
             try:
@@ -192,7 +200,7 @@ class Guidance:
         """Return the commands that the completion checks require."""
         return [command for completion in self.completions for command in list_commands(completion.checker)]
 
-    def _note_runs(self, action: Action, memory: Memory, context: PolicyContext) -> None:
+    def _note_runs(self, action: Action, memory: Memory, context: PolicyContext, tree: Mapping[str, str]) -> None:
         """Record which of the required commands succeeded, and when files changed after that."""
         commands = self._list_required_commands()
         tests = [test for config in self.feedback for test in getattr(config.provider, "commands", ())]
@@ -208,7 +216,7 @@ class Guidance:
             return
         memory.keep(step, "step")
         for command in ran:
-            memory.keep(step, "ran", command)
+            memory.keep({"step": step, **tree}, "ran", command)
         if tested:
             memory.keep({"step": step, "command": " ".join(text.split())[:200]}, "tested")
         if edited:
@@ -216,7 +224,8 @@ class Guidance:
 
 
 def _add_run_history(context: TaskCompletionContext, memory: Memory, summary: SessionSummary) -> TaskCompletionContext:
-    return replace(context, since=summary.since, ran=lambda command: _has_succeeded(command, memory))
+    ran = partial(_has_succeeded, memory=memory, hash_sources=context.hash_sources)
+    return replace(context, since=summary.since, ran=ran)
 
 
 def _split_checks(completion: Completion) -> tuple[TaskCompletionChecker, ...]:
@@ -225,8 +234,15 @@ def _split_checks(completion: Completion) -> tuple[TaskCompletionChecker, ...]:
     return checker.checkers if isinstance(checker, CompositeChecker) and checker.all_must_pass else (checker,)
 
 
-def _has_succeeded(command: str, memory: Memory) -> bool:
-    return int(memory.get("ran", command) or 0) > int(memory.get("edited") or 0)
+def _has_succeeded(command: str, memory: Memory, hash_sources: Callable[[str], str | None] = lambda root: None) -> bool:
+    """Return whether a command succeeded on the sources as they are now, as the evidence gate sees it."""
+    run = memory.get("ran", command) or {}
+    if isinstance(run, int):
+        run = {"step": run}  # a session that began with an earlier version
+    # The sources themselves tell best: another process may have changed them, or an edit may have been undone.
+    if run.get("sha256") and (digest := hash_sources(str(run.get("root", "")))):
+        return bool(digest == run["sha256"])
+    return int(run.get("step", 0)) > int(memory.get("edited") or 0)
 
 
 def _record_usage(outcome: Outcome, memory: Memory) -> None:

@@ -10,7 +10,7 @@ from verdikt.effects.classifier import classify
 from verdikt.evidence.gate_service import EvidenceGate
 from verdikt.graph.guard_node import describe_error
 from verdikt.graph.policy import Policy
-from verdikt.guidance.completion import TaskCompletionContext, TaskCompletionResult
+from verdikt.guidance.completion import INCOMPLETE, TaskCompletionContext, TaskCompletionResult
 from verdikt.guidance.definition import Guidance, SessionSummary
 from verdikt.ledger.store import LogWriter
 from verdikt.model.action import Action, Outcome
@@ -48,7 +48,12 @@ class GuidanceHooks:
         try:
             facts = Facts(self._world_factory(action.cwd))
             failures = self.guidance.record_outcome(
-                action, outcome, memory, facts, partial(self._classify_effects, action, facts)
+                action,
+                outcome,
+                memory,
+                facts,
+                partial(self._classify_effects, action, facts),
+                tree=(body.get("evidence") or {}).get("tree"),
             )
             encode_canonical(memory.changes)
         except Exception as error:  # part of the flow: the call has happened and must be recorded whatever fails here
@@ -57,7 +62,31 @@ class GuidanceHooks:
         session.append(EntryKind.TOOL_CALL, body | changes, artifacts=artifacts)
         if failures:
             session.append(EntryKind.GAP, {"moment": "after", "failures": failures})
-        return self._give_feedback(session, action, facts)
+        answers = (self._give_feedback(session, action, facts), self._remind_of_work(session, action, facts))
+        return Answer(context="\n\n".join(answer.context for answer in answers if answer.context))
+
+    def _remind_of_work(self, session: LogWriter, action: Action, facts: Facts | None) -> Answer:
+        """Tell the agent from time to time what is missing, before a stop is refused for it."""
+        count = session.read_projection("calls")["count"]
+        due = [
+            completion
+            for completion in self.guidance.completions
+            if completion.applies_to(action.agent)
+            and completion.remind_every_n_calls
+            and count
+            and not count % completion.remind_every_n_calls
+        ]
+        if not due or facts is None:
+            return Answer()
+        turn = Turn(session_id=session.session_id, cwd=action.cwd, agent=action.agent, host=action.host)
+        results = self.preview_completion(session, turn)
+        missing = [redact_text(result.feedback or INCOMPLETE)[0] for result in results if not result.complete]
+        if not missing:
+            return Answer()
+        text = "Not complete yet:\n" + "\n".join(missing)
+        delivered = {"provider": "completion", "severity": "info", "text": text}
+        session.append(EntryKind.FEEDBACK, {"given": [delivered], "failures": {}, "kept": {}})
+        return Answer(context=text)
 
     def _give_feedback(self, session: LogWriter, action: Action, facts: Facts | None) -> Answer:
         """Return the feedback after a call; it counts as given only if it could be recorded."""
@@ -88,10 +117,10 @@ class GuidanceHooks:
             session.append(EntryKind.FEEDBACK, body)
         return Answer(context="\n\n".join(feedback["text"] for feedback in delivered))
 
-    def check_completion(self, session: LogWriter, turn: Turn) -> Answer | None:
-        """Return the refusal of a stop whose work is incomplete; None when all completion checks pass."""
+    def check_completion(self, session: LogWriter, turn: Turn) -> Answer:
+        """Return the refusal of a stop whose work is incomplete; else an answer that tells the person what is not."""
         if not any(completion.applies_to(turn.agent) for completion in self.guidance.completions):
-            return None
+            return Answer()
         memory = _load_memory(session)
         decision = self.guidance.decide_stop(
             self._build_completion_context(session, turn), memory, self._summarize_session(session), agent=turn.agent
@@ -106,7 +135,10 @@ class GuidanceHooks:
             "unfinished": decision.unfinished,
         }
         session.append(EntryKind.COMPLETION, body | {"kept": memory.changes})
-        return None if decision.allowed else Answer(allowed=False, reason=text, guard="completion")
+        if not decision.allowed:
+            return Answer(allowed=False, reason=text, guard="completion")
+        # The agent was refused often enough; now the person must know what it left undone.
+        return Answer(context=f"[verdikt] the work is unfinished: {text}" if decision.unfinished else "")
 
     def preview_completion(self, session: LogWriter | None, turn: Turn) -> tuple[TaskCompletionResult, ...]:
         """Return what each completion check says now; without a session, as before its first action. Record nothing."""
@@ -127,6 +159,7 @@ class GuidanceHooks:
                 session is not None and self._evidence_gate.is_proven(session, validator, arguments)
             ),
             findings=lambda level: self._count_findings(facts.project_root, level),
+            hash_sources=self._evidence_gate.hash_sources,
         )
 
     def _summarize_session(self, session: LogWriter) -> SessionSummary:

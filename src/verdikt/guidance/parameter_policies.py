@@ -24,14 +24,14 @@ class ReadBeforeWritePolicy:
     """An existing file must have been read, as it is now, before it is overwritten; new files are free.
 
     What the agent itself just wrote counts as read; a file that changed on disk since then does not. Without a
-    filesystem to look at, the call is denied. With `shell`, the policy also covers what a shell command certainly
-    replaces.
+    filesystem to look at, the call is denied. The policy also covers what a shell command certainly replaces, as `>`
+    does, unless `shell` is false.
     """
 
     read_tools: frozenset[str] = frozenset({"read_file"})
     write_tools: frozenset[str] = frozenset({"write_file", "edit_file"})
     mount_point: str | None = None
-    shell: bool = False
+    shell: bool = True
     name: str = "read_before_write"
     fix: str = "read the file first, then write it"
 

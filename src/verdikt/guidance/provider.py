@@ -53,9 +53,7 @@ class DeadlineFeedback:
         )
         return Feedback(
             provider_name=self.name,
-            summary=(
-                f"The work so far took {elapsed}. You have {format_duration(remaining)} remaining to complete the task."
-            ),
+            summary=f"The work so far took {elapsed}. You have {format_duration(remaining)} remaining.",
             suggestions=advice if urgent else (),
             severity="warning" if urgent else "info",
         )

@@ -5,7 +5,9 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from verdikt.graph.graph_reader import IMPORT_PATH
 from verdikt.graph.guard import PolicyNode
+from verdikt.graph.guard_node import describe_error
 from verdikt.graph.guard_node import to_node as as_node
 from verdikt.graph.guard_settings import infer_settings
 from verdikt.guidance.audience import Audience
@@ -45,6 +47,7 @@ from verdikt.model.schema_type import (
     text_list_type,
     text_type,
 )
+from verdikt.model.yaml_document import to_plain
 from verdikt.model.yaml_node import YamlNode
 
 POLICIES: Mapping[str, Any] = {
@@ -95,6 +98,9 @@ TRIGGER_FIELDS: Mapping[str, Field] = {
     "every_n_seconds": Field(number_type(0.001), "after so many seconds since it last spoke"),
     "on_file_created": Field(text_type(), "once, when this file first exists"),
 }
+USE, WITH = "use", "with"
+"""Keys of an item of a user's own class: its import path, and its settings."""
+
 LEVELS = ("LOW", "MEDIUM", "HIGH", "CRITICAL")
 
 
@@ -108,6 +114,8 @@ class _KindReader:
     classes: Mapping[str, Any]
     options: Mapping[str, Field]
     label: str
+    methods: tuple[str, ...]
+    """The methods that a user's own class must have."""
 
     @cached_property
     def kind_settings(self) -> dict[str, dict[str, Field]]:
@@ -127,6 +135,8 @@ class _KindReader:
         if not isinstance(node.value, Mapping):
             node.add_mismatch(f"a {self.label}, one of {names}")
             return None
+        if USE in node.value:
+            return self._read_custom_item(node)
         children = node.read_mapping([*self.classes, *self.options])
         kinds = [key for key in children if key in self.classes]
         if len(kinds) != 1:
@@ -145,6 +155,49 @@ class _KindReader:
             return None
         item = self._build_item(kinds[0], values, inner)
         return None if item is None else (item, options)
+
+    def _read_custom_item(self, node: YamlNode) -> tuple[Any, dict[str, Any]] | None:
+        """Return an object of a user's own class, named by its import path, and the options beside it."""
+        before = len(node.document.errors)
+        children = node.read_mapping([USE, WITH, *self.options])
+        options = {
+            key: value
+            for key in children
+            if key in self.options and (value := self.options[key].schema_type.read(children[key])) is not None
+        }
+        settings = to_plain(children[WITH].value) if WITH in children else {}
+        if not isinstance(settings, dict):
+            children[WITH].add_mismatch("a mapping of settings")
+        custom_class = self._load_class(children[USE])
+        if custom_class is None or len(node.document.errors) > before:
+            return None
+        try:
+            item = custom_class(**settings)
+        except Exception as error:
+            # A user's class may refuse its settings in any way.
+            node.add_error(f"`{children[USE].value}` refuses its settings: {describe_error(error)}")
+            return None
+        return item, options
+
+    def _load_class(self, node: YamlNode) -> type | None:
+        path = node.read_text(what="an import path, as in `mypkg.policies:Freeze`")
+        if path is None:
+            return None
+        if node.document.load_object is None or not IMPORT_PATH.fullmatch(path):
+            node.add_mismatch("an import path, as in `mypkg.policies:Freeze`")
+            return None
+        try:
+            custom_class = node.document.load_object(path)
+        except Exception as error:
+            # Importing runs the user's code, which may fail in any way.
+            node.add_error(f"expected a {self.label} at `{path}`, found {type(error).__name__}: {error}")
+            return None
+        # Only a class with the methods of its protocol is called: a policy file must not run any function.
+        missing = [name for name in self.methods if not callable(getattr(custom_class, name, None))]
+        if not isinstance(custom_class, type) or missing:
+            node.add_error(f"expected a class with {', '.join(f'`{name}`' for name in self.methods)} at `{path}`")
+            return None
+        return custom_class
 
     def read_items(self, node: YamlNode, label: str) -> Iterator[tuple[YamlNode, Any, dict[str, Any]]]:
         """Yield node, item and options for each readable item of a list."""
@@ -190,12 +243,16 @@ class _KindReader:
             variants.append(
                 {"type": "object", "required": [kind], "additionalProperties": False, "properties": properties}
             )
+        custom = {USE: {"type": "string", "pattern": IMPORT_PATH.pattern}, WITH: {"type": "object"}, **options}
+        variants.append({"type": "object", "required": [USE], "additionalProperties": False, "properties": custom})
         return {"anyOf": variants}
 
 
-_POLICY_READER = _KindReader(POLICIES, SCOPE_FIELDS, "tool policy")
-_PROVIDER_READER = _KindReader(PROVIDERS, {**TRIGGER_FIELDS, **SCOPE_FIELDS}, "feedback provider")
-_CHECK_READER = _KindReader(CHECKERS, {}, "check")
+_POLICY_READER = _KindReader(POLICIES, SCOPE_FIELDS, "tool policy", ("check", "on_result"))
+_PROVIDER_READER = _KindReader(
+    PROVIDERS, {**TRIGGER_FIELDS, **SCOPE_FIELDS}, "feedback provider", ("should_run", "provide")
+)
+_CHECK_READER = _KindReader(CHECKERS, {}, "check", ("check",))
 
 
 def read_policies(node: YamlNode) -> tuple[ToolPolicyGuard, ...]:
@@ -285,6 +342,7 @@ COMPLETION_FIELDS: Mapping[str, Field] = {
     ),
     "deadline_seconds": Field(number_type(1), "seconds since the session's first call after which nothing is checked"),
     "refusals": Field(int_type(1, 100), "how often in a row a stop is refused for one reason"),
+    "remind_every_n_calls": Field(int_type(0), "after so many calls the agent is told what is missing; 0: never"),
     "agents": Field(text_list_type(), "names of the agents it is for; absent: the one that the person talks to"),
 }
 

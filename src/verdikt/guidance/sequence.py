@@ -8,7 +8,8 @@ from verdikt.errors import GuidanceError
 from verdikt.guidance.command_success import get_shell_command, is_success, mentions_command, proves_command
 from verdikt.guidance.tool_policy import PolicyContext, PolicyDecision, PolicyState
 from verdikt.model.action import ActionKind, Outcome
-from verdikt.model.effect import Effect, Zone
+from verdikt.model.effect import Effect, Target, Zone
+from verdikt.model.source_tree import DOC_SUFFIXES
 from verdikt.model.tool_kind import classify_tool
 
 ANY_EDIT = "edit"
@@ -24,16 +25,21 @@ MAX_WINDOW_CALLS = 128
 def changes_files(tool: str, context: PolicyContext) -> bool:
     """Return whether a call changes files."""
     if classify_tool(tool) is ActionKind.WRITE:
-        return True
+        path = context.action.path if context.action is not None else ""
+        return not path.lower().endswith(DOC_SUFFIXES)
     if classify_tool(tool) in (ActionKind.READ, ActionKind.FETCH):
         return False
     return any(
         effect.what.startswith("fs.")
         and effect.cls.value in ("write", "destructive")
-        # Temporary files do not make earlier results stale.
-        and (not effect.targets or any(target.zone is not Zone.TEMP for target in effect.targets))
+        # Temporary files and notes do not make earlier results stale.
+        and (not effect.targets or any(_is_source_target(target) for target in effect.targets))
         for effect in context.effects
     )
+
+
+def _is_source_target(target: Target) -> bool:
+    return target.zone is not Zone.TEMP and not (target.path or target.text).lower().endswith(DOC_SUFFIXES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

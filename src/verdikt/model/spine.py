@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from verdikt.model.canonical_json import encode_canonical, fields_of, freeze, sha256_hex, thaw
@@ -25,6 +25,8 @@ class SpineReceipt:
     posture: Posture
     disposition: Disposition
     require_confirmation: bool
+    manifest_sha256: str = field(default="", compare=False)
+    """The digest of the manifest that decided; not one of the eight fields, see `bytes_with_manifest`."""
 
     def __post_init__(self) -> None:
         # Frozen all the way down: a caller that keeps the arguments it passed must not be able to change the receipt.
@@ -32,8 +34,13 @@ class SpineReceipt:
             object.__setattr__(self, name, freeze(value))
 
     def dump(self) -> dict[str, Any]:
-        """Return the receipt as fresh plain data."""
-        return {name: thaw(value) for name, value in fields_of(self).items()}
+        """Return the eight fields as fresh plain data."""
+        return {name: thaw(value) for name, value in fields_of(self).items() if name != "manifest_sha256"}
+
+    @property
+    def bytes_with_manifest(self) -> bytes:
+        """The canonical bytes with the digest of the manifest: they show by which declarations it was decided."""
+        return encode_canonical({**self.dump(), "manifest_sha256": self.manifest_sha256})
 
     @property
     def bytes(self) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -178,6 +178,10 @@ class Decision:
     warnings: tuple[Verdict, ...] = ()
     approved: bool = False
     would_be: Verdict | None = None
+    trace: Sequence[tuple[str, Verdict, int]] = ()
+    """The path through the policy graph: name, verdict and depth of each node, each above its children."""
+    audit: Sequence[Mapping[str, Any]] = ()
+    """What `audit` guards recorded; the log keeps it beside the receipt."""
 
     @property
     def guard(self) -> str:

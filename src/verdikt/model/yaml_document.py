@@ -6,7 +6,7 @@ tags, merge keys or second documents, because a policy must mean what its reader
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,8 @@ class YamlDocument:
     value_marks: dict[DocumentPath, Mark] = field(default_factory=dict)
     key_marks: dict[DocumentPath, Mark] = field(default_factory=dict)
     errors: list[PolicyError] = field(default_factory=list)
+    load_object: Callable[[str], Any] | None = field(default=None, compare=False, repr=False)
+    """Imports what `package.module:Name` names, for sections that accept a user's own classes."""
 
     def format_location(self, path: DocumentPath, *, key: bool = False) -> str:
         """Return `file:line:column` of a value or of its key; that of its parent when it has no position."""

@@ -24,6 +24,7 @@ def render_text(explanation: Mapping[str, Any], paint: Paint = plain_paint) -> s
     verdict = explanation["verdict"]
     lines += ["", f"{paint(verdict['kind'], verdict['kind'])}  {verdict['guard']}"]
     lines += [f"  {name:<4} {verdict[key]}" for name, key in (("why", "reason"), ("fix", "fix")) if verdict[key]]
+    lines += [paint(f"  path {explanation['path']}", "dim")] if explanation.get("path") else []
     lines += [f"  {note}" for note in explanation.get("notes", ())]
     if explanation["approved"]:
         lines.append("  the policy approves this: the host need not ask")

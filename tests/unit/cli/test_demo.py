@@ -10,22 +10,24 @@ COMMAND = [sys.executable, "-m", "verdikt", "demo"]
 
 
 def test_demo_in_a_pipe_is_plain_and_short(tmp_path: Path) -> None:
-    """A pipe gets every scene without colours, on at most 40 lines, and no file is left."""
+    """A pipe gets every scene without colours, on at most 56 lines, and no file is left."""
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path)}
     completed_process = subprocess.run(COMMAND, capture_output=True, text=True, env=env, cwd=tmp_path, check=False)
     lines = completed_process.stdout.splitlines()
 
     assert (completed_process.returncode, completed_process.stderr) == (0, "")
     assert "\x1b" not in completed_process.stdout
-    assert len(lines) <= 40
+    assert len(lines) <= 56
     assert max(map(len, lines)) <= 120
-    for word, times in {"pass": 2, "block": 3, "ask": 1, "→": 5, "told": 1}.items():
+    for word, times in {"pass": 3, "block": 5, "ask": 1, "→": 6, "told": 1}.items():
         assert sum(line.split()[0] == word for line in lines if line.strip()) == times, completed_process.stdout
     assert "`src/auth/handler.py` is a red line" in completed_process.stdout
     assert "refused You said “The login is fixed”; nothing you ran in this turn shows it." in completed_process.stdout
     assert "prove it: pytest -q" in completed_process.stdout
+    assert "Tool 'git push' requires: pytest" in completed_process.stdout
+    assert "council `ship-it` stops this: the level is HIGH" in completed_process.stdout
     assert "verified" in lines[-2]
-    assert lines[-1].endswith("6 decisions replayed from the log: the same bytes")
+    assert lines[-1].endswith("8 decisions replayed from the log: the same bytes")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -91,7 +91,7 @@ def test_threshold_is_the_nth_most_lenient(n: int, children: str, expected: str)
         ("block", "pass", "pass", 1),
         ("block", "ask", "ask", 1),
         ("block", "block", "block", 1),
-        ("raise", "pass", "pass", 1),
+        ("raise", "pass", "block", 0),
         ("red", "pass", "block", 0),
         ("block", "observe", "block", 1),
         ("block", "raise", "block", 1),
@@ -100,7 +100,7 @@ def test_threshold_is_the_nth_most_lenient(n: int, children: str, expected: str)
 def test_escalate_uses_the_fallback_only_for_a_block(
     primary: str, fallback: str, expected: str, call_count: int
 ) -> None:
-    """A red line is never passed to the fallback."""
+    """Neither a red line nor a failure is passed to the fallback."""
     second = ScriptedGuard(fallback)
 
     assert get_kind_word(Escalate(ScriptedGuard(primary), second)) == expected
@@ -108,8 +108,8 @@ def test_escalate_uses_the_fallback_only_for_a_block(
 
 
 @pytest.mark.parametrize("primary", ["raise", "block"])
-def test_not_of_a_fallback_after_an_error_is_a_block(primary: str) -> None:
-    """Without the error, the fallback might not have been evaluated."""
+def test_not_of_an_escalated_error_is_a_block(primary: str) -> None:
+    """The failure of the primary stays marked, so that no `Not` above turns it into a pass."""
     assert get_kind_word(Not(Escalate(ScriptedGuard(primary), ScriptedGuard("block")))) == (
         "block" if primary == "raise" else "pass"
     )

@@ -167,3 +167,18 @@ def test_when_condition_that_never_holds_is_a_flaw() -> None:
     assert [(flaw.where, flaw.message) for flaw in lint_policy(make_policy(file=never)).flaws] == [
         ("file.yaml:2:12", "no action was found for which `risk > 1.5` holds")
     ]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "session.history.filter(h, h.verdict == 'block' && h.path.endsWith('.env')).size() >= 3",
+        "session.history.exists(h, h.tool == 'Read')",
+        "session.risk > 0.9",
+        "size(action.command) > 400",
+    ],
+)
+def test_rule_whose_condition_cannot_be_searched_is_not_called_dead(condition: str) -> None:
+    """Histories have too many values to try: finding none of them proves nothing."""
+    assert lint_text('{name: r, if: "' + condition + '"' + SAYS).flaws == ()
+    assert lint_policy(make_policy(file=f'profile: none\nwhen: {{if: "{condition}", then: saying}}')).flaws == ()

@@ -76,10 +76,10 @@ def test_file_written_by_the_agent_counts_as_read(tmp_path: Path) -> None:
     assert agent.call("Write", file_path="a.txt") == ""
 
 
-def test_shell_reads_count_and_shell_writes_with_shell_true(tmp_path: Path) -> None:
-    """`cat` is a read; `>` is a write with `shell: true`."""
-    plain = Guided(tmp_path / "plain", READ)
-    strict = Guided(tmp_path / "strict", "tool_policies: [{read_before_write: {shell: true}}]\n")
+def test_shell_reads_and_writes_count_unless_shell_is_false(tmp_path: Path) -> None:
+    """`cat` is a read and `>` is a write; with `shell: false` only file tools are covered."""
+    plain = Guided(tmp_path / "plain", "tool_policies: [{read_before_write: {shell: false}}]\n")
+    strict = Guided(tmp_path / "strict", READ)
     for agent in (plain, strict):
         agent.put("a.txt")
 
@@ -251,11 +251,11 @@ def test_decisions_replay_with_the_stored_policy(tmp_path: Path) -> None:
         ParameterPolicy(tool="t", schema={"type": "object"}),
     ]
     agent = Guided(tmp_path, definition={"tool_policies": policies})
-    agent.put("a.txt")
+    agent.put("a.py")
     for tool in ("test", "deploy", "fetch", "fetch", "fetch", "mail", "mail", "t"):
         agent.call(tool)
     for tool in ("Write", "Read", "Write"):
-        agent.call(tool, file_path="a.txt")
+        agent.call(tool, file_path="a.py")
     agent.call("deploy")
 
     policy = agent.governance().policy

@@ -18,11 +18,15 @@ from verdikt.cli.store_access import (
     resolve_session,
     resolve_sessions,
 )
-from verdikt.errors import LedgerError
+from verdikt.errors import LedgerError, VerdiktError
 from verdikt.ledger.log_reader import parse_seq
+from verdikt.ledger.policy_store import load_stored_policy
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import Entry
+from verdikt.policy import restore_policy
+from verdikt.replay import read_decision, replay
 from verdikt.report.entry_line import paused_verdict_of, summarize_entry, verdict_of
+from verdikt.report.graph_view import render_path
 from verdikt.report.log_stats import TABLES, count_entries
 
 if TYPE_CHECKING:
@@ -137,6 +141,19 @@ def show(session: str, seq: int | None, artifact: str | None, as_json: bool, hom
         click.echo(selected.to_line().rstrip(b"\n"))
         return
     _print_entry_details(selected)
+    for line in _trace_decision(store, selected):
+        click.echo(f"path {line}")
+
+
+def _trace_decision(store: "FileStore", entry: Entry) -> list[str]:
+    """Return the path that a decision took through the policy that was in force; empty when it cannot be replayed."""
+    try:
+        past = read_decision(entry)
+        if past is None:
+            return []
+        return render_path(replay(past, restore_policy(load_stored_policy(store.home, past.policy))).trace)
+    except VerdiktError:
+        return []  # a policy that is no longer stored, or a guard that is no longer installed
 
 
 def _print_entry_details(entry: Entry) -> None:

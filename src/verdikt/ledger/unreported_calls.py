@@ -1,0 +1,39 @@
+"""Calls that were allowed and whose outcome was never reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from verdikt.model.entry import EntryKind
+
+if TYPE_CHECKING:
+    from verdikt.model.entry import Entry
+
+# A gap entry names so many calls; a turn without any outcome would otherwise repeat all of it.
+_MAX_CALLS = 20
+
+
+def find_unreported_calls(entries: Iterable[Entry]) -> list[dict[str, str]]:
+    """Return the calls of these entries that passed and have neither an outcome nor an earlier gap, oldest first.
+
+    The host may have asked a person who said no, so a call that was asked about is left out.
+    """
+    pending: dict[tuple[str, str], dict[str, str]] = {}
+    for entry in entries:
+        if entry.kind is EntryKind.DECISION:
+            receipt = entry.body.get("receipt")
+            if isinstance(receipt, Mapping) and receipt.get("verdict", {}).get("kind") in ("pass", "warn"):
+                call = _describe_call(receipt.get("action", {}).get("tool"), entry.body.get("call_id"))
+                pending[call["tool"], call["call_id"]] = call
+        elif entry.kind is EntryKind.TOOL_CALL:
+            call = _describe_call(entry.body.get("tool"), entry.body.get("call_id"))
+            pending.pop((call["tool"], call["call_id"]), None)
+        elif entry.kind is EntryKind.GAP:
+            for call in entry.body.get("unreported") or ():
+                pending.pop((call["tool"], call["call_id"]), None)
+    return list(pending.values())[:_MAX_CALLS]
+
+
+def _describe_call(tool: Any, call_id: Any) -> dict[str, str]:
+    return {"tool": str(tool or "")[:200], "call_id": str(call_id or "")[:200]}

@@ -1,0 +1,1 @@
+"""What the earlier programs' documents say, tried as their readers would: by commands and files, not by internals."""
