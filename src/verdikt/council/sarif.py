@@ -108,7 +108,8 @@ class _SarifRun:
         index = result.get("ruleIndex", _as_mapping(result.get("rule")).get("index"))
         if isinstance(index, int) and 0 <= index < len(self._rules):
             return self._rules[index]
-        return self._rules_by_id.get(_as_text(result.get("ruleId")), {})
+        rule: Mapping[str, Any] = self._rules_by_id.get(_as_text(result.get("ruleId")), {})
+        return rule
 
     def _build_evidence(self, location: Mapping[str, Any]) -> Evidence:
         physical = _as_mapping(location.get("physicalLocation"))

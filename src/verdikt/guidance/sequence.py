@@ -9,7 +9,7 @@ from verdikt.guidance.command_success import get_shell_command, is_success, ment
 from verdikt.guidance.tool_policy import PolicyContext, PolicyDecision, PolicyState
 from verdikt.model.action import ActionKind, Outcome
 from verdikt.model.effect import Effect, Target, Zone
-from verdikt.model.source_tree import DOC_SUFFIXES
+from verdikt.model.work_tree import DOC_SUFFIXES
 from verdikt.model.tool_kind import classify_tool
 
 ANY_EDIT = "edit"
