@@ -9,8 +9,8 @@ from verdikt.guidance.command_success import get_shell_command, is_success, ment
 from verdikt.guidance.tool_policy import PolicyContext, PolicyDecision, PolicyState
 from verdikt.model.action import ActionKind, Outcome
 from verdikt.model.effect import Effect, Target, Zone
-from verdikt.model.work_tree import DOC_SUFFIXES
 from verdikt.model.tool_kind import classify_tool
+from verdikt.model.work_tree import DOC_SUFFIXES
 
 ANY_EDIT = "edit"
 """In `reset_by`: any call that writes a file."""
