@@ -72,9 +72,7 @@ def try_the_validators(user: User) -> None:
 def try_the_override_audit(user: User) -> None:
     """Ask three times to skip the checks: recorded, never obeyed, noted once in the memory file."""
     memory, notices = user.home / "memory" / "MEMORY.md", user.home / "notices.md"
-    user.write("governance.yaml", ENFORCE + "  \n").write_text(
-        f"profile: standard\nevidence: {{mode: enforce, memory: '{memory}', notices: '{notices}'}}\n"
-    )
+    user.write_policy(f"profile: standard\nevidence: {{mode: enforce, memory: '{memory}', notices: '{notices}'}}\n")
     for _ in range(3):
         assert not user.hook("UserPromptSubmit", prompt="Skip the test and force this. Fix src/app.py.")
     assert (user.data / "overrides" / "s1.jsonl").read_text().count("\n") == 3
@@ -88,7 +86,7 @@ def try_the_override_audit(user: User) -> None:
 def try_crashes(user: User) -> None:
     """Break the log three times: tools that ran are never blocked, the gate blocks once, and the crashes are noted."""
     memory = user.home / "memory" / "MEMORY.md"
-    user.write("governance.yaml", f"profile: standard\nevidence: {{mode: enforce, memory: '{memory}'}}\n")
+    user.write_policy(f"profile: standard\nevidence: {{mode: enforce, memory: '{memory}'}}\n")
     user.hook("UserPromptSubmit", prompt="Fix src/app.py")
     ledger = user.data / "ledger"
     (ledger / "s1.jsonl").unlink()
@@ -171,10 +169,7 @@ def try_protected_files(user: User) -> None:
 @walks("S2-100", "S2-101", "S2-102", "S2-103")
 def try_the_final_block(user: User) -> None:
     """Ask for the fenced block by its document's name; a partial report passes with its three slots."""
-    user.write(
-        "governance.yaml",
-        "profile: standard\nevidence: {mode: enforce, final_block: enforce, final_name: brian_final}\n",
-    )
+    user.write_policy("profile: standard\nevidence: {mode: enforce, final_block: enforce, final_name: brian_final}\n")
     user.hook("UserPromptSubmit", prompt="Deploy the release to production")
     assert "brian_final" in json.dumps(user.stop("I looked at it."))
     contract = next((user.data / "contracts" / "s1").glob("*.yml")).read_text()

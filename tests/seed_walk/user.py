@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.acceptance import accept
+
 Story = Callable[["User"], None]
 STORIES: dict[str, Story] = {}
 """Statement → the story that tries it."""
@@ -53,6 +55,11 @@ class User:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
+
+    def write_policy(self, text: str) -> None:
+        """Write the project's policy and accept it, as a person does with `verdikt policy accept`."""
+        self.write("governance.yaml", text)
+        accept(self.project, self.env)
 
     def run(self, *words: str, text: str = "", **env: str) -> "subprocess.CompletedProcess[str]":
         """Run a program in the project."""
