@@ -251,7 +251,7 @@ def test_policy_that_flips_on_every_call_never_loosens(machine: Machine) -> None
     assert len(machine.cache) <= 2
 
 
-@pytest.mark.parametrize("damage", ["changed", "deleted", "index", "format"])
+@pytest.mark.parametrize("damage", ["changed", "deleted", "index", "no index", "format"])
 def test_damaged_copy_of_the_accepted_policy_blocks_and_says_how_to_repair(machine: Machine, damage: str) -> None:
     """What was accepted cannot be told any more, so nothing runs until a person accepts again."""
     machine.write(NO_PUSH)
@@ -260,6 +260,8 @@ def test_damaged_copy_of_the_accepted_policy_blocks_and_says_how_to_repair(machi
     copies = list((machine.data / "accepted").glob("*.json"))
     if damage == "index":
         index.write_text(index.read_text()[:-9])
+    elif damage == "no index":
+        index.unlink()
     elif damage == "format":
         index.write_text(json.dumps({**json.loads(index.read_text()), "projects": {}}))
     for copy in copies if damage in ("changed", "deleted") else ():
