@@ -4,10 +4,20 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from verdikt.cli.policy_accept import accept_snapshot
 from verdikt.graph.policy import Policy
-from verdikt.ratchet import accept_policy
+from verdikt.ledger.data_directory import get_data_directory
+from verdikt.ledger.files import open_store
+from verdikt.ledger.projections import load_projections
+from verdikt.ratchet import PolicySnapshot, accept_policy
 
 
 def accept(directory: Path, env: Mapping[str, str] = os.environ) -> Policy:
-    """Accept the policy in force at a directory, in the data directory that an environment names."""
+    """Accept the policy in force at a directory, in the data directory that an environment names, without a log."""
     return accept_policy(str(directory), env)
+
+
+def accept_on_record(directory: Path, env: Mapping[str, str]) -> None:
+    """Accept the policy in force at a directory with the signed entry that a person's command leaves."""
+    with open_store(get_data_directory(env), projections=load_projections()) as store:
+        accept_snapshot(PolicySnapshot.read(str(directory), env), store, how="terminal")

@@ -143,3 +143,15 @@ def test_every_package_and_module_is_on_the_architecture_page() -> None:
     names += [path.name for path in source.glob("*.py") if not path.name.startswith("__")]
 
     assert [name for name in names if f"`{name}`" not in page] == []
+
+
+def test_tests_that_the_threat_model_names_exist() -> None:
+    """A promise of the threat model names the test that fails without it."""
+    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / "threat-model.md").read_text()))
+    defined = {
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)
+    }
+
+    assert named - defined == set()

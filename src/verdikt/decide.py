@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt import __version__
 from verdikt.effects.classifier import classify
@@ -101,39 +101,34 @@ def _decide_recordable(
     visible_action = _build_visible_action(action, facts)
     counters = {name: getattr(session, name) for name in SESSION_COUNTERS}
 
-    # Classify the effects, evaluate the policy; while a change of it is pending, the accepted and the changed one.
+    # Classify the effects, evaluate the policy, settle with grants and posture.
     parts = policy.parts
-    rulings = [
-        _rule_action(visible_action, facts, session, part, posture=posture, grants=grants, is_paused=pause is not None)
-        for part in parts
-    ]
-    # Of equals the first one, which is the accepted policy's.
-    chosen = max(rulings, key=lambda ruling: (ruling.verdict.kind, ruling.verdict.red_line))
-    settled = chosen.verdict if len(rulings) == 1 else _name_deciding_policy(chosen, rulings)
+    rule_action = partial(
+        _rule_action, visible_action, facts, session, posture=posture, grants=grants, is_paused=pause is not None
+    )
+    if len(parts) == 1:
+        ruling = rule_action(policy)
+    else:
+        # A change of the policy is pending: the accepted one and the changed one decide, each counting for itself.
+        ruling = _combine_rulings([rule_action(part) for part in parts], session.slots)
+    settled = ruling.verdict
     # No pause lifts a red line: what ran meanwhile could make the pause permanent.
     is_paused = pause is not None and not settled.passed and not settled.red_line
     verdict = _allow_during_pause(pause) if pause is not None and is_paused else settled
-    slots = _merge_slots(session.slots, rulings)
-    risk = max(ruling.ctx.risk_score for ruling in rulings)
 
     # Build the decision and its receipt.
-    warnings = tuple(rulings[0].warnings)
-    if len(rulings) > 1:
-        warnings = tuple(dict.fromkeys((*warnings, *rulings[1].warnings)))
+    ctx, answers = ruling.ctx, ruling.answers
+    classes = ctx.effects.classes
     fields: dict[str, Any] = {
         "verdict": verdict,
-        "effects": chosen.ctx.effects,
-        "dominant": chosen.dominant,
+        "effects": ctx.effects,
+        "dominant": classes[0] if classes else None,
         "posture": posture,
         "posture_after": posture,
-        "warnings": warnings,
-        "approved": verdict.kind is VerdictKind.PASS
-        and not warnings
-        and all(ruling.policy.approves_action(visible_action, ruling.ctx) for ruling in rulings),
-        "would_be": chosen.granted if posture in READ_ONLY_POSTURES and chosen.verdict is not chosen.granted else None,
+        "warnings": ruling.warnings,
+        "approved": ruling.approved,
+        "would_be": ruling.granted if posture in READ_ONLY_POSTURES and settled is not ruling.granted else None,
     }
-    answers = {name: answer for ruling in rulings for name, answer in ruling.session.answers.items()}
-    considered_grants = () if all(ruling.ruled.passed for ruling in rulings) else tuple(grants)
     receipt = Receipt.from_body(
         {
             **_describe_policies(parts),
@@ -141,44 +136,34 @@ def _decide_recordable(
             "action": action_to_record(action),
             "facts": facts.to_canonical_record(),
             "session": counters | answers,
-            "grants": [grant.to_record() for grant in considered_grants],
-            "ruled": None if chosen.ruled is verdict else verdict_to_record(chosen.ruled),
-            **build_receipt_fields(**fields, classes=chosen.ctx.effects.classes),
+            "grants": [grant.to_record() for grant in ruling.grants],
+            "ruled": None if ruling.ruled is verdict else verdict_to_record(ruling.ruled),
+            **build_receipt_fields(**fields, classes=classes),
             **({"pause": {**pause.to_record(), "verdict": verdict_to_record(settled)}} if pause and is_paused else {}),
-            "after": {"risk": risk, **({"slots": slots} if "slots" in answers else {})},
+            "after": {"risk": ruling.risk, **({"slots": ruling.slots} if "slots" in answers else {})},
         }
     )
 
     # Only now, because building the receipt may fail: a second attempt must find the session as it was.
-    session.slots = slots
+    session.slots = ruling.slots
     session.action_count += 1
-    record_verdict(session, action, verdict, risk)
-    audit = chosen.ctx.annotations.get(AUDIT, ())
-    return Decision(receipt=receipt, trace=chosen.ctx.trace, audit=audit, **fields)
+    record_verdict(session, action, verdict, ruling.risk)
+    return Decision(receipt=receipt, trace=ctx.trace, audit=ctx.annotations.get(AUDIT, ()), **fields)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ruling:
-    """What one policy says about an action: `ruled` by itself, `granted` after grants, `verdict` after the posture."""
+class _Ruling(NamedTuple):
+    """What a policy says about an action: `ruled` by itself, `granted` after grants, `verdict` after the posture."""
 
-    policy: Policy
     ctx: GovernanceContext
-    session: _RecordingSession
     ruled: Verdict
     granted: Verdict
     verdict: Verdict
-
-    @property
-    def dominant(self) -> EffectClass | None:
-        """The most restrictive class of the action's effects."""
-        classes = self.ctx.effects.classes
-        return classes[0] if classes else None
-
-    @property
-    def warnings(self) -> list[Verdict]:
-        """Every warning, also of guards that did not decide."""
-        # An OBSERVE guard that failed passes, but its failure must not stay unseen.
-        return [v for v in self.ctx.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error)]
+    warnings: tuple[Verdict, ...]
+    approved: bool
+    grants: tuple[Grant, ...]  # those that were weighed
+    answers: dict[str, Any]  # the fields of the session that guards read
+    slots: dict[str, Any]
+    risk: float
 
 
 def _rule_action(
@@ -204,10 +189,45 @@ def _rule_action(
     )
     ruled = _evaluate_policy(action, facts, ctx, policy)
     # Settle: the operator's grants can lift an objection, the posture can only make the verdict stricter.
-    granted = _apply_grants(ruled, ctx, () if ruled.passed else tuple(grants))
+    considered_grants = () if ruled.passed else tuple(grants)
+    granted = _apply_grants(ruled, ctx, considered_grants)
     classes = ctx.effects.classes
     verdict = apply_posture(granted, posture, classes[0] if classes else None)
-    return _Ruling(policy, ctx, visible_session, ruled, granted, verdict)
+    # An OBSERVE guard that failed passes, but its failure must not stay unseen.
+    warnings = tuple(v for v in ctx.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error))
+    approved = verdict.kind is VerdictKind.PASS and not warnings and policy.approves_action(action, ctx)
+    return _Ruling(
+        ctx,
+        ruled,
+        granted,
+        verdict,
+        warnings,
+        approved,
+        considered_grants,
+        visible_session.answers,
+        object.__getattribute__(visible_session, "slots"),  # not recorded as something that a guard read
+        ctx.risk_score,
+    )
+
+
+def _combine_rulings(rulings: list[_Ruling], slots: dict[str, Any]) -> _Ruling:
+    """Return the stricter of what the accepted and the changed policy say, with a reason that says whose it is."""
+    # Of equals the first one, which is the accepted policy's.
+    chosen = max(rulings, key=lambda ruling: (ruling.verdict.kind, ruling.verdict.red_line))
+    answers: dict[str, Any] = {}
+    merged_slots = dict(slots)
+    for ruling in rulings:
+        answers |= ruling.answers
+        merged_slots |= {key: value for key, value in ruling.slots.items() if value != slots.get(key)}
+    return chosen._replace(
+        verdict=_name_deciding_policy(chosen, rulings),
+        warnings=tuple(dict.fromkeys(warning for ruling in rulings for warning in ruling.warnings)),
+        approved=all(ruling.approved for ruling in rulings),
+        grants=max((ruling.grants for ruling in rulings), key=len),
+        answers=answers,
+        slots=merged_slots,
+        risk=max(ruling.risk for ruling in rulings),
+    )
 
 
 def _describe_policies(parts: tuple[Policy, ...]) -> dict[str, Any]:
@@ -231,17 +251,6 @@ def _name_deciding_policy(chosen: _Ruling, rulings: list[_Ruling]) -> Verdict:
         return verdict
     note = _BY_BOTH if is_common else _BY_ACCEPTED if chosen is rulings[0] else _BY_CHANGED
     return replace(verdict, reason=f"{verdict.reason} ({note})")
-
-
-def _merge_slots(before: dict[str, Any], rulings: list[_Ruling]) -> dict[str, Any]:
-    """Return the guards' counters after an action; with two policies, each has counted it by itself."""
-    merged = dict(before)
-    for ruling in rulings:
-        slots = object.__getattribute__(ruling.session, "slots")  # not recorded as something that a guard read
-        if len(rulings) == 1:
-            return slots  # type: ignore[no-any-return]
-        merged |= {key: value for key, value in slots.items() if value != before.get(key)}
-    return merged
 
 
 def evaluate_graph(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,50 @@ def test_missing_policy_leaves_the_accepted_one_in_force(machine: Machine, chang
     assert machine.kind("git push", machine.project / "src") == "block"
 
 
+EVERYDAY_COMMANDS = {
+    "stashed": "git stash -q -u",
+    "renamed by git": "git mv governance.yaml x.yaml",
+    "on a branch without it": "git switch -q loose",
+    "restored from another branch": "git restore -s loose -- governance.yaml",
+    "reset": "git reset -q --hard loose",
+    "reverted": "git revert --no-edit HEAD",
+    "edited in place": "sed -i s/block/pass/ *.yaml",
+    "replaced by a copy": "cp -r other/. .",
+    "unpacked over": "tar cf ../a.tar -C other . && tar xf ../a.tar",
+    "patched": "git diff HEAD loose -- governance.yaml | git apply",
+    "moved with its repository": "mkdir ../old && mv .git governance.yaml ../old",
+    "made a directory": "rm governance.yaml && mkdir governance.yaml",
+}
+
+
+@pytest.mark.parametrize("way", EVERYDAY_COMMANDS)
+def test_everyday_commands_do_not_take_the_policy_away(machine: Machine, way: str) -> None:
+    """Whatever moves, hides or replaces the file, an accepted rule blocks afterwards as before."""
+    env = machine.env | {"GIT_CONFIG_NOSYSTEM": "1", "EMAIL": "ada@example.org", "GIT_CONFIG_GLOBAL": "/dev/null"}
+
+    def run(command: str) -> None:
+        subprocess.run(["bash", "-ec", command], cwd=machine.project, env=env, check=True, capture_output=True)
+
+    (machine.project / ".git").rmdir()
+    machine.write("profile: none\n" + NO_MAKE)
+    run("git init -q -b loose && git add . && git -c user.name=ada commit -qm loose")
+    machine.write(NO_PUSH)
+    run("git config user.name ada && git switch -q -c main && git commit -qam strict")
+    (machine.project / "other").mkdir()
+    (machine.project / "other" / "governance.yaml").write_text("profile: none\n" + NO_MAKE)
+    if way == "stashed":
+        machine.write("# not committed\n" + NO_PUSH + "unknown_tools: block\n")
+    machine.accept()
+    assert machine.kind("git push") == "block"
+
+    run(EVERYDAY_COMMANDS[way])
+
+    try:
+        assert machine.kind("git push") == "block"
+    except PolicyError:
+        assert way == "made a directory"  # something that is no file blocks everything
+
+
 @pytest.mark.parametrize("text", ["profile: [", "rules: 7", "rules: [{nonsense: 1}]"])
 def test_broken_policy_blocks_with_its_message(machine: Machine, text: str) -> None:
     """A file that cannot be read as a policy blocks as before, accepted or not."""
@@ -251,7 +296,7 @@ def test_policy_that_flips_on_every_call_never_loosens(machine: Machine) -> None
     assert len(machine.cache) <= 2
 
 
-@pytest.mark.parametrize("damage", ["changed", "deleted", "index", "format"])
+@pytest.mark.parametrize("damage", ["changed", "deleted", "index", "no index", "format"])
 def test_damaged_copy_of_the_accepted_policy_blocks_and_says_how_to_repair(machine: Machine, damage: str) -> None:
     """What was accepted cannot be told any more, so nothing runs until a person accepts again."""
     machine.write(NO_PUSH)
@@ -260,6 +305,8 @@ def test_damaged_copy_of_the_accepted_policy_blocks_and_says_how_to_repair(machi
     copies = list((machine.data / "accepted").glob("*.json"))
     if damage == "index":
         index.write_text(index.read_text()[:-9])
+    elif damage == "no index":
+        index.unlink()
     elif damage == "format":
         index.write_text(json.dumps({**json.loads(index.read_text()), "projects": {}}))
     for copy in copies if damage in ("changed", "deleted") else ():

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
+import yaml
 
 from verdikt.cli.exit_status import EXIT_FAILURE
 from verdikt.cli.policy import exit_with_faults
@@ -78,4 +79,4 @@ def _diff_texts(change: LayerChange) -> Iterator[str]:
 
 def _render_document(document: Mapping[str, Any] | None) -> list[str]:
     # Sorted keys, because the accepted copy has no other order.
-    return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False).splitlines() if document else []
+    return yaml.safe_dump(document, sort_keys=True, allow_unicode=True).splitlines() if document else []

@@ -165,6 +165,9 @@ def read_index(home: str) -> AcceptedIndex:
         with open(path, "rb") as file:
             data = file.read()
     except (FileNotFoundError, NotADirectoryError):
+        # Copies without an index: something was accepted, and deleting the index must not undo it.
+        if os.path.isdir(f"{home}/{DIRECTORY}"):
+            raise PolicyError(f"the record of accepted policies is gone; {REPAIR}", where=path) from None
         return AcceptedIndex()
     except OSError as error:
         raise PolicyError(
