@@ -25,7 +25,7 @@ from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.effect import Zone
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
-from verdikt.model.hook_message import Answer, Turn, add_context
+from verdikt.model.hook_message import Answer, Turn, add_notice
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action, redact_text
 from verdikt.model.session_state import SessionState, StoredMemory, mark_key
@@ -196,7 +196,7 @@ class Governance:
                     answer = Answer()
             # Strictly: what changed while the action ran is the action's doing.
             notice = self.restore_wiring(action.session_id, action.cwd, "after", strict=True)
-            return add_context(answer, notice) if notice else answer
+            return add_notice(answer, notice) if notice else answer
         except Exception as error:
             self._record_crash("after", error, action.session_id)
             return Answer()
@@ -223,7 +223,7 @@ class Governance:
                     return refusal
             notice = self.restore_wiring(turn.session_id, turn.cwd, "stop")
             answer = self.evidence_gate.judge_stop(turn)
-            return add_context(answer, notice) if notice else answer
+            return add_notice(answer, notice) if notice else answer
         except Exception as error:
             self._record_crash("stop", error, turn.session_id)
             enforced = self.guidance is not None or self.evidence_gate.settings.mode == "enforce"

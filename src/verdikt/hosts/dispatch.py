@@ -111,7 +111,8 @@ def _handle_start(governance: Governance, hook_event: HookEvent, env: Mapping[st
     faults = integrity.find_changes() if is_compacted else integrity.record_baseline()
     if not is_compacted:
         integrity.keep_files()
-    host_decision = HostDecision(context=f"{TEXT_MARK} {notice}" if notice else "")
+    text = f"{TEXT_MARK} {notice}" if notice else ""
+    host_decision = HostDecision(context=text, notice=text)
     return _report_faults(host_decision, governance, hook_event, faults)
 
 
@@ -166,6 +167,7 @@ def _report_faults(
         kind=host_decision.kind,
         reason=host_decision.reason,
         context="\n".join(filter(None, (host_decision.context, note))),
+        notice=host_decision.notice,
     )
 
 

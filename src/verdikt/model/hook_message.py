@@ -38,15 +38,17 @@ class Turn:
 class Answer:
     """The result of prompt, after, stop and commit.
 
-    `allowed` False at stop means: go on working, for this `reason`. `context` is text for the model in either case.
+    `allowed` False at stop means: go on working, for this `reason`. `context` is text for the model in either case,
+    `notice` text for the person, on hosts that can show it.
     """
 
     allowed: bool = True
     reason: str = ""
     context: str = ""
     guard: str = ""
+    notice: str = ""
 
 
-def add_context(answer: Answer, text: str) -> Answer:
-    """Return the answer with more text for the model."""
-    return replace(answer, context="\n".join(part for part in (answer.context, text) if part))
+def add_notice(answer: Answer, text: str) -> Answer:
+    """Return the answer with more text for the model and for the person."""
+    return replace(answer, context="\n".join(part for part in (answer.context, text) if part), notice=text)
