@@ -130,3 +130,17 @@ def test_git_hooks_are_put_back_until_a_person_removes_them(project: Path) -> No
     subprocess.run([*verdikt, "uninstall"], check=True, **options)
     _fire(project, "PreToolUse")
     assert not hook.exists()
+
+
+def test_hook_that_a_person_adds_between_sessions_stays(project: Path) -> None:
+    """Settings are the person's; only verdikt's own hooks have to be in them."""
+    _fire(project, "SessionStart", source="startup")
+    settings = project / ".claude/settings.json"
+    document = json.loads(settings.read_text())
+    document["hooks"]["PreToolUse"].append({"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]})
+    settings.write_text(json.dumps(document))
+
+    _fire(project, "SessionStart", source="startup")
+    _fire(project, "PostToolUse", tool_response={"stdout": ""})
+
+    assert json.loads(settings.read_text()) == document
