@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -24,7 +25,7 @@ from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.effect import Zone
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
-from verdikt.model.hook_message import Answer, Turn, add_context
+from verdikt.model.hook_message import Answer, Turn, add_notice
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action, redact_text
 from verdikt.model.session_state import SessionState, StoredMemory, mark_key
@@ -199,7 +200,7 @@ class Governance:
                     answer = Answer()
             # Strictly: what changed while the action ran is the action's doing.
             notice = self.restore_wiring(action.session_id, action.cwd, "after", strict=True)
-            return add_context(answer, notice) if notice else answer
+            return add_notice(answer, notice) if notice else answer
         except Exception as error:
             self._record_crash("after", error, action.session_id)
             return Answer()
@@ -228,7 +229,9 @@ class Governance:
                     return completion
             notice = self.restore_wiring(turn.session_id, turn.cwd, "stop")
             answer = self.evidence_gate.judge_stop(turn)
-            return add_context(answer, "\n".join(filter(None, (completion.context, notice))))
+            if completion.context:
+                answer = replace(answer, context="\n".join(filter(None, (completion.context, answer.context))))
+            return add_notice(answer, notice) if notice else answer
         except Exception as error:
             self._record_crash("stop", error, turn.session_id)
             enforced = self.guidance is not None or self.evidence_gate.settings.mode == "enforce"

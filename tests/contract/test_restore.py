@@ -59,6 +59,8 @@ def test_removed_settings_are_back_after_the_next_event(project: Path, event: st
     assert code == 0
     assert settings.read_bytes() == wired
     assert "has been put back" in text
+    if event in ("PostToolUse", "SessionStart"):
+        assert "has been put back" in json.loads(text)["systemMessage"], "the person is told as well"
     (row,) = _read_restorations(project)
     assert (row["path"], row["found"], len(row["kept"])) == (str(settings), "", 64)
 
@@ -110,3 +112,35 @@ def test_settings_that_cannot_be_put_back_block_and_say_so(project: Path) -> Non
     assert code == 2
     assert "can't be put back" in text
     assert "verdikt init" in text
+
+
+def test_git_hooks_are_put_back_until_a_person_removes_them(project: Path) -> None:
+    """The hooks of the repository are wired too."""
+    verdikt = [sys.executable, "-m", "verdikt", "git"]
+    options: dict[str, Any] = {"cwd": project, "env": _make_env(project), "capture_output": True}
+    subprocess.run([*verdikt, "install"], check=True, **options)
+    hook = project / ".git/hooks/pre-commit"
+    installed = hook.read_bytes()
+
+    hook.write_text("#!/bin/sh\nexit 0\n")
+    _fire(project, "PostToolUse", tool_response={"stdout": ""})
+    assert hook.read_bytes() == installed
+    assert hook.stat().st_mode & 0o111
+
+    subprocess.run([*verdikt, "uninstall"], check=True, **options)
+    _fire(project, "PreToolUse")
+    assert not hook.exists()
+
+
+def test_hook_that_a_person_adds_between_sessions_stays(project: Path) -> None:
+    """Settings are the person's; only verdikt's own hooks have to be in them."""
+    _fire(project, "SessionStart", source="startup")
+    settings = project / ".claude/settings.json"
+    document = json.loads(settings.read_text())
+    document["hooks"]["PreToolUse"].append({"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]})
+    settings.write_text(json.dumps(document))
+
+    _fire(project, "SessionStart", source="startup")
+    _fire(project, "PostToolUse", tool_response={"stdout": ""})
+
+    assert json.loads(settings.read_text()) == document

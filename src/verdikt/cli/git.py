@@ -18,6 +18,7 @@ from verdikt.govern import Governance
 from verdikt.hosts.git import git_hooks
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.ledger.data_directory import get_data_directory
+from verdikt.ledger.kept_files import KeptFiles
 from verdikt.model.hook_message import Answer
 from verdikt.observe.git_index import GitIndex
 
@@ -59,11 +60,27 @@ def install_hooks(repo: str, *, as_json: bool = False) -> Iterator[str]:
         project=os.path.realpath(repo), data_directory=str(get_data_directory(os.environ)), env=os.environ
     )
     changed_paths = git_hooks.install_hooks(directory, installation.create_registration().python)
+    keep_hooks(directory, installation.data_directory, os.path.realpath(repo))
     if as_json:
         yield json.dumps({"directory": directory, "changed": changed_paths})
         return
     yield from (f"{click.style('write ', fg='cyan')} {path}" for path in changed_paths)
     yield f"commits in this repository wait for the councils of its policy (hooks in {directory})"
+
+
+def keep_hooks(directory: str, data_directory: str, project: str) -> None:
+    """Keep the hooks, so that what an action changes of them can be put back."""
+    # In a linked work tree the hooks are those of the main repository.
+    top = directory.removesuffix("/.git/hooks") if directory.endswith("/.git/hooks") else project
+    for state in git_hooks.read_hook_states(directory):
+        if state.is_installed:
+            KeptFiles(data_directory).keep(state.path, project=top)
+
+
+def drop_hooks(directory: str, data_directory: str) -> None:
+    """Keep the hooks no longer, before they are removed."""
+    for state in git_hooks.read_hook_states(directory):
+        KeptFiles(data_directory).drop(state.path)
 
 
 @command.command()
@@ -75,7 +92,9 @@ def uninstall(*, repo: str, as_json: bool) -> None:
     Example: verdikt git uninstall
     """
     refuse_agents("removing the hooks of git")
-    changed_paths = git_hooks.uninstall_hooks(hooks_directory(repo))
+    directory = hooks_directory(repo)
+    drop_hooks(directory, str(get_data_directory(os.environ)))
+    changed_paths = git_hooks.uninstall_hooks(directory)
     if as_json:
         click.echo(json.dumps({"changed": changed_paths}))
     else:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from verdikt.cli import daemon_control
+from verdikt.cli.git import drop_hooks
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.daemon.client import find_daemon_pid
 from verdikt.daemon.http_listener import load_port
@@ -71,6 +72,7 @@ def command(*, hosts: tuple[str, ...], everything: bool, dry_run: bool, yes: boo
                 return
         apply_unwiring(installation, changes)
         if hook_paths:
+            drop_hooks(os.path.dirname(hook_paths[0]), installation.data_directory)
             git_hooks.uninstall_hooks(os.path.dirname(hook_paths[0]))
         if daemon_pid:
             # Last, because until then the hooks that are being removed may still ask it.

@@ -406,9 +406,10 @@ def _remove(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
 def _move(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
     if args.has_flag("-n --dry-run") or len(args.operands) < 2:
         return
-    *sources, target = [call.to_absolute(word.text) for word in args.operands if word.is_known]
+    known = [call.to_absolute(word.text) if word.is_known else "" for word in args.operands]
+    sources, target = [source for source in known[:-1] if source], known[-1]
     paths = [place for source in sources for place in call.meet_existing(source)]
-    for source in sources:
+    for source in sources if target else ():
         for landing in (target, f"{target}/{basename(source)}"):
             paths += call.facts.find_guarded(PathSet(PathSetKind.PATH, landing))
     yield GuardedChange(tuple(dict.fromkeys(paths)), LEAVE_ALONE)

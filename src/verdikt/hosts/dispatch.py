@@ -117,8 +117,9 @@ def _handle_start(governance: Governance, hook_event: HookEvent, env: Mapping[st
     faults = integrity.find_changes() if is_compacted else integrity.record_baseline()
     if not is_compacted:
         integrity.keep_files()
-    notices = " ".join(filter(None, (governance.policy.pending_note, notice)))
-    host_decision = HostDecision(context=f"{TEXT_MARK} {notices}" if notices else "")
+    text = f"{TEXT_MARK} {notice}" if notice else ""
+    pending = f"{TEXT_MARK} {note}" if (note := governance.policy.pending_note) else ""
+    host_decision = HostDecision(context="\n".join(filter(None, (pending, text))), notice=text)
     return _report_faults(host_decision, governance, hook_event, faults)
 
 
@@ -173,6 +174,7 @@ def _report_faults(
         kind=host_decision.kind,
         reason=host_decision.reason,
         context="\n".join(filter(None, (host_decision.context, note))),
+        notice=host_decision.notice,
     )
 
 

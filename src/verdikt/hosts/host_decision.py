@@ -45,10 +45,13 @@ class HostDecision:
     context: str = ""
     approved: bool = False
     """Whether the policy says that the host need not ask a person about this."""
+    notice: str = ""
+    """Text for the person, on hosts that show it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", sanitize_text(self.reason).strip())
         object.__setattr__(self, "context", sanitize_text(self.context).strip())
+        object.__setattr__(self, "notice", sanitize_text(self.notice).strip())
         # Codex runs the tool after a deny without a reason.
         if self.kind >= VerdictKind.ASK and not self.reason:
             object.__setattr__(self, "reason", f"{TEXT_MARK} {_NO_REASON}")
@@ -94,10 +97,16 @@ class HostDecision:
         context = f"{TEXT_MARK} {text}" if text else ""
         if answer.allowed and not context:
             return _EMPTY_DECISION
+        notice = f"{TEXT_MARK} {answer.notice}" if answer.notice else ""
         if answer.allowed:
-            return cls(context=context)
+            return cls(context=context, notice=notice)
         by = f" ({answer.guard})" if answer.guard else ""
-        return cls(kind=VerdictKind.BLOCK, reason=f"{TEXT_MARK}{by} {answer.reason or _NO_REASON}", context=context)
+        return cls(
+            kind=VerdictKind.BLOCK,
+            reason=f"{TEXT_MARK}{by} {answer.reason or _NO_REASON}",
+            context=context,
+            notice=notice,
+        )
 
     def resolve_ask(self, hook_event: HookEvent) -> HostDecision:
         """Return the decision with an ask that would reach no person turned into a block that says so."""

@@ -238,8 +238,23 @@ def has_equal_wiring(kept: bytes, found: bytes, *, strict: bool) -> bool:
         return True
     if strict or not isinstance(kept_document, dict) or not isinstance(found_document, dict):
         return False
-    hook_keys = [key for key in {*kept_document, *found_document} if "hook" in key.lower()]
-    return all(kept_document.get(key) == found_document.get(key) for key in hook_keys)
+    # Further hooks are the person's business; ours must all be there, and nothing may switch them off.
+    switches = [key for key in {*kept_document, *found_document} if "hook" in key.lower() and key != "hooks"]
+    return all(kept_document.get(key) == found_document.get(key) for key in switches) and _has_own_hooks(
+        kept_document.get("hooks"), found_document.get("hooks")
+    )
+
+
+def _has_own_hooks(kept: Any, found: Any) -> bool:
+    """Return whether every entry that names verdikt, under every event, is the same in both."""
+    if not isinstance(kept, dict) or not isinstance(found, dict):
+        return bool(kept == found)
+    for event, entries in kept.items():
+        own = [entry for entry in entries if "verdikt" in json.dumps(entry)] if isinstance(entries, list) else []
+        others = found.get(event)
+        if own and not (isinstance(others, list) and all(entry in others for entry in own)):
+            return False
+    return True
 
 
 def _has_equal_lines(kept: bytes, found: bytes) -> bool:

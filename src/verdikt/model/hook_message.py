@@ -38,7 +38,8 @@ class Turn:
 class Answer:
     """The result of prompt, after, stop and commit.
 
-    `allowed` False at stop means: go on working, for this `reason`. `context` is text for the model in either case.
+    `allowed` False at stop means: go on working, for this `reason`. `context` is text for the model in either case,
+    `notice` text for the person, on hosts that can show it.
     """
 
     allowed: bool = True
@@ -48,6 +49,7 @@ class Answer:
     notice: str = ""  # what the person should see, whatever the decision
 
 
-def add_context(answer: Answer, text: str) -> Answer:
-    """Return the answer with more text for the model."""
-    return replace(answer, context="\n".join(part for part in (answer.context, text) if part))
+def add_notice(answer: Answer, text: str) -> Answer:
+    """Return the answer with more text for the model and for the person."""
+    context, notice = ("\n".join(filter(None, (old, text))) for old in (answer.context, answer.notice))
+    return replace(answer, context=context, notice=notice)

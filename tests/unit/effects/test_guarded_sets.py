@@ -12,11 +12,13 @@ import pytest
 import yaml
 
 from tests.governed_repository import GUARDED_FILES, create_repository, run_git
+from verdikt import Action, ActionKind, Governance
 from verdikt.effects.classifier import classify_shell_text
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts, RecordedWorld
 from verdikt.observe.guarded_paths import list_guarded_paths
 from verdikt.observe.world import RealWorld
+from verdikt.replay import find_differences, read_decision, replay
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parents[2] / "cases" / "guarded_sets.yaml").read_text())
 KINDS = ("tracked", "untracked", "ignored", "dirty", "unborn")
@@ -196,3 +198,22 @@ def test_settings_of_the_repository_run_nothing_while_it_is_looked_at(tmp_path: 
         _classify({"run": command}, root)
 
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "command", ["git switch other", "git switch same", "git stash -u", "cp -r evil/. .", "tar xf evil.tgz", "rm *.yaml"]
+)
+def test_decision_replays_to_the_same_bytes(command: str, repositories: dict[str, Path], tmp_path: Path) -> None:
+    """What was looked up is in the receipt, and the same decision follows from it."""
+    root = repositories["tracked"]
+    env = {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "data"), "PATH": os.environ["PATH"]}
+    action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, session_id="s", cwd=str(root))
+    with Governance.load(cwd=str(root), env=env) as governance:
+        decision = governance.before(action)
+        (entry,) = governance.store.read_entries("s")
+        recorded = read_decision(entry)
+        assert recorded is not None
+        replayed = replay(recorded, governance.policy)
+
+    assert find_differences(recorded, replayed) == []
+    assert replayed.receipt.sha256 == decision.receipt.sha256

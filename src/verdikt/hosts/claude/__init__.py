@@ -116,7 +116,7 @@ HOST = Host(
     ),
     known_gaps=(
         KnownGap(
-            what="`@file` mentions and `!` commands in prompts and slash commands fire no PreToolUse",
+            what="`@file` mentions and `!` commands that a person types fire no PreToolUse",
             fix="keep secrets out of the project; see docs/hosts/claude.md",
         ),
     ),

@@ -73,7 +73,11 @@ def _build_hook_output(
     output = dict(permission)
     if host_decision.context:
         output["additionalContext"] = host_decision.context
-    return {"hookSpecificOutput": {"hookEventName": hook_event.name, **output}} if output else {}
+    if not output:
+        return {}
+    # `systemMessage` is shown to the person; empty members are left out.
+    document = {"hookSpecificOutput": {"hookEventName": hook_event.name, **output}}
+    return document | {"systemMessage": host_decision.notice}
 
 
 def _encode_permission(host_decision: HostDecision) -> HookResponse:
