@@ -98,7 +98,7 @@ def _check_import(python: Path) -> None:
 
 def run_init_again(python: Path, arguments: list[str]) -> int:
     """Run `verdikt init` with another interpreter and return its status."""
-    command = [python, "-I", "-m", "verdikt", "init", *arguments]
+    command = [str(python), "-I", "-m", "verdikt", "init", *arguments]
     return subprocess.run(command, check=False).returncode
 
 

@@ -83,7 +83,7 @@ def test_init_isolated_wires_the_hooks_with_the_environment_below_the_data_direc
 
 
 def test_doctor_is_red_when_the_interpreter_lies_in_the_project(tmp_path: Path) -> None:
-    """Whoever works in the project could change the hooks."""
+    """An agent that works in the project could change the hooks."""
     project, home = tmp_path / "project", tmp_path / "home"
     project.mkdir()
     home.mkdir()
