@@ -21,21 +21,24 @@ from verdikt.daemon import client, protocol
 from verdikt.daemon.client import find_daemon_pid
 from verdikt.graph.compiled_policy import compile_policy
 from verdikt.graph.policy_cache import load_cached_policy
+from verdikt.hosts.live.canary import CANARY_SESSION
 from verdikt.ledger import pause
 from verdikt.ledger.audit import audit
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.key_rotation import rotate_key
 from verdikt.ledger.projections import load_projections
+from verdikt.ledger.store import OPERATOR
 from verdikt.policy import parse_policy
 
 
 def receipts(data: Path) -> dict[str, list[tuple[str, str]]]:
-    """Return kind and receipt of every entry, by session."""
+    """Return kind and receipt of every entry, by session; without the canaries, which only find a warm process."""
     store = FileStore(data)
     receipts_by_session = {
         session: [(str(entry.kind), str(entry.body.get("receipt_sha256", ""))) for entry in store.read_entries(session)]
         for session in store.list_sessions()
+        if session not in (OPERATOR, CANARY_SESSION)
     }
     store.close()
     return receipts_by_session

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -37,6 +38,7 @@ from verdikt.ledger.evidence_records import OVERRIDE_MARKER_FILE, count_override
 from verdikt.observe.alerts import CRASH_MARKER_FILE, read_marks
 from verdikt.observe.git_index import GitIndex
 from verdikt.observe.git_repository import find_work_tree
+from verdikt.observe.runtime_environment import find_enclosing_project
 from verdikt.policy import load_policy
 from verdikt.ratchet import describe_pending
 from verdikt.report.gate import select_gate_entries
@@ -85,6 +87,7 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
     failing += [] if is_wrapper_intact else ["the wrapper"]
     failing += ["the acceptance of the policy"] if general["unlogged_acceptances"] else []
     failing += ["the policy"] if general["policy_fault"] else []
+    failing += ["the interpreter"] if general["runtime"]["project"] else []
     failing += ["git"] if git_hook_names["installed"] and git_hook_names["missing"] else []
     is_wired = bool(reports or git_hook_names["installed"])
     healthy = is_wired and not failing
@@ -160,6 +163,7 @@ def _build_general_report(installation: Installation, scopes: set[str]) -> dict[
         "unlogged_acceptances": unlogged,
         "policy": describe_pending(installation.project, installation.env),
         "git": _list_git_hooks(installation),
+        "runtime": _inspect_runtime(installation),
     }
 
 
@@ -184,6 +188,29 @@ def _find_policy_fault(installation: Installation) -> str:
     except PolicyError as error:
         return str(error)
     return ""
+
+
+def _inspect_runtime(installation: Installation) -> dict[str, str]:
+    """Return the environment that the hooks run from, and the project in which it lies.
+
+    `project` is set where an agent works: in this project, and in every one with a policy. `other_project` is one that
+    nothing governs.
+    """
+    for environment in sorted({sys.prefix, *map(_get_environment, find_wired_files(installation))} - {""}):
+        enclosing = find_enclosing_project(environment, installation.home)
+        if enclosing:
+            is_governed = os.path.realpath(enclosing) == installation.project or any(
+                os.path.lexists(os.path.join(enclosing, name)) for name in ("governance.yaml", "governance.yml")
+            )
+            kind = "project" if is_governed else "other_project"
+            return {"environment": environment, "project": "", "other_project": "", kind: enclosing}
+    return {"environment": sys.prefix, "project": "", "other_project": ""}
+
+
+def _get_environment(wired: WiredFile) -> str:
+    """Return the environment of the interpreter that a wired command names; empty when it names none."""
+    python = re.search(r"(/[^ '\"]*)/bin/python[0-9.]*\b", wired.before_command)
+    return python[1] if python and python[1] != "/usr" else ""
 
 
 def _collect_breaches(installation: Installation) -> dict[str, Any]:
@@ -285,6 +312,18 @@ def _print_general(general: dict[str, Any], *, is_wrapper_intact: bool) -> None:
         # The canary is blocked all the same, as every other call, which looks like protection and is a standstill.
         click.echo(
             _style_bad("✗ the policy can't be loaded, so every call is blocked") + f": {general['policy_fault']}"
+        )
+    runtime = general["runtime"]
+    if runtime["project"]:
+        click.echo(
+            _style_bad(f"✗ the hooks run from `{runtime['environment']}`, which lies in `{runtime['project']}`")
+            + ": who works there can change them; run `verdikt init --isolated`, or install with `uv tool` or `pipx`"
+        )
+    elif runtime["other_project"]:
+        click.echo(
+            click.style("! ", fg="yellow")
+            + f"the hooks run from `{runtime['environment']}`, in the project `{runtime['other_project']}`:"
+            " `verdikt init --isolated` makes an environment outside of every project"
         )
     for fault in general["unreadable"]:
         click.echo(click.style("! ", fg="yellow") + f"not inspected: {fault}")

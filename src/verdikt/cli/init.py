@@ -3,9 +3,10 @@
 import difflib
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -16,12 +17,27 @@ from verdikt.errors import VerdiktError
 from verdikt.graph.pending_policy import PENDING_NOTE
 from verdikt.hosts.host import SCOPES, Host
 from verdikt.hosts.registry import HOSTS, WIRABLE_HOSTS
-from verdikt.hosts.wiring.file_change import FileChange
+from verdikt.hosts.wiring.file_change import FileChange, write_file
 from verdikt.hosts.wiring.installation import Installation
+from verdikt.hosts.wiring.isolated_environment import (
+    RUNTIME_NAME,
+    create_isolated_environment,
+    is_running_from,
+    run_init_again,
+)
 from verdikt.hosts.wiring.plan import GIT, apply_plan, detect_hosts, list_scopes, plan_wiring
 from verdikt.hosts.wiring.registration import WRAPPER_NAMES
+from verdikt.hosts.wiring.system_unit import (
+    SERVICE_RUNTIME,
+    SERVICE_SOCKET,
+    is_service_possible,
+    list_service_commands,
+    plan_service,
+    start_service,
+)
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.observe.git_repository import find_work_tree
+from verdikt.observe.runtime_environment import find_enclosing_project
 from verdikt.ratchet import PolicySnapshot
 
 
@@ -54,6 +70,16 @@ from verdikt.ratchet import PolicySnapshot
     metavar="PATH",
     help="Hooks ask the warm process of another user at this socket, and no other; with --scope managed.",
 )
+@click.option(
+    "--isolated",
+    is_flag=True,
+    help="Run the hooks from an environment of their own below the data directory, outside of every project.",
+)
+@click.option(
+    "--service",
+    is_flag=True,
+    help="Decide in a service of another user, which the agent can neither end nor read; needs root and systemd.",
+)
 @click.option("--dry-run", is_flag=True, help="Show every change, make none.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="The changes as JSON; implies not asking.")
@@ -67,6 +93,8 @@ def command(
     scope: str,
     trust_codex: bool,
     socket: str,
+    isolated: bool,
+    service: bool,
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -79,6 +107,11 @@ def command(
 
     Example: verdikt init --host claude --profile strict
     """
+    silent = yes or as_json or dry_run
+    # First, because it is the strongest: the agent's account then holds neither the key nor the log.
+    if service or (not socket and not isolated and _offer_service(silent)):
+        _install_service(hosts, profile, dry_run=dry_run)
+    _choose_environment(isolated=isolated, silent=silent, dry_run=dry_run)
     _check_socket(socket, scope)
     installation = Installation(
         project=os.path.realpath(project),
@@ -147,6 +180,78 @@ def _accept_written_policy(installation: Installation, changes: list[FileChange]
     except VerdiktError as error:
         return str(error)  # the hooks are wired, and block with the same message until the policy is fixed
     return PENDING_NOTE if waiting else ""
+
+
+def _offer_service(silent: bool) -> bool:
+    if silent or not sys.stdin.isatty() or not is_service_possible():
+        return False
+    question = (
+        "You are root: a service of its own user can decide for everybody on this machine, so that no agent can end "
+        "it, read its key or change its log. Install that service?"
+    )
+    return click.confirm(question, default=True)
+
+
+def _install_service(hosts: tuple[str, ...], profile: str, *, dry_run: bool) -> NoReturn:
+    """Install the service, and the hooks that ask it, for everybody on this machine; then exit."""
+    change = plan_service()
+    click.echo(f"{click.style('write ', fg='cyan')} {change.path}  ({change.description})")
+    for line in map(shlex.join, list_service_commands()):
+        click.echo(f"{click.style('run   ', fg='cyan')} {line}")
+    if dry_run:
+        click.echo("nothing was changed; run it without --dry-run to make these changes")
+        raise SystemExit(0)
+    if not is_service_possible():
+        raise click.ClickException(
+            "the service needs root and systemd: run `sudo verdikt init --service`, or see docs/daemon.md"
+        )
+    try:
+        python = create_isolated_environment(Path(SERVICE_RUNTIME))
+        write_file(change.path, change.after)
+        start_service()
+    except VerdiktError as error:
+        raise click.ClickException(str(error)) from error
+    names = [word for host in hosts for word in ("--host", host)]
+    arguments = ["--scope", "managed", "--socket", SERVICE_SOCKET, "--profile", profile, "--yes", *names]
+    raise SystemExit(run_init_again(python, arguments))
+
+
+def _offer_isolation(silent: bool) -> bool:
+    """Offer an environment outside of every project to a person whose hooks would run from one inside."""
+    project = find_enclosing_project(sys.prefix, os.path.expanduser("~"))
+    if not project:
+        return False
+    if silent or not sys.stdin.isatty():
+        click.echo(
+            f"the hooks will run from `{sys.prefix}`, which lies in the project `{project}`; --isolated makes an "
+            "environment outside of every project",
+            err=True,
+        )
+        return False
+    question = (
+        f"The hooks would run from `{sys.prefix}`, in the project `{project}`, where an agent could change them. "
+        "Make an environment for them outside of every project?"
+    )
+    return click.confirm(question, default=True)
+
+
+def _choose_environment(*, isolated: bool, silent: bool, dry_run: bool) -> None:
+    """Make an isolated environment, if that is wanted, and wire the hooks with it; else return.
+
+    Also returns where this process runs from it already.
+    """
+    if dry_run or not (isolated or _offer_isolation(silent)):
+        return
+    directory = get_data_directory(os.environ).absolute() / RUNTIME_NAME
+    if is_running_from(directory):
+        return
+    try:
+        python = create_isolated_environment(directory)
+    except VerdiktError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{click.style('write ', fg='cyan')} {directory}  (the environment of the hooks)", err=True)
+    arguments = [word for word in sys.argv[sys.argv.index("init") + 1 :] if word != "--isolated"]
+    raise SystemExit(run_init_again(python, arguments))
 
 
 def _find_enclosing_repository(installation: Installation, scope: str) -> str:

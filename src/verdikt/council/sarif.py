@@ -40,7 +40,9 @@ class _SarifRun:
         self._run = run
         self._rules = _as_mappings(driver.get("rules"))
         # The first rule of an id counts.
-        self._rules_by_id = {_as_text(rule.get("id")): rule for rule in reversed(self._rules)}
+        self._rules_by_id: dict[str, Mapping[str, Any]] = {
+            _as_text(rule.get("id")): rule for rule in reversed(self._rules)
+        }
         self._artifacts = _as_list(run.get("artifacts"))
         self._root = root
         self._agent = agent or _as_text(driver.get("name"))

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from verdikt.errors import FindingError
 from verdikt.observe.git_repository import SAFE_OPTIONS, find_work_tree
+from verdikt.observe.program_path import find_system_program
 
 TIMEOUT_SECONDS = 60.0
 """How long git may take with a large repository."""
@@ -144,7 +145,7 @@ class GitIndex:
         """Return what git prints; raise `FindingError` when it fails."""
         try:
             completed = subprocess.run(
-                ["git", *options, "-C", self.root, *arguments],
+                [find_system_program("git"), *options, "-C", self.root, *arguments],
                 env=self._env,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from verdikt.model.facts import GitFact
+from verdikt.observe.program_path import drop_project_directories, find_system_program
 
 TIMEOUT_SECONDS = 3.0
 """How long git may take; a slower answer counts as none."""
@@ -123,13 +124,15 @@ def run_git(root: str, env: Mapping[str, str], *arguments: str) -> str | None:
     """Return what git prints, or None when it fails or takes too long."""
     import subprocess  # with selectors; most commands touch nothing that git has to be asked about
 
-    git_env = {key: env[key] for key in ("PATH", "HOME", "XDG_CONFIG_HOME") if key in env}
+    git_env = {key: env[key] for key in ("HOME", "XDG_CONFIG_HOME") if key in env}
+    # For the filters of the repository, whose programs must not come from the repository itself.
+    git_env["PATH"] = os.pathsep.join(drop_project_directories(env.get("PATH", ""), root))
     # No lock that a parallel git would stumble over, no prompt, no download of missing objects, messages in English.
     git_env |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
     user, group = _GIT_USER.user or (None, None)
     try:
         completed = subprocess.run(
-            ["git", *SAFE_OPTIONS, "-C", root, *arguments],
+            [find_system_program("git"), *SAFE_OPTIONS, "-C", root, *arguments],
             env=git_env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

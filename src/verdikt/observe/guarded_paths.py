@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from verdikt.hosts.host import Host
 from verdikt.hosts.registry import HOSTS
+from verdikt.observe.runtime_environment import list_runtime_paths
 
 _PROJECT_PATHS = ("governance.yaml", "governance.yml", ".verdikt")
 """verdikt's own files in a project."""
@@ -130,9 +131,13 @@ def _read_beginning(path: str) -> str:
 
 
 def _list_package_paths(project_root: str) -> list[str]:
-    """Return the installed package, unless it is the source tree that the project is about."""
+    """Return what the hook runs from: the whole environment, and the installed package.
+
+    The package is left out when it is the source tree that the project is about.
+    """
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     # Someone who works on verdikt itself must be able to edit it; an installed copy inside a project's
     # virtual environment stays guarded.
     inside = package.startswith(os.path.join(project_root, ""))
-    return [package] if not inside or "site-packages" in package.split(os.sep) else []
+    packages = [package] if not inside or "site-packages" in package.split(os.sep) else []
+    return [*list_runtime_paths(), *packages]

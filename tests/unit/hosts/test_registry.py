@@ -235,3 +235,18 @@ def test_every_package_holds_the_same_few_modules() -> None:
         directory = Path(verdikt.__file__).parent / package.removeprefix("verdikt.").replace(".", os.sep)
         assert (directory / "adapter.py").is_file()
         assert (directory / "wiring.py").is_file() == (name in WIRABLE_HOSTS)
+
+
+def test_stopped_hook_table_matches_the_hosts() -> None:
+    """The threat model says of every wirable host what it does when the wrapper answers nothing."""
+    page = (ROOT / "docs/threat-model.md").read_text()
+    table = page.partition("### A hook that is stopped")[2].partition("\n\n|")[2].partition("\n\n")[0]
+    rows = dict(line.strip("| ").split(" | ", 1) for line in table.splitlines()[2:])
+
+    assert set(rows) == {HOSTS[name].title for name in WIRABLE_HOSTS}
+    for name in WIRABLE_HOSTS:
+        host = HOSTS[name]
+        if host.blocks_on_failure:
+            assert rows[host.title].startswith(f"blocks since {host.blocks_on_failure_since};")
+        elif name not in ("cursor", "opencode"):
+            assert rows[host.title] == "the tool runs"

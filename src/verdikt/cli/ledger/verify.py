@@ -19,6 +19,7 @@ from verdikt.ledger.keys import Keyring
 from verdikt.ledger.log_reader import LogReader
 from verdikt.ledger.projections import load_projections
 from verdikt.ledger.store import OPERATOR
+from verdikt.observe.program_path import find_system_program
 
 if TYPE_CHECKING:
     from verdikt.ledger.audit import AuditReport
@@ -226,7 +227,9 @@ def _read_git_notes() -> bytes:
 
 def _run_git(*arguments: str) -> str:
     try:
-        completed_process = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
+        completed_process = subprocess.run(
+            [find_system_program("git"), *arguments], capture_output=True, text=True, check=True
+        )
     except FileNotFoundError:
         raise LedgerError("`git` is not installed: use --export DIR") from None
     except subprocess.CalledProcessError as error:

@@ -1,6 +1,5 @@
 """The real client, the real settings, and a scripted model that calls for the canary."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from verdikt.hosts.live.sandbox_home import create_sandbox_home
 from verdikt.hosts.live.scripted_model import ScriptedModel
 from verdikt.hosts.registry import HOSTS, load_client_driver
 from verdikt.hosts.wiring.installation import Installation
+from verdikt.observe.program_path import find_user_program
 
 BLOCKED = "blocked"
 
@@ -20,8 +20,8 @@ def run_live_canary(installation: Installation, host_name: str) -> str:
     host, driver = HOSTS[host_name], load_client_driver(host_name)
     if driver is None:
         return "not tried: this client cannot be scripted"
-    binary = shutil.which(host.program, path=installation.env.get("PATH"))
-    if binary is None:
+    binary = find_user_program(host.program, installation.env, installation.project)
+    if not binary:
         return f"not tried: `{host.program}` is not installed, or not in PATH"
     canary = Canary(data_directory=installation.data_directory)
     # A file of an earlier run would count as proof that the command ran.

@@ -1,21 +1,24 @@
 """The version of an installed client, as the client itself prints it."""
 
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping
 
 from verdikt.hosts.host import Host
+from verdikt.observe.program_path import find_user_program
 
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 
 _TIMEOUT_SECONDS = 20
 
 
-def read_client_version(host: Host, env: Mapping[str, str]) -> str:
-    """Return what `<program> --version` prints as a version; empty when the client is not installed or prints none."""
-    program = shutil.which(host.program, path=env.get("PATH", "")) if host.program else None
-    if program is None:
+def read_client_version(host: Host, env: Mapping[str, str], project: str = "") -> str:
+    """Return what `<program> --version` prints as a version; empty when the client is not installed or prints none.
+
+    A program inside the project (default: the working directory) is not the client, and is not run.
+    """
+    program = find_user_program(host.program, env, project) if host.program else ""
+    if not program:
         return ""
     try:
         completed = subprocess.run(

@@ -77,7 +77,9 @@ class Installation:
     def client_blocks_on_failure(self, host: Host) -> bool:
         """Whether the installed client of the host blocks by itself when its hook fails."""
         # Asking a client for its version starts it, so only those are asked of which the answer matters.
-        return bool(host.blocks_on_failure) and blocks_on_failure(host, read_client_version(host, self.env))
+        return bool(host.blocks_on_failure) and blocks_on_failure(
+            host, read_client_version(host, self.env, self.project)
+        )
 
     def load_record(self) -> WiringRecord:
         """Return the record of what was changed so far."""
