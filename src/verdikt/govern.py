@@ -18,7 +18,7 @@ from verdikt.ledger.grants import find_live_grants
 from verdikt.ledger.pause import find_active_pause
 from verdikt.ledger.policy_store import store_policy
 from verdikt.ledger.projections import load_projections
-from verdikt.model.action import action_to_record
+from verdikt.model.action import ActionKind, action_to_record
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.effect import Zone
 from verdikt.model.entry import EntryKind
@@ -26,6 +26,7 @@ from verdikt.model.facts import Facts, World
 from verdikt.model.hook_message import Answer, Turn
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action, redact_text
+from verdikt.model.session_edits import begin_edit, edit_mark_key, end_edit
 from verdikt.model.session_state import SessionState, StoredMemory, mark_key
 from verdikt.model.verdict import decision_from_error, strictest_posture
 from verdikt.observe.clock import SystemClock
@@ -168,7 +169,8 @@ class Governance:
                 # Replay needs the policy document, so it is stored before the first entry that names its digest.
                 if not has_stored_policy(self.store.home, self.policy.digest):
                     store_policy(self.store.home, self.policy.digest, self.policy.document)
-                log.append(EntryKind.DECISION, _build_decision_body(decision, action))
+                edit_marks = _mark_edit(action, facts, begin_edit) if decision.passed else {}
+                log.append(EntryKind.DECISION, _build_decision_body(decision, action, edit_marks))
         except Exception as error:
             self._record_crash("before", error)
             return decision_from_error(error)
@@ -185,6 +187,9 @@ class Governance:
             with self.store.session(action.session_id) as session:
                 body, artifacts = _build_call_record(action, outcome)
                 body["evidence"] = self.evidence_gate.collect_call_evidence(action, outcome)
+                if action.kind is ActionKind.WRITE and outcome.success:
+                    facts = Facts(self._world_factory(action.cwd), memory=_read_memory(session))
+                    body |= {"kept": marks} if (marks := _mark_edit(action, facts, end_edit)) else {}
                 if self.guidance_hooks is not None:
                     return self.guidance_hooks.after_call(session, action, outcome, body, artifacts)
                 session.append(EntryKind.TOOL_CALL, body, artifacts=artifacts)
@@ -391,20 +396,23 @@ def _read_memory(session: LogWriter) -> StoredMemory:
     return StoredMemory(partial(session.read_projection, "memory"))
 
 
-def _build_decision_body(decision: Decision, action: Action) -> dict[str, Any]:
+def _build_decision_body(decision: Decision, action: Action, edit_marks: Mapping[str, str]) -> dict[str, Any]:
     """Return the body of a decision entry."""
     body = {
         "receipt": decision.receipt.canonical_text,
         "receipt_sha256": decision.receipt.sha256,
         "call_id": action.call_id,
     }
-    if marks := _mark_created_files(decision):
+    if marks := {**_mark_created_files(decision), **edit_marks}:
         body["kept"] = marks
     return body
 
 
 # Marks of one command. A session keeps 256, and one command that creates many files must not drop all older ones.
 _MAX_CREATED_MARKS = 16
+
+
+_MAX_EDITED_BYTES = 1024 * 1024
 
 
 def _mark_created_files(decision: Decision) -> dict[str, Any]:
@@ -419,6 +427,19 @@ def _mark_created_files(decision: Decision) -> dict[str, Any]:
         if target.state == "absent" and target.zone is Zone.PROJECT and target.path
     ]
     return {mark_key("made", path): "1" for path in paths[:_MAX_CREATED_MARKS]}
+
+
+def _mark_edit(action: Action, facts: Facts, update_mark: Callable[[str, str], str]) -> dict[str, str]:
+    """Return the mark about the file that a native tool edits, with its content as it is now."""
+    if action.kind is not ActionKind.WRITE or not action.path:
+        return {}
+    path = os.path.normpath(os.path.join(facts.cwd, action.path))
+    # Only in the project, where git can restore a file; a new file has its own mark. Nothing huge is read for this.
+    is_small = path.startswith(facts.project_root + "/") and facts.path(path, git=False).size <= _MAX_EDITED_BYTES
+    if not is_small or not (stamp := facts.content_stamp(path)):
+        return {}
+    key = edit_mark_key(path)
+    return {key: update_mark(str(facts.memory_value(key) or ""), stamp)}
 
 
 def _build_call_record(action: Action, outcome: Outcome) -> tuple[dict[str, Any], dict[str, bytes]]:
