@@ -49,15 +49,15 @@ def decide_with_permissions(
     policy: "Policy",
     posture: "Posture",
     load_permissions: Callable[[], Permissions] = Permissions,
-) -> "tuple[Decision, tuple[Grant, ...]]":
-    """Return the decision on an action of this user, and the grants that would change it in another session.
+) -> "tuple[Decision, tuple[str, ...]]":
+    """Return the decision on an action of this user, and notes on what let it pass or would do so in another session.
 
     As in a hook, permissions are read only when the policy alone does not let the action pass.
     """
     home = os.environ.get("HOME", "")
     decision = observe_and_decide(action, policy, posture, home=home)
     if decision.passed:
-        return decision, ()
+        return decision, _describe_exceptions(action, policy, posture)
     permissions = load_permissions()
     grants = tuple(grant for grant in permissions.grants if grant.session in (ANY_SESSION, action.session_id))
     if grants or permissions.pause:
@@ -70,4 +70,19 @@ def decide_with_permissions(
         other = observe_and_decide(elsewhere, policy, posture, home=home, grants=(*grants, grant))
         return other.verdict != decision.verdict
 
-    return decision, tuple(grant for grant in permissions.grants if grant not in grants and changes_verdict(grant))
+    others = (grant for grant in permissions.grants if grant not in grants and changes_verdict(grant))
+    return decision, tuple(
+        f"grant `{grant.id}` lifts `{grant.guard}` in session `{grant.session}`: {grant.reason}" for grant in others
+    )
+
+
+def _describe_exceptions(action: "Action", policy: "Policy", posture: "Posture") -> tuple[str, ...]:
+    """Return a note on each exception without which the policy would not let an action pass."""
+    if not policy.exceptions:
+        return ()
+    home = os.environ.get("HOME", "")
+    strict = observe_and_decide(action, policy.without_exceptions(), posture, home=home).verdict
+    if strict.passed:
+        return ()
+    summaries = [exception.summary for exception in policy.exceptions if exception.rule == strict.guard]
+    return (f"without an exception: {strict.kind.word} by {strict.guard}", *(f"exception {text}" for text in summaries))
