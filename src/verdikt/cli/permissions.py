@@ -1,6 +1,7 @@
 """What an operator has permitted now, for commands that ask what would be decided."""
 
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,9 +11,11 @@ import click
 from verdikt.cli.batch import observe_and_decide
 from verdikt.cli.store_access import open_data_store, resolve_home
 from verdikt.errors import LedgerError
+from verdikt.graph.guard_index import index_guards
 from verdikt.ledger.grants import find_live_grants
 from verdikt.ledger.pause import find_active_pause
 from verdikt.model.grant import ANY_SESSION
+from verdikt.model.redaction import redact_action
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
@@ -71,9 +74,25 @@ def decide_with_permissions(
         return other.verdict != decision.verdict
 
     others = (grant for grant in permissions.grants if grant not in grants and changes_verdict(grant))
-    return decision, tuple(
+    notes = [
         f"grant `{grant.id}` lifts `{grant.guard}` in session `{grant.session}`: {grant.reason}" for grant in others
-    )
+    ]
+    # A question about the policy alone is about what it says, not about how to get past it.
+    return decision, (*notes, *([] if load_permissions is Permissions else _suggest_allow(action, policy, decision)))
+
+
+def _suggest_allow(action: "Action", policy: "Policy", decision: "Decision") -> list[str]:
+    """Return the command with which a person lets a stopped action through; none for a red line."""
+    rule = decision.verdict.guard
+    # A secret must not be printed, and no exception could name it.
+    if decision.verdict.red_line or index_guards(policy).get(rule, True) or redact_action(action)[1]:
+        return []
+    scope = f"--tool {shlex.quote(action.tool)} --for always"
+    if action.command:
+        scope = f"--command {shlex.quote(action.command.strip())}"
+    elif action.path:
+        scope = f"--path {shlex.quote(action.path)}"
+    return [f"to allow it: verdikt allow {rule} {scope}"]
 
 
 def _describe_exceptions(action: "Action", policy: "Policy", posture: "Posture") -> tuple[str, ...]:

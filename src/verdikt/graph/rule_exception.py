@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import PolicyError
@@ -26,6 +25,8 @@ EXCEPTION_KEYS: dict[str, str] = {
     "date": "when that was",
 }
 """Key of an exception in a policy file → its meaning."""
+
+_MOMENT = re.compile(r"(20\d\d)-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?Z?)?")
 
 _EVERYTHING = frozenset({"*", "**", "/", "/*", "/**", "~/**", "**/*", "./**"})
 
@@ -98,8 +99,21 @@ def exception_from_data(data: Mapping[str, Any]) -> RuleException:
 def _parse_end(text: str) -> float:
     if not text:
         return 0.0
-    try:
-        end = datetime.fromisoformat(text)
-    except ValueError:
-        raise PolicyError(f"`until`: expected a date such as 2026-12-31 or 2026-12-31T18:00, found `{text}`") from None
-    return (end if end.tzinfo else end.replace(tzinfo=UTC)).timestamp()
+    match = _MOMENT.fullmatch(text)
+    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups()) if match else (0,) * 6
+    if not (
+        year and 1 <= month <= 12 and 1 <= day <= _count_days(year, month) and hour < 24 and max(minute, second) < 60
+    ):
+        raise PolicyError(f"`until`: expected a date such as 2026-12-31 or 2026-12-31T18:00, found `{text}`")
+    # By hand, because this package may not import a module that reads the clock.
+    days = sum(366 if _is_leap_year(past_year) else 365 for past_year in range(1970, year))
+    days += sum(_count_days(year, past_month) for past_month in range(1, month)) + day - 1
+    return float(((days * 24 + hour) * 60 + minute) * 60 + second)
+
+
+def _count_days(year: int, month: int) -> int:
+    return 29 if month == 2 and _is_leap_year(year) else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
+
+
+def _is_leap_year(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)

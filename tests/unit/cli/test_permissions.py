@@ -113,3 +113,11 @@ def test_exception_is_named_with_what_it_lifts(store: FileStore, subcommand: str
     assert "exception no_deploy: command `make deploy`: on call (ada)" in output
     assert "exception" not in run(subcommand, "make build").stdout
     assert "in force     no_deploy: command `make deploy`: on call (ada)" in run("policy", "show").stdout
+
+
+@pytest.mark.parametrize("subcommand", ["check", "explain"])
+def test_block_ends_with_the_command_that_would_allow_it(store: FileStore, subcommand: str) -> None:
+    """A person can copy it; there is none for a red line, and none where only the policy is asked."""
+    assert "to allow it: verdikt allow no_deploy --command 'make deploy'\n" in run(subcommand, COMMAND).stdout
+    assert "to allow it" not in run(subcommand, "verdikt uninstall").stdout
+    assert "to allow it" not in run(subcommand, "--plain", COMMAND).stdout

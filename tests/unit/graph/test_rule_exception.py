@@ -1,5 +1,7 @@
 """Exceptions in policy files: what they let through, what they never reach, and how they are reported."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from tests.fakes import FakeWorld
@@ -170,3 +172,21 @@ def test_lint_reports_an_exception_in_a_projects_file() -> None:
     assert [flaw.message for flaw in flaws if flaw.kind == "idle"] == [
         "the exception for `no_make` is not in force: a file that comes with a project can loosen nothing by itself"
     ]
+
+
+@pytest.mark.parametrize("text", ["2024-02-29", "2026-12-31T18:00", "2099-01-01 00:00:59Z", "2000-03-01T23:59"])
+def test_end_of_an_exception_is_its_moment_in_utc(text: str) -> None:
+    """The calendar agrees with the standard library's."""
+    world = FakeWorld(now=datetime.fromisoformat(text.rstrip("Z")).replace(tzinfo=UTC).timestamp())
+    policy = parse_policy(except_from("git_discard_all", f"command: git checkout -- ., until: '{text}'"))
+
+    assert decide_call(policy, "Bash", world, command="git checkout -- .") == "block"
+    world.now -= 1
+    assert decide_call(policy, "Bash", world, command="git checkout -- .") == "ask"
+
+
+@pytest.mark.parametrize("text", ["2026-02-29", "2026-13-01", "2026-00-01", "2026-01-01T24:00", "26-01-01", "2026-1-1"])
+def test_end_that_is_no_moment_is_refused(text: str) -> None:
+    """A date that does not exist must not become one that is far away."""
+    with pytest.raises(PolicyError, match="expected a date such as"):
+        parse_policy(except_from("git_discard_all", f"tool: x, until: '{text}'"))

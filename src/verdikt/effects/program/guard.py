@@ -14,6 +14,7 @@ PROGRAMS: dict[str, Program] = {
             "daemon stop": _OFF,
             "posture set": _OFF,
             "grant": _OFF,
+            "allow": _OFF,
             "keys init": _OFF,
             "keys rotate": _OFF,
             "ledger rotate": _OFF,
