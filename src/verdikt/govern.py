@@ -20,7 +20,7 @@ from verdikt.ledger.kept_files import KeptFiles, explain_restorations
 from verdikt.ledger.pause import find_active_pause
 from verdikt.ledger.policy_store import store_policy
 from verdikt.ledger.projections import load_projections
-from verdikt.model.action import action_to_record
+from verdikt.model.action import ActionKind, action_to_record
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.effect import Zone
 from verdikt.model.entry import EntryKind
@@ -28,6 +28,7 @@ from verdikt.model.facts import Facts, World
 from verdikt.model.hook_message import Answer, Turn, add_notice
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action, redact_text
+from verdikt.model.session_edits import begin_edit, edit_mark_key, end_edit
 from verdikt.model.session_state import SessionState, StoredMemory, mark_key
 from verdikt.model.verdict import add_warning, decision_from_error, strictest_posture
 from verdikt.observe.clock import SystemClock
@@ -175,7 +176,8 @@ class Governance:
                 for part in self.policy.parts:
                     if not has_stored_policy(self.store.home, part.digest):
                         store_policy(self.store.home, part.digest, part.document)
-                log.append(EntryKind.DECISION, _build_decision_body(decision, action))
+                edit_marks = _mark_edit(action, facts, begin_edit) if decision.passed else {}
+                log.append(EntryKind.DECISION, _build_decision_body(decision, action, edit_marks))
                 self._raise_posture(log, state.risk)
             return add_warning(decision, notice) if notice else decision
         except Exception as error:
@@ -193,6 +195,9 @@ class Governance:
             body, artifacts = _build_call_record(action, outcome)
             body["evidence"] = self.evidence_gate.collect_call_evidence(action, outcome)
             with self.store.session(action.session_id) as session:
+                if action.kind is ActionKind.WRITE and outcome.success:
+                    facts = Facts(self._world_factory(action.cwd), memory=_read_memory(session))
+                    body |= {"kept": marks} if (marks := _mark_edit(action, facts, end_edit)) else {}
                 if self.guidance_hooks is not None:
                     answer = self.guidance_hooks.after_call(session, action, outcome, body, artifacts)
                 else:
@@ -456,14 +461,14 @@ def _read_memory(session: LogWriter) -> StoredMemory:
     return StoredMemory(partial(session.read_projection, "memory"))
 
 
-def _build_decision_body(decision: Decision, action: Action) -> dict[str, Any]:
+def _build_decision_body(decision: Decision, action: Action, edit_marks: Mapping[str, str]) -> dict[str, Any]:
     """Return the body of a decision entry."""
     body = {
         "receipt": decision.receipt.canonical_text,
         "receipt_sha256": decision.receipt.sha256,
         "call_id": action.call_id,
     }
-    if marks := _mark_created_files(decision):
+    if marks := {**_mark_created_files(decision), **edit_marks}:
         body["kept"] = marks
     if decision.audit:
         body["audit"] = list(decision.audit)
@@ -472,6 +477,9 @@ def _build_decision_body(decision: Decision, action: Action) -> dict[str, Any]:
 
 # Marks of one command. A session keeps 256, and one command that creates many files must not drop all older ones.
 _MAX_CREATED_MARKS = 16
+
+
+_MAX_EDITED_BYTES = 1024 * 1024
 
 
 def _mark_created_files(decision: Decision) -> dict[str, Any]:
@@ -486,6 +494,19 @@ def _mark_created_files(decision: Decision) -> dict[str, Any]:
         if target.state == "absent" and target.zone is Zone.PROJECT and target.path
     ]
     return {mark_key("made", path): "1" for path in paths[:_MAX_CREATED_MARKS]}
+
+
+def _mark_edit(action: Action, facts: Facts, update_mark: Callable[[str, str], str]) -> dict[str, str]:
+    """Return the mark about the file that a native tool edits, with its content as it is now."""
+    if action.kind is not ActionKind.WRITE or not action.path:
+        return {}
+    path = os.path.normpath(os.path.join(facts.cwd, action.path))
+    # Only in the project, where git can restore a file; a new file has its own mark. Nothing huge is read for this.
+    is_small = path.startswith(facts.project_root + "/") and facts.path(path, git=False).size <= _MAX_EDITED_BYTES
+    if not is_small or not (stamp := facts.content_stamp(path)):
+        return {}
+    key = edit_mark_key(path)
+    return {key: update_mark(str(facts.memory_value(key) or ""), stamp)}
 
 
 def _build_call_record(action: Action, outcome: Outcome) -> tuple[dict[str, Any], dict[str, bytes]]:

@@ -26,7 +26,6 @@ from verdikt.report.graph_view import render_path
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
-    from verdikt.model.grant import Grant
     from verdikt.model.verdict import Decision
 
 
@@ -89,7 +88,7 @@ def command(
         policy = select_policy(profile, policy_file, cwd)
         action = read_action(words, tool, cwd)
         load_permissions = select_permissions(plain=plain or bool(profile or policy_file))
-        decision, other_grants = decide_with_permissions(
+        decision, notes = decide_with_permissions(
             action, policy, Posture(posture) if posture else policy.posture, load_permissions
         )
     except HookError as error:
@@ -99,7 +98,7 @@ def command(
     if as_json:
         click.echo(decision.receipt.bytes + b"\n", nl=False)
     else:
-        click.echo("\n".join([_render_decision(decision), *map(describe_grant, other_grants)]))
+        click.echo("\n".join([_render_decision(decision), *(f"  {note}" for note in notes)]))
         if trace:
             click.echo("\n".join(f"  path {line}" for line in render_path(decision.trace)))
     sys.exit(EXIT_BY_DISPOSITION[decision.disposition])
@@ -193,11 +192,6 @@ def _build_payload(words: tuple[str, ...], tool: str | None) -> dict[str, Any]:
 def select_permissions(*, plain: bool) -> Callable[[], Permissions]:
     """Return what reads the operator's grants and pause, or none of them when only the policy is asked."""
     return Permissions if plain else Permissions.load
-
-
-def describe_grant(grant: "Grant") -> str:
-    """Return a line about a grant that lifts an objection in another session."""
-    return f"  grant `{grant.id}` lifts `{grant.guard}` in session `{grant.session}`: {grant.reason}"
 
 
 def describe_pause(decision: "Decision") -> str:

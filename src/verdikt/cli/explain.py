@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdikt.cli.check import (
-    describe_grant,
     describe_pause,
     plain_option,
     read_action,
@@ -103,7 +102,7 @@ def explain_action(
     action: "Action", policy: Any, posture: Posture, load_permissions: Callable[[], Permissions] = Permissions
 ) -> dict[str, Any]:
     """Return an action's commands, effects and verdict as plain data."""
-    decision, other_grants = decide_with_permissions(action, policy, posture, load_permissions)
+    decision, notes = decide_with_permissions(action, policy, posture, load_permissions)
     steps, problems = _classify_steps(action)
     return {
         "text": action.command or action.tool,
@@ -111,8 +110,8 @@ def explain_action(
         "problems": problems,
         "effects": [_fill_effect_defaults(effect) for effect in effects_to_record(decision.effects)],
         "verdict": {"reason": "", "fix": "", **verdict_to_record(decision.verdict)},
-        # What else a person should know: an operator's pause, or a grant for another session.
-        "notes": [note.strip() for note in (describe_pause(decision), *map(describe_grant, other_grants)) if note],
+        # What else a person should know: a pause, an exception, or a grant for another session.
+        "notes": [note for note in (describe_pause(decision), *notes) if note],
         "path": render_deciding_path(decision.trace),
         "trace": render_path(decision.trace),
         "posture": decision.posture.value,

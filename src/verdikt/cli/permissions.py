@@ -1,6 +1,7 @@
 """What an operator has permitted now, for commands that ask what would be decided."""
 
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,9 +11,11 @@ import click
 from verdikt.cli.batch import observe_and_decide
 from verdikt.cli.store_access import open_data_store, resolve_home
 from verdikt.errors import LedgerError
+from verdikt.graph.guard_index import index_guards
 from verdikt.ledger.grants import find_live_grants
 from verdikt.ledger.pause import find_active_pause
 from verdikt.model.grant import ANY_SESSION
+from verdikt.model.redaction import redact_action
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
@@ -49,15 +52,15 @@ def decide_with_permissions(
     policy: "Policy",
     posture: "Posture",
     load_permissions: Callable[[], Permissions] = Permissions,
-) -> "tuple[Decision, tuple[Grant, ...]]":
-    """Return the decision on an action of this user, and the grants that would change it in another session.
+) -> "tuple[Decision, tuple[str, ...]]":
+    """Return the decision on an action of this user, and notes on what let it pass or would do so in another session.
 
     As in a hook, permissions are read only when the policy alone does not let the action pass.
     """
     home = os.environ.get("HOME", "")
     decision = observe_and_decide(action, policy, posture, home=home)
     if decision.passed:
-        return decision, ()
+        return decision, _describe_exceptions(action, policy, posture)
     permissions = load_permissions()
     grants = tuple(grant for grant in permissions.grants if grant.session in (ANY_SESSION, action.session_id))
     if grants or permissions.pause:
@@ -70,4 +73,35 @@ def decide_with_permissions(
         other = observe_and_decide(elsewhere, policy, posture, home=home, grants=(*grants, grant))
         return other.verdict != decision.verdict
 
-    return decision, tuple(grant for grant in permissions.grants if grant not in grants and changes_verdict(grant))
+    others = (grant for grant in permissions.grants if grant not in grants and changes_verdict(grant))
+    notes = [
+        f"grant `{grant.id}` lifts `{grant.guard}` in session `{grant.session}`: {grant.reason}" for grant in others
+    ]
+    # A question about the policy alone is about what it says, not about how to get past it.
+    return decision, (*notes, *([] if load_permissions is Permissions else _suggest_allow(action, policy, decision)))
+
+
+def _suggest_allow(action: "Action", policy: "Policy", decision: "Decision") -> list[str]:
+    """Return the command with which a person lets a stopped action through; none for a red line."""
+    rule = decision.verdict.guard
+    # A secret must not be printed, and no exception could name it.
+    if decision.verdict.red_line or index_guards(policy).get(rule, True) or redact_action(action)[1]:
+        return []
+    scope = f"--tool {shlex.quote(action.tool)} --for always"
+    if action.command:
+        scope = f"--command {shlex.quote(action.command.strip())}"
+    elif action.path:
+        scope = f"--path {shlex.quote(action.path)}"
+    return [f"to allow it: verdikt allow {rule} {scope}"]
+
+
+def _describe_exceptions(action: "Action", policy: "Policy", posture: "Posture") -> tuple[str, ...]:
+    """Return a note on each exception without which the policy would not let an action pass."""
+    if not policy.exceptions:
+        return ()
+    home = os.environ.get("HOME", "")
+    strict = observe_and_decide(action, policy.without_exceptions(), posture, home=home).verdict
+    if strict.passed:
+        return ()
+    summaries = [exception.summary for exception in policy.exceptions if exception.rule == strict.guard]
+    return (f"without an exception: {strict.kind.word} by {strict.guard}", *(f"exception {text}" for text in summaries))

@@ -11,6 +11,7 @@ from verdikt.cli.policy import load_selected_policy, policy_options
 from verdikt.graph.combinator import Escalate, Threshold, When
 from verdikt.graph.policy import Policy, PolicyLayer
 from verdikt.graph.rule import Rule, RuleSet
+from verdikt.graph.rule_exception import EXCEPTION_KEYS, exception_from_data
 from verdikt.ratchet import describe_pending
 from verdikt.report.graph_view import render_graph_text, render_mermaid, render_svg
 
@@ -86,6 +87,11 @@ def describe_policy(policy: Policy) -> dict[str, Any]:
         "posture": _describe_setting(policy, "posture", policy.posture.value),
         "unknown_tools": _describe_setting(policy, "unknown_tools", policy.unknown_tools.word),
         "approve": _describe_approvals(policy),
+        "exceptions": [
+            {**exception.dump(), "from": layer.locate_key("exceptions"), "layer": layer.name, "in_force": layer.trusted}
+            for layer in policy.layers
+            for exception in layer.exceptions
+        ],
         "sections": {
             name: _describe_section(policy, name)
             for name in policy.section_definitions
@@ -155,6 +161,12 @@ def _render_policy(description: dict[str, Any]) -> Iterator[str]:
     for approve in description["approve"]:
         state = "in force" if approve["in_force"] else "not in force"
         yield f"{'approve':<14} {state:<12} {_style_dim(approve['from'])}"
+    for exception in description["exceptions"]:
+        # A project's file loosens nothing by itself, so what it says is shown and does not hold.
+        state = "in force" if exception["in_force"] else "not in force"
+        fields = {key: value for key, value in exception.items() if key in EXCEPTION_KEYS}
+        summary = exception_from_data(fields).summary
+        yield f"{'exception':<14} {state:<12} {summary}  {_style_dim(exception['from'])}"
     for name, section in description["sections"].items():
         yield f"{name:<14} {'':<12} {_style_dim(', '.join(section['from']))}"
     width = max((len(part["name"]) for part in description["parts"]), default=0)

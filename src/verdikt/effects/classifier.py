@@ -103,7 +103,8 @@ class EffectCache:
             return entry[1]
         effects = compute()
         answers = facts.snapshot_answers()
-        if len(answers.path) + len(answers.text) + len(answers.git) <= MAX_QUESTIONS:
+        question_count = len(answers.path) + len(answers.text) + len(answers.git)
+        if question_count <= MAX_QUESTIONS and not facts.has_content_stamps:
             self._entries[key] = (answers, effects)
             if len(self._entries) > MAX_ENTRIES:
                 self._entries.popitem(last=False)

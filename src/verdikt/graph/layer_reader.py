@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from verdikt.graph.graph_reader import NODE_READERS, SHORT_SECTIONS, GraphReader
 from verdikt.graph.guard import PolicyNode
@@ -9,6 +10,7 @@ from verdikt.graph.matcher import Matcher
 from verdikt.graph.policy import NO_PROFILE, PolicyLayer
 from verdikt.graph.policy_registry import PolicyRegistry
 from verdikt.graph.rule import VERDICT_KINDS, Rule, RuleSet
+from verdikt.graph.rule_exception import EXCEPTION_KEYS, RuleException, exception_from_data
 from verdikt.model.posture import Posture
 from verdikt.model.yaml_document import YamlDocument, to_plain
 from verdikt.model.yaml_node import YamlNode
@@ -22,6 +24,7 @@ TOP_LEVEL_KEYS: dict[str, str] = {
     "posture": "the posture in which sessions start",
     "unknown_tools": "verdict on a tool that is not declared",
     "approve": "effects for which the host need not ask a person",
+    "exceptions": "what single rules let through, each with a scope and a reason",
     "boundaries": "where files may be touched: the settings of the guard `file_boundary`",
     "bash_safety": "which commands are refused: the settings of the guard `bash_safety`",
     "guards": "guards and combinators, all of which must pass",
@@ -78,6 +81,7 @@ def read_layer(
     unknown = _read_choice(nodes_by_key, "unknown_tools", tuple(VERDICT_KINDS))
     approve = _read_approvals(nodes_by_key["approve"], reader) if "approve" in nodes_by_key else None
     document.load_object = registry.load
+    exceptions = _read_exceptions(nodes_by_key["exceptions"]) if "exceptions" in nodes_by_key else ()
     sections = {
         key: registry.sections[key].schema_type.read(nodes_by_key[key])
         for key in registry.sections
@@ -101,7 +105,24 @@ def read_layer(
         sections=sections,
         where={key: document.format_location((key,), key=True) for key in top.value},
         trusted=trusted,
+        exceptions=exceptions,
     )
+
+
+def _read_exceptions(node: YamlNode) -> tuple[RuleException, ...]:
+    """Return a list of exceptions."""
+    exceptions = []
+    for item in node.read_items(what="a list of exceptions, as in `[{rule: NAME, path: 'scratch/**', reason: …}]`"):
+        fields = item.read_mapping(EXCEPTION_KEYS, what="an exception: a mapping with `rule`, a scope and `reason`")
+        values = {
+            key: field.read_texts() if key == "path" else field.read_text() or "" for key, field in fields.items()
+        }
+        for key in ("rule", "reason"):
+            if fields and key not in fields:
+                item.add_error(f"expected the key `{key}` ({EXCEPTION_KEYS[key]}), found none")
+        if {"rule", "reason"} <= fields.keys() and (exception := item.try_build(partial(exception_from_data, values))):
+            exceptions.append(exception)
+    return tuple(exceptions)
 
 
 def _read_choice(nodes_by_key: Mapping[str, YamlNode], key: str, choices: Sequence[str]) -> str | None:

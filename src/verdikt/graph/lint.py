@@ -17,12 +17,14 @@ from verdikt.graph.lint_witness import (
     is_searchable,
 )
 from verdikt.graph.matcher import Matcher, fits_name
-from verdikt.graph.policy import Policy, PolicyLayer
+from verdikt.graph.policy import Policy, PolicyLayer, build_unknown_tool_rules
 from verdikt.graph.re2_pattern import has_match
 from verdikt.graph.regex_sample import find_required_texts, is_unanchored, sample_pattern
 from verdikt.graph.rule import Rule
+from verdikt.graph.rule_exception import RuleException
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.verdict import VerdictKind
+from verdikt.model.yaml_node import suggest_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ def lint_policy(policy: Policy, names: EffectClasses | None = None) -> LintRepor
             flaw for flaw in _compare_rules([*own, *base]) if flaw.where not in {located.where for located in base}
         ]
         flaws += _find_idle_approvals(policy, layer)
+        flaws += _lint_exceptions(policy, layer, names or {})
         explained = {flaw.where for flaw in flaws}
         flaws += [flaw for located in own if located.where not in explained for flaw in _find_idle_pass(located)]
     return LintReport(tuple(dict.fromkeys(flaws)), tuple(witnesses))
@@ -226,6 +229,49 @@ def _find_idle_approvals(policy: Policy, layer: PolicyLayer) -> Iterator[Flaw]:
                 message = f"`approve` names what rule `{rule.name}` says {rule.verdict.word} to"
                 yield Flaw("contradiction", "approve", where, message)
                 break
+
+
+def _lint_exceptions(policy: Policy, layer: PolicyLayer, names: EffectClasses) -> Iterator[Flaw]:
+    """Yield flaws for exceptions that let nothing through, or everything that their rule would stop."""
+    where = layer.locate_key("exceptions")
+    rules = {rule.name: rule for rule in (*policy.rules, *build_unknown_tool_rules(VerdictKind.ASK).rules)}
+    for exception in layer.exceptions:
+        rule = rules.get(exception.rule)
+        prefix = f"the exception for `{exception.rule}`"
+        if not layer.trusted:
+            message = f"{prefix} is not in force: a file that comes with a project can loosen nothing by itself"
+            yield Flaw("idle", exception.rule, where, message)
+        elif rule is None:
+            hint = suggest_name(exception.rule, rules, list_names=False)
+            yield Flaw("never", exception.rule, where, f"{prefix} can never match: there is no such rule{hint}")
+        elif rule.red_line:
+            yield Flaw("never", exception.rule, where, f"{prefix} can never match: a red line has no exceptions")
+        elif not _can_match(rule, exception, names):
+            message = f"{prefix} can never match: the rule fires on nothing in its scope"
+            yield Flaw("never", exception.rule, where, message)
+        elif find_witness(replace(rule, exceptions=(_without_limits(exception),)), names) is None:
+            message = f"{prefix} swallows the whole rule: narrow it, or leave the rule out with `disable`"
+            yield Flaw("contradiction", exception.rule, where, message)
+
+
+def _can_match(rule: Rule, exception: RuleException, names: EffectClasses) -> bool:
+    """Return whether an action was found on which the rule fires and which is in the scope of the exception."""
+    when = rule.when
+    if exception.tool and when.tool and not any(fits_name(name, exception.tool) for name in when.tool):
+        return False
+    if exception.command:
+        text = exception.command.strip()
+        starts = not when.command or text.startswith(when.command)
+        return starts and (not when.pattern or bool(when.field) or any(has_match(p, text) for p in when.pattern))
+    if exception.path and not when.target:
+        # The rule's own conditions, on a target in the scope of the exception.
+        return find_witness(replace(rule, when=replace(when, target=exception.path)), names) is not None
+    return True
+
+
+def _without_limits(exception: RuleException) -> RuleException:
+    """Return the exception for every project and time, because no witness has either."""
+    return replace(exception, project="", until="")
 
 
 def covers_rule(wide: Rule, narrow: Rule) -> bool:

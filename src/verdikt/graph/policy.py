@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from verdikt.graph.context import GovernanceContext
     from verdikt.graph.graph_reader import LocatedItem
     from verdikt.graph.guard import PolicyNode
+    from verdikt.graph.rule_exception import RuleException
     from verdikt.model.action import Action
     from verdikt.model.effect import Effect
     from verdikt.model.schema_type import Section
@@ -54,6 +55,7 @@ class PolicyLayer:
     sections: Mapping[str, Any] = field(default_factory=dict)
     where: Mapping[str, str] = field(default_factory=dict)  # top-level key → file:line:column
     trusted: bool = True
+    exceptions: tuple[RuleException, ...] = ()
 
     @property
     def has_rules(self) -> bool:
@@ -121,10 +123,17 @@ class Policy:
     @cached_property
     def nodes(self) -> tuple[PolicyNode, ...]:
         """The children of the root: every node of every layer, a layer's own before its profile's."""
-        nodes = [node for layer in self.layers for part in (layer, layer.base) if part for node in part.nodes]
+        nodes = [
+            _apply_exceptions(node, self.exceptions_above(index))
+            for index, layer in enumerate(self.layers)
+            for part in (layer, layer.base)
+            if part
+            for node in part.nodes
+        ]
         nodes += self.guards
         if self.unknown_tools is not VerdictKind.PASS:
-            nodes.append(build_unknown_tool_rules(self.unknown_tools))
+            # Every layer may have a say here, so only the highest may make an exception.
+            nodes.append(_apply_exceptions(build_unknown_tool_rules(self.unknown_tools), self.exceptions_above(0)))
         return tuple(_join_rule_sets(nodes))
 
     @cached_property
@@ -137,6 +146,24 @@ class Policy:
             if name in self.section_definitions
         ]
         return tuple(node for name in names for node in self.section_definitions[name].guards(self.section(name)))
+
+    def exceptions_above(self, layer_index: int) -> tuple[RuleException, ...]:
+        """Return the exceptions that hold for the rules of a layer: its own and those of higher layers.
+
+        A file that comes with a project can loosen nothing by itself.
+        """
+        layers = self.layers[: layer_index + 1]
+        return tuple(exception for layer in layers if layer.trusted for exception in layer.exceptions)
+
+    @property
+    def exceptions(self) -> tuple[RuleException, ...]:
+        """Every exception in force."""
+        return self.exceptions_above(len(self.layers))
+
+    def without_exceptions(self) -> Policy:
+        """Return the same policy without any exception; its decisions are for comparison, not for the log."""
+        layers = tuple(replace(layer, exceptions=()) for layer in self.layers)
+        return Policy(layers=layers, section_definitions=self.section_definitions)
 
     @cached_property
     def root(self) -> PolicyNode:
@@ -210,6 +237,18 @@ class Policy:
             item for layer in self.layers for part in (layer, layer.base) if part for item in part.located_items
         )
         return tuple(item.item for item in located_items if isinstance(item.item, Rule))
+
+
+def _apply_exceptions(node: PolicyNode, exceptions: Sequence[RuleException]) -> PolicyNode:
+    """Return a rule set whose rules know their exceptions; a red line has none, and other nodes stay as they are."""
+    if not exceptions or not isinstance(node, RuleSet):
+        return node
+    by_rule = {name: tuple(e for e in exceptions if e.rule == name) for name in {e.rule for e in exceptions}}
+    rules = [
+        rule if rule.red_line or rule.name not in by_rule else replace(rule, exceptions=by_rule[rule.name])
+        for rule in node.rules
+    ]
+    return RuleSet(*rules, name=node.name)
 
 
 def _join_rule_sets(nodes: Sequence[PolicyNode]) -> list[PolicyNode]:

@@ -36,6 +36,7 @@ _SOURCE_FILES = (
     "graph/matcher.py",
     "graph/prefix_table.py",
     "graph/rule.py",
+    "graph/rule_exception.py",
 )
 """Files of this package on which a compiled policy depends."""
 

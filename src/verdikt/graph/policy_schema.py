@@ -16,6 +16,7 @@ from verdikt.graph.layer_reader import PROFILE_NAMES, TOP_LEVEL_KEYS
 from verdikt.graph.policy import NO_PROFILE
 from verdikt.graph.policy_registry import PolicyRegistry
 from verdikt.graph.rule import VERDICT_KINDS
+from verdikt.graph.rule_exception import EXCEPTION_KEYS
 from verdikt.model.posture import Posture
 from verdikt.model.schema_type import mapping_schema
 
@@ -42,6 +43,7 @@ def build_policy_schema(registry: PolicyRegistry) -> dict[str, Any]:
         "posture": {"enum": [posture.value for posture in Posture]},
         "unknown_tools": {"enum": list(VERDICT_KINDS)},
         "approve": {"type": "array", "items": approve},
+        "exceptions": {"type": "array", "items": _build_exception_schema()},
         "guards": _NODE_LIST,
         **{
             key: {"$ref": f"#/$defs/guard_{guard}"} for key, guard in SHORT_SECTIONS.items() if guard in registry.guards
@@ -58,6 +60,20 @@ def build_policy_schema(registry: PolicyRegistry) -> dict[str, Any]:
         "additionalProperties": False,
         "properties": properties,
         "$defs": _build_definitions(registry, reader),
+    }
+
+
+def _build_exception_schema() -> dict[str, Any]:
+    text = {"type": "string"}
+    texts = {"oneOf": [text, {"type": "array", "items": text, "minItems": 1}]}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["rule", "reason"],
+        "anyOf": [{"required": [key]} for key in ("path", "command", "tool")],
+        "properties": {
+            key: {**(texts if key == "path" else text), "description": about} for key, about in EXCEPTION_KEYS.items()
+        },
     }
 
 

@@ -14,6 +14,7 @@ from verdikt.graph.context import TraceEntry
 from verdikt.graph.guard_node import describe_error
 from verdikt.graph.matcher import CONDITION_KEYS, Matcher
 from verdikt.graph.message_template import MessageTemplate
+from verdikt.graph.rule_exception import RuleException, exception_from_data
 from verdikt.graph.rule_index import RuleIndex
 from verdikt.layers import GovernanceLayer
 from verdikt.model.verdict import Verdict, VerdictKind
@@ -43,6 +44,7 @@ class Rule:
     reason: str = ""
     fix: str = ""
     red_line: bool = False
+    exceptions: tuple[RuleException, ...] = ()
     _reason: MessageTemplate = field(init=False, repr=False, compare=False)
     _fix: MessageTemplate = field(init=False, repr=False, compare=False)
     _fixed_verdict: Verdict | None = field(init=False, repr=False, compare=False)
@@ -70,7 +72,9 @@ class Rule:
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Rule:
         """Return a rule from plain data with the keys of the policy file; `if` is already compiled."""
-        unknown = set(data) - set(CONDITION_KEYS) - {"name", "unless", "verdict", "reason", "fix", "red_line"}
+        unknown = (
+            set(data) - set(CONDITION_KEYS) - {"name", "unless", "verdict", "reason", "fix", "red_line", "exceptions"}
+        )
         if unknown:
             raise PolicyError(f"rule `{data.get('name', '')}` has no key `{min(unknown)}`")
         unless = data.get("unless")
@@ -84,6 +88,7 @@ class Rule:
             reason=data.get("reason", ""),
             fix=data.get("fix", ""),
             red_line=data.get("red_line", False),
+            exceptions=tuple(exception_from_data(exception) for exception in data.get("exceptions", ())),
         )
 
     def dump(self) -> dict[str, Any]:
@@ -91,6 +96,8 @@ class Rule:
         data = {"name": self.name, **self.when.dump(), "verdict": self.verdict.word}
         if self.unless is not None:
             data["unless"] = self.unless.dump()
+        if self.exceptions:
+            data["exceptions"] = [exception.dump() for exception in self.exceptions]
         return data | {"reason": self.reason, "fix": self.fix, "red_line": self.red_line}
 
     def check(self, action: Action, ctx: GovernanceContext) -> Verdict:
@@ -99,32 +106,36 @@ class Rule:
 
     def match_action(self, action: Action, ctx: GovernanceContext) -> Verdict | None:
         """Return the rule's verdict if it fires, else None."""
-        when, unless = self.when, self.unless
+        when = self.when
         if when.on_action and not when.fits_action(action, ctx):
             return None
-        if not when.on_effect:
-            if unless is None:
-                return self._build_verdict(action, ctx, None, None)
-            if not unless.on_effect:
-                return None if unless.fits_action(action, ctx) else self._build_verdict(action, ctx, None, None)
-            if not ctx.effects.items:
-                # Without an effect there is nothing to exempt.
-                return self._build_verdict(action, ctx, None, None)
-        may_exempt = unless is not None and (not unless.on_action or unless.fits_action(action, ctx))
-        for effect, target in self._find_matches(ctx):
-            if not (may_exempt and unless is not None and _fits_pair(unless, effect, target, ctx)):
+        exemptions = self._find_exemptions(action, ctx) if self.unless is not None or self.exceptions else ()
+        if any(not exemption.on_effect for exemption in exemptions):
+            return None
+        if not when.on_effect and (not exemptions or not ctx.effects.items):
+            # Without an effect there is nothing that an exemption could look at.
+            return self._build_verdict(action, ctx, None, None)
+        by_target = any(exemption.on_target for exemption in exemptions)
+        for effect, target in self._find_matches(ctx, by_target=by_target):
+            if not any(_fits_pair(exemption, effect, target, ctx) for exemption in exemptions):
                 return self._build_verdict(action, ctx, effect, target)
         return None
 
-    def _find_matches(self, ctx: GovernanceContext) -> Iterator[tuple[Effect, Target | None]]:
+    def _find_exemptions(self, action: Action, ctx: GovernanceContext) -> list[Matcher]:
+        """Return `unless` and the exceptions in force whose conditions on the action itself hold."""
+        matchers = [self.unless] if self.unless is not None else []
+        matchers += [exception.matcher for exception in self.exceptions if exception.holds(ctx)]
+        return [matcher for matcher in matchers if not matcher.on_action or matcher.fits_action(action, ctx)]
+
+    def _find_matches(self, ctx: GovernanceContext, *, by_target: bool) -> Iterator[tuple[Effect, Target | None]]:
         """Yield each effect with each of its targets for which the conditions hold."""
         when = self.when
         for effect in ctx.effects.items:
             if when.fits_effect(effect):
                 if when.on_target:
                     yield from ((effect, target) for target in effect.targets if when.fits_target(target, ctx))
-                elif self.unless is not None and self.unless.on_target:
-                    # Each target by itself, because `unless` may exempt one and not another.
+                elif by_target:
+                    # Each target by itself, because an exemption may cover one and not another.
                     yield from ((effect, target) for target in effect.targets or (None,))
                 else:
                     yield effect, (effect.targets[0] if effect.targets else None)

@@ -58,8 +58,8 @@ class GuidanceHooks:
             encode_canonical(memory.changes)
         except Exception as error:  # part of the flow: the call has happened and must be recorded whatever fails here
             failures, memory = {"guidance": describe_error(error)}, Memory()
-        changes = {"kept": memory.changes} if memory.changes else {}
-        session.append(EntryKind.TOOL_CALL, body | changes, artifacts=artifacts)
+        kept = {**body.pop("kept", {}), **memory.changes}
+        session.append(EntryKind.TOOL_CALL, body | ({"kept": kept} if kept else {}), artifacts=artifacts)
         if failures:
             session.append(EntryKind.GAP, {"moment": "after", "failures": failures})
         answers = (self._give_feedback(session, action, facts), self._remind_of_work(session, action, facts))

@@ -14,7 +14,11 @@ from typing import Any, NamedTuple, Protocol
 from verdikt.model.canonical_json import CanonicalText, encode_canonical, fields_of
 from verdikt.model.path_set import PathSet
 from verdikt.model.redaction import escape_forged_tokens, mask_tokens, redact_text, redact_value
+from verdikt.model.session_edits import edit_mark_key, parse_edit_mark
 from verdikt.model.session_state import mark_key
+
+COMMITTED_PREFIX = "git:"
+"""Before a path in a question about content: what git has, not the disk. No absolute path begins so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,10 @@ class World(Protocol):
         """Return the repository around a directory."""
 
     def content_stamp(self, path: str) -> str:
-        """Return a value that changes with a file's content; empty when there is no such file."""
+        """Return a value that changes with a file's content; empty when there is no such file.
+
+        `git:PATH` stands for the content that git would restore, where index and last commit have the same.
+        """
 
     def modification_time(self, path: str) -> float:
         """Return when a file was last written, in seconds since the epoch; 0 when there is no such file."""
@@ -322,6 +329,20 @@ class Facts:
     def is_created_in_session(self, path: str) -> bool:
         """Return whether this session created the file or directory at this path."""
         return bool(self.memory_value(mark_key("made", path)))
+
+    def is_changed_by_session_alone(self, path: str) -> bool:
+        """Return whether what differs from git in a file is an edit by this session's own tools, and nothing else."""
+        base, tip = parse_edit_mark(self.memory_value(edit_mark_key(path)))
+        return (
+            bool(base and tip)
+            and self.content_stamp(path) == tip
+            and self.content_stamp(COMMITTED_PREFIX + path) == base
+        )
+
+    @property
+    def has_content_stamps(self) -> bool:
+        """Whether the content of a file was asked for, which `revalidate_answers` does not compare."""
+        return bool(self._stamp)
 
     def to_record(self) -> dict[str, Any]:
         """Return all questions and answers as plain data, from which `RecordedWorld` answers again."""

@@ -83,6 +83,14 @@ def read_path_state(path: str, env: Mapping[str, str]) -> tuple[str, bool]:
     return state, "modified" not in states
 
 
+def read_committed_text(path: str, env: Mapping[str, str]) -> str | None:
+    """Return a file as index and last commit have it; None when they differ, or git has no such file."""
+    root = find_work_tree(os.path.dirname(path))
+    name = os.path.relpath(path, root) if root else ""
+    ids = (run_git(root, env, "rev-parse", f"HEAD:{name}", f":{name}") or "").split() if root else []
+    return run_git(root, env, "cat-file", "blob", ids[0]) if len(ids) == 2 and ids[0] == ids[1] else None
+
+
 def _has_files(path: str) -> bool:
     try:
         return not os.path.isdir(path) or any(os.scandir(path))

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from verdikt.model.canonical_json import sha256_hex
-from verdikt.model.facts import PathFact
+from verdikt.model.facts import COMMITTED_PREFIX, PathFact
 from verdikt.observe.clock import SystemClock
-from verdikt.observe.git_repository import read_path_state, read_repository
+from verdikt.observe.git_repository import read_committed_text, read_path_state, read_repository
 
 if TYPE_CHECKING:
     from verdikt.model.facts import GitFact
@@ -124,6 +124,10 @@ class RealWorld:
 
     def content_stamp(self, path: str) -> str:
         """Return the beginning of a file's digest; for a huge one its size and time; empty when there is no file."""
+        if path.startswith(COMMITTED_PREFIX):
+            text = read_committed_text(path.removeprefix(COMMITTED_PREFIX), self._env)
+            # Bytes that are not UTF-8 were replaced: the digest then fits no file, which is the careful answer.
+            return "" if text is None else sha256_hex(text.encode())[:16]
         try:
             status = os.stat(path)
             if not stat.S_ISREG(status.st_mode):

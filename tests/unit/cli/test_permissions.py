@@ -98,3 +98,26 @@ def test_explanation_as_json_has_the_notes(store: FileStore) -> None:
     explanation = json.loads(run("explain", "--json", COMMAND).stdout)
 
     assert explanation["notes"] == ["without the pause: block by no_deploy"]
+
+
+@pytest.mark.parametrize("subcommand", ["check", "explain"])
+def test_exception_is_named_with_what_it_lifts(store: FileStore, subcommand: str) -> None:
+    """The answer says which exception let it pass, and what the policy says without it."""
+    user_policy = Path.home() / ".config/verdikt/governance.yaml"
+    user_policy.parent.mkdir(parents=True)
+    user_policy.write_text("exceptions: [{rule: no_deploy, command: make deploy, reason: on call, by: ada}]")
+
+    output = run(subcommand, COMMAND).stdout
+
+    assert "without an exception: block by no_deploy" in output
+    assert "exception no_deploy: command `make deploy`: on call (ada)" in output
+    assert "exception" not in run(subcommand, "make build").stdout
+    assert "in force     no_deploy: command `make deploy`: on call (ada)" in run("policy", "show").stdout
+
+
+@pytest.mark.parametrize("subcommand", ["check", "explain"])
+def test_block_ends_with_the_command_that_would_allow_it(store: FileStore, subcommand: str) -> None:
+    """A person can copy it; there is none for a red line, and none where only the policy is asked."""
+    assert "to allow it: verdikt allow no_deploy --command 'make deploy'\n" in run(subcommand, COMMAND).stdout
+    assert "to allow it" not in run(subcommand, "verdikt uninstall").stdout
+    assert "to allow it" not in run(subcommand, "--plain", COMMAND).stdout

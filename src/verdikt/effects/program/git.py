@@ -90,6 +90,8 @@ def _has_changes(call: Invocation, target: Target, *, forced: bool) -> bool:
     """Return whether a path may hold uncommitted changes of tracked files, or of any file when git is forced."""
     if target.state in ("tracked", "ignored"):
         return False
+    if target.state == "modified" and not forced:
+        return not call.facts.is_changed_by_session_alone(target.path)
     # Forced, git also overwrites untracked files that are in its way.
     return forced or not call.facts.path(target.path).only_untracked
 

@@ -1,0 +1,329 @@
+"""`verdikt allow`: an exception for what was stopped, as narrow as the case, for a while or for good."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from verdikt.cli.duration import parse_duration
+from verdikt.cli.exception_file import add_exceptions
+from verdikt.cli.operator_access import get_user_name, require_terminal
+from verdikt.cli.posture import find_newest_session
+from verdikt.cli.store_access import (
+    home_option,
+    json_option,
+    open_existing_store,
+    resolve_session,
+    resolve_sessions,
+)
+from verdikt.errors import LedgerError
+from verdikt.graph.guard_index import index_guards
+from verdikt.graph.rule_exception import RuleException
+from verdikt.ledger.grants import add_grant
+from verdikt.ledger.store import OPERATOR
+from verdikt.model.action import action_from_record
+from verdikt.model.entry import EntryKind
+from verdikt.model.grant import ANY_SESSION, Grant
+from verdikt.model.verdict import VerdictKind
+from verdikt.model.yaml_node import suggest_name
+from verdikt.observe.policy_files import PolicyFile, find_user_policy, read_policy_file, read_policy_files
+from verdikt.observe.world import find_project_root
+from verdikt.policy import build_policy
+from verdikt.replay import read_decision, replay
+
+if TYPE_CHECKING:
+    from verdikt.graph.policy import Policy
+    from verdikt.ledger.files import FileStore
+    from verdikt.replay import RecordedDecision
+
+ALWAYS, SESSION = "always", "session"
+SESSION_SECONDS = 86_400
+"""How long a permission for one session lasts at most."""
+
+_MAX_RULES = 12
+"""More rules than ever object to one action; the search for them ends here."""
+
+_MAX_EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedScope:
+    """What is to be let through; `project` is empty for every project."""
+
+    path: tuple[str, ...] = ()
+    command: str = ""
+    tool: str = ""
+    project: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing says what is to be let through."""
+        return not (self.path or self.command or self.tool)
+
+
+@click.command()
+@click.argument("what", metavar="last|#N|RULE")
+@click.option("--path", multiple=True, metavar="GLOB", help="Let these paths through; default: what was stopped.")
+@click.option("--command", "command_text", default="", help="Let this exact command through.")
+@click.option("--tool", default="", help="Let this tool through.")
+@click.option("--here", is_flag=True, help="Only in this project.")
+@click.option(
+    "--for", "duration", default=SESSION, show_default=True, metavar="TIME", help="session, 30m, 2h, 1d … or always."
+)
+@click.option("--reason", default="", help="Why; default: asked for.")
+@click.option("--session", default="", help="The session of `last` or #N; default: the newest.")
+@json_option
+@home_option
+def command(
+    *,
+    what: str,
+    path: tuple[str, ...],
+    command_text: str,
+    tool: str,
+    here: bool,
+    duration: str,
+    reason: str,
+    session: str,
+    as_json: bool,
+    home: Path | None,
+) -> None:
+    """Let through what a rule stopped: the last call, entry N of the session, or what a rule would stop.
+
+    For a session or a time it is a signed grant; `--for always` writes `exceptions:` into your own policy file. Shows
+    what it would let through, and asks for confirmation at the terminal. Red lines accept neither.
+
+    \b
+    Example: verdikt allow last
+             verdikt allow delete_outside --path '~/scratch/**' --for always --reason 'a playground'
+    """  # noqa: D301
+    seconds = _parse_lifetime(duration)
+    require_terminal("allowing")
+    store = open_existing_store(home)
+    scope = AllowedScope(
+        path, command_text, tool, find_project_root(os.getcwd(), os.environ.get("HOME", "")) if here else ""
+    )
+    editor = _UserPolicyEditor(os.getcwd(), str(get_user_name()), int(store.clock.now()))
+    past = None
+    if what == "last" or what.lstrip("#").isdigit():
+        past = _find_stopped_call(store, what, session)
+        scope = _narrow_scope(past, scope)
+        exceptions = editor.find_needed_exceptions(past, scope, reason or "-")
+        click.echo(f"{past.session} #{past.seq}: {_describe_call(past)}", err=True)
+    else:
+        if scope.is_empty:
+            raise click.UsageError("expected what the rule lets through: --path, --command or --tool")
+        exceptions = [editor.build_exception(what, scope, reason or "-")]
+    editor.require_allowed(exceptions)
+    _show_effect(store, editor, exceptions)
+    reason = reason or click.prompt("why", err=True)
+    exceptions = [replace(exception, reason=reason) for exception in exceptions]
+    if click.prompt("type `allow` to confirm", err=True) != "allow":
+        raise click.Abort
+    if seconds is None:
+        result = editor.write(store, exceptions)
+    else:
+        target_session = past.session if past is not None and duration == SESSION else ANY_SESSION
+        result = _add_grants(store, exceptions, seconds, target_session)
+    click.echo(json.dumps(result) if as_json else "\n".join(_describe_result(result)))
+
+
+def _parse_lifetime(duration: str) -> int | None:
+    """Return the seconds of a permission; None for one that lasts."""
+    if duration == ALWAYS:
+        return None
+    seconds = SESSION_SECONDS if duration == SESSION else parse_duration(duration, "mhd")
+    if not seconds or seconds > 30 * 86_400:
+        raise click.UsageError(
+            f"--for: expected `session`, `always` or a time up to 30d such as 2h, found `{duration}`"
+        )
+    return seconds
+
+
+def _find_stopped_call(store: "FileStore", what: str, session: str) -> "RecordedDecision":
+    """Return the newest call of a session that was asked about or blocked, or the one with this number."""
+    session = resolve_session(store, session) if session else find_newest_session(store)
+    stopped = None
+    seq = None if what == "last" else int(what.lstrip("#"))
+    for entry in store.read_entries(session, since=seq - 1 if seq else 0):
+        past = read_decision(entry)
+        if past is not None and past.kind >= VerdictKind.ASK:
+            stopped = past
+        if seq is not None:
+            break
+    if stopped is None:
+        where = f"entry {seq} of session `{session}` stopped nothing" if seq else f"session `{session}` stopped nothing"
+        raise LedgerError(f"{where}; `verdikt ledger tail` shows what happened")
+    return stopped
+
+
+def _narrow_scope(past: "RecordedDecision", scope: AllowedScope) -> AllowedScope:
+    """Return the scope as given, or else the narrowest one that covers a call."""
+    if not scope.is_empty:
+        return scope
+    action = action_from_record(past.receipt["action"])
+    if past.receipt["facts"]["secrets"]:
+        # The log has a token in its place, and a decision sees neither.
+        raise LedgerError("the call holds a secret, so it can't be named exactly: give --path, or take the secret out")
+    if action.command:
+        return replace(scope, command=action.command.strip())
+    if action.path:
+        return replace(scope, path=(os.path.normpath(os.path.join(action.cwd, action.path)),))
+    return replace(scope, tool=action.tool)
+
+
+def _describe_call(past: "RecordedDecision") -> str:
+    action, verdict = action_from_record(past.receipt["action"]), past.receipt["verdict"]
+    text = " ".join((action.command or action.path).split())[:100]
+    return f"{verdict['kind']} by {verdict['guard']}: {action.tool} {text}".rstrip()
+
+
+class _UserPolicyEditor:
+    """The policy in force in a directory, and what it would be with more exceptions in the user's file."""
+
+    def __init__(self, directory: str, author: str, now: int) -> None:
+        self.path = find_user_policy(os.environ)
+        self._author = author
+        self._date = datetime.fromtimestamp(now, UTC).date().isoformat()
+        self._files = read_policy_files(directory, os.environ)
+        data = next((file.data for file in self._files if file.path == self.path), b"")
+        self._text = data.decode("utf-8", "surrogateescape")
+
+    def build_exception(self, rule: str, scope: AllowedScope, reason: str) -> RuleException:
+        """Return an exception with author and date."""
+        return RuleException(
+            rule=rule,
+            reason=reason,
+            path=scope.path,
+            command=scope.command,
+            tool=scope.tool,
+            project=scope.project,
+            by=self._author,
+            date=self._date,
+        )
+
+    def build_policy(self, exceptions: Sequence[RuleException] = ()) -> "Policy":
+        """Return the policy of all layers, with exceptions added to the user's file."""
+        if not exceptions:
+            return build_policy(self._files)
+        data = add_exceptions(self._text, exceptions).encode("utf-8", "surrogateescape")
+        managed = [file for file in self._files if file.layer == "managed"]
+        lower = [file for file in self._files if file.layer != "managed" and file.path != self.path]
+        return build_policy([*managed, PolicyFile("user", self.path, data), *lower])
+
+    def find_needed_exceptions(self, past: "RecordedDecision", scope: AllowedScope, reason: str) -> list[RuleException]:
+        """Return an exception for each rule that objects to a recorded call, until nothing does."""
+        exceptions: list[RuleException] = []
+        while len(exceptions) < _MAX_RULES:
+            verdict = replay(past, self.build_policy(exceptions)).verdict
+            if verdict.passed:
+                return exceptions
+            if verdict.red_line:
+                raise LedgerError(f"`{verdict.guard}` is a red line: no grant and no exception gets past it")
+            if any(exception.rule == verdict.guard for exception in exceptions):
+                raise LedgerError(
+                    f"no exception of yours gets past `{verdict.guard}`: it belongs to a higher layer, or is no rule"
+                )
+            exceptions.append(self.build_exception(verdict.guard, scope, reason))
+        raise LedgerError("too many rules object to this; disable them in the policy, or use `verdikt pause`")
+
+    def require_allowed(self, exceptions: Sequence[RuleException]) -> None:
+        """Raise `LedgerError` if a rule does not exist or is a red line."""
+        if not exceptions:
+            raise LedgerError("the policy of today lets this through: nothing to allow")
+        red_lines = index_guards(self.build_policy())
+        for exception in exceptions:
+            if exception.rule not in red_lines:
+                hint = suggest_name(exception.rule, red_lines, list_names=False)
+                raise LedgerError(f"no rule `{exception.rule}` in the policy in force here{hint}")
+            if red_lines[exception.rule]:
+                raise LedgerError(f"`{exception.rule}` is a red line: no grant and no exception gets past it")
+
+    def write(self, store: "FileStore", exceptions: Sequence[RuleException]) -> dict[str, Any]:
+        """Write the exceptions into the user's file and record them in the operator's log."""
+        # The file may have changed while the person was reading.
+        if (read_policy_file(self.path) or b"") != self._text.encode("utf-8", "surrogateescape"):
+            raise LedgerError(f"`{self.path}` was changed meanwhile: try again")
+        path = Path(os.path.realpath(self.path))
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = path.with_name(f".{path.name}.draft")
+        draft.write_bytes(add_exceptions(self._text, exceptions).encode("utf-8", "surrogateescape"))
+        draft.replace(path)
+        body = {"exceptions": [_to_record(exception) for exception in exceptions], "file": self.path}
+        store.append(OPERATOR, EntryKind.GRANT, body)
+        return body
+
+
+def _to_record(exception: RuleException) -> dict[str, Any]:
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in exception.dump().items()}
+
+
+def _show_effect(store: "FileStore", editor: _UserPolicyEditor, exceptions: Sequence[RuleException]) -> None:
+    """Print what the exceptions would have let through, from the log."""
+    rules = {exception.rule for exception in exceptions}
+    for exception in exceptions:
+        click.echo(f"  exception {replace(exception, reason='…').summary}", err=True)
+    policy = editor.build_policy(exceptions)
+    stopped = list(_iter_stopped_calls(store, rules))
+    passing = [past for past in stopped if replay(past, policy).passed]
+    click.echo(f"of {len(stopped)} past calls that these rules stopped, it would let {len(passing)} through", err=True)
+    for text in list(dict.fromkeys(map(_describe_call, passing)))[:_MAX_EXAMPLES]:
+        click.echo(f"  {text}", err=True)
+
+
+def _iter_stopped_calls(store: "FileStore", rules: set[str]) -> "Iterator[RecordedDecision]":
+    for name in resolve_sessions(store, None):
+        for entry in store.reader.read_intact_entries(name):
+            past = read_decision(entry)
+            if past is not None and past.kind >= VerdictKind.ASK and past.receipt["verdict"]["guard"] in rules:
+                yield past
+
+
+def _add_grants(store: "FileStore", exceptions: Sequence[RuleException], seconds: int, session: str) -> dict[str, Any]:
+    """Add a signed grant for each exception."""
+    now = int(store.clock.now())
+    grants = [
+        Grant(
+            id=os.urandom(4).hex(),
+            guard=exception.rule,
+            target=_find_grant_target(exception),
+            session=session,
+            expires=now + seconds,
+            reason=exception.reason,
+            by=exception.by,
+            created=now,
+        )
+        for exception in exceptions
+    ]
+    for grant in grants:
+        add_grant(store, grant)
+    return {"grants": [grant.to_record() for grant in grants]}
+
+
+def _find_grant_target(exception: RuleException) -> str:
+    """Return what a grant can cover: an exact command, or a directory with everything below it."""
+    if exception.project or exception.tool or len(exception.path) > 1:
+        raise LedgerError("a tool, several paths or --here can only be allowed with `--for always`")
+    if exception.command:
+        return exception.command
+    path = os.path.expanduser(exception.path[0]).removesuffix("/**")
+    if not path.startswith("/"):
+        path = os.path.join(find_project_root(os.getcwd(), os.environ.get("HOME", "")), path)
+    if any(mark in path for mark in "*?["):
+        raise LedgerError(f"`{exception.path[0]}` can only be allowed with `--for always`: a grant has no wildcards")
+    return os.path.normpath(path)
+
+
+def _describe_result(result: dict[str, Any]) -> Iterator[str]:
+    for grant in result.get("grants", ()):
+        where = "any session" if grant["session"] == ANY_SESSION else f"session {grant['session']}"
+        until = datetime.fromtimestamp(grant["expires"], UTC).strftime("%Y-%m-%d %H:%M")
+        yield f"granted: {grant['guard']} for `{grant['target']}` in {where} until {until} UTC ({grant['id']})"
+    for exception in result.get("exceptions", ()):
+        yield f"written: exception for {exception['rule']} in {result['file']}"
+    if "grants" in result:
+        yield "`verdikt grant revoke ID` ends it"
