@@ -173,6 +173,7 @@ class HookService:
         """Record a failure; return a note for stderr where that is not possible."""
         try:
             is_recorded = call.record_failure(error)
+            call.note_failure()
         except VerdiktError:
             is_recorded = False
         return "" if is_recorded else f"verdikt: {type(error).__name__}\n"
