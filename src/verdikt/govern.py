@@ -31,6 +31,7 @@ from verdikt.model.session_state import SessionState, StoredMemory, mark_key
 from verdikt.model.verdict import Verdict, decision_from_error, strictest_posture
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.crash_log import record_crash
+from verdikt.observe.git_repository import find_work_tree
 from verdikt.observe.guarded_paths import list_guarded_paths
 from verdikt.observe.world import RealWorld, find_project_root, to_absolute
 
@@ -337,6 +338,31 @@ class Governance:
             if not review.blocks and review.verdict and review.verdict.findings
         )
         return Answer(allowed=not blocking, reason=reason, context=context, guard="council" if reviews else "")
+
+    def review(self, trigger: str, cwd: str, *, path: str = "") -> Answer:
+        """Start the councils of a session's start or end, or of a saved file, and say so. Never refuses.
+
+        They run in the background within their budgets; their findings are there for the next commit and the agent.
+        """
+        if self.policy.section("councils") is None or not (councils := self.councils.find_by_trigger(trigger)):
+            return Answer()
+        directory = to_absolute(cwd if cwd.startswith("/") else os.path.join(self.base_directory, cwd))
+        repo = find_work_tree(directory)
+        saved = os.path.relpath(os.path.join(directory, path), repo) if path and repo else path
+        names = ", ".join(f"`{council.name}`" for council in councils if not saved or council.covers_file(saved))
+        if not repo or not names:
+            return Answer()
+        if self.path_access is not nullcontext:
+            # The process of another user must not run what a project names.
+            return Answer(context=f"[verdikt] run `verdikt council trigger {trigger}`: council {names} can't run here")
+        from verdikt.council.background import start_review  # with subprocess; few events start a review
+
+        try:
+            start_review(trigger, repo, self.store.home, self._env, path=saved)
+        except Exception as error:
+            self._record_crash(trigger, error)
+            return Answer()
+        return Answer(context=f"[verdikt] council {names} reviews in the background; see `verdikt council history`")
 
     @property
     def councils(self) -> Councils:

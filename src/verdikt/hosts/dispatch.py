@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdikt.hosts.hook_event import HookEventKind
 from verdikt.hosts.host_decision import TEXT_MARK, HostDecision
 from verdikt.hosts.undecided_calls import find_decision, find_undecided_calls
 from verdikt.ledger import pause
+from verdikt.model.action import ActionKind
 from verdikt.model.entry import EntryKind
+from verdikt.model.hook_message import Answer
 from verdikt.model.redaction import redact_text
 from verdikt.model.verdict import VerdictKind
 
@@ -65,7 +68,11 @@ def _check_batch(governance: Governance, hook_event: HookEvent, env: Mapping[str
 def _record_outcome(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
     assert hook_event.action is not None
     assert hook_event.outcome is not None
-    return HostDecision.from_answer(governance.after(hook_event.action, hook_event.outcome))
+    answer = governance.after(hook_event.action, hook_event.outcome)
+    if hook_event.action.kind is ActionKind.WRITE and hook_event.outcome.success and hook_event.action.path:
+        review = governance.review("file-save", hook_event.cwd, path=hook_event.action.path)
+        answer = replace(answer, context="\n\n".join(filter(None, (answer.context, review.context))))
+    return HostDecision.from_answer(answer)
 
 
 def _handle_prompt(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
@@ -87,7 +94,8 @@ def _handle_start(governance: Governance, hook_event: HookEvent, env: Mapping[st
     # After a compaction the session goes on: a change made before it must not become part of a new baseline.
     is_compacted = hook_event.raw.get("source") == "compact"
     faults = integrity.find_changes() if is_compacted else integrity.record_baseline()
-    return _report_faults(HostDecision(), governance, hook_event, faults)
+    review = Answer() if is_compacted else governance.review("session-start", hook_event.cwd)
+    return _report_faults(HostDecision.from_answer(review), governance, hook_event, faults)
 
 
 def _seal_log(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
@@ -95,6 +103,8 @@ def _seal_log(governance: Governance, hook_event: HookEvent, env: Mapping[str, s
     if governance.store.read_head(hook_event.session_id).seq:
         reason = "session_end" if hook_event.kind is HookEventKind.END else hook_event.kind.value
         governance.store.append_checkpoint(hook_event.session_id, reason)
+    if hook_event.kind is HookEventKind.END:
+        governance.review("session-end", hook_event.cwd)
     return HostDecision()
 
 

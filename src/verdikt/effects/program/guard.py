@@ -33,6 +33,7 @@ READ_SUBCOMMANDS = (
     "findings gate",
     # Councils of a policy that a person has not accepted are not in force, so they do not run.
     "council run",
+    "council trigger",
     "council plan",
     "council history",
     "completion show",
