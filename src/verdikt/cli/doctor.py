@@ -139,6 +139,9 @@ def _find_missing_triggers(installation: Installation, host: str) -> list[KnownG
         councils = load_policy(installation.project, environ=installation.env).section("councils") or Councils()
     except VerdiktError:
         return []
+    events, wired = HOSTS[host].events, HOSTS[host].wired_events
+    # A plugin forwards every event of its host; of those, only the one that shows whether it works is listed.
+    reported_kinds = {events.get(event) for event in (wired if len(wired) > 1 else events)}
     kinds = {
         "session-start": HookEventKind.START,
         "session-end": HookEventKind.END,
@@ -151,8 +154,7 @@ def _find_missing_triggers(installation: Installation, host: str) -> list[KnownG
         )
         for trigger, kind in kinds.items()
         for council in councils.find_by_trigger(trigger)
-        # A host that is wired by a plugin has no list of events: the plugin forwards all that there are.
-        if kind not in {HOSTS[host].events.get(event) for event in HOSTS[host].wired_events or HOSTS[host].events}
+        if kind not in reported_kinds
     ]
 
 
