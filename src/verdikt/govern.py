@@ -156,7 +156,7 @@ class Governance:
             # All under the session's lock, so that parallel calls see each other's counts.
             with self.store.session(action.session_id) as log:
                 state = _read_state(log)
-                facts = Facts(world, secrets=secrets, memory=_read_memory(log))
+                facts = Facts(world, secrets=secrets, memory=self._read_memory(log, world))
                 # A host can only tighten the posture (a run without a person is autonomous), never relax it.
                 posture = strictest_posture(self._session_posture(log), posture or Posture.INTERACTIVE)
                 # Classifies the effects, evaluates the policy, settles with the posture, builds decision and receipt.
@@ -387,6 +387,14 @@ class Governance:
         posture = session.read_projection("posture")
         return Posture(posture) if posture else self.policy.posture
 
+    def _read_memory(self, session: LogWriter, world: World) -> StoredMemory:
+        return StoredMemory(partial(session.read_projection, "memory"), partial(self._read_shared_memory, world))
+
+    def _read_shared_memory(self, world: World, scope: str) -> StoredMemory:
+        from verdikt.ledger.shared_memory import read_shared_memory  # few policies remember beyond a session
+
+        return read_shared_memory(self.store, scope, str(world.place().get("project_root", "")))
+
     def _raise_posture(self, session: LogWriter, risk: float) -> None:
         """Move the session to a stricter posture, from the next action on, if the policy says so for this risk."""
         moves = self.policy.section("raise_posture")
@@ -437,10 +445,6 @@ class Governance:
 
 def _read_state(session: LogWriter) -> SessionState:
     return SessionState.from_log(session.session_id, session.read_projection("session"))
-
-
-def _read_memory(session: LogWriter) -> StoredMemory:
-    return StoredMemory(partial(session.read_projection, "memory"))
 
 
 def _allow_during_pause(decision: Decision, pause: Pause) -> Decision:

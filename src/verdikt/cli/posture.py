@@ -12,6 +12,7 @@ from verdikt.cli.usage_command import UsageCommand
 from verdikt.errors import LedgerError
 from verdikt.hosts.live.canary import CANARY_SESSION
 from verdikt.ledger.council_findings import is_council_session
+from verdikt.ledger.shared_memory import is_memory_session
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.posture import Posture, move
 from verdikt.model.verdict import strictest_posture
@@ -95,6 +96,7 @@ def find_newest_session(store: "FileStore") -> str:
         for name in store.list_sessions()
         if name not in (OPERATOR, CANARY_SESSION)
         and not is_council_session(name)
+        and not is_memory_session(name)
         and store.reader.hot_file_path(name).exists()
     ]
     if not candidates:
