@@ -109,8 +109,8 @@ class Guidance:
         for guard in self.policies:
             if guard.applies_to(action):
                 inner = contexts.get(guard.lasting, context)
-                step = partial(guard.policy.on_result, action.tool, parameters, outcome, context=inner)
-                steps.append((guard.name, inner.memory, step))
+                learn = partial(guard.policy.on_result, action.tool, parameters, outcome, context=inner)
+                steps.append((guard.name, inner.memory, learn))
         steps.append(("runs", memory, partial(self._note_runs, action, memory, context, tree or {})))
         for name, step_memory, step in steps:
             before = dict(step_memory.changes)
