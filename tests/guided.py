@@ -22,6 +22,14 @@ OPEN = "profile: none\nunknown_tools: pass\nrules: [{name: none, tool: no_such_t
 """A policy that passes everything, so that guidance alone decides."""
 
 
+@contextmanager
+def _hide_project(path: str) -> Iterator[None]:
+    """Let only the world of dictionaries have the project, also on a machine that happens to have such a directory."""
+    if path == PROJECT or path.startswith(f"{PROJECT}/"):
+        raise PermissionError(path)
+    yield
+
+
 @dataclass
 class Guided:
     """One session under a definition. Every call opens the log again, as every hook process does."""
@@ -43,6 +51,7 @@ class Guided:
             world_factory=lambda cwd: self.world,
             clock=self.clock,
             env={"HOME": "/home/dev", "VERDIKT_RUNS_DIR": str(self.home / "runs")},
+            path_access=_hide_project,
             **self.definition,
         )
 

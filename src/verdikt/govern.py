@@ -33,6 +33,7 @@ from verdikt.model.session_state import SessionState, StoredMemory, mark_key
 from verdikt.model.verdict import add_warning, decision_from_error, strictest_posture
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.crash_log import record_crash
+from verdikt.observe.git_repository import find_work_tree
 from verdikt.observe.guarded_paths import find_host_project, list_guarded_paths
 from verdikt.observe.world import RealWorld, find_project_root, to_absolute
 
@@ -160,7 +161,7 @@ class Governance:
             # All under the session's lock, so that parallel calls see each other's counts.
             with self.store.session(action.session_id) as log:
                 state = _read_state(log)
-                facts = Facts(world, secrets=secrets, memory=_read_memory(log))
+                facts = Facts(world, secrets=secrets, memory=self._read_memory(log, world))
                 # A host can only tighten the posture (a run without a person is autonomous), never relax it.
                 posture = strictest_posture(self._session_posture(log), posture or Posture.INTERACTIVE)
                 # Classifies the effects, evaluates the policy, settles with the posture, builds decision and receipt.
@@ -376,6 +377,31 @@ class Governance:
         reason = "\n\n".join(filter(None, (reason, self.policy.pending_note))) if reason else ""
         return Answer(allowed=not blocking, reason=reason, context=context, guard="council" if reviews else "")
 
+    def review(self, trigger: str, cwd: str, *, path: str = "") -> Answer:
+        """Start the councils of a session's start or end, or of a saved file, and say so. Never refuses.
+
+        They run in the background within their budgets; their findings are there for the next commit and the agent.
+        """
+        if self.policy.section("councils") is None or not (councils := self.councils.find_by_trigger(trigger)):
+            return Answer()
+        directory = to_absolute(cwd if cwd.startswith("/") else os.path.join(self.base_directory, cwd))
+        repo = find_work_tree(directory)
+        saved = os.path.relpath(os.path.join(directory, path), repo) if path and repo else path
+        names = ", ".join(f"`{council.name}`" for council in councils if not saved or council.covers_file(saved))
+        if not repo or not names:
+            return Answer()
+        if self.path_access is not nullcontext:
+            # The process of another user must not run what a project names.
+            return Answer(context=f"[verdikt] run `verdikt council trigger {trigger}`: council {names} can't run here")
+        from verdikt.council.background import start_review  # with subprocess; few events start a review
+
+        try:
+            start_review(trigger, repo, self.store.home, self._env, path=saved)
+        except Exception as error:
+            self._record_crash(trigger, error)
+            return Answer()
+        return Answer(context=f"[verdikt] council {names} reviews in the background; see `verdikt council history`")
+
     @property
     def councils(self) -> Councils:
         """The councils of the policy."""
@@ -398,6 +424,14 @@ class Governance:
         """Return the posture that was set for the session, or else the policy's."""
         posture = session.read_projection("posture")
         return Posture(posture) if posture else self.policy.posture
+
+    def _read_memory(self, session: LogWriter, world: World) -> StoredMemory:
+        return StoredMemory(partial(session.read_projection, "memory"), partial(self._read_shared_memory, world))
+
+    def _read_shared_memory(self, world: World, scope: str) -> StoredMemory:
+        from verdikt.ledger.shared_memory import read_shared_memory  # few policies remember beyond a session
+
+        return read_shared_memory(self.store, scope, str(world.place().get("project_root", "")))
 
     def _raise_posture(self, session: LogWriter, risk: float) -> None:
         """Move the session to a stricter posture, from the next action on, if the policy says so for this risk."""

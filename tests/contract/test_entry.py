@@ -81,7 +81,10 @@ OPEN = [
     f"{host} {event}"
     for host in HOSTS
     for event, kind in HOSTS[host].events.items()
-    if not kind.fails_closed and event != "notice"
+    if not kind.fails_closed and event != "notice" and kind is not HookEventKind.STOP
+]
+STOPS = [
+    f"{host} {event}" for host in HOSTS for event, kind in HOSTS[host].events.items() if kind is HookEventKind.STOP
 ]
 LARGE = "fifty megabytes"
 
@@ -119,6 +122,15 @@ def test_an_unreadable_payload_at_another_event_is_no_opinion_and_a_recorded_cra
 
     assert (output.code, output.stdout) == (0, b"{}\n")
     assert [crash["hook"] for crash in read_crashes(env)] == [wired.replace(" ", ".")]
+
+
+@pytest.mark.parametrize("wired", STOPS)
+def test_an_unreadable_payload_at_a_stop_is_refused_once(wired: str, env: dict[str, str]) -> None:
+    """A turn does not end unchecked because its payload is broken; the second time it is let go."""
+    first, second = (run_forked(wired.split(), HALF, env) for _ in range(2))
+
+    assert b"no decision could be made" in first.stdout + first.stderr
+    assert (second.code, second.stdout) == (0, b"{}\n")
 
 
 def test_an_unreadable_payload_of_an_unknown_event_is_blocked(env: dict[str, str]) -> None:
@@ -183,13 +195,14 @@ def test_any_payload_before_an_action_gets_a_well_formed_response(
 def test_any_payload_at_another_event_gets_a_well_formed_response(
     case: tuple[str, str, bytes], env: dict[str, str]
 ) -> None:
-    """Status 0 or a refusal; no opinion if the payload cannot be understood."""
+    """Status 0 or a refusal; no opinion if the payload cannot be understood, except at a stop."""
     host, event, raw = case
     output = run_forked([host, event], raw, env)
 
     assert output.code in (0, 2)
     assert isinstance(json.loads(output.stdout), dict)
-    known = HOSTS[host].events.get(event) is not None
+    # A stop that cannot be understood is refused once.
+    known = HOSTS[host].events.get(event) not in (None, HookEventKind.STOP)
     assert is_understood(host, event, raw) or not known or (output.code, output.stdout) == (0, b"{}\n")
     assert b"Traceback" not in output.stdout + output.stderr
 

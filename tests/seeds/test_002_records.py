@@ -465,3 +465,13 @@ def test_gate_works_for_every_host_in_every_directory(tmp_path: Path, host: str)
     scene.gov.after(action, Outcome(success=True, output=GREEN, exit_code=status))
 
     assert scene.say("All tests pass.", host=host).allowed
+
+
+def test_every_keyword_of_the_contract_may_name_what_was_tried(scene: Scene) -> None:
+    """A keyword that the contract itself took from the request is never refused as foreign to it."""
+    scene.ask("Download the statement of the billing-server/eu and fix the import")
+    keywords = scene.entries(EntryKind.CONTRACT)[0].body["target_fields"]["keywords"]
+    assert keywords
+    for keyword in keywords:
+        proof = scene.gov.evidence_gate.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": keyword})
+        assert proof.status == "fail", (keyword, proof.reason)

@@ -1,9 +1,12 @@
 """`verdikt council`: plan reviews, run the reviewers, list and delete past reviews."""
 
+import fcntl
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +21,7 @@ from verdikt.council.config import TRIGGERS
 from verdikt.errors import FindingError, VerdiktError
 from verdikt.govern import Governance
 from verdikt.ledger.council_findings import StoredCouncilLog
+from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.finding import Review
 from verdikt.model.reporter import Reporter
 from verdikt.report.findings import escape_nonprintable, explain
@@ -205,6 +209,43 @@ def show_progress(title: str, *, quiet: bool) -> Iterator["ProgressCallback | No
                 bars.update(tasks[name], description=f"{name}: {doing}", completed=finished)
 
             yield update_progress
+
+
+@command.command("trigger")
+@click.argument("trigger", type=click.Choice(["session-start", "session-end", "file-save"]))
+@click.option("--path", default="", help="The file that was saved, from the repository's root.")
+@repo_option
+def trigger_command(*, trigger: str, path: str, repo: str) -> None:
+    """Run the councils of an event, as the hooks do in the background; one run of a council at a time.
+
+    Example: verdikt council trigger file-save --path src/users.py
+    """
+    gov = Governance.load(cwd=repo)
+    close_after_command(gov.store)
+    runner = gov.open_council_runner(repo)
+    for council in gov.councils.find_by_trigger(trigger):
+        if path and not council.covers_file(path):
+            continue
+        plan = runner.build_plan(council, files=(path,) if path else ())
+        # Many files may be saved in a row: a second run would only repeat the work.
+        if not plan.files or not _claim_run(gov.store.home, council.name):
+            continue
+        with show_progress(council.name, quiet=False) as progress:
+            click.echo(explain(runner.run_reviewers(council, plan, progress=progress)))
+
+
+def _claim_run(home: Path, council: str) -> bool:
+    """Return whether no other process runs this council now; the claim ends with this process."""
+    directory = home / "councils"
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fd = os.open(directory / f"{sha256_hex(council.encode())[:16]}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return False
+    # Left open on purpose: the lock lasts as long as the process.
+    return True
 
 
 @command.command()

@@ -16,10 +16,13 @@ import click
 
 from verdikt.cli.canary_check import READY_SECONDS, CanaryResult, fire_canary
 from verdikt.cli.store_access import format_timestamp, open_data_store
+from verdikt.council.config import Councils
 from verdikt.errors import PolicyError, VerdiktError
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.graph.policy_cache import load_cached_policy
 from verdikt.hosts.git import git_hooks
+from verdikt.hosts.hook_event import HookEventKind
+from verdikt.hosts.host import KnownGap
 from verdikt.hosts.live.live_canary import BLOCKED, run_live_canary
 from verdikt.hosts.registry import HOSTS
 from verdikt.hosts.wiring.host_wiring import WiredFile
@@ -136,9 +139,34 @@ def _build_host_report(
         "trusted": wired.is_trusted,
         "firing": asdict(canary),
         "live": live_result,
-        "holes": [asdict(gap) for gap in wired.known_gaps],
+        "holes": [asdict(gap) for gap in (*wired.known_gaps, *_find_missing_triggers(installation, wired.host))],
         "healthy": healthy and live_result in ("", BLOCKED),
     }
+
+
+def _find_missing_triggers(installation: Installation, host: str) -> list[KnownGap]:
+    """Return a limit for each trigger of a council for which the host has no event."""
+    try:
+        councils = load_policy(installation.project, environ=installation.env).section("councils") or Councils()
+    except VerdiktError:
+        return []
+    events, wired = HOSTS[host].events, HOSTS[host].wired_events
+    # A plugin forwards every event of its host; of those, only the one that shows whether it works is listed.
+    reported_kinds = {events.get(event) for event in (wired if len(wired) > 1 else events)}
+    kinds = {
+        "session-start": HookEventKind.START,
+        "session-end": HookEventKind.END,
+        "file-save": HookEventKind.AFTER,
+    }
+    return [
+        KnownGap(
+            what=f"{HOSTS[host].title} reports no {trigger}, so council `{council.name}` does not run then",
+            fix=f"run `verdikt council trigger {trigger}`",
+        )
+        for trigger, kind in kinds.items()
+        for council in councils.find_by_trigger(trigger)
+        if kind not in reported_kinds
+    ]
 
 
 def _build_general_report(installation: Installation, scopes: set[str]) -> dict[str, Any]:

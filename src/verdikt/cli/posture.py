@@ -15,6 +15,7 @@ from verdikt.cli.usage_command import UsageCommand
 from verdikt.errors import LedgerError
 from verdikt.graph.policy_cache import load_cached_policy
 from verdikt.ledger.council_findings import is_council_session
+from verdikt.ledger.shared_memory import is_memory_session
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.posture import Posture, move
 from verdikt.model.verdict import strictest_posture
@@ -97,6 +98,7 @@ def find_newest_session(store: "FileStore") -> str:
         for name in store.list_sessions()
         if name != OPERATOR
         and not is_council_session(name)
+        and not is_memory_session(name)
         and store.reader.hot_file_path(name).exists()
         and not is_canary_session(store, name)
     ]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 
 from verdikt.council.command_reviewer import failure_id, run_reviewer
 from verdikt.council.config import Council, Reviewer
@@ -190,10 +191,12 @@ class CouncilRunner:
         known = {finding.id for finding in verdict.findings} if verdict else set()
         known |= log.find_open_levels(plan.plan_hash).keys()
         inherited: dict[str, Finding] = {}
+        # Many findings point at one file, and each read is a process.
+        read_content = cache(self.index.read_content)
         for earlier in log.find_open(plan.repo, council.name):
             if earlier.plan_hash == plan.plan_hash or earlier.finding.id in known:
                 continue
-            places = locate_finding(earlier, plan.contents, self.index.read_content)
+            places = locate_finding(earlier, plan.contents, read_content)
             if places is not None:
                 inherited[earlier.finding.id] = replace(earlier.finding, evidence=places, supersedes=())
         if inherited:

@@ -149,6 +149,10 @@ class StorePool:
             )
         return store
 
+    def list_stores(self) -> list[FileStore]:
+        """Return the stores that are open."""
+        return list(self._stores.values())
+
     def record_heads(self) -> None:
         """Record the chain heads that were deferred."""
         for store in self._stores.values():

@@ -23,6 +23,7 @@ from verdikt.hosts.hook_response import HookResponse
 from verdikt.hosts.registry import HOSTS, load_adapter
 from verdikt.ledger.data_directory import find_data_directory
 from verdikt.ledger.group_commit import GroupCommit
+from verdikt.ledger.rotation import RotationPolicy, is_rotation_due, rotate_and_record
 from verdikt.model.action import Action
 from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
@@ -32,6 +33,9 @@ from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.world import RealWorld
 
 MAX_GOVERNANCES = 128
+
+ROTATION_CHECK_SECONDS = 3600.0
+"""How often the logs are looked at for rotation."""
 
 HOOK_PROCESS_TIMEOUT_SECONDS = 15
 
@@ -59,6 +63,8 @@ class HookService:
         self.clock = clock or SystemClock()
         self._package_file = package_file
         self._package_stamp = _get_file_fingerprint(package_file)
+        # The start counts as a check: a process that has just started has requests waiting.
+        self._rotation_checked_at = self.clock.now()
         self.policies = PolicyCache(self.clock)
         self._group_commit = GroupCommit()
         self.stores = StorePool(self.clock, self._group_commit)
@@ -97,8 +103,16 @@ class HookService:
         )
 
     def run_maintenance(self) -> None:
-        """Record the chain heads that were deferred while requests were waiting."""
+        """Record the chain heads that were deferred while requests were waiting, and rotate logs that are due."""
         self.stores.record_heads()
+        # Looked at rarely: a directory of sessions takes a `stat` each.
+        now = self.clock.now()
+        if abs(now - self._rotation_checked_at) >= ROTATION_CHECK_SECONDS:
+            self._rotation_checked_at = now
+            policy = RotationPolicy.from_env(os.environ)
+            for store in self.stores.list_stores():
+                if is_rotation_due(store, policy):
+                    rotate_and_record(store, policy)
 
     def warm_up(self, env: Mapping[str, str]) -> None:
         """Load what decisions need, so that the first one is as fast as the others."""
@@ -161,6 +175,7 @@ class HookService:
         """Record a failure; return a note for stderr where that is not possible."""
         try:
             is_recorded = call.record_failure(error)
+            call.note_failure()
         except VerdiktError:
             is_recorded = False
         return "" if is_recorded else f"verdikt: {type(error).__name__}\n"

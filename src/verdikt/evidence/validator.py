@@ -155,6 +155,8 @@ def _find_binding_fault(validator: Validator, arguments: Arguments, contract: Co
     if contract.has_no_targets or validator.binds == ("keywords",):
         # The request names nothing in particular, or the validator looks for words: one shared word suffices.
         objective_words = set(re.findall(r"[\w./-]{2,}", contract.objective.lower()))
+        # The contract's own keywords too: `billing` is one where the objective has `billing-server`.
+        objective_words |= {word.lower() for word in contract.target_fields.get("keywords", ())}
         if any(set(re.findall(r"[\w./-]{2,}", value.lower())) & objective_words for value in values.values()):
             return ""
         return "no argument shares a word with the objective"

@@ -91,11 +91,12 @@ class Guidance:
         classify: Callable[[], Effects],
         *,
         tree: Mapping[str, str] | None = None,
+        shared: Mapping[str, Memory] | None = None,
     ) -> dict[str, str]:
         """Record the outcome of a call in `memory`; return the policies that failed to, with the reason.
 
         A failed call changes nothing except what it used. `tree` is the root and the digest of the sources that the
-        call was about, where the evidence gate has hashed them.
+        call was about, where the evidence gate has hashed them. `shared` are the memories beyond the session, by scope.
         """
         # Also for a failed call: its tokens are spent.
         _record_usage(outcome, memory)
@@ -104,19 +105,21 @@ class Guidance:
         failures: dict[str, str] = {}
         context = PolicyContext(memory=memory, filesystem=facts, action=action, classify=classify)
         parameters = get_parameters(action)
-        steps: list[tuple[str, Callable[[], None]]] = [
-            (guard.name, partial(guard.policy.on_result, action.tool, parameters, outcome, context=context))
-            for guard in self.policies
-            if guard.applies_to(action)
-        ]
-        steps.append(("runs", partial(self._note_runs, action, memory, context, tree or {})))
-        for name, step in steps:
-            before = dict(memory.changes)
+        contexts = {scope: replace(context, memory=inner) for scope, inner in (shared or {}).items()}
+        steps: list[tuple[str, Memory, Callable[[], None]]] = []
+        for guard in self.policies:
+            if guard.applies_to(action):
+                inner = contexts.get(guard.lasting, context)
+                learn = partial(guard.policy.on_result, action.tool, parameters, outcome, context=inner)
+                steps.append((guard.name, inner.memory, learn))
+        steps.append(("runs", memory, partial(self._note_runs, action, memory, context, tree or {})))
+        for name, step_memory, step in steps:
+            before = dict(step_memory.changes)
             try:
                 step()
             # A policy may be a user's own code. One that fails must not keep the others from remembering the call.
             except Exception as error:
-                memory.changes = before
+                step_memory.changes = before
                 failures[name] = describe_error(error)
         return failures
 

@@ -12,6 +12,7 @@ from verdikt.graph.guard_node import describe_error
 from verdikt.graph.policy import Policy
 from verdikt.guidance.completion import INCOMPLETE, TaskCompletionContext, TaskCompletionResult
 from verdikt.guidance.definition import Guidance, SessionSummary
+from verdikt.ledger.shared_memory import read_shared_memory, to_memory_session
 from verdikt.ledger.store import LogWriter
 from verdikt.model.action import Action, Outcome
 from verdikt.model.canonical_json import encode_canonical
@@ -21,7 +22,7 @@ from verdikt.model.facts import Facts
 from verdikt.model.finding import Level
 from verdikt.model.hook_message import Answer, Turn
 from verdikt.model.redaction import redact_text
-from verdikt.model.session_state import Memory, SessionState, StoredMemory
+from verdikt.model.session_state import MEMORY_SCOPES, Memory, SessionState, StoredMemory
 
 if TYPE_CHECKING:
     from verdikt.govern import WorldFactory
@@ -44,9 +45,11 @@ class GuidanceHooks:
         """Record a call with what the tool policies learned from it; record and return the feedback on it."""
         memory = _load_memory(session)
         failures: dict[str, str] = {}
+        shared: dict[str, Memory] = {}
         facts = None
         try:
             facts = Facts(self._world_factory(action.cwd))
+            shared = self._load_shared_memories(facts.project_root)
             failures = self.guidance.record_outcome(
                 action,
                 outcome,
@@ -54,8 +57,10 @@ class GuidanceHooks:
                 facts,
                 partial(self._classify_effects, action, facts),
                 tree=(body.get("evidence") or {}).get("tree"),
+                shared=shared,
             )
-            encode_canonical(memory.changes)
+            encode_canonical([memory.changes, *(inner.changes for inner in shared.values())])
+            self._append_shared_changes(shared, facts.project_root)
         except Exception as error:  # part of the flow: the call has happened and must be recorded whatever fails here
             failures, memory = {"guidance": describe_error(error)}, Memory()
         kept = {**body.pop("kept", {}), **memory.changes}
@@ -64,6 +69,19 @@ class GuidanceHooks:
             session.append(EntryKind.GAP, {"moment": "after", "failures": failures})
         answers = (self._give_feedback(session, action, facts), self._remind_of_work(session, action, facts))
         return Answer(context="\n\n".join(answer.context for answer in answers if answer.context))
+
+    def _load_shared_memories(self, root: str) -> dict[str, Memory]:
+        """Return the memories beyond the session that the policies use, by scope."""
+        scopes = {guard.lasting for guard in self.guidance.policies} & set(MEMORY_SCOPES[1:])
+        store = self._evidence_gate.store
+        return {scope: Memory(read_shared_memory(store, scope, root)) for scope in sorted(scopes)}
+
+    def _append_shared_changes(self, shared: Mapping[str, Memory], root: str) -> None:
+        """Record what the shared memories learned, each in a log of its own."""
+        for scope, memory in shared.items():
+            if memory.changes:
+                body = {"given": [], "failures": {}, "kept": memory.changes}
+                self._evidence_gate.store.append(to_memory_session(scope, root), EntryKind.FEEDBACK, body)
 
     def _remind_of_work(self, session: LogWriter, action: Action, facts: Facts | None) -> Answer:
         """Tell the agent from time to time what is missing, before a stop is refused for it."""

@@ -45,6 +45,11 @@ class ReadBeforeWritePolicy:
         unread = next((name for name in names if self._is_unread(self._canonical_path(name, context), context)), "")
         if not unread:
             return PolicyDecision.allow()
+        if context.memory.get_mark(self.name, self._canonical_path(unread, context).casefold()):
+            # Restored, or changed by another process: the agent would write over what it has never seen.
+            return PolicyDecision.deny(
+                f"File '{unread}' changed since it was read; it must be read before overwriting."
+            )
         return PolicyDecision.deny(f"File '{unread}' must be read before overwriting.")
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:

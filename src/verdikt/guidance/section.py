@@ -47,6 +47,7 @@ from verdikt.model.schema_type import (
     text_list_type,
     text_type,
 )
+from verdikt.model.session_state import MEMORY_SCOPES
 from verdikt.model.yaml_document import to_plain
 from verdikt.model.yaml_node import YamlNode
 
@@ -92,6 +93,9 @@ SCOPE_FIELDS: Mapping[str, Field] = {
     "agents": Field(text_list_type(), "names of the agents it is for; absent: all"),
     "prompts": Field(text_list_type(), "names of the prompts or task types it is for; absent: all"),
     "tools": Field(text_list_type(), "names of the tools it is for; absent: all"),
+}
+LASTING_FIELD: Mapping[str, Field] = {
+    "scope": Field(choice_type(MEMORY_SCOPES), "how long it remembers: in a session, in the project, or for the user"),
 }
 TRIGGER_FIELDS: Mapping[str, Field] = {
     "every_n_calls": Field(int_type(1), "after so many calls since it last spoke"),
@@ -248,7 +252,7 @@ class _KindReader:
         return {"anyOf": variants}
 
 
-_POLICY_READER = _KindReader(POLICIES, SCOPE_FIELDS, "tool policy", ("check", "on_result"))
+_POLICY_READER = _KindReader(POLICIES, {**SCOPE_FIELDS, **LASTING_FIELD}, "tool policy", ("check", "on_result"))
 _PROVIDER_READER = _KindReader(
     PROVIDERS, {**TRIGGER_FIELDS, **SCOPE_FIELDS}, "feedback provider", ("should_run", "provide")
 )
@@ -263,7 +267,8 @@ def read_policies(node: YamlNode) -> tuple[ToolPolicyGuard, ...]:
         if any(guard.name == policy.name for guard in guards):
             item.add_error(f"expected each name of a tool policy once, found `{policy.name}` again: give it a `name`")
             continue
-        guards.append(ToolPolicyGuard(policy, Audience(**scope)))
+        lasting = scope.pop("scope", MEMORY_SCOPES[0])
+        guards.append(ToolPolicyGuard(policy, Audience(**scope), lasting=lasting))
     return tuple(guards)
 
 
@@ -363,8 +368,12 @@ def merge_policies(layers: Sequence[Sequence[ToolPolicyGuard]]) -> tuple[ToolPol
             count += 1
             name = f"{guard.name}_{count}"
         names.add(name)
-        merged.append(guard if name == guard.name else ToolPolicyGuard(_rename_policy(guard.policy, name), guard.scope))
+        merged.append(guard if name == guard.name else _rename_guard(guard, name))
     return tuple(merged)
+
+
+def _rename_guard(guard: ToolPolicyGuard, name: str) -> ToolPolicyGuard:
+    return ToolPolicyGuard(_rename_policy(guard.policy, name), guard.scope, lasting=guard.lasting)
 
 
 def _rename_policy(policy: Any, name: str) -> ToolPolicy:
@@ -383,7 +392,8 @@ def describe_policy(guard: ToolPolicyGuard) -> dict[str, Any]:
     """Return a tool policy as it would be written in a file; a user's own class by its import path and fields."""
     policy: Any = guard.policy
     kind = next((name for name, policy_class in POLICIES.items() if type(policy) is policy_class), "")
-    scope = {key: list(value) for key in SCOPE_FIELDS if (value := getattr(guard.scope, key))}
+    scope: dict[str, Any] = {key: list(value) for key in SCOPE_FIELDS if (value := getattr(guard.scope, key))}
+    scope |= {"scope": guard.lasting} if guard.lasting != MEMORY_SCOPES[0] else {}
     policy_class = type(policy)
     settings = {
         f.name: _to_plain_data(getattr(policy, f.name)) for f in _settable_fields(policy) if not _is_default(policy, f)

@@ -12,7 +12,7 @@ from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action, Outcome
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
-from verdikt.model.session_state import Memory
+from verdikt.model.session_state import MEMORY_SCOPES, Memory, to_shared_key
 from verdikt.model.verdict import Verdict
 
 DEFAULT_REASON = "Denied by policy."
@@ -94,9 +94,11 @@ class ToolPolicyGuard(BaseGuard):
 
     governance_layer: ClassVar[GovernanceLayer] = GovernanceLayer.RESOURCE
 
-    def __init__(self, policy: ToolPolicy, scope: Audience | None = None) -> None:
+    def __init__(self, policy: ToolPolicy, scope: Audience | None = None, *, lasting: str = MEMORY_SCOPES[0]) -> None:
         self.policy = policy
         self.scope = scope or Audience()
+        self.lasting = lasting
+        """How long the policy remembers: for a session, in the project, or for the user."""
         self.name = policy.name
 
     def check(self, action: Action, ctx: GovernanceContext) -> Verdict:
@@ -104,7 +106,10 @@ class ToolPolicyGuard(BaseGuard):
         if not self.applies_to(action):
             return Verdict.pass_(guard=self.name)
         context = PolicyContext(
-            memory=Memory(_FactsMapping(ctx.facts)), filesystem=ctx.facts, action=action, classify=lambda: ctx.effects
+            memory=Memory(_FactsMapping(ctx.facts, self.lasting)),
+            filesystem=ctx.facts,
+            action=action,
+            classify=lambda: ctx.effects,
         )
         decision = self.policy.check(action.tool, get_parameters(action), context=context)
         # `is True`: a user's policy that returns anything else must not pass by accident.
@@ -127,10 +132,12 @@ def get_parameters(action: Action) -> dict[str, Any]:
 class _FactsMapping(Mapping[str, Any]):
     """A session's memory, in which each key that is read is recorded with the decision."""
 
-    def __init__(self, facts: Facts | None) -> None:
+    def __init__(self, facts: Facts | None, lasting: str) -> None:
         self._facts = facts
+        self._lasting = lasting
 
     def __getitem__(self, key: str) -> Any:
+        key = key if self._lasting == MEMORY_SCOPES[0] else to_shared_key(self._lasting, key)
         value = None if self._facts is None else self._facts.memory_value(key)
         if value is None:
             raise KeyError(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdikt.hosts.hook_event import HookEventKind
@@ -12,6 +13,7 @@ from verdikt.hosts.undecided_calls import find_decision, find_undecided_calls
 from verdikt.ledger import pause
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.entry import EntryKind
+from verdikt.model.hook_message import Answer
 from verdikt.model.redaction import redact_text
 from verdikt.model.verdict import VerdictKind
 
@@ -72,7 +74,11 @@ def _check_batch(governance: Governance, hook_event: HookEvent, env: Mapping[str
 def _record_outcome(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
     assert hook_event.action is not None
     assert hook_event.outcome is not None
-    return HostDecision.from_answer(governance.after(hook_event.action, hook_event.outcome))
+    answer = governance.after(hook_event.action, hook_event.outcome)
+    if hook_event.action.kind is ActionKind.WRITE and hook_event.outcome.success and hook_event.action.path:
+        review = governance.review("file-save", hook_event.cwd, path=hook_event.action.path)
+        answer = replace(answer, context="\n\n".join(filter(None, (answer.context, review.context))))
+    return HostDecision.from_answer(answer)
 
 
 def _handle_prompt(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
@@ -119,8 +125,10 @@ def _handle_start(governance: Governance, hook_event: HookEvent, env: Mapping[st
         integrity.keep_files()
     text = f"{TEXT_MARK} {notice}" if notice else ""
     pending = f"{TEXT_MARK} {note}" if (note := governance.policy.pending_note) else ""
-    host_decision = HostDecision(context="\n".join(filter(None, (pending, text))), notice=text)
-    return _report_faults(host_decision, governance, hook_event, faults)
+    review = Answer() if is_compacted else governance.review("session-start", hook_event.cwd)
+    host_decision = HostDecision.from_answer(review)
+    context = "\n".join(filter(None, (host_decision.context, pending, text)))
+    return _report_faults(replace(host_decision, context=context, notice=text), governance, hook_event, faults)
 
 
 def _seal_log(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
@@ -128,6 +136,8 @@ def _seal_log(governance: Governance, hook_event: HookEvent, env: Mapping[str, s
     if governance.store.read_head(hook_event.session_id).seq:
         reason = "session_end" if hook_event.kind is HookEventKind.END else hook_event.kind.value
         governance.store.append_checkpoint(hook_event.session_id, reason)
+    if hook_event.kind is HookEventKind.END:
+        governance.review("session-end", hook_event.cwd)
     return HostDecision()
 
 

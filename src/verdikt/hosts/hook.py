@@ -30,6 +30,7 @@ class HookProcess:
         self._socket_path = arguments[1] if arguments[:1] == ["--socket"] and len(arguments) > 1 else ""
         self._arguments = arguments[2:] if self._socket_path else arguments
         self._call: HookCall | None = None
+        self._has_failed = False
         self._needs_daemon = False
         """Whether no warm process answered, so that one should be started for the next call."""
 
@@ -65,9 +66,19 @@ class HookProcess:
         except OSError:
             # The document cannot be written, so the status alone must carry the decision.
             exit_code = 2 if exit_code == 2 or self._call is None or self._call.fails_closed else 0
+        if self._has_failed:
+            self._note_failure()
         if self._needs_daemon:
             self._start_daemon()
         os._exit(exit_code)
+
+    def _note_failure(self) -> None:
+        # After the response, like the start of a process: the alarm must not delay it.
+        try:
+            if self._call is not None:
+                self._call.note_failure()
+        except BaseException:
+            return
 
     def _start_daemon(self) -> None:
         # Only after the response is written, so that the two do not compete for the processor.
@@ -127,7 +138,8 @@ class HookProcess:
     def exit_with_failure(self, error: BaseException) -> NoReturn:
         """Record the failure, respond as this event demands and exit."""
         try:
-            call = self._call or self._create_call("")
+            call = self._call = self._call or self._create_call("")
+            self._has_failed = True
             if not self._try_record_failure(call, error):
                 _write_stderr(f"verdikt: {type(error).__name__}\n".encode())
             self.respond_and_exit(call.build_failure_response(error))

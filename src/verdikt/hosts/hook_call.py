@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from verdikt.errors import HookError, PolicyError
+from verdikt.errors import HookError, PolicyError, VerdiktError
 from verdikt.hosts.dispatch import dispatch_event
 from verdikt.hosts.hook_event import HookEvent, HookEventKind
 from verdikt.hosts.hook_response import NO_OPINION, build_block_response
@@ -15,7 +15,8 @@ from verdikt.hosts.payload import parse_payload
 from verdikt.hosts.registry import get_host, load_adapter
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.model.verdict import decision_from_error
-from verdikt.observe.crash_log import POLICY_FAULT, record_crash
+from verdikt.observe.clock import SystemClock
+from verdikt.observe.crash_log import CRASH_FILE, POLICY_FAULT, record_crash
 
 if TYPE_CHECKING:
     from verdikt.govern import Governance
@@ -27,6 +28,13 @@ TOOLS_BY_ARGUMENT = {"read": "Read", "write": "Write", "bash": "Bash"}
 
 MAX_CWD_LENGTH = 4096
 """Longer than any path that a system accepts. The limit bounds the size of caches by directory."""
+
+STOP_MARKER_FILE = "_stop_refused.json"
+STOP_REFUSAL_SECONDS = 600.0
+"""How long after a refusal a stop whose payload cannot be read is let go."""
+
+DEFAULT_CRASHES_PER_HOUR = 3
+"""The threshold of the crash alarm where no policy can be read."""
 
 _ADVICE = "Instead: stop here and ask the person to run `verdikt doctor`"
 
@@ -74,14 +82,15 @@ class HookCall:
 
     def build_failure_response(self, error: BaseException) -> HookResponse:
         """Return the response when no decision could be made: a block if this event fails closed."""
-        if not self.fails_closed:
+        if not self.fails_closed and not self._is_first_unreadable_stop():
             return NO_OPINION
         advice = _POLICY_ADVICE if isinstance(error, PolicyError) else _ADVICE
         reason = f"blocked, because no decision could be made: {_describe_error(error)}\n{advice}"
         host_decision = HostDecision.block(reason)
         if self.adapter is None:
             return build_block_response(host_decision.reason)
-        hook_event = self.hook_event or HookEvent(kind=HookEventKind.BEFORE, host=self.host_name, name=self.event_name)
+        kind = get_host(self.host_name).events.get(self.event_name, HookEventKind.BEFORE)
+        hook_event = self.hook_event or HookEvent(kind=kind, host=self.host_name, name=self.event_name)
         return self.adapter.encode(hook_event, host_decision)
 
     def build_unrecorded_response(self, error: Exception) -> HookResponse:
@@ -97,6 +106,40 @@ class HookCall:
         if isinstance(error, PolicyError):
             return record_crash(get_data_directory(self.env), POLICY_FAULT, error, note=hook)
         return record_crash(get_data_directory(self.env), hook, error)
+
+    def note_failure(self) -> None:
+        """Write the alarm if the hook that failed last has failed too often within an hour."""
+        # Here and below: only a failure needs these, and it may be that of the policy.
+        from verdikt.govern import Governance
+        from verdikt.observe.alerts import HOUR_SECONDS, note_crashes, read_recent_lines
+
+        home, now = get_data_directory(self.env), SystemClock().now()
+        last = next(read_recent_lines(home / CRASH_FILE, now - HOUR_SECONDS), None)
+        if last is None:
+            return
+        hook = str(last.get("hook", ""))
+        try:
+            with Governance.load(cwd=self.cwd, env=self.env) as governance:
+                governance.evidence_gate.note_crash(hook)
+        except VerdiktError:
+            # Where the notes belong is in the policy, which may be what is broken: then they go beside the log.
+            note_crashes(home, hook, now, threshold=DEFAULT_CRASHES_PER_HOUR, memory=str(home / "MEMORY.md"))
+
+    def _is_first_unreadable_stop(self) -> bool:
+        """Return whether this is a stop whose payload cannot be read, for the first time in a while.
+
+        Refused once, so that a broken host does not end every turn unchecked; no more, because its session is unknown.
+        """
+        if self.hook_event or get_host(self.host_name).events.get(self.event_name) is not HookEventKind.STOP:
+            return False
+        from verdikt.observe.alerts import mark_first_breach
+
+        now = SystemClock().now()
+        try:
+            marker = get_data_directory(self.env) / STOP_MARKER_FILE
+            return mark_first_breach(marker, self.host_name, now, now - STOP_REFUSAL_SECONDS)
+        except (OSError, VerdiktError):
+            return False
 
     def _parse_payload(self, raw: bytes) -> object:
         payload = parse_payload(self.argument.encode("utf-8", "surrogateescape") if self.argument else raw)

@@ -9,11 +9,13 @@ A session is cut in three steps, each of which may be the last one before a powe
 Between 2 and 3 the lines are in both files: readers take each once, and the next rotation begins with step 3.
 """
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.archive import Archiver, write_gzip
@@ -23,6 +25,9 @@ from verdikt.ledger.log_file import ArchiveSegment, iterate_archives
 from verdikt.ledger.log_reader import iterate_lines
 from verdikt.ledger.store import OPERATOR, ChainHead
 from verdikt.model.entry import Entry, EntryKind, decode_entry
+
+ROTATION_LOG = "_rotate.log"
+"""One line for each rotation."""
 
 DAY_SECONDS = 86_400
 ACTIVE_SECONDS = 3_600
@@ -58,6 +63,15 @@ class RotationReport:
     active: list[Path] = field(default_factory=list)
     failed: dict[Path, str] = field(default_factory=dict)
 
+    def to_record(self) -> dict[str, Any]:
+        """Return the result as plain data."""
+        paths = {name: [str(path) for path in getattr(self, name)] for name in ("archived", "trimmed", "deleted")}
+        return {
+            **paths,
+            "active": [str(path) for path in self.active],
+            "failed": {str(path): why for path, why in self.failed.items()},
+        }
+
 
 def rotate(store: FileStore, policy: RotationPolicy | None = None) -> RotationReport:
     """Archive what is old, trim what is too long, delete what is very old; leave running sessions alone."""
@@ -68,6 +82,31 @@ def rotate(store: FileStore, policy: RotationPolicy | None = None) -> RotationRe
             f"cannot rotate `{error.filename or store.home}`: {error.strerror};"
             " nothing is lost, try again when it is writable"
         ) from error
+
+
+def is_rotation_due(store: FileStore, policy: RotationPolicy) -> bool:
+    """Return whether a session that is not in use is old or long enough to be rotated. Costs one `stat` per session."""
+    now = store.clock.now()
+    for path in store.reader.list_hot_files():
+        try:
+            stat = path.stat()
+        except OSError:
+            continue  # rotated by another process meanwhile
+        age = now - stat.st_mtime
+        is_large = stat.st_size > policy.max_hot_bytes
+        if age > ACTIVE_SECONDS and stat.st_size and (is_large or age > policy.hot_days * DAY_SECONDS):
+            return True
+    return False
+
+
+def rotate_and_record(store: FileStore, policy: RotationPolicy) -> RotationReport:
+    """Rotate, and append what was done to `_rotate.log`."""
+    report = rotate(store, policy)
+    line = {"ts": int(store.clock.now() * 1_000_000), **report.to_record()}
+    # For runs without a terminal, whose output is thrown away.
+    with open(store.home / ROTATION_LOG, "a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+    return report
 
 
 class _Rotation:

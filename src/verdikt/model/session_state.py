@@ -132,6 +132,25 @@ class Memory:
         return self.changes[name] if name in self.changes else self._stored.get(name)
 
 
+MEMORY_SCOPES = ("session", "project", "user")
+"""How long a tool policy remembers."""
+
+_SHARED_MARK = "@"
+
+
+def to_shared_key(scope: str, key: str) -> str:
+    """Return the key under which a session finds a value of a shared memory."""
+    return f"{_SHARED_MARK}{scope}|{key}"
+
+
+def split_shared_key(key: str) -> tuple[str, str]:
+    """Return the scope and the key within it; an empty scope for a key of the session itself."""
+    if not key.startswith(_SHARED_MARK):
+        return "", key
+    scope, _, inner_key = key[1:].partition("|")
+    return (scope, inner_key) if scope in MEMORY_SCOPES[1:] else ("", key)
+
+
 def value_key(*parts: str) -> str:
     """Return the key of a value: of bounded length, and different for different parts."""
     name = "|".join(part.replace("\\", "\\\\").replace("|", "\\|") for part in parts)
@@ -149,10 +168,18 @@ def _hash_text(text: str) -> str:
 
 
 class StoredMemory(Mapping[str, Any]):
-    """The values and marks that the projection `memory` holds, loaded at the first access."""
+    """The values and marks that the projection `memory` holds, loaded at the first access.
 
-    def __init__(self, load_state: Callable[[], Mapping[str, Any]]) -> None:
+    Keys of a shared memory are answered by `load_shared`, given its scope.
+    """
+
+    def __init__(
+        self,
+        load_state: Callable[[], Mapping[str, Any]],
+        load_shared: Callable[[str], Mapping[str, Any]] | None = None,
+    ) -> None:
         self._load_state = load_state
+        self._load_shared = load_shared
 
     @cached_property
     def _values(self) -> Mapping[str, Any]:
@@ -164,6 +191,9 @@ class StoredMemory(Mapping[str, Any]):
         return str(self._load_state().get("marks", ""))
 
     def __getitem__(self, key: str) -> Any:
+        if self._load_shared is not None and key.startswith(_SHARED_MARK):
+            scope, inner_key = split_shared_key(key)
+            return self._load_shared(scope)[inner_key] if scope else self._values[key]
         value = self._find_mark(key) if key.startswith(MARK_PREFIX) else self._values.get(key)
         if value is None:
             raise KeyError(key)

@@ -329,3 +329,13 @@ def test_doctor_ends_with_a_list_of_what_is_failing(project: Path, verdikt: Verd
     assert completed.returncode == 1
     # Without a warm process the native client needs this script; where there is none, the settings name it.
     assert completed.stdout.endswith("failing: claude (project), the wrapper, git\n")
+
+
+def test_doctor_names_a_council_trigger_that_the_host_does_not_report(project: Path, verdikt: Verdikt) -> None:
+    """OpenCode tells its plugins when a session is created, and not when it ends."""
+    council = "{trigger: [session-start, session-end], reviewers: {words: {command: 'true {files}'}}}"
+    (project / "governance.yaml").write_text(f"profile: standard\ncouncils: {{ship-it: {council}}}\n")
+    verdikt("init", "--host", "opencode", "--yes")
+    holes = [hole["what"] for hole in parse_report(verdikt("doctor", "--json"))["hosts"][0]["holes"]]
+    assert "OpenCode reports no session-end, so council `ship-it` does not run then" in holes
+    assert not any("session-start" in hole for hole in holes)

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.contract.warm import bash
+from tests.fakes import FakeClock
 from verdikt import __version__
 from verdikt.daemon import protocol
 from verdikt.daemon.deferred_reply import DeferredReply
-from verdikt.daemon.hook_service import HookService
+from verdikt.daemon.hook_service import ROTATION_CHECK_SECONDS, HookService
 from verdikt.daemon.request import DaemonReply, HookRequest, Peer
 from verdikt.model.effect import _encode_and_cache
 
@@ -141,3 +142,27 @@ def test_caches_stay_small_when_requests_are_long(tmp_path: Path) -> None:
     assert reply.status == 2
     assert "expected a working directory of at most" in json.loads(reply.out)["reason"]
     service.close()
+
+
+def test_idle_process_rotates_logs_that_are_due(tmp_path: Path) -> None:
+    """An old session is archived without a timer, a recent one stays, and the logs are looked at once an hour."""
+    clock = FakeClock(seconds=2_000_000_000.0)
+    service = HookService(tmp_path / "data", clock)
+    try:
+        send_request(service, tmp_path)
+        ledger = tmp_path / "data" / "ledger"
+        hot_file = next(ledger.glob("*.jsonl"))
+        os.utime(hot_file, (clock.seconds, clock.seconds))
+        clock.seconds += ROTATION_CHECK_SECONDS * 2
+        service.run_maintenance()
+        assert hot_file.exists()
+        os.utime(hot_file, (clock.seconds - 40 * 86_400, clock.seconds - 40 * 86_400))
+        service.run_maintenance()
+        assert hot_file.exists()
+        clock.seconds += ROTATION_CHECK_SECONDS
+        service.run_maintenance()
+        assert not hot_file.exists()
+        assert list(ledger.glob("_archive/*/*.jsonl.gz"))
+        assert (tmp_path / "data" / "_rotate.log").exists()
+    finally:
+        service.close()

@@ -400,3 +400,14 @@ def test_payload_that_is_not_a_mapping_is_accepted(tmp_path: Path) -> None:
 
     agent.governance().before(action)
     assert "x" in agent.governance().after(action, Outcome(success=True)).context
+
+
+def test_agent_is_told_that_a_file_changed_since_it_was_read(tmp_path: Path) -> None:
+    """A rollback or another process is not the same as a file that was never read."""
+    agent = Guided(tmp_path, READ)
+    agent.put("a.txt", "one")
+    agent.call("Read", file_path="a.txt")
+    agent.put("a.txt", "two")
+    reason = agent.call("Write", file_path="a.txt", content="mine")
+    assert "changed since it was read" in reason
+    assert UNREAD in reason

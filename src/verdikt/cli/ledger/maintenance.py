@@ -9,8 +9,7 @@ import click
 from verdikt.cli.exit_status import EXIT_FAILURE
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.store_access import format_timestamp, home_option, json_option, open_existing_store
-from verdikt.ledger.rotation import RotationPolicy
-from verdikt.ledger.rotation import rotate as rotate_log
+from verdikt.ledger.rotation import RotationPolicy, rotate_and_record
 
 
 @click.command()
@@ -21,25 +20,16 @@ def rotate(ctx: click.Context, as_json: bool, home: Path | None) -> None:
     """Archive old sessions, trim long logs and delete old archives.
 
     Sessions older than $EG_HOT_DAYS (30) are archived, logs over $EG_MAX_HOT_BYTES (50000000) are trimmed, archives are
-    deleted after a year. Sessions changed within the last hour are left alone. Run it from a timer, such as once a day
-    at 03:30 UTC.
+    deleted after a year. Sessions changed within the last hour are left alone. The warm process does this by itself
+    when it is idle; without one, run it from a timer.
 
     Example: EG_HOT_DAYS=14 verdikt ledger rotate
     """
     policy = RotationPolicy.from_env(os.environ)
     store = open_existing_store(home)
-    rotation = rotate_log(store, policy)
-    record = {
-        **{
-            name: [str(path) for path in getattr(rotation, name)]
-            for name in ("archived", "trimmed", "deleted", "active")
-        },
-        "failed": {str(path): why for path, why in rotation.failed.items()},
-    }
+    rotation = rotate_and_record(store, policy)
+    record = rotation.to_record()
     timestamp = int(store.clock.now() * 1_000_000)
-    # For a timer's runs, whose output is often thrown away.
-    with open(store.home / "_rotate.log", "a", encoding="utf-8") as file:
-        file.write(json.dumps({"ts": timestamp, **record}) + "\n")
     if as_json:
         click.echo(json.dumps(record, indent=1))
     else:
