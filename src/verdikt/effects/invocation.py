@@ -17,6 +17,7 @@ from verdikt.effects.execution_context import (
 from verdikt.effects.target import is_device, is_recoverable, is_scratch_file, is_sink
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.shell.command import UNKNOWN
+from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER
 
 if TYPE_CHECKING:
     from verdikt.effects.execution_context import ExecutionContext
@@ -81,7 +82,7 @@ class Invocation:
     ) -> None:
         self.command = command
         self._shell_classifier = shell_classifier
-        self.uncertain = False
+        self.uncertain = bool(command.via) and any(map(_is_possible_wrapper, command.via))
         """Whether every effect of this command is only possible."""
         self.commands = commands
         self.resolver = resolver
@@ -340,6 +341,10 @@ class Invocation:
             and self.context.kind != "fresh"
             and not any(target.zone is Zone.SYSTEM for target in targets)
         )
+
+
+def _is_possible_wrapper(label: str) -> bool:
+    return label.startswith(POSSIBLE_WRAPPER)
 
 
 def render_command_line(argv: Sequence[Word]) -> str:
