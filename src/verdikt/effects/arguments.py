@@ -83,8 +83,10 @@ class Arguments:
                 pending_flag = ""
             elif text[:1] != "-" or text == "-":
                 operands.append(word)
-            elif text in values or (text in table.before and not operands) or (forced and id(word) in forced):
+            elif text in values or (text in table.before and not operands):
                 pending_flag = text
+            elif forced and id(word) in forced:
+                pending_flag = self._add_forced_flag(word)
             elif text == "--":
                 operands.extend(argv[position + 1 :])
                 break
@@ -121,6 +123,15 @@ class Arguments:
                 return ""
             self.flags.append((flag, None))
         return ""
+
+    def _add_forced_flag(self, word: Word) -> str:
+        """Add the flags of a word that is read with a value; return the flag that takes it."""
+        text = word.text
+        if len(text) == 2 or self.table.single_dash or text[1] == "-":
+            return text
+        # `-nv x`: the last letter of a cluster may take the value, the ones before it can't.
+        self.flags += [(f"-{letter}", None) for letter in text[1:-1]]
+        return f"-{text[-1]}"
 
     def _takes_no_value(self, text: str) -> bool:
         """Return whether the word after this one is surely not the value of an option."""
