@@ -77,6 +77,7 @@ def _add_stricter_readings(
 ) -> list[Effect]:
     """Return the effects together with those of the strictest reading in which unknown options take a value."""
     strictest, strictness = effects, _measure_strictness(effects)
+    other_commands: list[Effect] = []
     names = {effect.what for effect in effects}
     best_state = call.args, call.subcommand, call.command
     for forced in _list_readings(doubtful):
@@ -84,14 +85,16 @@ def _add_stricter_readings(
         other_effects = _evaluate_reading(program, _Reading(argv, [], forced), call)
         other_strictness = _measure_strictness(other_effects)
         other_names = {effect.what for effect in other_effects}
-        # Another command of the same rank may be another matter to a policy.
-        is_other_command = bool(program.commands) and other_strictness == strictness and names.isdisjoint(other_names)
-        if other_strictness > strictness or is_other_command:
+        if other_strictness > strictness:
             strictest, strictness, names = other_effects, other_strictness, names | other_names
             best_state = call.args, call.subcommand, call.command
+        elif program.commands and names.isdisjoint(other_names):
+            # Another command may be another matter to a policy, and what it writes may be guarded.
+            other_commands += other_effects
+            names |= other_names
     # What looks at the arguments later shall see them as the stricter reading does.
     call.args, call.subcommand, call.command = best_state
-    return effects if strictest is effects else strictest + [effect for effect in effects if effect not in strictest]
+    return strictest + [effect for effect in (*effects, *other_commands) if effect not in strictest]
 
 
 def _list_readings(doubtful: list[Word]) -> Iterator[frozenset[int]]:
