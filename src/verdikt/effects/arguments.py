@@ -10,7 +10,7 @@ from typing import NamedTuple
 from verdikt.shell.command import Word
 
 _OPERAND_SELECTORS = frozenset(("*", "0", "1", "2", "3", "-1", "1:", "2:"))
-_HELP_FLAGS = frozenset(("--help", "--usage"))
+_HELP_FLAGS = frozenset(("--help", "--usage", "--longhelp", "--long-help", "--help-all", "--fullhelp", "--full-help"))
 _PLAIN_FLAGS = frozenset("-y --yes --force --verbose --quiet --silent --help --version --debug --dry-run".split())
 
 
@@ -42,6 +42,7 @@ class OptionTable(NamedTuple):
     before: frozenset[str] = frozenset()  # take a value before the first operand only: `git -c x=y`
     single_dash: bool = False  # one dash begins a long name: `-auto-approve`
     abbreviate: bool = False  # a long name may be cut off where that is unambiguous: `--ha` for `--hard`
+    short_help: bool = False  # a last `-h` asks for help: a program with commands that lists no such option
 
     def with_values(self, values: str, *, single_dash: bool = False) -> OptionTable:
         """Return the table with more options that take a value."""
@@ -96,6 +97,8 @@ class Arguments:
                 pending_flag = self._add_flags(word)
                 if not pending_flag and position + 1 < len(argv) and argv[position + 1].text[:1] != "-":
                     self._note_doubt(word)
+            if position + 1 == len(argv) and text == "-h" and table.short_help:
+                self.asks_help = True
         if pending_flag:
             flags.append((pending_flag, None))
 

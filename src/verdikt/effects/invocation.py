@@ -254,7 +254,11 @@ class Invocation:
     def _resolve_targets(self, what: str, words: Sequence[Word]) -> list[Target]:
         _, needs_state, loses_content = find_traits(what)
         if needs_state or self.command.host:
-            return [self.resolve_path(word, with_state=needs_state, git=loses_content) for word in words]
+            targets = [self.resolve_path(word, with_state=needs_state, git=loses_content) for word in words]
+            if what == "fs.delete.tree" and self.command.host and self.context.kind == "elsewhere":
+                # The temporary files of another machine belong to those who work there.
+                targets = [t if t.zone is not Zone.TEMP else t._replace(zone=Zone.OUTSIDE) for t in targets]
+            return targets
         cwd, resolve = self.command.cwd, self.resolver.resolve_path
         return [resolve(word, cwd) for word in words]
 
