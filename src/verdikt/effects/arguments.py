@@ -97,10 +97,10 @@ class Arguments:
                 pending_flag = self._add_flags(word)
                 if not pending_flag and position + 1 < len(argv) and argv[position + 1].text[:1] != "-":
                     self._note_doubt(word)
-            if position + 1 == len(argv) and text == "-h" and table.short_help:
-                self.asks_help = True
         if pending_flag:
             flags.append((pending_flag, None))
+        if table.short_help and flags and flags[-1] == ("-h", None) and argv[-1].text == "-h":
+            self.asks_help = True
 
     def _add_flags(self, word: Word) -> str:
         """Add the flags of one word; return the one whose value is the next word, or an empty string."""
@@ -153,16 +153,21 @@ class Arguments:
         same of an operand; a word without a dash is looked for among the operands. A long flag may be shortened
         (`--recurs`), as GNU programs allow; `--force` is not short for `--force-with-lease`.
         """
-        present = self._flag_names
-        if present is None:
-            present = self._flag_names = {flag for flag, _ in self.flags}
         plain, combinations = _split_conditions(conditions)
-        if not present.isdisjoint(plain):
-            return True
+        if self.flags:
+            present = self._flag_names
+            if present is None:
+                present = self._flag_names = {flag for flag, _ in self.flags}
+            if not present.isdisjoint(plain):
+                return True
+            # Sought last and rarely: most long flags are written out, and the table knows them.
+            for flag in present:
+                if len(flag) > 4 and flag not in self.table.names and self._is_abbreviation(flag, plain):
+                    return True
         for combination in combinations:
             if all(self._holds(term) for term in combination.split("+")):
                 return True
-        return any(len(flag) > 4 and flag[1] == "-" and self._is_abbreviation(flag, plain) for flag in present)
+        return False
 
     def _holds(self, term: str) -> bool:
         if term[0] == "!":

@@ -120,7 +120,7 @@ def _measure_strictness(effects: Iterable[Effect]) -> tuple[bool, int, bool]:
 
 def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list[Effect]:
     """Evaluate a program or a command whose arguments are parsed already."""
-    dry_run = f"{reading.dry_run} {entry.dry_run_flags}"
+    dry_run = f"{reading.dry_run} {entry.dry_run_flags}" if reading.dry_run else entry.dry_run_flags
     if not entry.commands:
         return [] if holds(dry_run, call) else _apply_entry(entry, call)
     match = _match_command(entry, call.args.operands)
@@ -140,7 +140,9 @@ def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list
         reading.doubtful[:] = call.args.doubtful
     call.args.operands = call.args.operands[depth:]
     call.subcommand = f"{call.subcommand} {name}".strip()
-    return [] if holds(f"{dry_run} {command.dry_run_flags}", call) else _apply_entry(command, call)
+    if command.dry_run_flags:
+        dry_run = f"{dry_run} {command.dry_run_flags}"
+    return [] if holds(dry_run, call) else _apply_entry(command, call)
 
 
 def holds(conditions: str, call: Invocation) -> bool:
@@ -150,6 +152,8 @@ def holds(conditions: str, call: Invocation) -> bool:
     `zone:0=temp|project` where an operand lies, `env:NAME=a|b*` for a variable set for the command, `name:a|b` for
     the name that the program was called by, `input:` whether something is handed to its standard input.
     """
+    if not conditions:
+        return False
     if ":" not in conditions:
         return call.args.has_flag(conditions)
     return any(all(_holds_term(term, call) for term in part.split("+")) for part in conditions.split())
