@@ -164,10 +164,7 @@ class Arguments:
             for flag in present:
                 if len(flag) > 4 and flag not in self.table.names and self._is_abbreviation(flag, plain):
                     return True
-        for combination in combinations:
-            if all(self._holds(term) for term in combination.split("+")):
-                return True
-        return False
+        return any(all(self._holds(term) for term in combination.split("+")) for combination in combinations)
 
     def _holds(self, term: str) -> bool:
         if term[0] == "!":
