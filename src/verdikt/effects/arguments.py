@@ -10,7 +10,7 @@ from typing import NamedTuple
 from verdikt.shell.command import Word
 
 _OPERAND_SELECTORS = frozenset(("*", "0", "1", "2", "3", "-1", "1:", "2:"))
-_HELP_FLAGS = frozenset(("--help", "--usage"))
+_HELP_FLAGS = frozenset(("--help", "--usage", "--longhelp", "--long-help", "--help-all", "--fullhelp", "--full-help"))
 _PLAIN_FLAGS = frozenset("-y --yes --force --verbose --quiet --silent --help --version --debug --dry-run".split())
 
 
@@ -42,6 +42,7 @@ class OptionTable(NamedTuple):
     before: frozenset[str] = frozenset()  # take a value before the first operand only: `git -c x=y`
     single_dash: bool = False  # one dash begins a long name: `-auto-approve`
     abbreviate: bool = False  # a long name may be cut off where that is unambiguous: `--ha` for `--hard`
+    short_help: bool = False  # a last `-h` asks for help: a program with commands that lists no such option
 
     def with_values(self, values: str, *, single_dash: bool = False) -> OptionTable:
         """Return the table with more options that take a value."""
@@ -83,8 +84,10 @@ class Arguments:
                 pending_flag = ""
             elif text[:1] != "-" or text == "-":
                 operands.append(word)
-            elif text in values or (text in table.before and not operands) or (forced and id(word) in forced):
+            elif text in values or (text in table.before and not operands):
                 pending_flag = text
+            elif forced and id(word) in forced:
+                pending_flag = self._add_forced_flag(word)
             elif text == "--":
                 operands.extend(argv[position + 1 :])
                 break
@@ -96,6 +99,8 @@ class Arguments:
                     self._note_doubt(word)
         if pending_flag:
             flags.append((pending_flag, None))
+        if table.short_help and flags and flags[-1] == ("-h", None) and argv[-1].text == "-h":
+            self.asks_help = True
 
     def _add_flags(self, word: Word) -> str:
         """Add the flags of one word; return the one whose value is the next word, or an empty string."""
@@ -122,6 +127,15 @@ class Arguments:
             self.flags.append((flag, None))
         return ""
 
+    def _add_forced_flag(self, word: Word) -> str:
+        """Add the flags of a word that is read with a value; return the flag that takes it."""
+        text = word.text
+        if len(text) == 2 or self.table.single_dash or text[1] == "-":
+            return text
+        # `-nv x`: the last letter of a cluster may take the value, the ones before it can't.
+        self.flags += [(f"-{letter}", None) for letter in text[1:-1]]
+        return f"-{text[-1]}"
+
     def _takes_no_value(self, text: str) -> bool:
         """Return whether the word after this one is surely not the value of an option."""
         return text[:1] != "-" or "=" in text or text in self.table.plain or _is_plain_flag(text)
@@ -139,16 +153,18 @@ class Arguments:
         same of an operand; a word without a dash is looked for among the operands. A long flag may be shortened
         (`--recurs`), as GNU programs allow; `--force` is not short for `--force-with-lease`.
         """
-        present = self._flag_names
-        if present is None:
-            present = self._flag_names = {flag for flag, _ in self.flags}
         plain, combinations = _split_conditions(conditions)
-        if not present.isdisjoint(plain):
-            return True
-        for combination in combinations:
-            if all(self._holds(term) for term in combination.split("+")):
+        if self.flags:
+            present = self._flag_names
+            if present is None:
+                present = self._flag_names = {flag for flag, _ in self.flags}
+            if not present.isdisjoint(plain):
                 return True
-        return any(len(flag) > 4 and flag[1] == "-" and self._is_abbreviation(flag, plain) for flag in present)
+            # Sought last and rarely: most long flags are written out, and the table knows them.
+            for flag in present:
+                if len(flag) > 4 and flag not in self.table.names and self._is_abbreviation(flag, plain):
+                    return True
+        return any(all(self._holds(term) for term in combination.split("+")) for combination in combinations)
 
     def _holds(self, term: str) -> bool:
         if term[0] == "!":

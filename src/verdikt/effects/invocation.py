@@ -17,6 +17,7 @@ from verdikt.effects.execution_context import (
 from verdikt.effects.target import is_device, is_recoverable, is_scratch_file, is_sink
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.shell.command import UNKNOWN
+from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER
 
 if TYPE_CHECKING:
     from verdikt.effects.execution_context import ExecutionContext
@@ -81,7 +82,7 @@ class Invocation:
     ) -> None:
         self.command = command
         self._shell_classifier = shell_classifier
-        self.uncertain = False
+        self.uncertain = bool(command.via) and any(map(_is_possible_wrapper, command.via))
         """Whether every effect of this command is only possible."""
         self.commands = commands
         self.resolver = resolver
@@ -253,7 +254,11 @@ class Invocation:
     def _resolve_targets(self, what: str, words: Sequence[Word]) -> list[Target]:
         _, needs_state, loses_content = find_traits(what)
         if needs_state or self.command.host:
-            return [self.resolve_path(word, with_state=needs_state, git=loses_content) for word in words]
+            targets = [self.resolve_path(word, with_state=needs_state, git=loses_content) for word in words]
+            if what == "fs.delete.tree" and self.command.host and self.context.kind == "elsewhere":
+                # The temporary files of another machine belong to those who work there.
+                targets = [t if t.zone is not Zone.TEMP else t._replace(zone=Zone.OUTSIDE) for t in targets]
+            return targets
         cwd, resolve = self.command.cwd, self.resolver.resolve_path
         return [resolve(word, cwd) for word in words]
 
@@ -340,6 +345,10 @@ class Invocation:
             and self.context.kind != "fresh"
             and not any(target.zone is Zone.SYSTEM for target in targets)
         )
+
+
+def _is_possible_wrapper(label: str) -> bool:
+    return label.startswith(POSSIBLE_WRAPPER)
 
 
 def render_command_line(argv: Sequence[Word]) -> str:

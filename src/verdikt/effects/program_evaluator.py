@@ -77,6 +77,7 @@ def _add_stricter_readings(
 ) -> list[Effect]:
     """Return the effects together with those of the strictest reading in which unknown options take a value."""
     strictest, strictness = effects, _measure_strictness(effects)
+    other_commands: list[Effect] = []
     names = {effect.what for effect in effects}
     best_state = call.args, call.subcommand, call.command
     for forced in _list_readings(doubtful):
@@ -84,14 +85,16 @@ def _add_stricter_readings(
         other_effects = _evaluate_reading(program, _Reading(argv, [], forced), call)
         other_strictness = _measure_strictness(other_effects)
         other_names = {effect.what for effect in other_effects}
-        # Another command of the same rank may be another matter to a policy.
-        is_other_command = bool(program.commands) and other_strictness == strictness and names.isdisjoint(other_names)
-        if other_strictness > strictness or is_other_command:
+        if other_strictness > strictness:
             strictest, strictness, names = other_effects, other_strictness, names | other_names
             best_state = call.args, call.subcommand, call.command
+        elif program.commands and names.isdisjoint(other_names):
+            # Another command may be another matter to a policy, and what it writes may be guarded.
+            other_commands += other_effects
+            names |= other_names
     # What looks at the arguments later shall see them as the stricter reading does.
     call.args, call.subcommand, call.command = best_state
-    return effects if strictest is effects else strictest + [effect for effect in effects if effect not in strictest]
+    return strictest + [effect for effect in (*effects, *other_commands) if effect not in strictest]
 
 
 def _list_readings(doubtful: list[Word]) -> Iterator[frozenset[int]]:
@@ -117,7 +120,7 @@ def _measure_strictness(effects: Iterable[Effect]) -> tuple[bool, int, bool]:
 
 def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list[Effect]:
     """Evaluate a program or a command whose arguments are parsed already."""
-    dry_run = f"{reading.dry_run} {entry.dry_run_flags}"
+    dry_run = f"{reading.dry_run} {entry.dry_run_flags}" if reading.dry_run else entry.dry_run_flags
     if not entry.commands:
         return [] if holds(dry_run, call) else _apply_entry(entry, call)
     match = _match_command(entry, call.args.operands)
@@ -137,7 +140,9 @@ def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list
         reading.doubtful[:] = call.args.doubtful
     call.args.operands = call.args.operands[depth:]
     call.subcommand = f"{call.subcommand} {name}".strip()
-    return [] if holds(f"{dry_run} {command.dry_run_flags}", call) else _apply_entry(command, call)
+    if command.dry_run_flags:
+        dry_run = f"{dry_run} {command.dry_run_flags}"
+    return [] if holds(dry_run, call) else _apply_entry(command, call)
 
 
 def holds(conditions: str, call: Invocation) -> bool:
@@ -147,6 +152,8 @@ def holds(conditions: str, call: Invocation) -> bool:
     `zone:0=temp|project` where an operand lies, `env:NAME=a|b*` for a variable set for the command, `name:a|b` for
     the name that the program was called by, `input:` whether something is handed to its standard input.
     """
+    if not conditions:
+        return False
     if ":" not in conditions:
         return call.args.has_flag(conditions)
     return any(all(_holds_term(term, call) for term in part.split("+")) for part in conditions.split())

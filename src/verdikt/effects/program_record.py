@@ -98,7 +98,7 @@ def build_program(record: Record) -> Program:
     return _build_entry(record, _build_options(record, abbreviate=record.get("abbreviate", False)))
 
 
-def _build_options(entry: Record, *, abbreviate: bool) -> OptionTable:
+def _build_options(entry: Record, *, abbreviate: bool, is_command: bool = False) -> OptionTable:
     """Return the options of a program, or of a command with options of its own."""
     names, valued = frozenset(_list_options(entry, _OPTION_KEYS)), frozenset(_list_options(entry, _VALUE_KEYS))
     return OptionTable(
@@ -108,7 +108,13 @@ def _build_options(entry: Record, *, abbreviate: bool) -> OptionTable:
         before=word_set(entry.get("globals", "")),
         single_dash=entry.get("single_dash", False),
         abbreviate=abbreviate,
+        short_help=(is_command or "commands" in entry) and not _lists_short_help(entry),
     )
+
+
+def _lists_short_help(entry: Record) -> bool:
+    """Whether `-h` means something to the entry itself, so that it does not ask for help."""
+    return any("-h" in part.get(key, "").split() for part in (entry, *entry.get("effects", ())) for key in _OPTION_KEYS)
 
 
 def _build_entry(entry: Record, program_options: OptionTable) -> Program:
@@ -117,9 +123,11 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
     values = entry.get("values", "")
     options = program_options
     if own_flags:
-        options = _build_options(entry, abbreviate=program_options.abbreviate)
+        options = _build_options(entry, abbreviate=program_options.abbreviate, is_command=program_options.short_help)
     elif values or entry.get("single_dash"):
         options = program_options.with_values(values, single_dash=entry.get("single_dash", False))
+    if not own_flags and options.short_help and _lists_short_help(entry):
+        options = options._replace(short_help=False)
     # A command of which only its inner command is known does by itself what the program does.
     commands = {
         name: _build_entry(command, options)

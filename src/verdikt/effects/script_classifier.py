@@ -59,11 +59,14 @@ _FILE_DOWNLOADERS = frozenset("curl wget wget2 aria2c axel".split())
 """Programs that save what they download to a file that one of their options names."""
 _FILE_DECODERS = frozenset("base64 base32 xxd openssl uudecode gpg".split())
 """Programs that turn an unreadable file into one that can be run."""
-_FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | frozenset("cat tee echo printf".split())
+_REMOTE_COPIERS = frozenset("scp rsync".split())
+"""Programs that copy files from another machine: `scp host:x.sh .`."""
+_FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | frozenset("cat tee echo printf exec".split())
 """Programs that may put into a file what is run later."""
 _COMPILERS = frozenset("go gcc g++ cc c++ clang clang++ rustc java javac tcc swiftc swift".split())
 _SOURCE_LANGUAGES = {".go": "go", ".c": "c", ".cc": "c", ".cpp": "c", ".rs": "rust", ".java": "java", ".swift": "swift"}
 _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
+_REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
 _IMPORTS_VERDIKT = compile_lazily(r"\b(?:from|import)\s+verdikt\.(?:ledger|cli)\b")
 _POWERSHELL_START = compile_lazily(
     r"\s*(?:(?:\$\w+\s*=\s*|\(|&\s*\{\s*)?[A-Z][a-z]+-[A-Z]\w+\b|\[[A-Za-z.]+\]::|(?:irm|iwr)\s|ri\s[^|;]*-(?:r|fo))"
@@ -99,6 +102,7 @@ class ScriptClassifier:
     __slots__ = (
         "_decoded_paths",
         "_depth",
+        "_descriptor_files",
         "_downloaded_paths",
         "_mentions_verdikt",
         "_resolver",
@@ -113,6 +117,7 @@ class ScriptClassifier:
         self._depth = 0
         self._written_texts: dict[str, str] = {}
         self._downloaded_paths: set[str] = set()
+        self._descriptor_files: dict[str, Word] = {}  # what `exec 3>file` opened
         self._decoded_paths: set[str] = set()
         self._temporary_paths: set[str] = set()
         self._secret_copies: set[str] = set()
@@ -251,7 +256,7 @@ class ScriptClassifier:
         if name in _INTERPRETERS:
             modifier_effects += classify_substitution(call, index)
         effects = self._classify_program(call)
-        if name in _FILE_SOURCES:
+        if name in _FILE_SOURCES or (command.pipe_from is not None and command.redirects):
             effects = [*effects, *self._remember_written_files(call)]
         elif name in _COMPILERS and (self._written_texts or command.stdin):
             effects = [*effects, *self._classify_compiled_sources(call)]
@@ -325,23 +330,37 @@ class ScriptClassifier:
 
         Returns the effects of commands in a text that a host will expand.
         """
-        outputs = [redirect.target for redirect in call.command.redirects if redirect.op in _OUTPUT_OPERATORS]
+        outputs = self._find_redirect_outputs(call)
         if call.name in _FILE_DOWNLOADERS:
             outputs += call.args.get_values("-o --output -O --output-document --out")
             if call.args.has_flag("-O --remote-name") or call.name.startswith("wget"):
                 outputs += [Word(w.text.split("?")[0].rsplit("/", 1)[-1]) for w in call.args.operands if "/" in w.text]
+        outputs += call.args.operands if call.name == "tee" else []
+        outputs += _find_copied_files(call) if call.name in _REMOTE_COPIERS else []
+        if call.name in _FILE_DOWNLOADERS | _REMOTE_COPIERS or _reads_download(call):
             self._downloaded_paths.update(filter(None, self._to_paths(outputs, call)))
             return []
         if call.name in _FILE_DECODERS:
             outputs += call.args.get_values("-o -out --output -r")
             if call.args.has_flag("-d -D --decode -r --decrypt"):
                 self._decoded_paths.update(filter(None, self._to_paths(outputs, call)))
-        outputs += call.args.operands if call.name == "tee" else []
         if outputs and (text := find_static_output(call.command)) is not None:
             self._written_texts.update(dict.fromkeys(self._to_paths(outputs, call), text))
             if "!" in text and any(is_command_text(call, path) for path in self._to_paths(outputs, call)):
                 return list(classify_embedded_commands(call, text))
         return []
+
+    def _find_redirect_outputs(self, call: Invocation) -> list[Word]:
+        """Return the files that the output is redirected to, also by way of a descriptor: `exec 3>x; curl … >&3`."""
+        outputs = []
+        for redirect in call.command.redirects:
+            if redirect.op in _OUTPUT_OPERATORS:
+                outputs.append(redirect.target)
+                if call.name == "exec" and redirect.fd is not None:
+                    self._descriptor_files[str(redirect.fd)] = redirect.target
+            elif redirect.op == ">&" and (file := self._descriptor_files.get(redirect.target.text)) is not None:
+                outputs.append(file)
+        return outputs
 
     def _to_paths(self, words: Sequence[Word], call: Invocation) -> list[str]:
         return [self._resolver.to_absolute(word.text, call.command.cwd) for word in words if word.is_known]
@@ -413,6 +432,21 @@ class ScriptClassifier:
         finally:
             self._depth -= 1
         return effects + derive_hidden_reads(effects, self._resolver.project_root)
+
+
+def _reads_download(call: Invocation) -> bool:
+    """Return whether the output of a downloader is piped into the command."""
+    return call.command.pipe_from is not None and any(c.name in _FILE_DOWNLOADERS for c in call.iter_upstream())
+
+
+def _find_copied_files(call: Invocation) -> list[Word]:
+    """Return where the files of another machine end up: the last operand, or their names below it."""
+    *sources, destination = call.args.operands or [Word("")]
+    remote_files = [word.text for word in sources if _REMOTE_FILE.match(word.text)]
+    if not remote_files or _REMOTE_FILE.match(destination.text):
+        return []
+    directory = destination.text.rstrip("/") or "/"
+    return [destination, *(Word(f"{directory}/{text.rsplit('/', 1)[-1].rsplit(':', 1)[-1]}") for text in remote_files)]
 
 
 def _place_commands(commands: tuple[Command, ...], cwd: Word | None, where: str) -> tuple[Command, ...]:

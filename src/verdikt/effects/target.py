@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from verdikt.shell.command import Word
 
 _WILDCARD = compile_lazily(r"[*?\[]")
-# A named path below $TMPDIR; not `$TMPDIR/*`, which is `/*` where the variable is empty.
-_TMPDIR_PATH = compile_lazily(r"^\$(?:TMPDIR|\{TMPDIR[^}]*\})\"?/[\w.-]*\w[^*?]*$")
+# A named path below $TMPDIR, or a pattern that no system directory matches (`build-*`); not `$TMPDIR/*`, which is `/*`
+# where the variable is empty.
+_TMPDIR_PATH = compile_lazily(r"^\$(?:TMPDIR|\{TMPDIR[^}]*\})\"?/(?:[\w.-]*\w[^*?]*|[A-Za-z]\w+[-_.][^/]*)$")
 _CATCH_ALL_GLOBS = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))
 _QUOTES = frozenset("'\"$\\")
 _TEMPORARY_DIRECTORIES = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
@@ -181,6 +182,15 @@ class TargetResolver:
         parent, name = path[:slash] or "/", path[slash + 1 :].partition("/")[0]
         whole = name in _CATCH_ALL_GLOBS
         zone = self.find_zone(path if not whole else "/" if parent == "/" else f"{parent}/x")
+        remainder = path[slash + 1 + len(name) :]
+        if (
+            whole
+            and remainder
+            and not with_state
+            and self.find_zone(f"{parent.rstrip('/')}/x{remainder}") is Zone.SECRET
+        ):
+            # `/home/*/.ssh/id_rsa`: what follows the pattern tells what is read there.
+            zone = Zone.SECRET
         if zone is Zone.HOME and not whole:
             # `~/.ss*` may well be `~/.ssh`.
             zone = self._guess_zone(parent, name, zone)
@@ -276,8 +286,9 @@ _GUARD_PATHS = _GlobTable(zone_tables.GUARD_GLOBS)
 _EXTENSION_PATHS = _GlobTable(zone_tables.EXTENSION_GLOBS)
 _HOOK_PATHS = _GlobTable(zone_tables.HOOK_GLOBS)
 _PERSISTENCE_PATHS = _GlobTable(zone_tables.PERSISTENCE_GLOBS)
-_SECRET_PATHS = _GlobTable(zone_tables.SECRET_GLOBS)
-_SECRET_NAMES = _GlobTable(" ".join("/" + name for name in zone_tables.SECRET_NAME_GLOBS.split()))
+# In lower case: on some file systems `.SSH/ID_RSA` is the same file.
+_SECRET_PATHS = _GlobTable(zone_tables.SECRET_GLOBS.lower())
+_SECRET_NAMES = _GlobTable(" ".join("/" + name for name in zone_tables.SECRET_NAME_GLOBS.lower().split()))
 
 
 def abbreviate_home(path: str, home: str) -> str:
@@ -309,16 +320,26 @@ def is_persistence(path: str) -> bool:
 
 def is_secret(path: str) -> bool:
     """Return whether the path holds keys, tokens or passwords."""
-    if zone_tables.NOT_SECRET.search(path):
+    path = path.lower()
+    stem = zone_tables.BACKUP_SUFFIX.sub("", path)
+    if zone_tables.NOT_SECRET.search(path) or zone_tables.NOT_SECRET.search(stem):
         return False
-    return path in _SECRET_PATHS or "/" + path.rsplit("/", 1)[-1] in _SECRET_NAMES
+    return _is_listed_secret(path) or (stem != path and _is_listed_secret(stem))
+
+
+def _is_listed_secret(path: str) -> bool:
+    return (
+        path in _SECRET_PATHS
+        or "/" + path.rsplit("/", 1)[-1] in _SECRET_NAMES
+        or zone_tables.SECRET_OF_PROGRAM.match(path) is not None
+    )
 
 
 def is_ordinary(path: str) -> bool:
     """Return True only for a path that is in none of the tables above; False means that the tables decide."""
     if "/." in path or path.startswith(zone_tables.SPECIAL_DIRECTORIES) or "/Library/" in path:
         return False
-    name = path[path.rfind("/") + 1 :]
+    name = path[path.rfind("/") + 1 :].lower()
     return not (
         name.endswith(zone_tables.SPECIAL_SUFFIXES)
         or name.startswith(zone_tables.SPECIAL_PREFIXES)
@@ -344,7 +365,8 @@ def is_scratch_file(path: str) -> bool:
 
 def is_cache(path: str) -> bool:
     """Return whether the path is a cache below a home directory."""
-    return any(part in path for part in zone_tables.CACHE_INFIXES)
+    # What is hidden among the caches is kept there by a program, as its store or its state.
+    return "/.cache/." not in path and any(part in path for part in zone_tables.CACHE_INFIXES)
 
 
 def is_device(path: str) -> bool:

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from verdikt.effects.effect_catalog import find_entry
-from verdikt.effects.target import abbreviate_home, is_agent_extension, is_git_hook
+from verdikt.effects.target import abbreviate_home, is_agent_extension, is_git_hook, is_secret
 from verdikt.model.effect import Certainty, Effect, Zone
 from verdikt.model.git_hook import GIT_HOOKS, is_verdikt_hook
 from verdikt.model.lazy_regex import compile_lazily
@@ -65,8 +65,8 @@ def derive_zone_effects(effects: Sequence[Effect], facts: Facts, secret_copies: 
         what = effect.what
         if what in ("fs.read", "disk.read"):
             for target in effect.targets:
-                if target.zone is Zone.SECRET:
-                    secrets = tuple(t for t in effect.targets if t.zone is Zone.SECRET)
+                if _holds_secret(target, facts):
+                    secrets = tuple(t for t in effect.targets if _holds_secret(t, facts))
                     derived.append(derive_effect("cred.read", effect, secrets))
                     break
                 if secret_copies and target.path in secret_copies:
@@ -75,6 +75,13 @@ def derive_zone_effects(effects: Sequence[Effect], facts: Facts, secret_copies: 
         elif effect.targets and what.startswith(_WRITE_PREFIXES):
             derived += _derive_write_effects(effect, facts)
     return derived
+
+
+def _holds_secret(target: Target, facts: Facts) -> bool:
+    """Return whether a target is a secret, be it among the files that guard an agent: `~/.codex/auth.json`."""
+    return target.zone is Zone.SECRET or (
+        target.zone is Zone.GUARD and is_secret(abbreviate_home(target.path, facts.home))
+    )
 
 
 def derive_hidden_reads(effects: Sequence[Effect], project_root: str) -> list[Effect]:

@@ -112,8 +112,20 @@ client_secret*.json
 service-account*.json service_account*.json serviceaccount*.json gcp-key*.json secrets.yml secrets.yaml secrets.json
 secrets.toml secrets.env .secrets .secret
 kubeconfig *.kubeconfig terraform.tfstate terraform.tfstate.* *.tfstate wallet.dat key4.db logins.json Login?Data
-.dockercfg .s3cfg *.ovpn .boto auth.json.bak
+.dockercfg .s3cfg *.ovpn .boto auth.json.bak *_dsa *_ecdsa *_ed25519 *.kdb *.keychain *.keychain-db *.keyring *.p8
+*.jceks *.agekey
 """
+
+# What programs call the credentials in their directory below a home: `~/.tool/auth.json`, `~/.tool/credentials/x`.
+SECRET_OF_PROGRAM = compile_lazily(
+    r"^~/(?:\.|library/application support/)(?:.*/)?(?:[\w.-]*[-_.])?(?:auth|credentials?|creds"
+    r"|(?:oauth|access|refresh)[-_]?tokens?|tokens?|secrets|api[-_]?keys?)(?:\.(?:json|toml|ya?ml|ini|conf|db|txt|enc))?(?:/[\w.-]+)?$"
+)
+
+# The same file again: `id_rsa.bak`, `id_dsa_old`, `.netrc~`, `config.json.1`.
+BACKUP_SUFFIX = compile_lazily(
+    r"(?:[._-](?:bak|bkp|backup|old|orig|original|save|saved|copy|prev|previous|swp|\d{1,14})|~)+$"
+)
 
 # Names that match a table of secrets and hold none: public keys, templates, certificates, source code.
 NOT_SECRET = compile_lazily(
@@ -184,7 +196,8 @@ SINK_DEVICES = _words(
 # the tables above.
 SPECIAL_SUFFIXES = tuple(
     "_rsa .pem .key .p12 .pfx .jks .keystore .kdbx .ppk .env .ovpn .kubeconfig .tfstate .pth .dat .db .bak .conf "
-    ".plist".split()
+    ".plist _dsa _ecdsa _ed25519 .kdb .keychain .keychain-db .keyring .p8 .jceks .agekey ~ old bkp backup orig "
+    "original save saved copy prev previous swp 0 1 2 3 4 5 6 7 8 9".split()
 )
 SPECIAL_NAMES = frozenset(
     "governance.yaml credentials.json logins.json kubeconfig verdikt verdikt-hook sitecustomize.py usercustomize.py "

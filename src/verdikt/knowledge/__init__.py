@@ -26,7 +26,7 @@ def _load_tables() -> tuple[dict[str, int], tuple[str, ...], dict[str, list[str]
         # A checkout that was never built: slower, and the same answers.
         compiler = import_module("verdikt.knowledge.compiler")
         tables: tuple[dict[str, int], tuple[str, ...], dict[str, list[str]]]
-        tables = compiler.build_tables(compiler.compile_files(compiler.read_files()))
+        tables = compiler.build_tables(compiler.read_files())
         return tables
     return compiled.INDEX, compiled.RECORDS, compiled.ROLES
 

@@ -58,6 +58,11 @@ def compile_files(files: Mapping[str, Record]) -> dict[str, Record]:
     return records
 
 
+def find_ordinary_words(files: Mapping[str, Record]) -> list[str]:
+    """Return the names of programs that are ordinary words as well, so that they may mean something else."""
+    return [word for file in files.values() for word in file.get("ordinary_words", "").split()]
+
+
 def _compile_record(source: Record, family: str, sets: Mapping[str, str], earlier: Mapping[str, Record]) -> Record:
     names = source.get("names", "").split()
     if not names:
@@ -132,10 +137,11 @@ def iter_entries(record: Record) -> Iterator[tuple[str, Record]]:
             yield f"{name} {path}".strip(), entry
 
 
-def build_tables(records: Mapping[str, Record]) -> tuple[dict[str, int], tuple[str, ...], dict[str, list[str]]]:
+def build_tables(files: Mapping[str, Record]) -> tuple[dict[str, int], tuple[str, ...], dict[str, list[str]]]:
     """Return the place of each name, the records as JSON text, and the names by role."""
+    records = compile_files(files)
     index = {name: place for place, record in enumerate(records.values()) for name in record["names"]}
-    roles: dict[str, list[str]] = {}
+    roles: dict[str, list[str]] = {"ordinary_word": find_ordinary_words(files)}
     for record in records.values():
         for role in record.get("roles", "").split():
             roles.setdefault(role, []).extend(record["names"])
@@ -143,9 +149,9 @@ def build_tables(records: Mapping[str, Record]) -> tuple[dict[str, int], tuple[s
     return index, texts, roles
 
 
-def render_module(records: Mapping[str, Record]) -> str:
+def render_module(files: Mapping[str, Record]) -> str:
     """Return the source of the compiled module."""
-    index, texts, roles = build_tables(records)
+    index, texts, roles = build_tables(files)
     lines = ['"""Generated from programs/*.toml by `python -m verdikt.knowledge.compiler`; not edited by hand."""', ""]
     lines += [
         f"INDEX = {index!r}",
@@ -159,7 +165,7 @@ def render_module(records: Mapping[str, Record]) -> str:
 
 def write_module(target: Path = COMPILED, directory: Path = PROGRAMS) -> bool:
     """Write the compiled module if it differs from what is there; return whether it did."""
-    source = render_module(compile_files(read_files(directory)))
+    source = render_module(read_files(directory))
     if target.exists() and target.read_text(encoding="utf-8") == source:
         return False
     # Put in place at once: another process may be importing it.

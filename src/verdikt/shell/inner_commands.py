@@ -12,6 +12,7 @@ from verdikt.shell.git_inner_commands import is_inert_git_command, trace_git
 from verdikt.shell.justfile import trace_just
 from verdikt.shell.makefile import trace_make
 from verdikt.shell.package_json import trace_package_script
+from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER, find_possible_command
 from verdikt.shell.repeated_command import has_no_find_action, trace_fd, trace_find, trace_parallel, trace_xargs
 from verdikt.shell.runner import Runner, find_runner
 from verdikt.shell.sed_script import is_inert_sed_command, trace_sed
@@ -30,17 +31,32 @@ class CommandTracer(NamedTuple):
 def trace_inner_commands(call: CommandCall) -> str | None:
     """Walk the commands that a command runs; return their constant output."""
     tracers = find_tracers(call.name)
-    if not tracers and "/" in call.words[0].text:
-        return interpreter.trace_script_file(call)
+    if not tracers:
+        if len(call.words) > 2 and find_runner(call.name) is None:
+            _trace_possible_wrapper(call)
+        if "/" in call.words[0].text:
+            return interpreter.trace_script_file(call)
     output: object = None
     for tracer in tracers:
         output = tracer.trace(call)
     return output if isinstance(output, str) else None
 
 
+def _trace_possible_wrapper(call: CommandCall) -> None:
+    """Walk what an unknown program may run; the label tells that it may as well be something else."""
+    if start := find_possible_command(call.words):
+        frame = call.frame
+        call.frame = frame.as_conditional()
+        call.walk_command(call.words[start:], label=f"{POSSIBLE_WRAPPER}{call.name}")
+        call.frame = frame
+
+
 def has_no_inner_commands(words: list[Word]) -> bool:
     """Whether the records alone show that a command runs no other one; False means that it has to be walked."""
-    return all(tracer.is_inert is not None and tracer.is_inert(words) for tracer in find_tracers(words[0].text))
+    tracers = find_tracers(words[0].text)
+    if not tracers:
+        return len(words) < 3 or find_runner(words[0].text) is not None or not find_possible_command(words)
+    return all(tracer.is_inert is not None and tracer.is_inert(words) for tracer in tracers)
 
 
 def is_file_writer(name: str) -> bool:

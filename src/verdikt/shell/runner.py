@@ -65,12 +65,17 @@ class Runner(NamedTuple):
     trace: str  # the function that finds what it runs, where a row can't say it
 
 
+_ABBREVIATED_KEYS = frozenset("values globals flags options text directory program login".split())
+
+
 @lru_cache(maxsize=4096)
 def find_runner(name: str) -> Runner | None:
     """Return what a program runs; None for a program without a record."""
     record = find_record(name)
     if record is None:
         return None
+    if record.get("abbreviate"):
+        record = _add_abbreviations(record, frozenset(_list_long_options(record)))
     valued = f"{record.get('values', '')} {record.get('globals', '')}"
     code = record.get("code")
     if "glued" in record:
@@ -85,6 +90,38 @@ def find_runner(name: str) -> Runner | None:
         tuple(record.get("lines", ())),
         record.get("trace", ""),
     )
+
+
+def _list_long_options(entry: Record) -> Iterator[str]:
+    for key in ("values", "flags", "globals", "glued"):
+        yield from (name for name in entry.get(key, "").split() if name[:2] == "--")
+    for command in entry.get("commands", {}).values():
+        yield from _list_long_options(command)
+
+
+def _add_abbreviations(entry: Record, names: frozenset[str]) -> Record:
+    """Return an entry in which each long option stands with the abbreviations that mean no other option."""
+    expanded = dict(entry)
+    for key in _ABBREVIATED_KEYS & entry.keys():
+        expanded[key] = _expand_abbreviations(entry[key], names)
+    for key in {"runs", "code"} & entry.keys():
+        expanded[key] = _add_abbreviations(entry[key], names)
+    for key in {"exec"} & entry.keys():
+        expanded[key] = [_add_abbreviations(row, names) for row in entry[key]]
+    for key in {"commands"} & entry.keys():
+        expanded[key] = {name: _add_abbreviations(command, names) for name, command in entry[key].items()}
+    return expanded
+
+
+def _expand_abbreviations(options: str, names: frozenset[str]) -> str:
+    abbreviations = [
+        name[:length]
+        for name in options.split()
+        if name[:2] == "--"
+        for length in range(3, len(name))
+        if not any(other != name and other.startswith(name[:length]) for other in names)
+    ]
+    return " ".join((options, *abbreviations))
 
 
 def _build_wrapper(entry: Record, valued: str) -> Wrapper | None:

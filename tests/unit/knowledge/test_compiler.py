@@ -116,8 +116,10 @@ def test_compiled_module_holds_what_the_sources_say(tmp_path: Path) -> None:
 
 def test_roles_list_the_names_of_their_programs() -> None:
     """A role is looked up without parsing any record."""
-    records = compile_programs({"names": "curl wget", "roles": "downloader"}, {"names": "nc", "roles": "socket"})
+    programs = [{"names": "curl wget", "roles": "downloader"}, {"names": "nc", "roles": "socket"}]
+    files: dict[str, dict[str, Any]] = {"test": {"program": programs, "ordinary_words": "mail"}}
 
-    assert build_tables(records)[2] == {"downloader": ["curl", "wget"], "socket": ["nc"]}
-    assert "INDEX = {'curl': 0, 'wget': 0, 'nc': 1}" in render_module(records)
+    roles = {"ordinary_word": ["mail"], "downloader": ["curl", "wget"], "socket": ["nc"]}
+    assert build_tables(files)[2] == roles
+    assert "INDEX = {'curl': 0, 'wget': 0, 'nc': 1}" in render_module(files)
     assert find_role("no such role") == frozenset()

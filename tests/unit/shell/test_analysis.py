@@ -202,7 +202,8 @@ def test_words_quoted_twice_are_read_unchanged_through_an_inner_shell(words: lis
     inner = " ".join(["run", *(shlex.quote(word) for word in words)])
     script = analyse(f"bash -c {shlex.quote(inner)}")
 
-    assert [word.text for word in script.commands[-1].argv] == ["run", *words]
+    # The words may name programs, and then what `run` may wrap follows as a command of its own.
+    assert [word.text for word in script.commands[1].argv] == ["run", *words]
 
 
 @given(st.from_regex(r"[a-z_]{1,8}", fullmatch=True).filter(lambda name: name not in ("_",)))

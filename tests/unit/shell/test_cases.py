@@ -8,6 +8,7 @@ import yaml
 
 from verdikt.shell import analyse
 from verdikt.shell.command import UNKNOWN, Command, Script
+from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER
 
 CASES = Path(__file__).parent.parent.parent / "cases"
 HOME, CWD = "/home/dev", "/home/dev/project"
@@ -65,12 +66,14 @@ def test_case(case: dict[str, Any]) -> None:
     """The script is as the case says: all `commands` in order, or some under `has`, `lacks` and `with`; and `codes`."""
     script = analyse_case(case)
     commands = [render_argv(command) for command in script.commands]
+    # `run` is no known program, so that its words may be a command; `has` and `with` see that one too.
+    certain = [render_argv(c) for c in script.commands if not any(v.startswith(POSSIBLE_WRAPPER) for v in c.via)]
     if "commands" in case:
-        assert [words for words in commands if words] == case["commands"]
+        assert [words for words in certain if words] == case["commands"]
     for wanted in case.get("has", []):
         assert wanted in commands
     for unwanted in case.get("lacks", []):
-        assert unwanted not in [words[0] for words in commands if words]
+        assert unwanted not in [words[0] for words in certain if words]
     for wanted in case.get("with", []):
         descriptions = [describe_command(command) for command in script.commands]
         assert any(all(description[key] == value for key, value in wanted.items()) for description in descriptions), (

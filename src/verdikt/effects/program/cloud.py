@@ -311,6 +311,15 @@ def classify_az(call: Invocation) -> Iterator[Effect]:
         yield from verbs(call, path, 1)
 
 
+def classify_query(call: Invocation, *, options: str, dialect: str) -> Iterator[Effect]:
+    """Classify SQL that a command of a cloud service runs; what can't be read may change anything."""
+    statements = call.args.get_values(options)
+    for word in statements:
+        yield from classify_sql(word.text, call, dialect)
+    if not statements or not all(word.is_known for word in statements):
+        yield call.make_effect("cloud.write")
+
+
 def classify_bq(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     operation = operands[0].text if operands else ""

@@ -11,6 +11,8 @@ from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
+_READ_ONLY_SESSION = compile_lazily(r"(?i)default_transaction_read_only\s*=\s*(?:on|true|1)\b")
+_LIFTS_READ_ONLY = compile_lazily(r"(?i)read_only|read\s+write|\\|\bprogram\b|-f\b|--file")
 _META = compile_lazily(r"^\s*\\(!)?[ \t]*(.*)$", re.MULTILINE)
 
 
@@ -64,6 +66,9 @@ def classify_client(
     name = call.args.get_value(database)
     base = name.text if name is not None else " ".join(word.text for word in call.args.operands[:1])
     light = is_throwaway(base.rsplit("/", 1)[-1])
+    if _is_read_only(call):
+        yield call.make_effect("db.read", (Target(base, "database"),) if base else ())
+        return
     # A statement may also be the last operand: `cqlsh host 'DROP …'`, `cypher-shell 'MATCH …'`.
     spoken = _find_text(call, flags) + [word.text for word in call.args.operands if " " in word.text.strip()]
     for text in spoken:
@@ -73,6 +78,14 @@ def classify_client(
     if not light:
         yield from _unread(call, files)
     yield call.make_effect("db.read", (Target(base, "database"),) if base else ())
+
+
+def _is_read_only(call: Invocation) -> bool:
+    """Return whether the session can't change anything, and no statement of it lifts that."""
+    options = [value.text for name, value in call.list_assignments() if name == "PGOPTIONS"]
+    if not any(_READ_ONLY_SESSION.search(text) for text in options) or call.has_piped_input():
+        return False
+    return not call.command.redirects and not _LIFTS_READ_ONLY.search(f"{call.full_text} {call.command.stdin or ''}")
 
 
 def _classify_text(call: Invocation, text: str, dialect: str, *, light: bool) -> Iterator[Effect]:
@@ -93,6 +106,8 @@ def classify_file_database(call: Invocation, *, dialect: str) -> Iterator[Effect
     target = call.resolve_path(file, with_state=True) if file.text not in (":memory:", "") else None
     harmless = target is None or target.zone is Zone.TEMP
     light = target is not None and (target.state == "tracked" or is_throwaway(target.path.rsplit("/", 1)[-1]))
+    if call.args.has_flag("-readonly --readonly") or "mode=ro" in file.text:
+        harmless = True
     spoken = [word.text for word in operands[1:]] + _find_text(call, "-cmd -c -s --cmd") + list(_file(call, "-init -f"))
     for text in spoken:
         yield from _classify_dot_commands(call, text)

@@ -104,12 +104,15 @@ def classify_checkout(call: Invocation) -> Iterator[Effect]:
     if args.has_flag("-f --force"):
         yield from _discard(call, [Word(".")], "throws away every uncommitted change")
         return
-    if args.has_flag("-B"):
-        yield from move_branch(call, args.operands)
+    if (branch := args.get_value("-B")) is not None:
+        yield from move_branch(call, [branch, *args.operands])
         return
     paths = _after_dashes(call)
     if paths is not None:
         yield from _discard(call, paths)
+        return
+    if args.has_flag("--pathspec-from-file"):
+        yield from _discard(call, [Word(".")], "the paths stand in a file")
         return
     if args.has_flag("--ours --theirs -m --conflict"):
         yield call.make_effect("git.write")
@@ -145,8 +148,10 @@ def classify_restore(call: Invocation) -> Iterator[Effect]:
     args = call.args
     if (args.has_flag("-S --staged") and not args.has_flag("-W --worktree")) or args.has_flag("-p --patch"):
         yield call.make_effect("git.write")
-    else:
-        yield from _discard(call, args.operands or [Word(".")])
+    elif args.operands:
+        yield from _discard(call, args.operands)
+    elif args.has_flag("--pathspec-from-file"):
+        yield from _discard(call, [Word(".")], "the paths stand in a file")
 
 
 def classify_reset(call: Invocation) -> Iterator[Effect]:
@@ -172,14 +177,31 @@ def classify_clean(call: Invocation) -> Iterator[Effect]:
 
 def classify_remove(call: Invocation) -> Iterator[Effect]:
     args = call.args
-    if args.has_flag("-n --dry-run"):
+    if _is_in_force(call, "--dry-run", "-n"):
         return
-    if args.has_flag("--cached"):
+    if _is_in_force(call, "--cached"):
         yield call.make_effect("git.write")
         return
     what = "fs.delete.tree" if args.has_flag("-r") else "fs.delete"
+    is_forced = args.has_flag("-f --force")
+    if not args.operands and is_forced and args.has_flag("--pathspec-from-file"):
+        note = "the paths stand in a file"
+        yield call.make_effect(
+            "fs.delete", (call.resolve_path(Word(".")),), recoverable=False, possible=True, note=note
+        )
     # Without -f git itself refuses to delete what it could not bring back.
-    yield from call.make_effects(what, args.operands, recoverable=None if args.has_flag("-f --force") else True)
+    yield from call.make_effects(what, args.operands, recoverable=None if is_forced else True)
+
+
+def _is_in_force(call: Invocation, name: str, letter: str = "") -> bool:
+    """Whether an option is there, and no later `--no-…` takes it back."""
+    state = False
+    for flag, _ in call.args.flags:
+        if flag in (name, letter):
+            state = True
+        elif flag == f"--no-{name[2:]}":
+            state = False
+    return state
 
 
 def classify_commit(call: Invocation) -> Iterator[Effect]:
@@ -202,8 +224,10 @@ def classify_switch(call: Invocation) -> Iterator[Effect]:
     args = call.args
     if args.has_flag("-f --force --discard-changes"):
         yield from _discard(call, [Word(".")], "throws away every uncommitted change")
+    elif (branch := args.get_value("-C --force-create")) is not None:
+        yield from move_branch(call, [branch, *args.operands])
     else:
-        yield call.make_effect("git.reset" if args.has_flag("-C --force-create") else "git.write")
+        yield call.make_effect("git.write")
 
 
 def classify_index(call: Invocation) -> Iterator[Effect]:

@@ -108,6 +108,9 @@ def _targets(found: list[Word]) -> tuple[Target, ...]:
     return tuple(Target(word.display_text, "resource") for word in found)
 
 
+_CHOICES = "-l --selector -f --filename -k --kustomize --field-selector --raw"
+
+
 def _delete(call: Invocation, rest: list[Word]) -> Iterator[Effect]:
     """`delete KIND NAME …`, `delete KIND/NAME …`, `delete KIND,KIND …`."""
     words_ = [word.text.lower() for word in rest]
@@ -115,6 +118,14 @@ def _delete(call: Invocation, rest: list[Word]) -> Iterator[Effect]:
     kinds = {kind.split(".", 1)[0] for head in heads for kind in head.split("/", 1)[0].split(",")}
     everything = call.args.has_flag("--all -A --all-namespaces")
     here = True if _local(call) else None
+    # `delete ns` alone is refused: neither names nor a choice.
+    if (
+        len(rest) == 1
+        and "/" not in words_[0]
+        and rest[0].is_known
+        and not (everything or call.args.has_flag(_CHOICES))
+    ):
+        return
     if kinds & _WHOLE or everything:
         yield call.make_effect("k8s.delete.all", _targets(rest), recoverable=here)
     elif kinds & _DATA:

@@ -212,6 +212,7 @@ def classify_console(call: Invocation) -> Iterator[Effect]:
     yield from call.classify_shell(shlex.join(["console", *(word.text for word in call.command.argv[2:])]))
 
 
+@_for_tests
 def classify_mix(call: Invocation) -> Iterator[Effect]:
     names = [word.text for word in call.args.operands]
     name = names[0] if names else ""

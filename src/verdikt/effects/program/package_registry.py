@@ -51,6 +51,14 @@ def is_known_registry(address: str) -> bool:
     return host in _KNOWN_REGISTRIES or is_here(address)
 
 
+_INDEX_VARIABLES = word_set(
+    "PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS UV_INDEX UV_DEFAULT_INDEX UV_INDEX_URL UV_EXTRA_INDEX_URL "
+    "npm_config_registry NPM_CONFIG_REGISTRY YARN_REGISTRY YARN_NPM_REGISTRY_SERVER BUN_CONFIG_REGISTRY GOPROXY "
+    "CARGO_REGISTRIES_CRATES_IO_INDEX CARGO_REGISTRY_DEFAULT BUNDLE_MIRROR__ALL"
+)
+"""Variables that name the place packages come from."""
+
+
 def classify_install(
     call: Invocation, packages: list[Word], what: str = "pkg.install", *, allow_repositories: bool = False
 ) -> Iterator[Effect]:
@@ -60,6 +68,7 @@ def classify_install(
         "-i --index-url --extra-index-url --find-links --index --registry --source -s --default-index --repository "
         "--repo-url"
     )
+    address = address or next((value for name, value in call.list_assignments() if name in _INDEX_VARIABLES), None)
     strange = [word for word in packages if is_foreign_package(word.text, allow_repositories=allow_repositories)]
     strange += [
         word

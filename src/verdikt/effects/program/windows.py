@@ -193,8 +193,12 @@ def classify_diskpart(call: Invocation) -> Iterator[Effect]:
 
 
 def classify_powershell(call: Invocation) -> Iterator[Effect]:
-    """Yield the effect of a hidden window; the text that it runs is classified elsewhere."""
+    """Yield the effect of a hidden window and of piped text; other text that it runs is classified elsewhere."""
     texts = _texts(call)
+    # Without a program among its words, or with `-` in its place, it runs what it reads.
+    reads_program = texts[-1:] == ["-"] or all(text[:1] in ("-", "/") for text in texts)
+    if reads_program and call.command.stdin is None and call.has_piped_input():
+        yield from call.classify_piped_code()
     if any(
         text[:1] in "-/" and ("encodedcommand".startswith(text[1:]) or text[1:] == "ec")
         for text in texts
