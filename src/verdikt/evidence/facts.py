@@ -88,6 +88,16 @@ class TreeState:
         later = {path: when for path, when in self.modified.items() if when > timestamp}
         return max(later, key=later.__getitem__) if later else ""
 
+    def record(self) -> dict[str, Any]:
+        """Return the state as plain data; times in whole microseconds."""
+        return {"sha256": self.digest, "modified": {path: int(when * 1e6) for path, when in self.modified.items()}}
+
+    @classmethod
+    def from_record(cls, root: str, record: Mapping[str, Any]) -> "TreeState":
+        """Return the state that `record` wrote."""
+        times = {str(path): float(when) / 1e6 for path, when in (record.get("modified") or {}).items()}
+        return cls(root, str(record.get("sha256", "")), times)
+
 
 @dataclass(frozen=True, slots=True)
 class TurnFacts:
