@@ -1,0 +1,192 @@
+"""Train the claim model from the labelled messages in `data/claims`, and write its weights into the package.
+
+    python -m tools.train_claims            train, and write src/verdikt/evidence/claim_weights.bin
+    python -m tools.train_claims --check    exit 1 if the weights are not those of the data and the code
+
+A batch is a file `data/claims/<language>/<batch>.jsonl`: one message per line with the label of each of its sentences.
+Batches whose name begins with `h` are held out: they measure the model and are never trained on.
+
+The digest in the weights covers the training batches and the code that makes features of them. Other versions of
+scikit-learn or NumPy may change a weight by one step of the quantisation, and change no digest.
+"""
+
+import argparse
+import hashlib
+import json
+import sys
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from verdikt.evidence.claim_features import list_features, list_words
+from verdikt.evidence.claim_model import ACTS, MAGIC, TOPICS, WEIGHTS, fold_features
+from verdikt.evidence.claim_sentences import Sentence, split_sentences
+
+ROOT = Path(__file__).parent.parent
+DATA = ROOT / "data" / "claims"
+CODE = ("claim_cues.py", "claim_features.py", "claim_sentences.py")
+
+ACTS_SIZE = 2**16
+TOPICS_SIZE = 2**13
+VOCABULARY_BITS = 2**16
+KNOWN_SHARE = 0.5
+"""The least share of words from the training data in a sentence of a known language."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSentence:
+    """A sentence as the splitter yields it, with what it claims: act → topics, empty for no claim."""
+
+    sentence: Sentence
+    text: str
+    claims: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The messages of one file."""
+
+    language: str
+    name: str
+    messages: tuple[tuple[LabelledSentence, ...], ...]
+
+    @property
+    def is_held_out(self) -> bool:
+        """Return whether the batch is never trained on."""
+        return self.name.startswith("h")
+
+
+def list_batch_files(root: Path = DATA) -> list[Path]:
+    """Return the files of all batches, in a fixed order."""
+    return sorted(root.glob("*/*.jsonl"))
+
+
+def load_batches(root: Path = DATA) -> list[Batch]:
+    """Return all batches."""
+    return [Batch(path.parent.name, path.stem, tuple(_read_messages(path))) for path in list_batch_files(root)]
+
+
+def _read_messages(path: Path) -> Iterator[tuple[LabelledSentence, ...]]:
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        record = json.loads(line)
+        try:
+            yield tuple(label_message(record["message"], record["sentences"]))
+        except ValueError as error:
+            raise ValueError(f"{path}:{number}: {error}") from error
+
+
+def label_message(message: str, triples: Sequence[Sequence[Any]]) -> Iterator[LabelledSentence]:
+    """Yield the sentences of a message with their labels; the labels must name each sentence as it is split."""
+    claims: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
+    for text, act, topics in triples:
+        if act not in (*ACTS, "none") or not set(topics) <= set(TOPICS):
+            raise ValueError(f"expected an act and topics of the model, found {act!r}, {topics!r}")
+        claims[text].update({act: tuple(topics)} if act != "none" else {})
+    sentences = split_sentences(message)
+    texts = {message[sentence.start : sentence.end] for sentence in sentences}
+    if texts != claims.keys():
+        raise ValueError(f"expected labels of {sorted(texts)}, found those of {sorted(claims)}")
+    for sentence in sentences:
+        text = message[sentence.start : sentence.end]
+        yield LabelledSentence(sentence, text, claims[text])
+
+
+def compute_digest(root: Path = DATA) -> str:
+    """Return the SHA-256 of what the weights are made from: training batches, features and this file."""
+    files = [path for path in list_batch_files(root) if not path.stem.startswith("h")]
+    files += [WEIGHTS.with_name(name) for name in CODE] + [Path(__file__)]
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(f"{path.parent.name}/{path.name}\n".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def train_model(batches: Sequence[Batch], digest: str = "") -> bytes:
+    """Return the weights trained on all sentences of some batches, as `read_model` reads them."""
+    sentences = [labelled for batch in batches for message in batch.messages for labelled in message]
+    features = [list_features(labelled.sentence) for labelled in sentences]
+    settings: dict[str, Any] = {"digest": digest, "acts_size": ACTS_SIZE, "topics_size": TOPICS_SIZE}
+    settings["known_share"] = KNOWN_SHARE
+    body = b""
+    rows = build_matrix(features, ACTS_SIZE)
+    settings["acts"] = []
+    for act in ACTS:
+        weights, scale, bias = fit_scorer(rows, [act in labelled.claims for labelled in sentences], 2.0)
+        settings["acts"].append([scale, bias])
+        body += weights
+    # Topics are asked only of what claims something, so only that is learned from.
+    claiming = [index for index, labelled in enumerate(sentences) if labelled.claims]
+    rows = build_matrix([features[index] for index in claiming], TOPICS_SIZE)
+    settings["topics"] = []
+    for topic in TOPICS:
+        answers = [any(topic in topics for topics in sentences[index].claims.values()) for index in claiming]
+        weights, scale, bias = fit_scorer(rows, answers, 1.0)
+        settings["topics"].append([scale, bias])
+        body += weights
+    body += build_vocabulary(sentences)
+    return MAGIC + zlib.compress(json.dumps(settings).encode() + b"\n" + body, 9)
+
+
+def build_matrix(features: Sequence[set[int]], size: int) -> Any:
+    """Return the features of each sentence as a row of length 1 (Euclidean)."""
+    import numpy
+    from scipy.sparse import csr_matrix
+
+    places = [sorted(fold_features(row, size)) for row in features]
+    values = numpy.concatenate([numpy.full(len(row), len(row) ** -0.5) for row in places])
+    starts = numpy.cumsum([0, *map(len, places)])
+    return csr_matrix((values, numpy.concatenate(places), starts), shape=(len(places), size))
+
+
+def fit_scorer(rows: Any, answers: Sequence[bool], slack: float) -> tuple[bytes, float, float]:
+    """Return the weights of one yes-no question in one byte each, with their scale and the bias."""
+    import numpy
+    from sklearn.svm import LinearSVC
+
+    if not any(answers) or all(answers):
+        return bytes([128]) * rows.shape[1], 1.0, 1.0 if answers and answers[0] else -1.0
+    # The seed fixes the order in which the solver visits the rows.
+    model = LinearSVC(C=slack, random_state=0, max_iter=5_000).fit(rows, numpy.array(answers))
+    weights = model.coef_[0]
+    # A few huge weights would make the step too coarse for all others; they are clipped.
+    scale = float(numpy.quantile(numpy.abs(weights[weights != 0]), 0.9995)) / 127
+    steps = numpy.clip(numpy.rint(weights / scale), -127, 127).astype(int) + 128
+    return bytes(steps.tolist()), round(scale, 9), round(float(model.intercept_[0]), 6)
+
+
+def build_vocabulary(sentences: Sequence[LabelledSentence]) -> bytes:
+    """Return one bit per hash of a word that occurs in two sentences at least."""
+    counts: Counter[str] = Counter()
+    for labelled in sentences:
+        counts.update(set(list_words(labelled.sentence.masked)))
+    bits = bytearray(VOCABULARY_BITS // 8)
+    for word, count in counts.items():
+        if count >= 2:
+            place = zlib.crc32(word.encode()) % VOCABULARY_BITS
+            bits[place >> 3] |= 1 << (place & 7)
+    return bytes(bits)
+
+
+def main() -> int:
+    """Train, or check the digest."""
+    parser = argparse.ArgumentParser(description="Train the claim model.")
+    parser.add_argument("--check", action="store_true", help="only compare the digest of the weights")
+    if parser.parse_args().check:
+        from verdikt.evidence.claim_model import get_model_digest
+
+        is_current = get_model_digest() == compute_digest()
+        print("weights are current" if is_current else "weights are stale: run `python -m tools.train_claims`")
+        return 0 if is_current else 1
+    batches = [batch for batch in load_batches() if not batch.is_held_out]
+    data = train_model(batches, compute_digest())
+    WEIGHTS.write_bytes(data)
+    print(f"{WEIGHTS}: {len(data):,} bytes from {sum(len(batch.messages) for batch in batches):,} messages")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
