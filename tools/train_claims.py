@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tools.claim_frames import expand_frames
 from verdikt.evidence.claim_features import list_features, list_words
 from verdikt.evidence.claim_model import ACTS, MAGIC, TOPICS, WEIGHTS, fold_features
 from verdikt.evidence.claim_sentences import Sentence, split_sentences
@@ -69,6 +70,26 @@ def load_batches(root: Path = DATA) -> list[Batch]:
     return [Batch(path.parent.name, path.stem, tuple(_read_messages(path))) for path in list_batch_files(root)]
 
 
+def load_frames(root: Path = DATA) -> list[Batch]:
+    """Return the messages that the frames of each language make: for training only, because one hand wrote them all."""
+    batches = []
+    for path in sorted(root.glob("*/frames.txt")):
+        messages = []
+        for message, labels in expand_frames(path):
+            triples = [
+                (message[part.start : part.end], *_find_label(message[part.start : part.end], labels))
+                for part in split_sentences(message)
+            ]
+            messages.append(tuple(label_message(message, triples)))
+        batches.append(Batch(path.parent.name, "frames", tuple(messages)))
+    return batches
+
+
+def _find_label(text: str, labels: Sequence[tuple[str, str, tuple[str, ...]]]) -> tuple[str, tuple[str, ...]]:
+    """Return act and topics of the piece that a sentence is, or is a part of."""
+    return next((act, topics) for piece, act, topics in labels if text in piece or piece in text)
+
+
 def _read_messages(path: Path) -> Iterator[tuple[LabelledSentence, ...]]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         record = json.loads(line)
@@ -97,7 +118,8 @@ def label_message(message: str, triples: Sequence[Sequence[Any]]) -> Iterator[La
 def compute_digest(root: Path = DATA) -> str:
     """Return the SHA-256 of what the weights are made from: training batches, features and this file."""
     files = [path for path in list_batch_files(root) if not path.stem.startswith("h")]
-    files += [WEIGHTS.with_name(name) for name in CODE] + [Path(__file__)]
+    files += sorted(root.glob("*/frames.txt"))
+    files += [*(WEIGHTS.with_name(name) for name in CODE), Path(__file__), Path(__file__).with_name("claim_frames.py")]
     digest = hashlib.sha256()
     for path in files:
         digest.update(f"{path.parent.name}/{path.name}\n".encode())
@@ -181,7 +203,7 @@ def main() -> int:
         is_current = get_model_digest() == compute_digest()
         print("weights are current" if is_current else "weights are stale: run `python -m tools.train_claims`")
         return 0 if is_current else 1
-    batches = [batch for batch in load_batches() if not batch.is_held_out]
+    batches = [batch for batch in load_batches() if not batch.is_held_out] + load_frames()
     data = train_model(batches, compute_digest())
     WEIGHTS.write_bytes(data)
     print(f"{WEIGHTS}: {len(data):,} bytes from {sum(len(batch.messages) for batch in batches):,} messages")

@@ -10,10 +10,9 @@ _CLASSES = {
     "I": "i we i've we've ich wir je j nous yo nosotros eu nós я мы",
     "YOU": "you your you'd you'll you're du dein deine deinem deinen sie ihr ihnen tu ton ta tes vous votre vos "
     "toi tú usted tus su você seu sua vocês вы ты вам вас ваш ваша вашу ваши тебе",
-    "THEY": "he she they them their someone somebody others people users user customers maintainers author team "
-    "er ihm jemand andere nutzer kollege kollegin il elle ils elles quelqu'un collègue équipe él ella "
-    "ellos alguien compañero equipo ele ela eles alguém colega equipe он она они кто-то коллега "
-    "пользователь",
+    "THEY": "he she they them their someone others people users user customers maintainers author team er ihm "
+    "jemand andere nutzer kollege kollegin il elle ils elles quelqu'un collègue équipe él ella ellos "
+    "alguien compañero equipo ele ela eles alguém colega equipe он она они кто-то коллега пользователь",
     "ME": "me mir mich moi mim мне меня",
     # when
     "NOW": "now jetzt nun maintenant désormais ahora ya agora já теперь уже",
@@ -104,3 +103,34 @@ _CLASSES = {
 }
 CLASS_OF_WORD = {word: name for name, words in _CLASSES.items() for word in words.split()}
 """The class of a word; the last one where a word means two things in two languages."""
+
+_PIECES = {
+    "D": "ました 済み 完了 なりました 已 了 完毕 搞定 好了 完成 通过 했습니다 됐습니다 되었습니다 했어요",
+    "NOW": "現在 ようにな 现在 如今 이제",
+    "AGAIN": "なくなり 不再 더_이상 다시 再び",
+    "STILL": "まだ 未だ 还没 尚未 仍 仍然 아직 여전히 未",
+    "NOT": "ません ない なかった なし 没 不 无 않 못 없 안 되지",
+    "CANT": "できません できない できなかった 進めません 拒否 権限がな 无法 不能 没法 拒绝 没有权限 卡住"
+    " 할_수_없 수가_없 권한이_없 거부 막혔",
+    "BAD": "失敗 エラー 失败 报错 错误 실패 오류 에러",
+    "IF": "もし 場合 たら れば なら 如果 若 一旦 假如 假设 要是 的话 只要 等 之后 만약 경우 다면 하면 되면 으면",
+    "WILL": "予定 つもり これから 次に します する。 将 会 接下来 准备 打算 我来 稍后 예정 겠습니다 할게요 려고 계획",
+    "WOULD": "べき でしょう かもしれ ほうが 推奨 お勧め 应该 建议 不如 最好 해야 좋겠 추천 되어야",
+    "CAN": "できます 必要 可以 需要 能 수_있 필요 가능",
+    "MAYBE": "おそらく たぶん はず 思います 可能 也许 估计 大概 希望 应该是 아마 것_같 듯",
+    "ASK": "か？ ですか ますか でしょうか なぜ どう どの 吗 ？ 是否 为什么 怎么 什么 哪 나요 까요 는지 왜 어떻게",
+    "PLEASE": "ください いただけ お願い もらえ 请 麻烦 能否 帮我 劳烦 주세요 주시 부탁 줄래",
+    "SHALL": "ましょうか よろしい いかが 要不要 需要我 要我 드릴까요 원하시",
+    "SAYS": "によると と言 とのこと そうです と書かれ 根据 据 说 表示 提到 写着 라고 따르면 다고 했다고 적혀",
+    "PAST": "昨日 先週 以前 前回 年前 月に 昨天 上周 之前 上次 年前 当时 어제 지난 이전 년_전 예전",
+    "THEY": "さんが チームが 同僚 同事 团队 他 她 他们 동료 팀에서 대리 담당자",
+    "ALWAYS": "毎 たびに 自動 通常 デフォルト 每 自动 默认 通常 总是 매 자동 기본 항상 마다",
+    "ONLY": "だけ のみ 一部 半分 途中 只 仅 一半 部分 일부 만 절반",
+    "BUT": "が、 しかし ただし ものの 但 不过 然而 可是 지만 하지만 는데 다만",
+    "ALL": "すべて 全て 全部 全 所有 均 都 모두 전부 모든",
+    "GOOD": "成功 パス 通り 動作 問題なく 直り 修复 正常 没问题 干净 통과 성공 정상 해결 문제없이",
+    "LOOK": "確認し 調べ 調査 読み 看了 查看 检查 分析 读了 살펴 분석 읽어 검토",
+    "TRY": "試し ています 開始 中です 正在 尝试 开始 试了 시도 시작 중입니다",
+}
+CLASS_OF_PIECE = {piece.replace("_", " "): name for name, pieces in _PIECES.items() for piece in pieces.split()}
+"""The class of a piece of a text in Japanese, Chinese or Korean, where words are not apart or carry their grammar."""

@@ -1,12 +1,13 @@
 """The features of a sentence that the claim model weighs, as hashed numbers. Pure; training and inference share it."""
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
-from verdikt.evidence.claim_cues import CLASS_OF_WORD
+from verdikt.evidence.claim_cues import CLASS_OF_PIECE, CLASS_OF_WORD
 from verdikt.evidence.claim_sentences import CODE, QUOTE, Sentence
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -17,6 +18,11 @@ _IDEOGRAPH = "\u3040-\u30ff\u3400-\u9fff"
 _TOKEN = compile_lazily(rf"[{_IDEOGRAPH}]|(?:(?![{_IDEOGRAPH}])[^\W\d_])+(?:'[a-z]{{1,2}}\b)?|\d+|[§¶?!:;]")
 _RUN = compile_lazily(rf"[{_IDEOGRAPH}]{{2,}}")
 _MASKS = compile_lazily(f"{CODE}{{2,}}|{QUOTE}{{2,}}")
+# Longer pieces first: `できません` before `ません`.
+_PIECE = compile_lazily("|".join(sorted(map(re.escape, CLASS_OF_PIECE), key=len, reverse=True)))
+_EASTERN = "\u1100"
+"""The first character of the scripts whose words do not stand apart or carry their grammar as syllables."""
+
 _TITLE_WORDS = 12
 _PAIRED_CLASSES = 9
 """Number of classes of words in a sentence whose pairs are features, so that their number stays bounded."""
@@ -48,7 +54,7 @@ def _hash_text(text: str) -> int:
 def _hash_characters(word: str) -> tuple[int, ...]:
     """Return the hashes of a word's 3- to 5-grams; of 2-grams too where a character is a syllable."""
     padded = f"<{word[:40]}>"
-    shortest = 2 if word[0] >= "\u1100" else 3
+    shortest = 2 if word[0] >= _EASTERN else 3
     return tuple(
         _hash_text(padded[start : start + size])
         for size in range(shortest, 6)
@@ -72,20 +78,33 @@ def _read_shape(word: str) -> str:
 
 
 def _read_class(word: str) -> str:
-    """Return the class of a word; of an unknown one, whether it ends like a participle of a European language."""
+    """Return the class of a word; of an unknown one, whether it ends like a participle or a past tense."""
     if word in CLASS_OF_WORD:
         return CLASS_OF_WORD[word]
-    if not word[0].isalpha() or word[0] > "\u3000":
+    if not word[0].isalpha():
         return word
-    if word.endswith(("ed", "iert", "ado", "ido", "ados", "idos", "ada", "adas", "é", "ée", "és", "ées")):
+    if word[0] >= _EASTERN:
+        return "D" if _has_korean_past(word) else "x"
+    if word.endswith(_PARTICIPLES) or (word.startswith("ge") and word.endswith(("t", "en")) and len(word) > 5):
         return "D"
-    if word.startswith("ge") and word.endswith(("t", "en")) and len(word) > 5:
-        return "D"
-    return "G" if word.endswith("ing") else "x"
+    return "G" if word.endswith(("ing", "ando", "endo", "indo")) else "x"
+
+
+_PARTICIPLES = tuple(
+    "ed iert ado ido ados idos ada adas ida idas é ée és ées ei í ил ал ял ел ёл ила ала или али лся лась лись ен ена"
+    " ено ены ён ан ана ано аны ян".split()
+)
+"""Endings of past tenses and participles: English, German, Spanish and Portuguese, French, Russian."""
+
+
+def _has_korean_past(word: str) -> bool:
+    """Return whether a syllable ends in ㅆ, which marks the past; `겠` (will) and `있` (is) end in it too."""
+    return any("가" <= char <= "힣" and (ord(char) - 0xAC00) % 28 == 20 and char not in "겠있" for char in word)
 
 
 _START, _END, _ARTICLE, _UNKNOWN = map(_hash_text, ("^", "$", "uTHE", "ux"))
-_NAMES = frozenset(_hash_text("u" + name) for name in set(CLASS_OF_WORD.values()) - _COMMON_CLASSES)
+_CLASS_HASHES = {piece: _hash_text("u" + name) for piece, name in CLASS_OF_PIECE.items()}
+_NAMES = frozenset(_hash_text("u" + name) for name in {*CLASS_OF_WORD.values(), "D"} - _COMMON_CLASSES)
 
 
 def list_features(sentence: Sentence) -> set[int]:
@@ -104,6 +123,8 @@ def list_features(sentence: Sentence) -> set[int]:
     # The first words tell who acts and in which mood.
     features.update(_join_hashes(range(4), own[1:-1], 0x1B873593), _join_hashes(range(4), shapes[1:-1], 0x1B873593))
     classes = [word.name for word in words]
+    if any(char >= _EASTERN for char in sentence.masked):
+        classes += [_CLASS_HASHES[piece] for piece in _PIECE.findall(sentence.masked)]
     features.update(classes, *_list_sequences(_condense_classes(classes), 4))
     named = sorted(_NAMES.intersection(classes))[:_PAIRED_CLASSES]
     for index, name in enumerate(named):
@@ -153,3 +174,5 @@ def _list_marks(sentence: Sentence, size: int) -> Iterator[str]:
     yield from map("t {}".format, title)
     yield from map("t {} {}".format, title, title[1:])
     yield from (f"t class {CLASS_OF_WORD[word]}" for word in title if word in CLASS_OF_WORD)
+    if sentence.title and max(sentence.title) >= _EASTERN:
+        yield from (f"t class {CLASS_OF_PIECE[piece]}" for piece in _PIECE.findall(sentence.title))

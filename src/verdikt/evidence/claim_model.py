@@ -38,6 +38,11 @@ MAGIC = b"verdikt claims 1\n"
 _LEAST_WORDS = 4
 """A sentence of fewer words is not taken for one of an unknown language."""
 
+_LAST_LATIN = "\u024f"
+_KNOWN_SCRIPT = compile_lazily("[а-яё]+|[\u3040-\u30ff\u3400-\u9fff]+|[\uac00-\ud7a3]+")
+"""Words of the languages that alone have their script here: Russian without the letters of its neighbours, Japanese and
+Chinese, Korean. In Latin script the vocabulary tells the languages apart."""
+
 _CLAUSE = compile_lazily(r"[,;:—–，、；：]\s*|\s-\s")
 
 
@@ -85,10 +90,13 @@ class ClaimModel:
     def knows_words(self, words: Iterable[str]) -> bool:
         """Return whether enough of the words are of a language of the model; code, numbers and marks don't count."""
         letters = [word for word in words if word[0].isalpha()]
-        size = len(self.vocabulary) * 8
-        places = [zlib.crc32(word.encode()) % size for word in letters]
-        known = sum(self.vocabulary[place >> 3] >> (place & 7) & 1 for place in places)
-        return len(letters) < _LEAST_WORDS or known >= self.known_share * len(letters)
+        return len(letters) < _LEAST_WORDS or sum(map(self._knows_word, letters)) >= self.known_share * len(letters)
+
+    def _knows_word(self, word: str) -> bool:
+        if word[0] > _LAST_LATIN:
+            return bool(_KNOWN_SCRIPT.fullmatch(word))
+        place = zlib.crc32(word.encode()) % (len(self.vocabulary) * 8)
+        return bool(self.vocabulary[place >> 3] >> (place & 7) & 1)
 
     def score_acts(self, features: Iterable[int]) -> dict[str, float]:
         """Return the margin of each act."""
