@@ -134,6 +134,17 @@ def list_features(sentence: Sentence) -> set[int]:
     return features
 
 
+def list_topic_features(sentence: Sentence) -> set[int]:
+    """Return the hashes of the words as they came, code included: `ruff check` names a topic, grammar does not."""
+    words = [_read_word(word) for word in list_words(sentence.text)]
+    hashes = [word.word for word in words]
+    features = {*hashes, *_join_hashes(hashes, hashes[1:], 0x01000193)}
+    features.update(*(word.characters for word in words))
+    for run in _RUN.findall(sentence.text):
+        features.update(_hash_characters(run))
+    return features or {_START}
+
+
 def _join_hashes(first: Iterable[int], second: Iterable[int], factor: int) -> list[int]:
     """Return the hash of each pair; another factor makes other features of the same pairs."""
     # Plain arithmetic costs a fifth of joining and hashing the texts.

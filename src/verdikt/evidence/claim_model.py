@@ -4,6 +4,7 @@ The same message gives the same claims on every machine: the weights are whole n
 root are taken of them. `get_model_digest` names the weights, for the record of a decision.
 """
 
+import itertools
 import json
 import math
 import zlib
@@ -14,7 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from verdikt.evidence.claim_cues import CLASS_OF_WORD
-from verdikt.evidence.claim_features import list_features, list_words
+from verdikt.evidence.claim_features import list_features, list_topic_features, list_words
 from verdikt.evidence.claim_sentences import Sentence, split_sentences
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -44,6 +45,7 @@ _KNOWN_SCRIPT = compile_lazily("[а-яё]+|[\u3040-\u30ff\u3400-\u9fff]+|[\uac00
 Chinese, Korean. In Latin script the vocabulary tells the languages apart."""
 
 _CLAUSE = compile_lazily(r"[,;:—–，、；：]\s*|\s-\s")
+_WORD = compile_lazily(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class SentenceClaim:
     end: int
     act: str
     topics: tuple[str, ...]
-    score: float
+    score: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +105,9 @@ class ClaimModel:
         indices = fold_features(features, len(self.acts[0].weights))
         return {scorer.name: scorer.score(indices) for scorer in self.acts}
 
-    def list_topics(self, features: Iterable[int]) -> tuple[str, ...]:
+    def list_topics(self, sentence: Sentence) -> tuple[str, ...]:
         """Return the topics of a sentence that claims something."""
-        indices = fold_features(features, len(self.topics[0].weights))
+        indices = fold_features(list_topic_features(sentence), len(self.topics[0].weights))
         return tuple(scorer.name for scorer in self.topics if scorer.score(indices) > 0)
 
 
@@ -159,7 +161,7 @@ def _read_sentence(model: ClaimModel, message: str, sentence: Sentence) -> list[
     margins = model.score_acts(features)
     is_known = model.knows_words(list_words(sentence.masked))
     acts = sorted((act for act in ACTS if margins[act] > 0), key=lambda act: -margins[act]) if is_known else []
-    topics = dict.fromkeys(acts, model.list_topics(features)) if acts else {}
+    topics = dict.fromkeys(acts, model.list_topics(sentence)) if acts else {}
     if len(acts) > 1:
         topics = _divide_topics(model, sentence, acts, topics[acts[0]])
     text = message[sentence.start : sentence.end]
@@ -183,20 +185,21 @@ def _divide_topics(
     """Return the topics of each act of a sentence with several: `I fixed it` is done, `but tests are red` admitted."""
     found: dict[str, set[str]] = {act: set() for act in acts}
     for clause in _list_clauses(sentence):
-        features = list_features(clause)
-        margins = model.score_acts(features)
-        found[max(acts, key=margins.__getitem__)].update(model.list_topics(features))
+        margins = model.score_acts(list_features(clause))
+        found[max(acts, key=margins.__getitem__)].update(model.list_topics(clause))
     # An act whose clause names no topic is about those of the whole sentence.
     return {act: tuple(name for name in TOPICS if name in found[act]) or topics for act in acts}
 
 
 def _list_clauses(sentence: Sentence) -> list[Sentence]:
     """Return the parts of a sentence between commas and words like `but`."""
-    parts = [""]
-    for chunk in _CLAUSE.split(sentence.masked):
-        for word in chunk.split(" "):
-            if CLASS_OF_WORD.get(word.lower()) == "BUT":
-                parts.append("")
-            parts[-1] += word + " "
-        parts.append("")
-    return [replace(sentence, masked=part.strip()) for part in parts if part.strip()]
+    cuts = [0, len(sentence.masked)]
+    cuts += [match.end() for match in _CLAUSE.finditer(sentence.masked)]
+    cuts += [match.start() for match in _WORD.finditer(sentence.masked) if CLASS_OF_WORD.get(match[0].lower()) == "BUT"]
+    spans = itertools.pairwise(sorted(cuts))
+    # Masking keeps positions, so the text is cut at the same places.
+    return [
+        replace(sentence, text=sentence.text[start:end], masked=sentence.masked[start:end].strip())
+        for start, end in spans
+        if sentence.masked[start:end].strip()
+    ]

@@ -46,7 +46,7 @@ _SOFT_WRAP = 60
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence: its place in the message, its text with code and quotations masked, and what stands around it.
+    """One sentence: its place in the message, its text, also with code and quotations masked, and what is around it.
 
     `kind` is text, item, heading or table; `tick` is `ticked`, `open` or empty; `title` is the heading and the
     introduction (`Next steps:`) it stands under; `index` counts from the start, `is_last` marks the end.
@@ -54,6 +54,7 @@ class Sentence:
 
     start: int
     end: int
+    text: str
     masked: str
     kind: str
     tick: str
@@ -84,6 +85,7 @@ def split_sentences(message: str) -> tuple[Sentence, ...]:
         Sentence(
             offset + start,
             offset + end,
+            message[offset + start : offset + end],
             masked[start:end],
             block.kind,
             block.tick,
