@@ -24,7 +24,7 @@ from typing import Any
 from tools.claim_frames import expand_frames
 from verdikt.evidence.claim_features import list_features, list_topic_features, list_words
 from verdikt.evidence.claim_model import ACTS, MAGIC, TOPICS, WEIGHTS, fold_features
-from verdikt.evidence.claim_sentences import Sentence, split_sentences
+from verdikt.evidence.claim_sentences import MarkedSentence, split_sentences
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data" / "claims"
@@ -53,7 +53,7 @@ KNOWN_SHARE = 0.5
 class LabelledSentence:
     """A sentence as the splitter yields it, with what it claims: act → topics, empty for no claim."""
 
-    sentence: Sentence
+    sentence: MarkedSentence
     text: str
     claims: dict[str, tuple[str, ...]]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from verdikt.evidence.claim_cues import CLASS_OF_PIECE, CLASS_OF_WORD
-from verdikt.evidence.claim_sentences import CODE, QUOTE, Sentence
+from verdikt.evidence.claim_sentences import CODE, QUOTE, MarkedSentence
 from verdikt.model.lazy_regex import compile_lazily
 
 WORDS = 90
@@ -107,7 +107,7 @@ _CLASS_HASHES = {piece: _hash_text("u" + name) for piece, name in CLASS_OF_PIECE
 _NAMES = frozenset(_hash_text("u" + name) for name in {*CLASS_OF_WORD.values(), "D"} - _COMMON_CLASSES)
 
 
-def list_features(sentence: Sentence) -> set[int]:
+def list_features(sentence: MarkedSentence) -> set[int]:
     """Return the hashes of what is in a sentence: its words, their characters, shapes and classes, and its marks."""
     words = [_read_word(word) for word in list_words(sentence.masked)]
     features = set(map(_hash_text, _list_marks(sentence, len(words))))
@@ -134,7 +134,7 @@ def list_features(sentence: Sentence) -> set[int]:
     return features
 
 
-def list_topic_features(sentence: Sentence) -> set[int]:
+def list_topic_features(sentence: MarkedSentence) -> set[int]:
     """Return the hashes of the words as they came, code included: `ruff check` names a topic, grammar does not."""
     words = [_read_word(word) for word in list_words(sentence.text)]
     hashes = [word.word for word in words]
@@ -168,7 +168,7 @@ def _condense_classes(classes: list[int]) -> list[int]:
     return [*skeleton, _END]
 
 
-def _list_marks(sentence: Sentence, size: int) -> Iterator[str]:
+def _list_marks(sentence: MarkedSentence, size: int) -> Iterator[str]:
     """Yield what stands around the words: punctuation, list marks, place in the message, words of the title."""
     ending = sentence.masked.rstrip(" *_)\"'")[-1:]
     yield f"m kind {sentence.kind}"

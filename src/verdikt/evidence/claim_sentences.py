@@ -36,7 +36,8 @@ _MASKED = (
     (compile_lazily(r"(?<![\w'’])['‘‚](?=[^\W\d])[^'‘’\n]{1,200}['’](?!\w)"), QUOTE),
 )
 _END = compile_lazily(
-    r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)(?<!\bz\.B)(?<!\bz\. B)(?<!\bbzw)(?<!\bca)(?<!\bNr)"
+    # The look-ahead comes first because it fails fast: without it, every look-behind is tried at every character.
+    r"(?=[.!?…])(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)(?<!\bz\.B)(?<!\bz\. B)(?<!\bbzw)(?<!\bca)(?<!\bNr)"
     r"(?<!\bp\. ex)(?<!\bp\.ex)(?<!\bd\.h)(?<!\bp\. ej)(?<!\bт\.е)(?<!\bт\.д)"
     r"[.!?…]{1,20}[)\]*_\"”»]{0,6}(?=\s|$)|[。！？｡]{1,20}[)）\]」』*_]{0,6}|(?<=[。！？])\s"
 )
@@ -45,7 +46,7 @@ _SOFT_WRAP = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class MarkedSentence:
     """One sentence: its place in the message, its text, also with code and quotations masked, and what is around it.
 
     `kind` is text, item, heading or table; `tick` is `ticked`, `open` or empty; `title` is the heading and the
@@ -72,7 +73,7 @@ class _Block:
     end: int
 
 
-def split_sentences(message: str) -> tuple[Sentence, ...]:
+def split_sentences(message: str) -> tuple[MarkedSentence, ...]:
     """Return the sentences of a message's prose, in order. Never raises, whatever the text."""
     offset = max(0, len(message) - LONGEST)
     masked = _mask_code(message[offset:])
@@ -82,7 +83,7 @@ def split_sentences(message: str) -> tuple[Sentence, ...]:
         if len(parts) > SENTENCES:
             break
     return tuple(
-        Sentence(
+        MarkedSentence(
             offset + start,
             offset + end,
             message[offset + start : offset + end],

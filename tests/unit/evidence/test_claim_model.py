@@ -12,9 +12,11 @@ from verdikt.evidence.claim_model import (
     WEIGHTS,
     get_model_digest,
     is_known_language,
+    load_model,
     read_claims,
     read_model,
 )
+from verdikt.evidence.claim_sentences import split_sentences
 
 
 def test_weights_are_those_of_the_data_and_the_code() -> None:
@@ -81,6 +83,13 @@ def test_unknown_language_claims_nothing_with_a_low_score(message: str) -> None:
 def test_known_language_is_known(message: str) -> None:
     """The languages of the training data are known, and so are messages too short to tell."""
     assert is_known_language(message)
+
+
+@pytest.mark.parametrize("text", ["✅", "- ✅", "x", "§", "`x`", "完", "0"])
+def test_model_reads_topics_of_a_sentence_without_words(text: str) -> None:
+    """Topics are read of any sentence that may claim something, also where it has one feature or none."""
+    for sentence in split_sentences(text):
+        assert set(load_model().list_topics(sentence)) <= set(TOPICS)
 
 
 @given(st.text(max_size=400))
