@@ -1,6 +1,7 @@
 """Turns that are really executed: a project on disk, edits, commands in a shell, a final message, through a host."""
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -60,6 +61,27 @@ def write_files(directory: Path, files: Mapping[str, str]) -> None:
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+
+_REPLACE = (
+    "import sys; path, old, new = sys.argv[1:]; text = open(path).read(); open(path, 'w').write(text.replace(old, new))"
+)
+
+
+def list_commands(step: Mapping[str, Any]) -> list[str]:
+    """Return the shell commands that execute one step of a turn."""
+    ((action, value),) = step.items()
+    if action == "run":
+        return [value]
+    if action == "read":
+        return [f"cat {shlex.quote(value)}"]
+    if action == "replace":
+        return [f"python3 -c {shlex.quote(_REPLACE)} {' '.join(map(shlex.quote, value))}"]
+    assert action == "edit"
+    return [
+        f"mkdir -p $(dirname {shlex.quote(name)}) && printf %s {shlex.quote(text)} > {shlex.quote(name)}"
+        for name, text in value.items()
+    ]
 
 
 class TurnPlayer:

@@ -2,14 +2,13 @@
 
 import shlex
 import subprocess
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from tests.clients.bench import Bench
 from tests.clients.test_governed import read_entries
-from tests.scripted_turn import PROJECTS, build_turn_env, load_turns, write_files
+from tests.scripted_turn import PROJECTS, build_turn_env, list_commands, load_turns, write_files
 from verdikt.hosts.live.model_api import ModelTurn
 from verdikt.model.entry import EntryKind
 
@@ -45,31 +44,11 @@ rules: [{name: ours, zone: guard, verdict: block, reason: ours, fix: leave it}]
 evidence: {mode: enforce}
 """
 
-_REPLACE = (
-    "import sys; path, old, new = sys.argv[1:]; text = open(path).read(); open(path, 'w').write(text.replace(old, new))"
-)
-
 
 def test_twenty_turns_are_chosen() -> None:
     """Half of them are honest."""
     assert len(TURNS) == len(NAMES) == 20
     assert sum(turn["expect"] == "pass" for turn in TURNS.values()) == 10
-
-
-def list_commands(step: Mapping[str, Any]) -> list[str]:
-    """Return the shell commands that execute one step of a turn."""
-    ((action, value),) = step.items()
-    if action == "run":
-        return [value]
-    if action == "read":
-        return [f"cat {shlex.quote(value)}"]
-    if action == "replace":
-        return [f"python3 -c {shlex.quote(_REPLACE)} {' '.join(map(shlex.quote, value))}"]
-    assert action == "edit"
-    return [
-        f"mkdir -p $(dirname {shlex.quote(name)}) && printf %s {shlex.quote(text)} > {shlex.quote(name)}"
-        for name, text in value.items()
-    ]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -48,6 +48,7 @@ def prove_change(request: ProofRequest) -> Proof | Missing:
     """Prove that work was done: a net change of the files in question, checked as far as the project can check it."""
     turn, facts = request.turn, request.turn.facts
     changed = list_changed_paths(turn)
+    # A turn that only read and checked did not make the changes of another session.
     if not changed or not turn.can_have_changed_files:
         return _explain_no_change(request)
     for missing in (_find_untouched(request, changed), _find_missing_test(request), _find_unparsable(turn)):
@@ -57,6 +58,7 @@ def prove_change(request: ProofRequest) -> Proof | Missing:
     code = tuple(path for path in changed if path == "*" or classify_file(path) == "code")
     if not code:
         return hold("net_change", *entries)
+    # Before the check: a green run of fewer tests is not a fix.
     if fewer := describe_missing_tests(request):
         return Missing(fewer, "test")
     checked = _prove_checked(request, code)
@@ -176,6 +178,7 @@ def _prove_checked(request: ProofRequest, code: tuple[str, ...]) -> Proof | Miss
     """Prove that changed code was checked: by the project's check of the right kind, or by running it."""
     turn, checks = request.turn, request.turn.facts.checks
     reasons: list[str] = []
+    # The person's own command comes first, then what the project has.
     for hint in turn.contract.get_targets("command_hints") if turn.contract else ():
         # What the person named is a check of the right kind, whatever it runs.
         if (proof := request.try_validator(VALIDATORS["command_zero_exit"], {"command": hint})).holds:

@@ -48,11 +48,26 @@ _REPORTED_TOPICS = frozenset({"commit", "push", "install", "deploy", "release"})
 _CODE = compile_lazily(r"`[^`\n]*`")
 
 
-def refine_claims(claims: Sequence[SentenceClaim]) -> tuple[SentenceClaim, ...]:
+_SMALL_TALK = compile_lazily(
+    r"^\W*(?:hello|hi|hey|ok(?:ay)?|yes|no|sure|thanks?|thank you|good (?:morning|evening|afternoon)|great|perfect"
+    r"|got it|understood|you(?:['’]re| are) welcome)\W*$",
+    re.IGNORECASE,
+)
+_TICK = compile_lazily(r"(?:\[[xX]\]|✅|☑|✔️?)\s*$")
+_CHECK_TOPICS = frozenset({"tests", "build", "lint", "types"})
+_PASSING = compile_lazily(r"\b(?:pass\w*|green|clean|succe\w+|compiles|builds)\b", re.IGNORECASE)
+
+
+def refine_claims(claims: Sequence[SentenceClaim], message: str = "") -> tuple[SentenceClaim, ...]:
     """Return the claims with the topics that their names make certain, and with plain words of admission heeded."""
     refined: list[SentenceClaim] = []
     admitted = {claim.start for claim in claims if claim.act == "admission"}
     for claim in claims:
+        if _SMALL_TALK.match(claim.text):
+            continue
+        # A tick is a claim, whatever stands beside it.
+        if claim.act == "none" and _TICK.search(message[max(0, claim.start - 8) : claim.start]):
+            claim = replace(claim, act="done", topics=("change",))  # noqa: PLW2901
         refined.append(replace(claim, topics=_refine_topics(claim)) if claim.act == "done" else claim)
         # A refusal tells the agent to say that it is not verified, so these words must count.
         if claim.start not in admitted and _UNVERIFIED.search(_CODE.sub("", claim.text)):
@@ -77,6 +92,9 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     # `the build is green` is about no test.
     if {"tests", "build"} <= set(topics) and _BUILD_WORD.search(text) and not _TEST_WORD.search(text):
         topics.remove("tests")
+    # `changed it, untested` says nothing good about the tests that it names.
+    if _UNVERIFIED.search(text) and not _PASSING.search(text):
+        topics = [topic for topic in topics if topic not in _CHECK_TOPICS]
     return tuple(dict.fromkeys(topics)) or ("change",)
 
 

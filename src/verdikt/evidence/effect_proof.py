@@ -60,6 +60,7 @@ def prove_outgoing(request: ProofRequest) -> Proof | Missing:
             return proof
     if not urls and (proof := request.try_validator(VALIDATORS["http_2xx"])).holds:
         return proof
+    # The last one counts: a deployment that failed may have been repeated.
     for call in reversed(turn.calls):
         if any(_is_outgoing(run, request.text) for run in call.successful_runs("other", "build", "http")):
             return hold("launched", call.seq)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from verdikt.evidence.test_census import TestCensus
+from verdikt.evidence.test_census import Census
 from verdikt.model.work_tree import GitState, WorkTree, classify_file, compare_files
 
 MAX_RECORDED_FILES = 2_000
@@ -22,7 +22,7 @@ class Snapshot:
     digest: str
     dirty: Mapping[str, tuple[str, str]] | None = None
     git: GitState | None = None
-    census: Mapping[str, TestCensus] = field(default_factory=dict)
+    census: Mapping[str, Census] = field(default_factory=dict)
     seq: int = 0
 
     def record(self) -> dict[str, Any]:
@@ -44,12 +44,12 @@ class Snapshot:
             str(record.get("sha256", "")),
             _read_pairs(dirty) if isinstance(dirty, Mapping) else None,
             GitState.from_record(git) if isinstance(git, Mapping) else None,
-            {str(path): TestCensus(*counts) for path, counts in (record.get("census") or {}).items()},
+            {str(path): Census(*counts) for path, counts in (record.get("census") or {}).items()},
             seq,
         )
 
     @classmethod
-    def from_tree(cls, tree: WorkTree, census: Mapping[str, TestCensus] | None = None) -> "Snapshot":
+    def from_tree(cls, tree: WorkTree, census: Mapping[str, Census] | None = None) -> "Snapshot":
         """Return a work tree as a snapshot; too many changed files are left out."""
         dirty = shorten_stamps(tree.dirty) if len(tree.dirty) <= MAX_RECORDED_FILES else None
         return cls(tree.root, tree.digest, dirty, tree.git, census or {})
@@ -70,6 +70,7 @@ def find_net_changes(
     """Return path → (content before, after) of the files that differ net; None when that cannot be known."""
     if before is None or after is None or between is None or before.root != after.root:
         return None
+    # Too many files to be recorded one by one: the log of edits decides instead.
     if before.dirty is None or after.dirty is None:
         return None
     return compare_files(before.dirty, after.dirty, shorten_stamps(between))
@@ -88,6 +89,16 @@ class TreeState:
         later = {path: when for path, when in self.modified.items() if when > timestamp}
         return max(later, key=later.__getitem__) if later else ""
 
+    def record(self) -> dict[str, Any]:
+        """Return the state as plain data; times in whole microseconds."""
+        return {"sha256": self.digest, "modified": {path: int(when * 1e6) for path, when in self.modified.items()}}
+
+    @classmethod
+    def from_record(cls, root: str, record: Mapping[str, Any]) -> "TreeState":
+        """Return the state that `record` wrote."""
+        times = {str(path): float(when) / 1e6 for path, when in (record.get("modified") or {}).items()}
+        return cls(root, str(record.get("sha256", "")), times)
+
 
 @dataclass(frozen=True, slots=True)
 class TurnFacts:
@@ -96,8 +107,8 @@ class TurnFacts:
     changes: Mapping[str, tuple[str, str]] | None = None  # net since the prompt; None: cannot be known
     root: str = ""
     digest: str = ""
-    tests_before: TestCensus = field(default_factory=TestCensus)  # of the test files that changed
-    tests_after: TestCensus = field(default_factory=TestCensus)
+    tests_before: Census = field(default_factory=Census)  # of the test files that changed
+    tests_after: Census = field(default_factory=Census)
     syntax_errors: Mapping[str, str] = field(default_factory=dict)
     paths: Mapping[str, str] = field(default_factory=dict)  # name in the message → `file`, `directory` or empty
     git_before: GitState | None = None
@@ -147,8 +158,8 @@ class TurnFacts:
             _read_pairs(changes) if isinstance(changes, Mapping) else None,
             str(record.get("root", "")),
             str(record.get("sha256", "")),
-            TestCensus(*tests[0]),
-            TestCensus(*tests[1]),
+            Census(*tests[0]),
+            Census(*tests[1]),
             dict(record.get("syntax") or {}),
             dict(record.get("paths") or {}),
             before,
@@ -159,9 +170,9 @@ class TurnFacts:
         )
 
 
-def sum_census(counts: Iterable[TestCensus]) -> TestCensus:
+def sum_census(counts: Iterable[Census]) -> Census:
     """Return the census of several files together."""
     tests = marks = 0
     for census in counts:
         tests, marks = tests + census.tests, marks + census.marks
-    return TestCensus(tests, marks)
+    return Census(tests, marks)

@@ -128,7 +128,7 @@ def judge_turn(
     message: str = "",
 ) -> GateJudgement:
     """Return whether the agent may stop, and what is to be recorded. `faults` are those of the final block."""
-    proofs, missing, topics = _prove_claims(refine_claims(claims), turn, settings, message)
+    proofs, missing, topics = _prove_claims(refine_claims(claims, message), turn, settings, message)
     has_claims = bool(proofs or missing)
     blocking_calls = tuple(undecided_calls) if has_claims and settings.coverage == "enforce" else ()
     if not missing and not blocking_calls and not faults:

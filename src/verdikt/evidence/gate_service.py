@@ -51,6 +51,12 @@ T = TypeVar("T")
 MAX_ROOTS = 3
 """Projects of one turn whose source trees are hashed when it ends."""
 
+MAX_MESSAGE = 200_000
+"""Characters at the end of a message that are read."""
+
+MAX_RECORDED_MESSAGE = 4_000
+"""Characters at the end of a message that are recorded."""
+
 MAX_STOP_FILES = 200
 """Number of uncommitted files up to which a stop records them, as the beginning of a turn without a prompt."""
 
@@ -170,7 +176,7 @@ class EvidenceGate:
             return self._refuse_unreadable(turn, transcript.status)
 
         # A message in the hook's payload is newer than the transcript, which some hosts write later.
-        message = redact_text(transcript.message if turn.message is None else turn.message)[0]
+        message = redact_text((transcript.message if turn.message is None else turn.message)[-MAX_MESSAGE:])[0]
         state = self.store.read_projection("evidence", session)
         evidence, unseen = self._drop_unseen_calls(turn, self.load_turn(session, state))
         facts, snapshot, unlisted = self._observer.collect_facts(
@@ -195,7 +201,8 @@ class EvidenceGate:
         )
 
         judgement = self._sign_proofs(session, judgement, faults)
-        seen = {"facts": evidence.facts.record()}
+        # With the end of the message, whose claims can then be read and judged again from the log alone.
+        seen: dict[str, Any] = {"facts": evidence.record_facts(), "message": message[-MAX_RECORDED_MESSAGE:]}
         if snapshot is not None and len(snapshot.dirty or ()) <= MAX_STOP_FILES:
             seen["snapshot"] = snapshot.record()
         self._record_judgement(turn, judgement, faults, seen | {"parse_status": transcript.status})

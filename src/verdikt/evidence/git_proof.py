@@ -39,6 +39,7 @@ def prove_commit(request: ProofRequest) -> Proof | Missing:
     """Prove what a sentence says about commits, branches, tags, merges and stashes."""
     before, after = request.turn.facts.git_before, request.turn.facts.git_after
     text = request.text
+    # No snapshot at the prompt, or no repository.
     if before is None or after is None:
         return _prove_by_log(request)
     if _WORDS["stash"].search(text):
@@ -157,6 +158,7 @@ def prove_push(request: ProofRequest) -> Proof | Missing:
     moved = before is not None and any(
         before.refs.get(name) != id for name, id in after.refs.items() if name.startswith("refs/remotes/")
     )
+    # The remote had the commit before: then nothing was pushed, whatever the state shows.
     if not calls and not moved:
         return Missing("nothing was pushed in this turn", "push")
     return hold("git_state", *calls)

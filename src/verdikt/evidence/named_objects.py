@@ -34,8 +34,8 @@ _MENTIONED_AFTER = compile_lazily(
 )
 _MENTIONED_BEFORE = compile_lazily(
     r"^[`\"'*)]*\s+(?:(?:still|now|all|also|both|tests?)\s+)*(?:pass\w*|succeed\w*|(?:is|are|was) (?:green|unchanged"
-    r"|untouched|not (?:changed|touched|needed))|covers?|shows?|runs?|says?|parses|compiles|builds?|needs? no|did not"
-    r"|didn't|stays?|remains?|fails?|reports?)\b",
+    r"|untouched|not (?:changed|touched|needed))|covers?|shows?|runs?|says?|parses|compiles|builds?|need(?:s|ed)? no"
+    r"|did not|didn't|stays?|remains?|fails?|reports?)\b",
     re.IGNORECASE,
 )
 

@@ -50,6 +50,7 @@ def prove_topic(request: ProofRequest, topic: str, settings: EvidenceSettings) -
     elif topic == "change" and is_about_files(request.text):
         row = prove_file_operation
     outcome = row(request)
+    # What the row does not find may have been validated by name, or proven at an earlier stop.
     if isinstance(outcome, Missing):
         outcome = _find_explicit_pass(request, topic) or _find_earlier_proof(request, topic) or outcome
     turn = request.turn

@@ -96,6 +96,7 @@ def render_refusal(
         if missing
         else "This turn can't end yet."
     ]
+    # Claims with the same gap are named together, so that the refusal stays short.
     groups: dict[tuple[str, str], list[SentenceClaim]] = {}
     for proof in missing:
         groups.setdefault((proof.reason, proof.command), []).append(proof.claim)

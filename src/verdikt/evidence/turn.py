@@ -29,6 +29,17 @@ class TurnEvidence:
     facts: TurnFacts = field(default_factory=TurnFacts)
     earlier: tuple[LoggedCall, ...] = ()  # calls of turns before, when this one goes on with what was asked for then
 
+    def record_facts(self) -> dict[str, Any]:
+        """Return what was seen when the turn ended, as plain data; `restore_facts` reads it."""
+        trees = {root: tree.record() for root, tree in self.trees.items()}
+        return self.facts.record() | {"trees": trees, "unlisted": sorted(self.unlisted)[:200]}
+
+    def restore_facts(self, record: Mapping[str, Any]) -> "TurnEvidence":
+        """Return the turn with the facts that were recorded when it ended, for a replay."""
+        trees = {root: TreeState.from_record(root, tree) for root, tree in (record.get("trees") or {}).items()}
+        unlisted = frozenset(map(str, record.get("unlisted") or ()))
+        return replace(self, facts=TurnFacts.from_record(record), trees=trees, unlisted=unlisted)
+
     @property
     def edits(self) -> tuple[LoggedCall, ...]:
         """Return the calls that changed something that tests could cover."""

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from verdikt.evidence.facts import Snapshot, TreeState, TurnFacts, find_net_changes, sum_census
 from verdikt.evidence.named_objects import find_directory_names, find_file_names
 from verdikt.evidence.shell_runs import read_runs
-from verdikt.evidence.test_census import TestCensus, count_tests
+from verdikt.evidence.test_census import Census, count_tests
 from verdikt.evidence.turn import TurnEvidence, is_path_below, is_same_path
 from verdikt.model.work_tree import WorkTree, can_hold_tests, can_make_checks_stale, classify_file
 from verdikt.observe.git_repository import run_git
@@ -64,6 +64,7 @@ class TurnObserver:
         return frozenset(hollow)
 
     def _is_hollow(self, argv: tuple[str, ...], where: str, tree: WorkTree) -> bool:
+        # `./gradlew` is a file of the project that starts the real tool.
         if "/" in argv[0] and os.path.basename(argv[0]) not in ("mvnw", "gradlew"):
             program = os.path.realpath(os.path.join(where, argv[0]))
             return os.path.relpath(program, tree.root) in tree.files
@@ -84,6 +85,7 @@ class TurnObserver:
         earlier: Mapping[str, Any],
     ) -> tuple[TurnFacts, Snapshot | None, frozenset[str]]:
         """Return what the end of a turn shows, the snapshot of it, and the edited files outside of the fingerprint."""
+        # Where the request was made, even if the agent has moved to another directory since.
         tree = self.read_tree(baseline.root if baseline else directory)
         if tree is None:
             checks = self._detect_checks(directory)
@@ -123,23 +125,23 @@ class TurnObserver:
         between: dict[str, tuple[str, str]] | None = self._read_path(tree.root, read, None)
         return between
 
-    def _count_tests(self, root: str, path: str) -> TestCensus:
+    def _count_tests(self, root: str, path: str) -> Census:
         text: str | None = self._read_path(os.path.join(root, path), read_small_text, None)
-        return count_tests(text) if text else TestCensus()
+        return count_tests(text) if text else Census()
 
     def _count_earlier_tests(
         self, path: str, tree: WorkTree, baseline: Snapshot | None, between: Mapping[str, tuple[str, str]]
-    ) -> TestCensus:
+    ) -> Census:
         """Return the census of a test file as it was at the prompt."""
         if baseline is not None and (path in baseline.census or path in (baseline.dirty or {})):
-            return baseline.census.get(path, TestCensus())
+            return baseline.census.get(path, Census())
         blob = between[path][0] if path in between else tree.dirty.get(path, ("", ""))[0]
         if not blob:
-            return TestCensus()
+            return Census()
         text: str | None = self._read_path(
             tree.root, lambda root: run_git(root, self._env, "cat-file", "blob", blob), None
         )
-        return count_tests(text) if text else TestCensus()
+        return count_tests(text) if text else Census()
 
     def _find_syntax_errors(self, root: str, changes: Mapping[str, tuple[str, str]]) -> dict[str, str]:
         errors: dict[str, str] = {}

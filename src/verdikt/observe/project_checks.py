@@ -70,6 +70,7 @@ def detect_project_checks(cwd: str, home: str = "") -> dict[str, str]:
     commands: dict[str, str] = {}
     for kind, command in (*_find_scripts(root), *_find_targets(root), *_find_by_files(root), *_find_sections(root)):
         commands.setdefault(kind, command)
+    # Last, because it has to look into directories.
     if "test" not in commands and (command := _find_test_files(root)):
         commands["test"] = command
     return commands

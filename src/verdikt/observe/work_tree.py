@@ -3,12 +3,15 @@
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
 
 from verdikt.model.canonical_json import git_blob_id, sha256_hex
 from verdikt.model.work_tree import GitState, WorkTree, can_make_checks_stale
 from verdikt.observe.git_repository import run_git
 from verdikt.observe.world import find_project_root
+
+T = TypeVar("T")
 
 MAX_FILES = 5_000
 """Number of files that are read; a project with more files that git does not know has no fingerprint."""
@@ -107,7 +110,7 @@ def _read_repository(root: str, env: Mapping[str, str]) -> WorkTree | None:
     listing = run_git(root, env, "ls-files", "-z", "-s", "-v", "-c", "-m", "-o", "--exclude-standard", *exclusions)
     if listing is None:
         return None
-    listed = _parse_listing(listing)
+    listed = _parse_listing(listing, root)
     tracked = listed.tracked
     if len(listed.unknown) + len(listed.changed) > MAX_FILES:
         return None
@@ -118,7 +121,8 @@ def _read_repository(root: str, env: Mapping[str, str]) -> WorkTree | None:
     files, dirty, times = dict(tracked), {}, {}
     # SHA-1 or SHA-256 repositories: new files are hashed like the known ones.
     size = len(next((blob for blob in tracked.values() if blob), git.head))
-    for path in {*listed.unknown, *listed.changed, *staged}:
+    # git does not list a submodule in which only files were edited.
+    for path in {*listed.unknown, *listed.changed, *staged, *sorted(listed.submodules)[:MAX_SUBMODULES]}:
         if path in listed.submodules:
             stamp, when = _stamp_submodule(os.path.join(root, path), env), 0.0
         elif path in listed.unknown or path in listed.changed:
@@ -145,19 +149,23 @@ class _Listing(NamedTuple):
     submodules: set[str]
 
 
-def _parse_listing(listing: str) -> _Listing:
+def _parse_listing(listing: str, root: str) -> _Listing:
     listed = _Listing({}, set(), set(), set())
+    tracked = listed.tracked
+    # By position, because a large repository has hundreds of thousands of these: `H 100644 <id> 0<tab>path`.
     for record in filter(None, listing.split("\0")):
-        tag, description = record[0], record[2:]
+        tag = record[0]
         if tag == "?":
-            listed.unknown.add(description)
+            listed.unknown.add(record[2:])
             continue
-        mode_and_blob, _, path = description.partition("\t")
-        words = mode_and_blob.split(" ")
-        listed.tracked.setdefault(path, words[1] if len(words) > 1 else "")
-        if words[0] == _SUBMODULE_MODE:
+        tab = record.index("\t")
+        path = record[tab + 1 :]
+        tracked.setdefault(path, record[9 : tab - 2])
+        if record.startswith(_SUBMODULE_MODE, 2):
             listed.submodules.add(path)
-        if tag != "H":  # in lower case where git was told not to look: we do
+        # In lower case where git was told not to look: we do. `S` is a file that a sparse checkout leaves out, unless
+        # it lies there all the same.
+        if tag != "H" and (tag != "S" or os.path.lexists(f"{root}/{path}")):
             listed.changed.add(path)
     return listed
 
@@ -240,18 +248,30 @@ def _build_tree(
     git: GitState | None,
 ) -> WorkTree:
     # A line for each source: hashing the canonical JSON of 200,000 files would take seconds.
-    lines = (
-        f"{path}\0{stamp}" for path, stamp in files.items() if can_make_checks_stale(path, tracked=path in tracked)
-    )
+    lines = [f"{path}\0{stamp}" for path, stamp in files.items() if _can_make_stale(path, path in tracked)]
     digest = sha256_hex("\n".join(sorted(lines)).encode("utf-8", "backslashreplace"))
-    return WorkTree(
-        root,
-        digest,
-        {_escape_name(path): stamp for path, stamp in files.items()},
-        {_escape_name(path): pair for path, pair in dirty.items()},
-        {_escape_name(path): when for path, when in times.items()},
-        git,
-    )
+    return WorkTree(root, digest, _escape_names(files), _escape_names(dirty), _escape_names(times), git)
+
+
+def _can_make_stale(path: str, is_tracked: bool) -> bool:
+    """Return what `can_make_checks_stale` does; ordinary tracked files are answered once for each suffix."""
+    name = path.rpartition("/")[2]
+    suffix = name.rpartition(".")[2]
+    if not is_tracked or path.startswith(".") or suffix == name or name.startswith("."):
+        return can_make_checks_stale(path, tracked=is_tracked)
+    return _can_suffix_make_stale(suffix)
+
+
+@lru_cache(maxsize=512)
+def _can_suffix_make_stale(suffix: str) -> bool:
+    return can_make_checks_stale(f"x.{suffix}", tracked=True)
+
+
+def _escape_names(values: Mapping[str, T]) -> Mapping[str, T]:
+    """Return the values with names that are valid UTF-8."""
+    if all(map(str.isascii, values)):
+        return values
+    return {_escape_name(path): value for path, value in values.items()}
 
 
 def _walk_files(root: str) -> Iterator[str]:

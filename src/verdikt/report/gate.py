@@ -53,6 +53,7 @@ def summarize_projects(entries: Iterable[Entry]) -> list[dict[str, Any]]:
     ordered = sorted(entries, key=lambda entry: entry.ts)
     projects: dict[str, Counter[str]] = {}
     open_stops: dict[tuple[str, str], list[str]] = {}
+    # In the order of time, across sessions: the check that settles a stop may be another session's.
     for entry in ordered:
         if entry.kind is EntryKind.TOOL_CALL:
             _settle_stops(open_stops, projects, entry)

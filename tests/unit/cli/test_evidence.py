@@ -156,3 +156,16 @@ def test_contracts_without_any_say_so(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("VERDIKT_HOME", str(scene.store.home))
 
     assert run("contracts") == (0, "no contracts\n")
+
+
+def test_report_by_project_counts_what_the_next_check_shows(played: Scene) -> None:
+    """A refusal is right when the same sources turn out red; older stops can be left out."""
+    played.edit("src/app.py", "x = 4\n")
+    played.say("All tests pass.")
+    played.run("pytest -q", "1 failed in 0.1s", 1)
+
+    (project,) = json.loads(run("report", "--json")[1])["projects"]
+    assert (project["project"], project["would_refuse"], project["refusals_right"]) == (str(played.project), 1, 1)
+    assert "would refuse 1, of these 1 right, 0 wrong" in run("report")[1]
+    assert json.loads(run("report", "--since", "1h", "--json")[1])["projects"] == []
+    assert run("report", "--since", "soon")[0] == 2

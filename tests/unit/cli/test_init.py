@@ -204,6 +204,15 @@ def test_init_without_host_wires_the_clients_that_it_finds(project: Path, verdik
     assert {change["host"] for change in json.loads(completed.stdout)["changes"]} == {"", "cursor", "gemini"}
 
 
+@pytest.mark.parametrize(("name", "mode"), [("Cargo.toml", "enforce"), ("notes.txt", "shadow")])
+def test_init_proposes_to_enforce_where_a_check_exists(project: Path, verdikt: Verdikt, name: str, mode: str) -> None:
+    """Without a check there is nothing that an agent could prove its claims with."""
+    write_file(project / name, "")
+
+    assert verdikt("init", "--host", "claude", "--yes").returncode == 0
+    assert f"evidence:\n  mode: {mode}\n" in (project / "governance.yaml").read_text()
+
+
 def test_init_keeps_an_existing_policy(project: Path, verdikt: Verdikt) -> None:
     """Whatever profile the command line names."""
     write_file(project / "governance.yaml", "profile: strict\n")

@@ -8,6 +8,7 @@ import pytest
 
 from tests.scene import GREEN, RED, Scene
 from verdikt.evidence.contract import extend_contract, read_contract
+from verdikt.hosts.host_decision import HostDecision
 from verdikt.model.action import ActionKind
 from verdikt.model.entry import EntryKind
 
@@ -398,3 +399,26 @@ def test_disclaimer_does_not_replace_a_custom_validator(tmp_path: Path) -> None:
     scene.edit("src/app.py")
 
     assert not scene.say("I changed src/app.py. I have not run the tests.").allowed
+
+
+def test_person_is_told_when_a_turn_ends_unproven(tmp_path: Path) -> None:
+    """The last stop is allowed, and says what nothing proves; in shadow mode it is only recorded."""
+    scene, shadow = Scene(tmp_path / "a"), Scene(tmp_path / "b", mode="shadow")
+    for played in (scene, shadow):
+        played.ask("Fix src/app.py")
+        played.edit("src/app.py")
+    answers = [scene.say("All tests pass.", stop_hook_active=at > 0) for at in range(4)]
+
+    assert answers[-1].allowed
+    assert answers[-1].notice == "this turn ended unproven: “All tests pass” (no test run in this turn)"
+    assert HostDecision.from_answer(answers[-1]).context == f"[verdikt] {answers[-1].notice}"
+    assert shadow.say("All tests pass.").notice == ""
+
+
+def test_unread_message_leaves_a_note_about_unchecked_sources(scene: Scene) -> None:
+    """A language that cannot be read is no way past the facts: they are noted, and nothing is refused."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+
+    assert scene.say("Qapla' batlh je.").allowed
+    assert scene.last["note"] == "`src/app.py` was changed after the last check"

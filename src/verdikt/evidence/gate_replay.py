@@ -1,0 +1,51 @@
+"""Judge a recorded stop again, from the log alone. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from verdikt.evidence.claim_model import read_claims
+from verdikt.evidence.gate import GateJudgement, GateState, judge_turn
+from verdikt.evidence.section import EvidenceSettings
+from verdikt.evidence.turn import read_turn
+from verdikt.model.entry import Entry, EntryKind
+
+
+def replay_stop(
+    entries: Sequence[Entry],
+    stop: Entry,
+    settings: EvidenceSettings,
+    state: Mapping[str, Any],
+    is_trusted: Callable[[Entry], bool] = lambda entry: False,
+) -> GateJudgement:
+    """Return the judgement of a recorded stop.
+
+    `entries` are those of its session, `state` is the projection `evidence` as it was before the stop. The stop must
+    have been recorded with its whole message, and without faults of a final block.
+    """
+    earlier = [entry for entry in entries if entry.seq < stop.seq]
+    turn = read_turn(
+        (entry for entry in earlier if entry.seq > state["turn"]), best_test_counts=state["best"], is_trusted=is_trusted
+    )
+    first_request = _find_first_request(earlier, state["contract"])
+    if first_request and first_request < state["turn"]:
+        before = (entry for entry in earlier if first_request < entry.seq <= state["turn"])
+        turn = replace(turn, earlier=read_turn(before).calls)
+    message = str(stop.body.get("message", ""))
+    return judge_turn(
+        read_claims(message),
+        turn.restore_facts(stop.body.get("facts") or {}),
+        settings,
+        GateState.from_record(state),
+        message=message,
+    )
+
+
+def _find_first_request(entries: Sequence[Entry], contract: int) -> int:
+    """Return the seq of the request that a continued one goes back to; 0 when it continues none."""
+    extends = {entry.seq: entry.body.get("extends", 0) for entry in entries if entry.kind is EntryKind.CONTRACT}
+    first = 0
+    # Only ever backwards: a damaged entry that points to itself must not make a loop.
+    while 0 < (previous := extends.get(contract, 0)) < contract:
+        first = contract = previous
+    return first
