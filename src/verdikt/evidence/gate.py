@@ -189,7 +189,7 @@ def _prove_claims(
     return proofs, missing, list(dict.fromkeys(topics))
 
 
-_CERTAIN_SCORE = 0.8
+_CERTAIN_SCORE = 0.85
 """Score from which a sentence is taken for a claim even where nothing was asked for and nothing done."""
 
 
