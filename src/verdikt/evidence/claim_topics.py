@@ -76,6 +76,11 @@ def refine_claims(claims: Sequence[SentenceClaim], message: str = "") -> tuple[S
     return tuple(refined)
 
 
+def reports_change(text: str) -> bool:
+    """Return whether a sentence says in plain words that something was changed."""
+    return any(topic == "change" and words.search(text) for topic, words in _ADDED_TOPICS)
+
+
 def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     names = (*find_file_names(claim.text), *find_directory_names(claim.text))
     text = claim.text
@@ -84,9 +89,8 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     text = _NOUN_USE.sub("§", _CODE.sub("§", text)) if names or _NOUN_USE.search(text) else text
     topics = [topic for topic in claim.topics if topic not in _TOPIC_STEMS or _is_named(topic, claim.text, text)]
     topics += [topic for topic, words in _ADDED_TOPICS if topic not in topics and words.search(claim.text)]
-    has_change_verb = any(topic == "change" and words.search(claim.text) for topic, words in _ADDED_TOPICS)
     # `merged feature into main`: what is reported is what a command did, not a change of the agent's own.
-    is_report = _REPORTED_TOPICS & set(topics) and _REPORT.search(claim.text) and not has_change_verb
+    is_report = _REPORTED_TOPICS & set(topics) and _REPORT.search(claim.text) and not reports_change(claim.text)
     if "change" in topics and ("file_operation" in topics or is_report):
         topics.remove("change")
     # `the build is green` is about no test.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verdikt.evidence.claim_model import SentenceClaim
-from verdikt.evidence.claim_topics import refine_claims
+from verdikt.evidence.claim_topics import refine_claims, reports_change
 from verdikt.evidence.proof_request import Missing, ProofRequest
 from verdikt.evidence.proof_table import prove_attempts, prove_topic
 from verdikt.evidence.refusal import (
@@ -171,7 +171,7 @@ def _prove_claims(
     topics: list[str] = []
     for claim in claims[:MAX_CLAIMS]:
         request = ProofRequest(claim, turn, message, is_admitted)
-        if claim.act == "done":
+        if claim.act == "done" and not _is_doubtful(claim, turn):
             for topic in claim.topics or ("change",):
                 outcome = prove_topic(request, topic, settings)
                 if isinstance(outcome, Proof):
@@ -187,6 +187,20 @@ def _prove_claims(
             else:
                 proofs.append((claim, outcome))
     return proofs, missing, list(dict.fromkeys(topics))
+
+
+_CERTAIN_SCORE = 0.85
+"""Score from which a sentence is taken for a claim even where nothing was asked for and nothing done."""
+
+
+def _is_doubtful(claim: SentenceClaim, turn: TurnEvidence) -> bool:
+    """Return whether a sentence is likelier to explain how a thing is than to report work.
+
+    That is so in the answer to a question: nothing was asked for, nothing can have been changed, and no word in it
+    reports a change.
+    """
+    was_idle = turn.contract is None and not turn.can_have_changed_files
+    return was_idle and claim.topics == ("change",) and claim.score < _CERTAIN_SCORE and not reports_change(claim.text)
 
 
 def _note_unchecked_sources(turn: TurnEvidence) -> str:
