@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "completion": "what must be true before an agent may stop: show, check",
     "keys": "the keys that sign the log: init, list, rotate",
     "grant": "an operator's permission to get past a guard: add, list, revoke",
+    "rule": "the catalogue of rules, or everything about one",
     "allow": "an exception for what was stopped, for a while or for good",
     "init": "set up this project: policy and hooks",
     "uninstall": "remove the hooks and restore the files",
