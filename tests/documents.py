@@ -5,19 +5,21 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from verdikt.cli.exit_status import STATUSES
+from verdikt.cli.rule import load_catalogue
 from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.evidence.section import FIELDS as EVIDENCE_FIELDS
 from verdikt.evidence.validator import VALIDATORS
 from verdikt.graph.cel_condition import VARIABLES
 from verdikt.graph.graph_reader import COMBINATOR_PARTS, NODE_OPTIONS, GraphReader
 from verdikt.graph.guard_settings import infer_settings
-from verdikt.graph.layer_reader import TOP_LEVEL_KEYS
+from verdikt.graph.layer_reader import PROFILE_NAMES, TOP_LEVEL_KEYS
 from verdikt.graph.message_template import PLACEHOLDERS
 from verdikt.graph.policy_test import CASE_FIELDS
 from verdikt.guards import GUARDS, guard_class
 from verdikt.hosts.registry import HOSTS
 from verdikt.model.schema_type import Field
 from verdikt.policy import get_registry
+from verdikt.report.catalogue import compare_profiles, render_entry
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -142,6 +144,23 @@ def host_answers() -> str:
     return render_table(("host", "an ask reaches a person", "a block is", "reports the exit status"), rows)
 
 
+def profiles() -> str:
+    """Return every shipped rule with its verdict in each profile."""
+    rows = (
+        (f"[`{row[0]}`](#{row[0]})", *row[1:]) for row in compare_profiles(load_catalogue().values(), PROFILE_NAMES)
+    )
+    return render_table(("rule", *PROFILE_NAMES, "why"), rows)
+
+
+def catalogue() -> str:
+    """Return a section for each shipped rule, as `verdikt rule` prints it, without what happened here."""
+    parts = []
+    for name, entry in load_catalogue().items():
+        lines = [line for line in render_entry(entry)[1:] if not line.startswith("  here ")]
+        parts.append(f"#### {name}\n\n```text\n" + "\n".join(lines) + "\n```\n")
+    return "\n".join(parts)
+
+
 def host_files() -> str:
     """Render the files of every host that an agent must not change."""
     rows = (
@@ -169,6 +188,8 @@ TABLES: dict[str, Callable[[], str]] = {
         hosts,
         host_answers,
         host_files,
+        profiles,
+        catalogue,
     )
 }
 

@@ -1,5 +1,6 @@
 """The `verdikt` command: one module per command, loaded only when it is called."""
 
+import os
 import sys
 from typing import Any
 
@@ -27,7 +28,9 @@ COMMANDS: dict[str, str] = {
     "completion": "what must be true before an agent may stop: show, check",
     "keys": "the keys that sign the log: init, list, rotate",
     "grant": "an operator's permission to get past a guard: add, list, revoke",
+    "rule": "the catalogue of rules, or everything about one",
     "allow": "an exception for what was stopped, for a while or for good",
+    "status": "one screen: what is wired, what is in force, what happened today",
     "init": "set up this project: policy and hooks",
     "uninstall": "remove the hooks and restore the files",
     "doctor": "prove that the hooks fire",
@@ -61,13 +64,23 @@ class RootGroup(LazyGroup):
     places={name: f"verdikt.cli.{name.replace('-', '_')}:command" for name in COMMANDS},
     about=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
 )
 @click.version_option(package_name="verdikt")
-def root() -> None:
+@click.pass_context
+def root(ctx: click.Context) -> None:
     """Decide what an AI agent may do, before it happens, and keep a tamper-evident log.
 
     Example: verdikt check --tool Bash 'rm -rf build'
     """
+    if ctx.invoked_subcommand is None:
+        from verdikt.cli.status import command, is_governed  # heavy, and rarely without a command
+
+        # Where nothing is governed yet, the commands are what a newcomer needs.
+        if is_governed(os.getcwd()):
+            ctx.invoke(command)
+        else:
+            click.echo(ctx.get_help())
 
 
 def main(argv: list[str] | None = None) -> Any:

@@ -207,7 +207,7 @@ def test_session_prefix_selects_the_only_match(run: Run, home: Path) -> None:
     store.close()
 
     assert "entry 1 of session 947e0df6-49fe-423d" in run("ledger", "show", "947e", "1").output
-    assert "947e0df6-49fe-423d 1 decision" in run("ledger", "tail", "--session", "947e0d").output
+    assert "947e0df6 1 decision" in run("ledger", "tail", "--session", "947e0d").output
     assert run("ledger", "stats", "--session", "947").output.startswith("1 entries")
     for words, message in (
         (("show", "s", "1"), "expected the beginning of one session, found `s`, which fits 2"),
@@ -417,3 +417,59 @@ def test_output_in_a_pipe_has_no_colours(home: Path) -> None:
 
     assert b"\x1b" not in done.stdout
     assert io.BytesIO(done.stdout).readline().startswith(b"s1: intact")
+
+
+def test_views_select_by_verdict_rule_host_project_and_time(run: Run, home: Path) -> None:
+    """Every view takes the same options."""
+    clock = FakeClock()
+    store = close_after_test(FileStore(home, clock, durable=False))
+    body = decision("block", "no_push", "network")
+    body["receipt"]["action"] |= {"host": "claude", "cwd": "/work/shop/api"}  # type: ignore[index]
+    clock.sleep(86_400)
+    store.append("s3", "decision", body)
+    store.close()
+
+    def list_sessions(*words: str) -> list[str]:
+        lines = run("ledger", "tail", "--json", *words).output.splitlines()
+        return [json.loads(line)["session"] for line in lines]
+
+    assert list_sessions("--verdict", "block") == ["s1", "s3"]
+    assert list_sessions("--rule", "no_push") == ["s3"]
+    assert list_sessions("--host", "claude") == ["s3"]
+    assert list_sessions("--project", "/work/shop") == ["s3"]
+    assert list_sessions("--project", "/work/sho") == []
+    assert list_sessions("--since", "2023-11-15") == ["s3"]
+    assert list_sessions("--until", "2023-11-15") == ["s1", "s1", "s1", "s2"]
+    assert list_sessions("--since", "1h") == []
+    assert json.loads(run("ledger", "stats", "--json", "--rule", "no_push").output)["entries"] == 1
+    assert len(run("ledger", "show", "s1", "--verdict", "block").output.splitlines()) == 1
+    assert "expected an age such as 2h or 7d" in run("ledger", "tail", "--since", "soon").output
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "line"),
+    [
+        ("tool_call", {"tool": "Bash", "payload": {"command": "make"}, "success": True}, "Bash make: ok"),
+        (
+            "tool_call",
+            {"tool": "Bash", "payload": {"command": "make"}, "success": False, "exit_code": 2},
+            "Bash make: failed with status 2",
+        ),
+        ("contract", {"objective": "fix the parser"}, "fix the parser"),
+        ("grant", {"grant": {"guard": "g", "target": "/srv", "by": "ada", "reason": "x"}}, "g for /srv by ada: x"),
+        ("grant", {"pause": {"until": 9, "by": "ada", "reason": "x"}}, "pause by ada: x"),
+        ("grant", {"exceptions": [{"rule": "r"}], "file": "f.yaml"}, "exceptions for r in f.yaml"),
+        ("gap", {"moment": "stop", "integrity": ["a is gone"]}, "verdikt was not as it was set up: a is gone"),
+        ("finding", {"finding": {"level": "HIGH", "title": "leak"}}, "[HIGH] leak"),
+        ("posture", {"before": "interactive", "after": "locked", "reason": "night"}, "interactive → locked night"),
+    ],
+)
+def test_each_kind_of_entry_has_a_readable_line(
+    run: Run, home: Path, kind: str, body: dict[str, object], line: str
+) -> None:
+    """A reader learns what happened without the entry's fields."""
+    store = close_after_test(FileStore(home, FakeClock(), durable=False))
+    store.append("new", kind, body)
+    store.close()
+
+    assert f"new 1 {kind} {line}\n" in run("ledger", "tail", "--session", "new").output

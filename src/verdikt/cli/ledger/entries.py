@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from verdikt.cli.canary_sessions import is_canary_session
+from verdikt.cli.ledger.filter_options import filter_options
 from verdikt.cli.store_access import (
     canaries_option,
     format_timestamp,
@@ -25,6 +26,7 @@ from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import Entry
 from verdikt.policy import restore_policy
 from verdikt.replay import read_decision, replay
+from verdikt.report.entry_filter import EntryFilter
 from verdikt.report.entry_line import paused_verdict_of, summarize_entry, verdict_of
 from verdikt.report.graph_view import render_path
 from verdikt.report.log_stats import TABLES, count_entries
@@ -34,20 +36,33 @@ if TYPE_CHECKING:
 
 _COLOURS = {"block": "red", "ask": "yellow", "warn": "yellow", "pass": "green"}
 _POLL_SECONDS = 0.2
+_SHORT_ID_LENGTH = 8
 
 
 @click.command()
 @click.option("--session", metavar="S", help="Only this session.")
 @click.option("-n", "--lines", "count", default=20, show_default=True, type=click.IntRange(min=0), help="How many.")
 @click.option("-f", "--follow", is_flag=True, help="Keep printing as entries are written.")
+@filter_options
 @canaries_option
 @json_option
 @home_option
-def tail(*, session: str | None, count: int, follow: bool, canaries: bool, as_json: bool, home: Path | None) -> None:
+def tail(
+    *,
+    session: str | None,
+    count: int,
+    follow: bool,
+    entry_filter: EntryFilter,
+    canaries: bool,
+    as_json: bool,
+    home: Path | None,
+) -> None:
     """Show the newest entries, oldest first.
 
+    \b
     Example: verdikt ledger tail -f
-    """
+             verdikt ledger tail --verdict block --since 7d
+    """  # noqa: D301
     store = open_existing_store(home)
     newest: list[Entry] = []
     last_seqs: dict[str, int] = {}
@@ -55,16 +70,19 @@ def tail(*, session: str | None, count: int, follow: bool, canaries: bool, as_js
     session = session and sessions[0]
     for name in sessions:
         last_seqs[name] = parse_seq(store.reader.read_last_line(name)) or 0
-        # At most `count` of each session can be among the newest, so the rest of a long log is never parsed.
+        # At most `count` of each session can be among the newest, so the rest of a long log is never parsed; what a
+        # filter selects may lie anywhere.
         if count:
-            entries = store.reader.read_intact_entries(name, since=max(0, last_seqs[name] - count))
+            first_seq = max(0, last_seqs[name] - count) if entry_filter.is_empty else 0
+            entries = filter(entry_filter.matches, store.reader.read_intact_entries(name, since=first_seq))
             newest = _sort_entries([*newest, *_drop_bookkeeping(entries, session)])[-count:]
     for entry in newest:
         _print_entry(entry, as_json)
     sizes: dict[str, int] = {}
     while follow:
         for entry in _read_new_entries(store, session, last_seqs, sizes):
-            if canaries or session or not is_canary_session(store, entry.session):
+            is_shown = canaries or session or not is_canary_session(store, entry.session)
+            if is_shown and entry_filter.matches(entry):
                 _print_entry(entry, as_json)
         store.clock.sleep(_POLL_SECONDS)
 
@@ -107,17 +125,25 @@ def _print_entry(entry: Entry, as_json: bool) -> None:
     would_be, by = paused_verdict_of(entry)
     verdict_text += f" (without the pause: {would_be} by {by})" if would_be else ""
     kind = click.style(entry.kind, bold=True)
-    position = f"{format_timestamp(entry.ts)} {entry.session} {entry.seq}"
+    position = f"{format_timestamp(entry.ts)} {_shorten_session(entry.session)} {entry.seq}"
     click.echo(f"{position} {kind}{verdict_text} {summarize_entry(entry)}")
+
+
+def _shorten_session(session: str) -> str:
+    """Return the beginning of a long session id, which every command accepts in its place."""
+    return session if len(session) <= _SHORT_ID_LENGTH + 4 else session[:_SHORT_ID_LENGTH]
 
 
 @click.command()
 @click.argument("session")
 @click.argument("seq", type=click.IntRange(min=1), required=False)
 @click.option("--artifact", metavar="NAME", help="Print this artifact of the entry instead, byte for byte.")
+@filter_options
 @json_option
 @home_option
-def show(session: str, seq: int | None, artifact: str | None, as_json: bool, home: Path | None) -> None:
+def show(
+    *, session: str, seq: int | None, artifact: str | None, entry_filter: EntryFilter, as_json: bool, home: Path | None
+) -> None:
     """Show a session's entries, or everything about one of them.
 
     Example: verdikt ledger show 1f0c… 42
@@ -127,7 +153,7 @@ def show(session: str, seq: int | None, artifact: str | None, as_json: bool, hom
     store = open_existing_store(home)
     session = resolve_session(store, session)
     if seq is None:
-        for entry in store.reader.read_intact_entries(session):
+        for entry in filter(entry_filter.matches, store.reader.read_intact_entries(session)):
             _print_entry(entry, as_json)
         return
     if artifact:
@@ -166,17 +192,20 @@ def _print_entry_details(entry: Entry) -> None:
 
 @click.command()
 @click.option("--session", metavar="S", help="Only this session.")
+@filter_options
 @canaries_option
 @json_option
 @home_option
-def stats(session: str | None, canaries: bool, as_json: bool, home: Path | None) -> None:
+def stats(*, session: str | None, entry_filter: EntryFilter, canaries: bool, as_json: bool, home: Path | None) -> None:
     """Count the entries by verdict, guard, effect, kind and session.
 
     Example: verdikt ledger stats --json
     """
     store = open_existing_store(home)
     sessions = resolve_sessions(store, session, canaries=canaries)
-    counts = count_entries(entry for name in sessions for entry in store.reader.read_intact_entries(name)).record()
+    counts = count_entries(
+        entry for name in sessions for entry in store.reader.read_intact_entries(name) if entry_filter.matches(entry)
+    ).record()
     if as_json:
         click.echo(json.dumps(counts, indent=1))
         return

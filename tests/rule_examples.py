@@ -1,0 +1,73 @@
+"""Examples of what each rule stops, and of similar calls that pass, taken from the case files.
+
+`python -m tests.rule_examples` writes them into the package, where `verdikt rule` shows them.
+"""
+
+import json
+from collections import defaultdict
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from tests.unit.effects.test_cases import decide, load_cases, load_policy
+from verdikt.graph.layer_reader import PROFILE_NAMES
+
+FILE = Path(__file__).parent.parent / "src/verdikt/profiles/examples.json"
+MAX_STOPPED, MAX_PASSED, MAX_LENGTH = 3, 2, 90
+
+
+def list_rule_names() -> set[str]:
+    """Return every rule of every shipped profile."""
+    return {rule.name for profile in PROFILE_NAMES for rule in load_policy(profile).rules}
+
+
+def build_examples() -> dict[str, dict[str, list[str]]]:
+    """Return rule → commands that it stops, and the nearest commands in the same file that pass."""
+    by_family: dict[str, list[tuple[dict[str, Any], str, str]]] = defaultdict(list)
+    for family, case in load_cases():
+        # Only plain commands: a reader must see from the text alone what it does.
+        if (
+            "run" in case
+            and not {"files", "cwd", "guarded", "manifest", "branch"} & case.keys()
+            and is_short(case["run"])
+        ):
+            verdict = decide(case)[1]
+            by_family[family].append((case, verdict.kind.word, verdict.guard))
+    examples: dict[str, dict[str, list[str]]] = {}
+    for rule in sorted(list_rule_names()):
+        stopped = {
+            case["run"]: (cases, position)
+            for cases in by_family.values()
+            for position, (case, word, guard) in enumerate(cases)
+            if guard == rule and word in ("ask", "block")
+        }
+        if stopped:
+            shown = sorted(stopped, key=len)[:MAX_STOPPED]
+            passed = dict.fromkeys(twin for text in shown for twin in find_twins(*stopped[text]))
+            examples[rule] = {"stops": shown, "passes": list(passed)[:MAX_PASSED]}
+    return examples
+
+
+def is_short(text: str) -> bool:
+    """Return whether a command fits on one line of the catalogue."""
+    return 0 < len(text.strip()) <= MAX_LENGTH and "\n" not in text
+
+
+def find_twins(cases: list[tuple[dict[str, Any], str, str]], position: int) -> list[str]:
+    """Return the command that passes and has the most leading words in common with the stopped one, if any has."""
+    words = cases[position][0]["run"].split()
+    ranked = sorted(
+        (-count_common_words(words, case["run"].split()), abs(index - position), case["run"])
+        for index, (case, kind, _) in enumerate(cases)
+        if kind == "pass"
+    )
+    return [text for common, _, text in ranked[:1] if common]
+
+
+def count_common_words(first: list[str], second: list[str]) -> int:
+    """Return how many words two commands have in common at their beginning."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
+
+
+if __name__ == "__main__":
+    FILE.write_text(json.dumps(build_examples(), indent=1, ensure_ascii=False) + "\n")

@@ -1,0 +1,65 @@
+"""`verdikt status`: the screen in a new, a governed and a broken project."""
+
+import json
+from pathlib import Path
+
+from tests.unit.cli.conftest import Verdikt
+
+
+def test_status_of_a_new_project_says_what_is_missing_and_creates_nothing(project: Path, verdikt: Verdikt) -> None:
+    """Nothing is wired, the standard profile would be in force, and no data directory appears."""
+    output = verdikt("status").stdout
+
+    assert "host      none wired here; run `verdikt init`" in output
+    assert "policy    " in output
+    assert "default on standard" in output
+    assert "today     nothing recorded yet" in output
+    assert "warm      not running" in output
+    assert not (project.parent / "home/.local/share/verdikt").exists()
+
+
+def test_status_of_a_governed_project_is_one_screen(project: Path, verdikt: Verdikt) -> None:
+    """Hosts with their last proof, policy, posture, what was decided today without canaries, and the log."""
+    verdikt("init", "--host", "claude", "--yes")
+    assert "claude (project), not proven yet; run `verdikt doctor`" in verdikt("status").stdout
+    verdikt("doctor", "--calls", "1")
+    payload = {
+        "hook_event_name": "PreToolUse",
+        "session_id": "0123456789",
+        "cwd": str(project),
+        "tool_name": "Bash",
+    }
+    for command in ("ls", "rm -rf /usr", "git push --force origin feature"):
+        verdikt("hook", "claude", "PreToolUse", json.dumps(payload | {"tool_input": {"command": command}}))
+
+    output = verdikt("status").stdout
+    status = json.loads(verdikt("status", "--json").stdout)
+
+    assert len(output.splitlines()) < 15
+    assert "host      claude (project), proven 20" in output
+    assert "posture   interactive" in output
+    assert status["today"] == {"decisions": 3, "asks": 1, "blocks": 1, "unproven_turns": 0}
+    assert "3 decisions, 1 asks, 1 blocks, 0 unproven turns" in output
+    assert "the newest (01234567) is intact: 3 entries, " in output
+    assert status["open_findings"] == 0
+
+
+def test_status_of_a_project_with_a_faulty_policy_names_the_fault(project: Path, verdikt: Verdikt) -> None:
+    """A standstill must not look like protection."""
+    (project / "governance.yaml").write_text("rulez: []")
+
+    output = verdikt("status").stdout
+
+    assert "policy    can't be loaded, every call is blocked: " in output
+    assert "did you mean `rules`?" in output
+
+
+def test_command_alone_shows_status_where_a_policy_governs_and_help_elsewhere(project: Path, verdikt: Verdikt) -> None:
+    """A newcomer sees the commands, and everybody else where they stand."""
+    assert "Commands:" in verdikt().stdout
+
+    (project / "governance.yaml").write_text("profile: strict")
+
+    output = verdikt().stdout
+    assert str(project) in output
+    assert "project on strict" in output
