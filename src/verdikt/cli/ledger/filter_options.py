@@ -19,11 +19,11 @@ def filter_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def with_filter(*args: Any, **kwargs: Any) -> Any:
-        values = {name: kwargs.pop(name) or "" for name in ("project", "host", "verdict", "rule")}
+        values: dict[str, Any] = {name: kwargs.pop(name) or "" for name in ("project", "host", "verdict", "rule")}
         if values["project"]:
             values["project"] = os.path.realpath(values["project"])
-        times = {name: kwargs.pop(name) or 0.0 for name in ("since", "until")}
-        return function(*args, entry_filter=EntryFilter(**values, **times), **kwargs)
+        values |= {name: kwargs.pop(name) or 0.0 for name in ("since", "until")}
+        return function(*args, entry_filter=EntryFilter(**values), **kwargs)
 
     options = (
         click.option("--since", callback=_parse_moment, metavar="TIME", help="Newer than 30m, 2h, 7d, or a date."),
