@@ -22,8 +22,8 @@ def filter_options(function: Callable[..., Any]) -> Callable[..., Any]:
         values: dict[str, Any] = {name: kwargs.pop(name) or "" for name in ("project", "host", "verdict", "rule")}
         if values["project"]:
             values["project"] = os.path.realpath(values["project"])
-        times: dict[str, Any] = {name: kwargs.pop(name) or 0.0 for name in ("since", "until")}
-        return function(*args, entry_filter=EntryFilter(**values, **times), **kwargs)
+        values |= {name: kwargs.pop(name) or 0.0 for name in ("since", "until")}
+        return function(*args, entry_filter=EntryFilter(**values), **kwargs)
 
     options = (
         click.option("--since", callback=_parse_moment, metavar="TIME", help="Newer than 30m, 2h, 7d, or a date."),
