@@ -40,6 +40,7 @@ SECTIONS: dict[str, str | Section] = {
     "councils": "verdikt.council.config:SECTION",
     "ledger": Section(any_type("mapping"), "how the log is kept"),
     "manifest": "verdikt.effects.section:SECTION",
+    "knowledge": "verdikt.effects.program_layer:SECTION",
 }
 """Section → its `Section`, or `module:NAME` of one, loaded when a policy has the section."""
 

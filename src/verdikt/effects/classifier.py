@@ -17,6 +17,7 @@ from verdikt.model.effect import Certainty, Effect, EffectClass, Effects
 from verdikt.shell.command import Command, Word
 
 if TYPE_CHECKING:
+    from verdikt.effects.program_layer import ProgramLayer
     from verdikt.model.action import Action
     from verdikt.model.facts import Facts, WorldAnswers
 
@@ -34,13 +35,18 @@ _COMMAND_KEYS = ("command", "cmd", "script", "chars", "input")
 _NO_EFFECT = Effect(cls=EffectClass.READ, what="none")
 
 
-def classify(action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None = None) -> Effects:
+def classify(
+    action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None = None, programs: ProgramLayer | None = None
+) -> Effects:
     """Return the effects of an action. Never raises; what cannot be determined is an effect of its own (`unknown.*`).
 
     `manifest` maps tools to declared effects and annotations; arguments raise what it declares and never lower it.
+    `programs` are those that the policy describes.
     """
     if action.kind is ActionKind.BASH and action.tool not in _POWERSHELL_TOOLS:
         text = extract_command_text(action)
+        if programs is not None and programs.is_mentioned(text):
+            return classify_shell_text(text, facts, programs)
         return _CACHE.get_or_compute(text, facts, lambda: classify_shell_text(text, facts))
     resolver = TargetResolver(facts)
     if action.kind is ActionKind.BASH:
@@ -50,9 +56,10 @@ def classify(action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None
     return Effects(_deduplicate_effects(effects or [_NO_EFFECT]))
 
 
-def classify_shell_text(text: str, facts: Facts) -> Effects:
+def classify_shell_text(text: str, facts: Facts, programs: ProgramLayer | None = None) -> Effects:
     """Return the effects of shell text without consulting the cache."""
-    effects = ScriptClassifier(TargetResolver(facts)).classify_shell(text) if text and not text.isspace() else []
+    classifier = ScriptClassifier(TargetResolver(facts), programs=programs)
+    effects = classifier.classify_shell(text) if text and not text.isspace() else []
     return Effects(_deduplicate_effects(effects or [_NO_EFFECT]))
 
 

@@ -47,6 +47,7 @@ from verdikt.shell.analysis import analyse
 from verdikt.shell.command import UNKNOWN, Command, Word
 
 if TYPE_CHECKING:
+    from verdikt.effects.program_layer import ProgramLayer
     from verdikt.effects.target import TargetResolver
     from verdikt.shell.command import Code, Script
 
@@ -104,6 +105,7 @@ class ScriptClassifier:
         "_descriptor_files",
         "_downloaded_paths",
         "_mentions_verdikt",
+        "_programs",
         "_resolver",
         "_secret_copies",
         "_temporary_paths",
@@ -111,8 +113,11 @@ class ScriptClassifier:
         "steps",
     )
 
-    def __init__(self, resolver: TargetResolver, steps: list[Step] | None = None) -> None:
+    def __init__(
+        self, resolver: TargetResolver, steps: list[Step] | None = None, *, programs: ProgramLayer | None = None
+    ) -> None:
         self._resolver = resolver
+        self._programs = programs
         self._depth = 0
         self._written_texts: dict[str, str] = {}
         self._downloaded_paths: set[str] = set()
@@ -255,6 +260,8 @@ class ScriptClassifier:
         if name in _INTERPRETERS:
             modifier_effects += classify_substitution(call, index)
         effects = self._classify_program(call)
+        if self._programs is not None:
+            effects = [*effects, *self._programs.classify(call)]
         if name in _FILE_SOURCES or (command.pipe_from is not None and command.redirects):
             self._remember_written_files(call)
         elif name in _COMPILERS and (self._written_texts or command.stdin):
