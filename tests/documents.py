@@ -156,7 +156,7 @@ def host_files() -> str:
 
 def families() -> str:
     """Return the families of programs with their pages."""
-    rows = ((f"[{family}]({family}.md)", file["title"]) for family, file in read_files().items())
+    rows = ((f"[{family}]({family}.md)", file["title"]) for family, file in read_files().items() if family != "role")
     return render_table(("family", "about"), rows)
 
 
@@ -196,7 +196,7 @@ TABLES: dict[str, Callable[[], str]] = {
         families,
     )
 }
-TABLES |= {f"family_{family}": partial(render_family, family) for family in read_files()}
+TABLES |= {f"family_{family}": partial(render_family, family) for family in read_files() if family != "role"}
 
 
 def update_tables(text: str) -> str:

@@ -41,6 +41,7 @@ from verdikt.effects.unknown_program import (
     classify_unnamed_program,
 )
 from verdikt.effects.zone_effects import derive_hidden_reads, derive_spliced_reads, derive_zone_effects
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.analysis import analyse
@@ -54,16 +55,16 @@ if TYPE_CHECKING:
 MAX_DEPTH = 6
 """How far texts inside texts are followed; beyond that, unknown."""
 
-_INTERPRETERS = SHELLS | frozenset("python python2 python3 perl ruby node php lua eval source . deno bun exec".split())
-_FILE_DOWNLOADERS = frozenset("curl wget wget2 aria2c axel".split())
+_INTERPRETERS = SHELLS | find_role("code_runner")
+_FILE_DOWNLOADERS = find_role("file_downloader")
 """Programs that save what they download to a file that one of their options names."""
-_FILE_DECODERS = frozenset("base64 base32 xxd openssl uudecode gpg".split())
+_FILE_DECODERS = find_role("file_decoder")
 """Programs that turn an unreadable file into one that can be run."""
-_REMOTE_COPIERS = frozenset("scp rsync".split())
+_REMOTE_COPIERS = find_role("remote_copier")
 """Programs that copy files from another machine: `scp host:x.sh .`."""
-_FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | frozenset("cat tee echo printf exec".split())
+_FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | find_role("file_source")
 """Programs that may put into a file what is run later."""
-_COMPILERS = frozenset("go gcc g++ cc c++ clang clang++ rustc java javac tcc swiftc swift".split())
+_COMPILERS = find_role("compiler")
 _SOURCE_LANGUAGES = {".go": "go", ".c": "c", ".cc": "c", ".cpp": "c", ".rs": "rust", ".java": "java", ".swift": "swift"}
 _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
