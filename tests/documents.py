@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from verdikt.cli.exit_status import STATUSES
@@ -17,6 +18,7 @@ from verdikt.graph.message_template import PLACEHOLDERS
 from verdikt.graph.policy_test import CASE_FIELDS
 from verdikt.guards import GUARDS, guard_class
 from verdikt.hosts.registry import HOSTS
+from verdikt.knowledge.compiler import compile_files, iter_entries, read_files
 from verdikt.model.schema_type import Field
 from verdikt.policy import get_registry
 from verdikt.report.catalogue import compare_profiles, render_entry
@@ -171,6 +173,28 @@ def host_files() -> str:
     return render_table(("host", "guarded files"), rows)
 
 
+def families() -> str:
+    """Return the families of programs with their pages."""
+    rows = ((f"[{family}]({family}.md)", file["title"]) for family, file in read_files().items() if family != "role")
+    return render_table(("family", "about"), rows)
+
+
+def render_family(family: str) -> str:
+    """Return every program of a family with the effects that its rows and its commands may have."""
+    rows = []
+    for record in compile_files(read_files()).values():
+        if record["family"] != family:
+            continue
+        entries = [entry for _, entry in iter_entries(record)]
+        names = sorted({row["does"] for entry in entries for row in entry.get("effects", ())})
+        by_code = [f"by code: `{entry['handler']}`" for entry in entries if "handler" in entry]
+        programs = " ".join(f"`{name}`" for name in record["names"])
+        commands = " ".join(f"`{name}`" for name in record.get("commands", {}))
+        effects_text = ", ".join([*(f"`{name}`" for name in names), *dict.fromkeys(by_code)])
+        rows.append((programs, commands or "–", effects_text or "–"))
+    return render_table(("programs", "commands", "effects"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     render.__name__: render
     for render in (
@@ -190,8 +214,10 @@ TABLES: dict[str, Callable[[], str]] = {
         host_files,
         profiles,
         catalogue,
+        families,
     )
 }
+TABLES |= {f"family_{family}": partial(render_family, family) for family in read_files() if family != "role"}
 
 
 def update_tables(text: str) -> str:

@@ -311,7 +311,7 @@ def _evaluate_policy(action: Action, facts: Facts, ctx: GovernanceContext, polic
 def _classify_effects(action: Action, facts: Facts, policy: Policy, declaration: ToolDeclaration | None) -> Effects:
     """Return the effects of an action. Only the highest layer may define a tool; lower layers can add effects to it."""
     if declaration is None:
-        return classify(action, facts)
+        return classify(action, facts, programs=policy.section("knowledge"))
     declared_effects = classify(action, facts, manifest={declaration.name: declaration.dump()})
     layer_index = next(
         index

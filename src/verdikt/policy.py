@@ -41,6 +41,7 @@ SECTIONS: dict[str, str | Section] = {
     "ledger": Section(any_type("mapping"), "how the log is kept"),
     "manifest": "verdikt.effects.section:SECTION",
     "raise_posture": "verdikt.graph.posture_moves:SECTION",
+    "knowledge": "verdikt.effects.program_layer:SECTION",
 }
 """Section → its `Section`, or `module:NAME` of one, loaded when a policy has the section."""
 

@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "check": "what the policy says about a tool call, or many of them",
     "explain": "what a command would do, part by part, and which guard decides",
     "manifest": "declared effects of tools: validate, classify",
+    "knowledge": "what verdikt knows of programs: show, lint, learn",
     "hook": "the command that hosts call: decides one event",
     "ledger": "the tamper-evident log: verify, tail, show, stats, export, checkpoint, rotate, reindex",
     "replay": "repeat recorded decisions, with their own policy or another",

@@ -41,6 +41,8 @@ STATUSES: tuple[tuple[str, int, str], ...] = (
     ("`posture`", 64, "wrong usage of the command line"),
     ("`manifest validate`", 1, "the manifest cannot be used"),
     ("`manifest classify`", 1, "the manifest does not declare the tool"),
+    ("`knowledge lint`", 1, "a record has a mistake, or can't be compiled"),
+    ("`knowledge show`", 1, "there is no record of the program"),
     ("`policy lint`", 1, "a rule never fires, never decides or contradicts another"),
     ("`policy test`", 1, "a case failed, or none was found"),
     ("`policy test`", 65, "a case cannot be read"),

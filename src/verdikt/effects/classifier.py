@@ -18,6 +18,7 @@ from verdikt.model.effect import Certainty, Effect, EffectClass, Effects
 from verdikt.shell.command import Command, Word
 
 if TYPE_CHECKING:
+    from verdikt.effects.program_layer import ProgramLayer
     from verdikt.model.action import Action
     from verdikt.model.facts import Facts, WorldAnswers
 
@@ -37,10 +38,13 @@ _SERVICE_KINDS = (ActionKind.MCP, ActionKind.OTHER)
 _NO_EFFECT = Effect(cls=EffectClass.READ, what="none")
 
 
-def classify(action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None = None) -> Effects:
+def classify(
+    action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None = None, programs: ProgramLayer | None = None
+) -> Effects:
     """Return the effects of an action. Never raises; what cannot be determined is an effect of its own (`unknown.*`).
 
     `manifest` maps tools to declared effects and annotations; arguments raise what it declares and never lower it.
+    `programs` are those that the policy describes.
     """
     if manifest and action.tool in manifest and action.kind not in _SERVICE_KINDS:
         # A host's own tool: its calls are read as always, and what is declared for it comes on top.
@@ -49,6 +53,8 @@ def classify(action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None
         return Effects(_deduplicate_effects([*classify(action, facts), *declared]))
     if action.kind is ActionKind.BASH and action.tool not in _POWERSHELL_TOOLS:
         text = extract_command_text(action)
+        if programs is not None and programs.is_mentioned(text):
+            return classify_shell_text(text, facts, programs)
         return _CACHE.get_or_compute(text, facts, lambda: classify_shell_text(text, facts))
     resolver = TargetResolver(facts)
     if action.kind is ActionKind.BASH:
@@ -58,9 +64,10 @@ def classify(action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None
     return Effects(_deduplicate_effects(effects or [_NO_EFFECT]))
 
 
-def classify_shell_text(text: str, facts: Facts) -> Effects:
+def classify_shell_text(text: str, facts: Facts, programs: ProgramLayer | None = None) -> Effects:
     """Return the effects of shell text without consulting the cache."""
-    effects = ScriptClassifier(TargetResolver(facts)).classify_shell(text) if text and not text.isspace() else []
+    classifier = ScriptClassifier(TargetResolver(facts), programs=programs)
+    effects = classifier.classify_shell(text) if text and not text.isspace() else []
     return Effects(_deduplicate_effects(effects or [_NO_EFFECT]))
 
 

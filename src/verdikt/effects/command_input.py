@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from verdikt.effects.program.find import has_filter, list_matches
+from verdikt.knowledge import find_role
 from verdikt.shell.command import UNKNOWN, Word
 
 if TYPE_CHECKING:
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 
 MAX_LOOKBEHIND = 64
 """How many commands before one are searched for the command that gives it its words."""
-_LISTING_PROGRAMS = frozenset("find gfind fd fdfind ls git grep egrep rg locate echo printf".split())
-_RISKY_PROGRAMS = ("rm", "dd", "shred", "mv", "cp", "cat", "chmod", "chown", "nc", "curl", "tee")
-_FIND_PROGRAMS = frozenset("find gfind fd fdfind".split())
+_LISTING_PROGRAMS = find_role("file_lister")
+_RISKY_PROGRAMS = sorted(find_role("risky"))
+_FIND_PROGRAMS = find_role("file_finder")
 _EXEC_FLAGS = frozenset("-x -X --exec --exec-batch".split())
 # With no other words than these, the listing leaves no file out.
 _UNFILTERED_GIT_WORDS = frozenset("ls-files -z -c --cached -o --others --exclude-standard -co".split())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from verdikt.effects import host
 from verdikt.effects.invocation import RAW_CONNECTION_PROGRAMS, SHELLS
 from verdikt.effects.zone_effects import derive_effect
+from verdikt.knowledge import find_role
 from verdikt.model.effect import EffectClass
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from verdikt.model.effect import Effect, Target
     from verdikt.shell.command import Command, Word
 
-_LOOKUP_PROGRAMS = frozenset("dig nslookup host drill ping ping6 kdig whois traceroute".split())
+_LOOKUP_PROGRAMS = find_role("name_lookup")
 OUTGOING_PREFIXES = (
     "net.send",
     "net.fetch",
@@ -35,8 +36,8 @@ OUTGOING_PREFIXES = (
 _ARGUMENT_ONLY_PREFIXES = ("repo.", "git.")
 """Of those, the ones that send only their own words and what is piped in."""
 _WRITE_EFFECTS = ("fs.write", "fs.append", "fs.overwrite")
-_FILTER_PROGRAMS = ("grep", "egrep", "rg", "head", "wc")
-_PASS_THROUGH_PROGRAMS = frozenset("cat base64 base32 tee gzip sort xxd openssl tr gpg zstd".split())
+_FILTER_PROGRAMS = find_role("selective_filter")
+_PASS_THROUGH_PROGRAMS = find_role("pass_through")
 """Programs whose output holds everything they read."""
 _TOKEN_HOSTS = {
     "gh": ("github.com",),

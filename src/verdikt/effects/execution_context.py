@@ -8,6 +8,7 @@ from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.target import is_build_output
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Target, Zone
 from verdikt.shell.command import UNKNOWN, Word
 
@@ -15,12 +16,10 @@ if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
     from verdikt.shell.command import Command
 
-_CONTAINER_ENGINES = frozenset(("docker", "podman", "nerdctl", "finch", "docker-compose", "podman-compose"))
-_LOCAL_MACHINE_PROGRAMS = frozenset(("vagrant", "lxc", "incus", "multipass", "limactl"))
+_CONTAINER_ENGINES = find_role("container_engine")
+_LOCAL_MACHINE_PROGRAMS = find_role("local_machine")
 """Programs that run virtual machines on this one; nothing but this project depends on those."""
-_REMOTE_MACHINE_PROGRAMS = frozenset(
-    ("ssh", "kubectl", "oc", "chroot", "adb", "gcloud", "fly", "flyctl", "heroku", "tsh", "machinectl")
-)
+_REMOTE_MACHINE_PROGRAMS = find_role("remote_machine")
 _MACHINE_EFFECT_PREFIXES = (
     "sys.read",
     "sys.service",

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from posixpath import basename, relpath
 from typing import TYPE_CHECKING, NamedTuple
 
-from verdikt.effects.arguments import NO_OPTIONS, Arguments, word_set
+from verdikt.effects.arguments import Arguments, word_set
 from verdikt.effects.code import quote_shell_word
+from verdikt.effects.program_record import find_options
 from verdikt.hosts.registry import HOSTS
 from verdikt.model.path_set import PathSet, PathSetKind, Pathspecs, is_glob, is_within
 from verdikt.shell.command import Word
@@ -28,9 +29,6 @@ MAX_FIX_LENGTH = 104
 LEAVE_ALONE = ""
 """In place of a command: nothing does the same without the guarded files."""
 
-_VALUE_OPTIONS = word_set(
-    "-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source"
-)
 _SEQUENCE_OPTIONS = "--abort --continue --quit --skip --show-current-patch --edit-todo"
 """Options with which a command goes on with, or ends, what an earlier one began."""
 _MARKER_DIRECTORIES = tuple(host.project_marker for host in HOSTS.values() if host.project_marker)
@@ -74,9 +72,10 @@ class GitCall:
     def _read_global_options(self, words: Sequence[Word]) -> tuple[Word, ...]:
         """Take in the options before the subcommand, and return the words from the subcommand on."""
         index = 0
+        options = find_options("git")
         while index < len(words) and words[index].text.startswith("-"):
             flag, equals, value = words[index].text.partition("=")
-            if flag in _VALUE_OPTIONS and not equals:
+            if not equals and (flag in options.values or flag in options.before):
                 index += 1
                 value = words[index].text if index < len(words) else ""
             if flag == "-C":
@@ -156,7 +155,7 @@ def find_git_changes(call: GitCall) -> Iterator[GuardedChange]:
     handler = _HANDLERS.get(call.name)
     if handler is None:
         return
-    arguments = Arguments(call.words[1:], NO_OPTIONS.with_values(_VALUE_FLAGS.get(call.name, "")))
+    arguments = Arguments(call.words[1:], find_options("git", call.name))
     if call.name in _SEQUENCES and arguments.has_flag(_SEQUENCE_OPTIONS):
         return
     for change in handler(call, arguments):
@@ -454,21 +453,3 @@ _HANDLERS: dict[str, Callable[[GitCall, Arguments], Iterator[GuardedChange]]] = 
 }
 
 _SEQUENCES = word_set("cherry-pick revert merge rebase am")
-_VALUE_FLAGS = {
-    "checkout": "-b -B --orphan --conflict --pathspec-from-file",
-    "cherry-pick": "-m --mainline -X --strategy-option -s --strategy -S --gpg-sign",
-    "clean": "-e --exclude",
-    "clone": "-b --branch -o --origin -c --config --depth -u --upload-pack --reference --separate-git-dir --template "
-    "-j --jobs --filter --shallow-since",
-    "merge": "-m -s -X --strategy --strategy-option -F --file --into-name",
-    "pull": "--depth --upload-pack -s -X -j",
-    "rebase": "-x --exec --onto -s -X --strategy -C",
-    "reset": "--pathspec-from-file",
-    "restore": "-s --source --conflict --pathspec-from-file",
-    "revert": "-m --mainline -X --strategy-option -s --strategy",
-    "stash": "-m --message --pathspec-from-file",
-    "submodule": "-b --branch --depth --reference --name",
-    "switch": "-c -C --create --force-create --orphan --conflict",
-    "worktree": "-b -B --reason",
-    "checkout-index": "--prefix --stage",
-}

@@ -15,6 +15,8 @@ from verdikt.effects.arguments import NO_OPTIONS, Arguments
 from verdikt.effects.child_agent import AGENT_PROGRAMS, find_child_agent, find_module_agent
 from verdikt.effects.code import quote_shell_word
 from verdikt.effects.git_guarded import LEAVE_ALONE, MAX_FIX_LENGTH, GitCall, GuardedChange, find_git_changes
+from verdikt.effects.program_record import find_options
+from verdikt.knowledge import find_role
 from verdikt.model import patch
 from verdikt.model.effect import Target, Zone
 from verdikt.model.path_set import PathSet, PathSetKind, is_glob, is_within
@@ -31,23 +33,6 @@ WrittenTexts = Mapping[str, str]
 _PATCH_EFFECTS = {patch.ADD: "fs.write", patch.DELETE: "fs.delete", patch.MOVE: "fs.overwrite"}
 _MAX_PATCH_TARGETS = 500
 _PATCH_LOOK_OPTIONS = "--check --stat --numstat --summary"
-_PATCH_VALUE_FLAGS = {
-    "patch": "-i --input -o --output -d --directory -p --strip -r -D -B -z -F -V -Y",
-    "apply": "-p --directory --exclude --include -C --whitespace",
-    "am": "-p --directory --exclude --include -C --whitespace --patch-format",
-}
-_COPY_VALUE_FLAGS = {
-    "cp": "-t --target-directory -S --suffix",
-    "mv": "-t --target-directory -S --suffix",
-    "install": "-t --target-directory -S --suffix -m --mode -o --owner -g --group",
-    "rsync": "-e --rsh -f --filter --exclude --include --exclude-from --include-from --files-from -T --temp-dir "
-    "--backup-dir --suffix --bwlimit --port --password-file --rsync-path --log-file --chmod --chown --timeout -B "
-    "--max-size --min-size --link-dest --compare-dest --copy-dest",
-}
-_TAR_VALUE_FLAGS = (
-    "-f --file -C --directory -X -T --exclude -b --to-command --rsh-command --checkpoint-action -I "
-    "--use-compress-program --strip-components --strip --transform --owner --group --mode"
-)
 
 
 class _PatchInput(NamedTuple):
@@ -106,7 +91,7 @@ def _classify_git(call: Invocation, command: Command, written: WrittenTexts) -> 
 
 
 def _classify_git_patch(call: Invocation, git: GitCall, command: Command, written: WrittenTexts) -> Iterator[Effect]:
-    args = Arguments(git.words[1:], NO_OPTIONS.with_values(_PATCH_VALUE_FLAGS[git.name]))
+    args = Arguments(git.words[1:], find_options("git", git.name))
     if args.has_flag(f"{_PATCH_LOOK_OPTIONS} --abort --quit --skip --show-current-patch") and not args.has_flag(
         "--apply"
     ):
@@ -158,7 +143,7 @@ def _read_patches(call: Invocation, patches: _PatchInput, written: WrittenTexts)
 
 def _classify_patch(call: Invocation, command: Command, written: WrittenTexts) -> Iterator[Effect]:
     """`patch`: its files come from the patch, unless an operand names one."""
-    args = Arguments(command.argv[1:], NO_OPTIONS.with_values(_PATCH_VALUE_FLAGS["patch"]))
+    args = Arguments(command.argv[1:], find_options("patch"))
     if args.has_flag("--dry-run -C --check") or args.has_flag("-o --output"):
         return
     directory = args.get_value("-d --directory")
@@ -192,7 +177,7 @@ def _classify_apply_patch(call: Invocation, command: Command, written: WrittenTe
 
 def _classify_copy(call: Invocation, command: Command, written: WrittenTexts) -> Iterator[Effect]:
     """`cp`, `mv`, `install`, `rsync`: where the contents of a directory, or several files, come to lie."""
-    args = Arguments(command.argv[1:], NO_OPTIONS.with_values(_COPY_VALUE_FLAGS[command.name]))
+    args = Arguments(command.argv[1:], find_options(command.name))
     if args.has_flag("-n --dry-run") and command.name == "rsync":
         return
     into = args.get_value("-t --target-directory")
@@ -273,7 +258,7 @@ def _classify_tar(call: Invocation, command: Command, written: WrittenTexts) -> 
     # The old style without a dash: `tar xzf a.tgz`.
     if words and not words[0].text.startswith("-") and words[0].text.isalpha():
         words[0] = Word(f"-{words[0].text}", words[0].raw)
-    args = Arguments(words, NO_OPTIONS.with_values(_TAR_VALUE_FLAGS))
+    args = Arguments(words, find_options("tar"))
     archive = args.get_value("-f --file")
     if not args.has_flag("-x --extract --get") or archive is None or args.has_flag("-O --to-stdout"):
         return
@@ -353,7 +338,7 @@ _HANDLERS: dict[str, _Handler] = {
     "gpatch": _classify_patch,
     "apply_patch": _classify_apply_patch,
     "applypatch": _classify_apply_patch,
-    **dict.fromkeys(_COPY_VALUE_FLAGS, _classify_copy),
+    **dict.fromkeys(find_role("file_copier"), _classify_copy),
     **dict.fromkeys(("tar", "bsdtar", "gtar"), _classify_tar),
     "unzip": _classify_unzip,
     **dict.fromkeys(("python", "python3", "py"), _classify_python_module),

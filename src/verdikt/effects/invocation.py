@@ -15,6 +15,7 @@ from verdikt.effects.execution_context import (
     resolve_remote,
 )
 from verdikt.effects.target import is_device, is_recoverable, is_scratch_file, is_sink
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER
@@ -25,17 +26,17 @@ if TYPE_CHECKING:
     from verdikt.model.facts import Facts
     from verdikt.shell.command import Command, Word
 
-SHELLS = word_set("sh bash zsh dash ksh mksh ash fish csh tcsh")
-RAW_CONNECTION_PROGRAMS = word_set("nc ncat netcat telnet socat openssl socket nc.traditional nc.openbsd websocat ztcp")
+SHELLS = find_role("shell")
+RAW_CONNECTION_PROGRAMS = find_role("raw_connection")
 """Programs that open a bare connection."""
-DOWNLOADERS = word_set("curl wget wget2 fetch aria2c lynx http https xh w3m")
+DOWNLOADERS = find_role("downloader")
 """Programs whose output was written elsewhere, however it is run: `curl … | sh`, `eval "$(curl …)"`."""
-DECODERS = word_set("base64 base32 xxd openssl uudecode gpg rev tr gunzip zcat")
+DECODERS = find_role("decoder")
 """Programs that turn unreadable input into text, however that is run."""
 # Only a pipe into an interpreter makes these suspect: `eval "$(ssh-agent)"`, `eval "$(gh completion -s bash)"` and
 # `eval "$(python setup_env.py)"` are how such tools are meant to be used.
-_PIPED_DOWNLOADERS = DOWNLOADERS | word_set("httpie links elinks lwp-request GET ftp axel gh aws gsutil gcloud ssh")
-_PIPED_DECODERS = DECODERS | word_set("basenc gzip bunzip2 xz python python3 perl ruby od hexdump rot13 ccrypt age")
+_PIPED_DOWNLOADERS = DOWNLOADERS | find_role("piped_downloader")
+_PIPED_DECODERS = DECODERS | find_role("piped_decoder")
 
 _WRITE_EFFECTS = word_set("fs.write fs.overwrite fs.append")
 _TEMPORARY_DIRECTORIES = word_set("/tmp /var/tmp /private/tmp /dev/shm")
@@ -43,10 +44,7 @@ _FILE_CHANGE_EFFECTS = word_set(
     "fs.delete fs.delete.tree fs.truncate fs.overwrite fs.write fs.append fs.move fs.shred fs.chmod"
 )
 _TEMPORARY_PREFIXES = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/")
-_WRAPPER_PROGRAMS = word_set(
-    "sudo doas env nice ionice nohup setsid timeout stdbuf time command builtin exec xargs flock proxychains torsocks "
-    "docker podman nerdctl docker-compose kubectl oc ssh"
-)
+_WRAPPER_PROGRAMS = find_role("transparent_wrapper")
 _FILE_EFFECT_PREFIXES = ("fs.", "git.", "cred.", "persist.", "guard.", "code.")
 _SERVED_ZONES = (Zone.HOME, Zone.SYSTEM, Zone.SECRET, Zone.OUTSIDE, Zone.PERSIST)
 _MAX_PIPELINE = 64

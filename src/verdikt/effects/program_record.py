@@ -82,6 +82,14 @@ def find_program(name: str) -> Program | None:
     return _build_cached(record["names"][0]) if record is not None and _has_effects(record) else None
 
 
+def find_options(name: str, command_name: str = "") -> OptionTable:
+    """Return the options of a program, or of one of its commands, by its record."""
+    program = find_program(name)
+    if program is not None and command_name:
+        program = (program.commands or {}).get(command_name)
+    return NO_OPTIONS if program is None else program.options
+
+
 def _has_effects(entry: Record) -> bool:
     """Whether a record says what the program does, and not only which commands it runs."""
     return "effects" in entry or "handler" in entry or any(map(_has_effects, entry.get("commands", {}).values()))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from verdikt.effects import host
 from verdikt.effects.invocation import SHELLS
 from verdikt.effects.target import is_sink
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Target
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from verdikt.shell.command import Command, Redirect
 
 _NETWORK_DEVICE = compile_lazily(r"^/dev/(?:tcp|udp)/([^/]+)/")
-_PRINT_PROGRAMS = frozenset("cat echo printf".split())
-_FILE_WRITING_PROGRAMS = frozenset("find gfind awk gawk mawk nawk sed gsed".split())
+_PRINT_PROGRAMS = find_role("text_source")
+_FILE_WRITING_PROGRAMS = find_role("script_writer")
 """Programs that write files of their own accord, such as `find -fprint`, and put something into them."""
 _ENDLESS_DEVICES = ("/dev/zero", "/dev/urandom", "/dev/random", "/dev/full")
 

@@ -42,28 +42,30 @@ from verdikt.effects.unknown_program import (
     classify_unnamed_program,
 )
 from verdikt.effects.zone_effects import derive_hidden_reads, derive_spliced_reads, derive_zone_effects
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.analysis import analyse
 from verdikt.shell.command import UNKNOWN, Command, Word
 
 if TYPE_CHECKING:
+    from verdikt.effects.program_layer import ProgramLayer
     from verdikt.effects.target import TargetResolver
     from verdikt.shell.command import Code, Script
 
 MAX_DEPTH = 6
 """How far texts inside texts are followed; beyond that, unknown."""
 
-_INTERPRETERS = SHELLS | frozenset("python python2 python3 perl ruby node php lua eval source . deno bun exec".split())
-_FILE_DOWNLOADERS = frozenset("curl wget wget2 aria2c axel".split())
+_INTERPRETERS = SHELLS | find_role("code_runner")
+_FILE_DOWNLOADERS = find_role("file_downloader")
 """Programs that save what they download to a file that one of their options names."""
-_FILE_DECODERS = frozenset("base64 base32 xxd openssl uudecode gpg".split())
+_FILE_DECODERS = find_role("file_decoder")
 """Programs that turn an unreadable file into one that can be run."""
-_REMOTE_COPIERS = frozenset("scp rsync".split())
+_REMOTE_COPIERS = find_role("remote_copier")
 """Programs that copy files from another machine: `scp host:x.sh .`."""
-_FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | frozenset("cat tee echo printf exec".split())
+_FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | find_role("file_source")
 """Programs that may put into a file what is run later."""
-_COMPILERS = frozenset("go gcc g++ cc c++ clang clang++ rustc java javac tcc swiftc swift".split())
+_COMPILERS = find_role("compiler")
 _SOURCE_LANGUAGES = {".go": "go", ".c": "c", ".cc": "c", ".cpp": "c", ".rs": "rust", ".java": "java", ".swift": "swift"}
 _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
@@ -105,6 +107,7 @@ class ScriptClassifier:
         "_descriptor_files",
         "_downloaded_paths",
         "_mentions_verdikt",
+        "_programs",
         "_resolver",
         "_secret_copies",
         "_temporary_paths",
@@ -112,8 +115,11 @@ class ScriptClassifier:
         "steps",
     )
 
-    def __init__(self, resolver: TargetResolver, steps: list[Step] | None = None) -> None:
+    def __init__(
+        self, resolver: TargetResolver, steps: list[Step] | None = None, *, programs: ProgramLayer | None = None
+    ) -> None:
         self._resolver = resolver
+        self._programs = programs
         self._depth = 0
         self._written_texts: dict[str, str] = {}
         self._downloaded_paths: set[str] = set()
@@ -256,6 +262,8 @@ class ScriptClassifier:
         if name in _INTERPRETERS:
             modifier_effects += classify_substitution(call, index)
         effects = self._classify_program(call)
+        if self._programs is not None:
+            effects = [*effects, *self._programs.classify(call)]
         if name in _FILE_SOURCES or (command.pipe_from is not None and command.redirects):
             effects = [*effects, *self._remember_written_files(call)]
         elif name in _COMPILERS and (self._written_texts or command.stdin):

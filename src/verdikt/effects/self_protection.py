@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from verdikt.effects.arguments import word_set
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 PRODUCT_NAME = "verdikt"
 """Text without this name cannot mean verdikt's files, and is not searched for them."""
 
-_HARMLESS_PROGRAMS = word_set(
-    "echo printf test [ [[ cd pushd git verdikt lsof export read true : ls stat realpath readlink dirname basename"
-)
+_HARMLESS_PROGRAMS = find_role("path_mention")
 _WORD_SEPARATOR = compile_lazily(r"[:=,]")
 _DAEMON_SOCKET = compile_lazily(r"verdikt/run\b|\bdaemon\.(?:sock|lock)\b")
 

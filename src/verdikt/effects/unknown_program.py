@@ -11,6 +11,7 @@ from verdikt.effects.command_verbs import has_destroy_verb
 from verdikt.effects.invocation import DECODERS, DOWNLOADERS, RAW_CONNECTION_PROGRAMS, SHELLS
 from verdikt.effects.target import is_device
 from verdikt.effects.zone_effects import is_foreign_secret
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from verdikt.shell.command import Word
 
 _DOWNLOAD_PATTERN = compile_lazily(
-    r"(?<![\w/.-])(?:curl|wget|wget2|fetch|aria2c|lynx|http|https|xh)\s|urlopen\(|requests\.get"
+    rf"(?<![\w/.-])(?:{'|'.join(sorted(find_role('downloader')))})\s|urlopen\(|requests\.get"
 )
 # `eval "$(pyenv init -)"` and the like: the documented way to set up a shell.
 _SHELL_INIT = compile_lazily(

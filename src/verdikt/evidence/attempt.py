@@ -7,6 +7,7 @@ from verdikt.evidence.contract import LADDER
 from verdikt.evidence.logged_call import LoggedCall
 from verdikt.evidence.program_kinds import resolve_program_name
 from verdikt.evidence.turn import TurnEvidence
+from verdikt.knowledge import find_role
 
 REQUIRED_WAYS = 3
 """Number of distinct ways to get something that must have failed before a person is asked for it."""
@@ -15,13 +16,8 @@ RECENT_CALLS = 10
 """Number of calls at the end of a turn among which one must have failed."""
 
 # These succeed or fail without trying to get anything.
-_TRIVIAL_PROGRAMS = frozenset({"echo", "printf", "true", ":", "cd", "set", "export", "sleep"})
-_NETWORK_PROGRAMS = frozenset(
-    "pip pip3 uv npm yarn pnpm bun npx ssh scp sftp rsync gh glab apt apt-get brew dnf yum apk kubectl helm aws"
-    " gcloud az psql mysql"
-    " redis-cli mongosh ping dig nslookup host nc telnet cargo poetry bundle gem composer mvn gradle terraform docker"
-    " podman".split()
-)
+_TRIVIAL_PROGRAMS = find_role("trivial")
+_NETWORK_PROGRAMS = find_role("network")
 _GIT_NETWORK_COMMANDS = frozenset({"fetch", "clone", "pull", "push", "ls-remote"})
 
 

@@ -4,26 +4,14 @@ import itertools
 import re
 from collections.abc import Sequence
 
+from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 
 _TEST_WORD = compile_lazily(r"(?:^|[:_.-])(?:unit|e2e|integration)?-?(?:tests?|specs?|check)(?:$|[:_.-])")
 
-_PROGRAMS_BY_KIND = {
-    "test": "pytest py.test jest vitest mocha ava ctest tox nox rspec phpunit nose2 karma cypress playwright gotestsum",
-    "build": "tsc webpack vite rollup esbuild gcc g++ clang clang++ cc rustc javac kotlinc ninja xcodebuild",
-    "lint": (
-        "flake8 pylint mypy pyright eslint stylelint golangci-lint shellcheck rubocop hadolint yamllint bandit ty biome"
-    ),
-    "http": "curl wget http https xh httpie",
-    "look": (
-        "ls cat echo printf pwd head tail grep rg find awk which whereis date true : test [ [[ wc sort uniq diff cd"
-        " sleep type env"
-        " ps whoami stat file tree less more jq cut tr basename dirname realpath id uname hostname history man set"
-        " export false"
-        " read exit return wait sed tee clear seq yes column fd bat eza"
-    ),
+_KIND_BY_PROGRAM = {
+    name: kind for kind in ("test", "build", "lint", "http", "look") for name in find_role(f"{kind}_task")
 }
-_KIND_BY_PROGRAM = {name: kind for kind, names in _PROGRAMS_BY_KIND.items() for name in names.split()}
 
 _SUBCOMMANDS: dict[str, dict[str, str]] = {
     "go": {"test": "test", "build": "build", "vet": "lint", "install": "build"},

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from verdikt.evidence.program_kinds import classify_run, is_dry_run, resolve_program_name
+from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import analyse
 from verdikt.shell.command import Command, Redirect, Script
@@ -24,7 +25,7 @@ _TRANSPARENT_WRAPPERS = frozenset(
 )
 """Wrappers that end with the status of what they run."""
 
-_WRITING_PROGRAMS = frozenset("patch tee cp mv rm rsync install ln truncate dd touch unzip tar".split())
+_WRITING_PROGRAMS = find_role("file_changer")
 _GIT_EDITS = frozenset(
     "apply am checkout restore stash revert merge rebase pull cherry-pick reset switch clean mv rm".split()
 )
@@ -165,10 +166,10 @@ def _sets_path(command: Command) -> bool:
     return any(not _TOOL_DIRECTORY.match(part) for part in parts)
 
 
-_PASSIVE_FILTERS = frozenset("tail head tee cat less more grep egrep fgrep nl".split())
+_PASSIVE_FILTERS = find_role("passive_filter")
 """Programs that print lines of their input as they are."""
 
-_PRINTERS = frozenset("echo printf cat head tail less more grep egrep fgrep rg sed awk jq bat tee xxd strings".split())
+_PRINTERS = find_role("printer")
 _SUMMARY_WORD = compile_lazily(r"pass|fail|\bok\b|tests?\b|error", re.IGNORECASE)
 
 

@@ -187,7 +187,8 @@ class GuidanceHooks:
     def _classify_effects(self, action: Action, facts: Facts) -> Effects:
         manifest = self._policy.section("manifest")
         declared = manifest.tools.get(action.tool) if manifest else None
-        return classify(action, facts, manifest={declared.name: declared.dump()} if declared else None)
+        declarations = {declared.name: declared.dump()} if declared else None
+        return classify(action, facts, manifest=declarations, programs=self._policy.section("knowledge"))
 
     def _list_open_findings(self, root: str) -> list[tuple[Level, str]]:
         """Return severity and title of the open findings about files below a directory, the most severe first."""

@@ -68,5 +68,8 @@ def list_programs() -> list[str]:
 
 @cache
 def find_role(role: str) -> frozenset[str]:
-    """Return the names of the programs that have a role, such as `downloader`, `shell` or `decoder`."""
-    return frozenset(_load_tables()[2].get(role, ()))
+    """Return the names of the programs that have a role, such as `downloader`, `shell` or `decoder`.
+
+    A role that no file lists raises `KeyError`: an empty set would make the caller blind without a word.
+    """
+    return frozenset(_load_tables()[2][role])

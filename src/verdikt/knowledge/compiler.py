@@ -58,11 +58,6 @@ def compile_files(files: Mapping[str, Record]) -> dict[str, Record]:
     return records
 
 
-def find_ordinary_words(files: Mapping[str, Record]) -> list[str]:
-    """Return the names of programs that are ordinary words as well, so that they may mean something else."""
-    return [word for file in files.values() for word in file.get("ordinary_words", "").split()]
-
-
 def _compile_record(source: Record, family: str, sets: Mapping[str, str], earlier: Mapping[str, Record]) -> Record:
     names = source.get("names", "").split()
     if not names:
@@ -141,7 +136,10 @@ def build_tables(files: Mapping[str, Record]) -> tuple[dict[str, int], tuple[str
     """Return the place of each name, the records as JSON text, and the names by role."""
     records = compile_files(files)
     index = {name: place for place, record in enumerate(records.values()) for name in record["names"]}
-    roles: dict[str, list[str]] = {"ordinary_word": find_ordinary_words(files)}
+    roles: dict[str, list[str]] = {}
+    for file in files.values():
+        for role, names in file.get("roles", {}).items():
+            roles.setdefault(role, []).extend(names.split())
     for record in records.values():
         for role in record.get("roles", "").split():
             roles.setdefault(role, []).extend(record["names"])

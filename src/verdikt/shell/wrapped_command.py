@@ -1,12 +1,13 @@
 """Follow a wrapper (`sudo rm`, `docker exec db sh`) to the command that it runs, by its row in the tables."""
 
+from verdikt.knowledge import find_role
 from verdikt.shell.command import Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import ParsedOptions, parse_options, parse_permuted_options, parse_valued_options
 from verdikt.shell.runner import CommandLevel, Wrapper, find_runner
 from verdikt.shell.scope import Scope
 
-_PYTHON_RUNNERS = frozenset(("uv", "poetry", "pipenv", "pdm", "hatch", "rye"))
+_PYTHON_RUNNERS = find_role("python_runner")
 """Programs that run a `.py` file with Python."""
 
 

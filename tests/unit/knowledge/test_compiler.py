@@ -117,9 +117,11 @@ def test_compiled_module_holds_what_the_sources_say(tmp_path: Path) -> None:
 def test_roles_list_the_names_of_their_programs() -> None:
     """A role is looked up without parsing any record."""
     programs = [{"names": "curl wget", "roles": "downloader"}, {"names": "nc", "roles": "socket"}]
-    files: dict[str, dict[str, Any]] = {"test": {"program": programs, "ordinary_words": "mail"}}
+    files: dict[str, dict[str, Any]] = {"test": {"program": programs, "roles": {"ordinary_word": "mail"}}}
 
     roles = {"ordinary_word": ["mail"], "downloader": ["curl", "wget"], "socket": ["nc"]}
     assert build_tables(files)[2] == roles
     assert "INDEX = {'curl': 0, 'wget': 0, 'nc': 1}" in render_module(files)
-    assert find_role("no such role") == frozenset()
+    assert "bash" in find_role("shell")
+    with pytest.raises(KeyError):
+        find_role("no such role")

@@ -1,0 +1,124 @@
+"""`verdikt knowledge`: what verdikt knows of programs, and help with adding to it."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+from verdikt.cli.exit_status import EXIT_FAILURE
+from verdikt.cli.suggesting_group import SuggestingGroup
+from verdikt.effects.command_verbs import classify_word
+from verdikt.effects.effect_catalog import EFFECT_CATALOG
+from verdikt.knowledge import find_record, list_programs
+from verdikt.knowledge.compiler import PROGRAMS, Record, RecordError, compile_files, iter_entries, read_files
+from verdikt.knowledge.draft import Draft, read_carapace_spec, read_help, render_record
+from verdikt.knowledge.lint import lint_records
+from verdikt.model.yaml_node import suggest_name
+
+_HELP_SECONDS = 10
+
+
+@click.group(cls=SuggestingGroup)
+def command() -> None:
+    """Show, check and draft the records that say what programs do.
+
+    Example: verdikt knowledge show kubectl
+    """
+
+
+@command.command()
+@click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False), default=PROGRAMS)
+def lint(directory: Path) -> None:
+    """Check the records of a directory, by default those that verdikt ships; status 1 when there are mistakes.
+
+    Example: verdikt knowledge lint src/verdikt/knowledge/programs
+    """
+    try:
+        records = compile_files(read_files(directory))
+    except RecordError as error:
+        click.echo(str(error), err=True)
+        sys.exit(EXIT_FAILURE)
+    problems = list(lint_records(records, EFFECT_CATALOG))
+    for problem in problems:
+        click.echo(problem)
+    click.echo(f"{len(records)} records: {len(problems)} problems" if problems else f"{len(records)} records: clean")
+    sys.exit(EXIT_FAILURE if problems else 0)
+
+
+@command.command()
+@click.argument("program")
+def show(program: str) -> None:
+    """Show what is known of a program; status 1 when nothing is.
+
+    Example: verdikt knowledge show kubectl
+    """
+    record = find_record(program)
+    if record is None:
+        click.echo(f"no record of `{program}`{suggest_name(program, list_programs(), list_names=False)}", err=True)
+        sys.exit(EXIT_FAILURE)
+    click.echo(f"{' '.join(record['names'])} ({record['family']})")
+    for path, entry in iter_entries(record):
+        for line in _describe_entry(entry):
+            click.echo(f"  {path}: {line}" if path else f"  {line}")
+
+
+def _describe_entry(entry: Record) -> list[str]:
+    """Return one line for each thing that an entry says."""
+    lines = [f"{key} {entry[key]}" for key in ("values", "globals", "flags", "dry_run", "needs") if key in entry]
+    lines += [_describe_effect(row) for row in entry.get("effects", ())]
+    lines += [f"handler {entry['handler']}"] if "handler" in entry else []
+    return lines + (["runs another command"] if {"runs", "trace", "exec", "code"} & entry.keys() else [])
+
+
+def _describe_effect(row: Record) -> str:
+    parts = [f"does {row['does']}"]
+    parts += [f"on {row['on']}"] if "on" in row else []
+    parts += [f"{key} {row[key]}" for key in ("when", "unless") if key in row]
+    return ", ".join(parts)
+
+
+@command.command()
+@click.argument("program")
+@click.option(
+    "--from", "source", type=click.Path(path_type=Path, exists=True), help="A saved help text or a carapace spec."
+)
+def learn(program: str, source: Path | None) -> None:
+    """Draft a record from a program's help or from a completion spec of carapace; for you to review.
+
+    Without `--from` it runs `PROGRAM --help`.
+
+    Example: verdikt knowledge learn pgcopydb > pgcopydb.toml
+    """
+    draft = _read_source(source) if source is not None else read_help(_run_help(program))
+    click.echo(render_record(Path(program).name, draft, classify_word), nl=False)
+
+
+def _read_source(source: Path) -> Draft:
+    text = source.read_text(encoding="utf-8")
+    if source.suffix not in (".yaml", ".yml"):
+        return read_help(text)
+    spec: Any = yaml.safe_load(text)
+    return read_carapace_spec(spec if isinstance(spec, dict) else {})
+
+
+def _run_help(program: str) -> str:
+    """Return what `PROGRAM --help` prints."""
+    path = shutil.which(program)
+    if path is None:
+        raise click.ClickException(f"`{program}` is not installed; give a saved help text with `--from`")
+    try:
+        completed_process = subprocess.run(
+            [path, "--help"],
+            capture_output=True,
+            text=True,
+            timeout=_HELP_SECONDS,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise click.ClickException(f"`{program} --help` failed: {error}") from error
+    return completed_process.stdout or completed_process.stderr

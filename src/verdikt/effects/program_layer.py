@@ -1,0 +1,141 @@
+"""The `knowledge` section of a policy file: records of programs that verdikt does not know, or knows too little of.
+
+What a layer says of a program is added to what is known of it without the layer, so that no layer can make a program
+look harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from verdikt.effects.effect_catalog import EFFECT_CATALOG
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.program_evaluator import evaluate_program
+from verdikt.effects.program_record import Program, build_program
+from verdikt.knowledge.compiler import ROW_KEYS, RecordError, compile_files, iter_entries
+from verdikt.model.schema_type import SchemaType, Section
+from verdikt.model.yaml_document import to_plain
+from verdikt.shell.option_parser import parse_options
+from verdikt.shell.runner import Wrapper
+
+if TYPE_CHECKING:
+    from verdikt.knowledge import Record
+    from verdikt.model.effect import Effect
+    from verdikt.model.yaml_node import YamlNode
+    from verdikt.shell.command import Word
+
+# Not `handler`, `trace` and the like: those name functions, and a policy file is data.
+_ENTRY_KEYS = ROW_KEYS | frozenset(
+    "names values globals glued flags single_dash abbreviate own dry_run needs effects commands".split()
+)
+_PROGRAM_KEYS = _ENTRY_KEYS | {"runs"}
+_RUNS_KEYS = frozenset(("skip", "joined", "after"))
+
+
+@dataclass(frozen=True)
+class ProgramLayer:
+    """The records of all layers, by program name."""
+
+    records: Mapping[str, tuple[Record, ...]]
+
+    @cached_property
+    def _programs(self) -> dict[str, tuple[Program, ...]]:
+        return {name: tuple(map(build_program, records)) for name, records in self.records.items()}
+
+    def is_mentioned(self, text: str) -> bool:
+        """Return whether a text may call one of the programs."""
+        return any(name in text for name in self.records)
+
+    def classify(self, call: Invocation) -> Iterator[Effect]:
+        """Yield what the layers say about a command."""
+        for program, record in zip(self._programs.get(call.name, ()), self.records.get(call.name, ()), strict=True):
+            own_call = Invocation(call.command, call.resolver, call.commands, call.shell_classifier)
+            yield from evaluate_program(program, own_call)
+            if "runs" in record:
+                yield from call.classify_shell(" ".join(map(_quote, _find_inner_words(record, call))))
+
+
+def _find_inner_words(record: Record, call: Invocation) -> Sequence[Word]:
+    """Return the words of the command that a wrapper of the layer runs."""
+    row = Wrapper(valued=record.get("values", ""), **record["runs"])
+    words = list(call.command.argv)
+    if row.after:
+        start = next((index + 1 for index, word in enumerate(words) if word.text in row.after.split()), len(words))
+        return words[start:]
+    return words[parse_options(words, 1, row.valued)[1] + row.skip :]
+
+
+def _quote(word: Word) -> str:
+    return word.raw or word.text
+
+
+def read_layer(node: YamlNode) -> ProgramLayer | None:
+    """Return the records of one policy file; record every mistake on its node."""
+    records: dict[str, tuple[Record, ...]] = {}
+    for item in node.read_items(what="a list of programs"):
+        if not _check_keys(item, _PROGRAM_KEYS):
+            continue
+        try:
+            compiled = compile_files({"policy": {"program": [to_plain(item.value)]}})
+        except RecordError as error:
+            item.add_error(str(error).removeprefix("policy.toml: "))
+            continue
+        for record in compiled.values():
+            if _check_effects(item, record):
+                records.update({name: (*records.get(name, ()), record) for name in record["names"]})
+    return ProgramLayer(records)
+
+
+def _check_keys(node: YamlNode, allowed: frozenset[str]) -> bool:
+    """Return whether an entry has only keys that a policy may use, at every level."""
+    if not isinstance(node.value, Mapping):
+        node.add_mismatch("a program: a mapping with `names`")
+        return False
+    if unknown_keys := [str(key) for key in node.value if key not in allowed]:
+        node.add_unknown_name("key", unknown_keys[0], sorted(allowed))
+        return False
+    children = node.read_mapping()
+    if "runs" in children and not _check_keys(children["runs"], _RUNS_KEYS):
+        return False
+    rows = children["effects"].read_items() if "effects" in children else []
+    commands = children["commands"].read_items() if "commands" in children else []
+    checks = [_check_keys(row, ROW_KEYS) for row in rows] + [_check_keys(entry, _ENTRY_KEYS) for entry in commands]
+    texts = [(key, child) for key, child in children.items() if key in _TEXT_KEYS]
+    for _, child in texts:
+        if not isinstance(child.value, str):
+            child.add_mismatch("a text")
+            return False
+    return all(checks)
+
+
+_TEXT_KEYS = frozenset("names values globals glued flags dry_run does on as when unless recoverable_when note".split())
+
+
+def _check_effects(node: YamlNode, record: Record) -> bool:
+    for _, entry in iter_entries(record):
+        for row in entry.get("effects", ()):
+            if row.get("does") not in EFFECT_CATALOG:
+                node.add_unknown_name("effect", str(row.get("does")), EFFECT_CATALOG)
+                return False
+    return True
+
+
+def merge_layers(layers: Sequence[ProgramLayer]) -> ProgramLayer:
+    """Return the records of all layers: each adds effects, and none takes one away."""
+    records: dict[str, tuple[Record, ...]] = {}
+    for layer in layers:
+        for name, more_records in layer.records.items():
+            records[name] = (*records.get(name, ()), *more_records)
+    return ProgramLayer(records)
+
+
+_SCHEMA: dict[str, Any] = {"type": "array", "items": {"type": "object", "required": ["names"]}}
+
+SECTION = Section(
+    SchemaType(read_layer, _SCHEMA, "a list of programs"),
+    "programs of your own, and what they do",
+    merge_layers,
+)

@@ -1,0 +1,66 @@
+"""`verdikt knowledge`: what is shown, what is checked, what is drafted."""
+
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from verdikt.cli.knowledge import command
+
+
+def test_show_prints_names_options_and_effects() -> None:
+    """A record is shown with its commands and their effects."""
+    result = CliRunner().invoke(command, ["show", "rm"])
+
+    assert result.exit_code == 0
+    assert result.output.splitlines()[0] == "rm (coreutils)"
+    assert "  does fs.delete.tree, on *, when -r -R --recursive" in result.output.splitlines()
+
+
+def test_show_of_an_unknown_program_fails_with_a_suggestion() -> None:
+    """A mistyped name is told, with the nearest one."""
+    result = CliRunner().invoke(command, ["show", "kubctl"])
+
+    assert result.exit_code == 1
+    assert "kubectl" in result.output
+
+
+def test_lint_passes_the_shipped_records() -> None:
+    """Without a directory the records of verdikt are checked."""
+    result = CliRunner().invoke(command, ["lint"])
+
+    assert (result.exit_code, result.output.endswith("records: clean\n")) == (0, True)
+
+
+def test_lint_tells_mistakes(tmp_path: Path) -> None:
+    """A mistake gives status 1; so does a file that can't be compiled."""
+    (tmp_path / "own.toml").write_text('title = "x"\n[[program]]\nnames = "acme"\ndoes = "fs.destroy"\n')
+    result = CliRunner().invoke(command, ["lint", str(tmp_path)])
+    assert (result.exit_code, result.output.splitlines()[0]) == (1, "own.toml: acme: unknown effect `fs.destroy`")
+
+    (tmp_path / "own.toml").write_text("[[program]\n")
+    assert CliRunner().invoke(command, ["lint", str(tmp_path)]).exit_code == 1
+
+
+def test_learn_drafts_from_a_saved_help_text(tmp_path: Path) -> None:
+    """The draft names the program and its options."""
+    (tmp_path / "help.txt").write_text("Usage: acme\n\nOptions:\n  -f, --file FILE  a file\n")
+    result = CliRunner().invoke(command, ["learn", "acme", "--from", str(tmp_path / "help.txt")])
+
+    assert result.exit_code == 0
+    assert 'names = "acme"\nvalues = "-f --file"' in result.output
+
+
+def test_learn_drafts_from_a_completion_spec(tmp_path: Path) -> None:
+    """A YAML file is read as a spec of carapace."""
+    (tmp_path / "acme.yaml").write_text("name: acme\nflags:\n  -f, --file=: a file\n")
+    result = CliRunner().invoke(command, ["learn", "acme", "--from", str(tmp_path / "acme.yaml")])
+
+    assert 'values = "-f --file"' in result.output
+
+
+def test_learn_of_a_program_that_is_not_installed_fails() -> None:
+    """There is nothing to run, and the message says what to do."""
+    result = CliRunner().invoke(command, ["learn", "no-such-program-here"])
+
+    assert result.exit_code == 1
+    assert "--from" in result.output

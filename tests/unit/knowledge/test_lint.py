@@ -1,0 +1,46 @@
+"""Mistakes in records are found."""
+
+from typing import Any
+
+import pytest
+
+from verdikt.effects.effect_catalog import EFFECT_CATALOG
+from verdikt.knowledge.compiler import compile_files, read_files
+from verdikt.knowledge.lint import lint_records
+
+
+def test_shipped_records_are_clean() -> None:
+    """What verdikt ships has no mistake that the linter knows."""
+    assert list(lint_records(compile_files(read_files()), EFFECT_CATALOG)) == []
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ({"does": "fs.destroy"}, "unknown effect `fs.destroy`"),
+        (
+            {"effects": [{"does": "fs.read"}, {"does": "fs.list", "else": True}]},
+            "`fs.list` is never reached: an earlier row always applies",
+        ),
+        (
+            {"effects": [{"does": "fs.read", "on": "0"}, {"does": "fs.read", "on": "0"}]},
+            "`fs.read` is listed twice with the same conditions",
+        ),
+        ({"values": "-o", "flags": "-o -v"}, "`-o` is listed with and without a value"),
+        (
+            {"values": "-o", "commands": [{"names": "go", "flags": "-o"}]},
+            "`-o` takes a value by the program's own list",
+        ),
+        (
+            {"flags": "-o", "commands": [{"names": "go", "values": "-o"}]},
+            "`-o` takes no value by the program's own list",
+        ),
+    ],
+)
+def test_mistake_is_told(record: dict[str, Any], problem: str) -> None:
+    """Each kind of mistake is told with the file and the program."""
+    problems = list(lint_records(compile_files({"test": {"program": [{"names": "x", **record}]}}), EFFECT_CATALOG))
+
+    assert [
+        line.removeprefix("test.toml: x ").removeprefix("go: ").removeprefix("test.toml: x: ") for line in problems
+    ] == [problem]
