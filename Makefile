@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test clients check bench docs dist clean
+.PHONY: help run test clients check bench train docs dist clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s%s\n", $$1, $$2}' Makefile
@@ -44,8 +44,15 @@ check: $(VENV)/installed-check test ## tests, ruff, ruff format, mypy --strict
 bench: $(VENV)/installed-bench ## benchmarks: ratios in one run
 	@for b in benchmarks/[a-z]*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
+train: $(VENV)/installed-train ## trains the model that reads claims, from data/claims
+	$(BIN)/python -m tools.train_claims
+
 docs: $(VENV)/installed-test ## rewrites the generated tables of the docs
 	@$(BIN)/python -m tests.documents
+
+$(VENV)/installed-train: $(VENV)/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[train]'
+	touch $@
 
 $(VENV)/installed-dist: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dist]'

@@ -11,7 +11,7 @@ import pytest
 
 from tests.planted import fill_template
 from tests.scene import GREEN, Scene
-from verdikt.evidence.claims import find_claims
+from verdikt.evidence.claim_model import read_claims
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.validator import VALIDATORS
 from verdikt.ledger import evidence_records
@@ -73,7 +73,7 @@ def test_a_crash_of_any_hook_shows(scene: Scene, monkeypatch: pytest.MonkeyPatch
     """No window in which hooks fail in silence: each leaves a line with its name."""
     monkeypatch.setattr(scene.store, "session", _boom)
     monkeypatch.setattr("verdikt.evidence.contract.read_contract", _boom)
-    monkeypatch.setattr("verdikt.evidence.claims.find_claims", _boom)
+    monkeypatch.setattr("verdikt.evidence.claim_model.read_claims", _boom)
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "ls"}, session_id="s1")
 
     assert not scene.gov.before(action).passed
@@ -419,7 +419,7 @@ def test_a_crash_line_holds_no_secret(tmp_path: Path) -> None:
 )
 def test_talk_about_blocked_is_no_claim(text: str) -> None:
     """In discussion, code, quotations, negations and questions."""
-    assert find_claims(text) == ()
+    assert [claim for claim in read_claims(text) if claim.act == "blocked"] == []
 
 
 # W2-3

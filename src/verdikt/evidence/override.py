@@ -2,7 +2,7 @@
 
 import re
 
-from verdikt.evidence.prose import split_sentences
+from verdikt.evidence.claim_sentences import split_sentences
 from verdikt.model.lazy_regex import compile_lazily
 
 _CHECKS = (
@@ -64,8 +64,8 @@ def find_overrides(prompt: str) -> tuple[tuple[str, str], ...]:
     """Return (kind, words) of each attempt to get past a check, outside code, quotations and questions."""
     overrides: list[tuple[str, str]] = []
     for sentence in split_sentences(prompt[:64_000]):
-        text = sentence.text
-        if sentence.is_question and _QUESTION.match(text):
+        text = sentence.masked
+        if text.rstrip(" )]").endswith("?") and _QUESTION.match(text):
             continue
         for name, pattern in _PATTERNS:
             match = pattern.search(text)

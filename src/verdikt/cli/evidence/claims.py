@@ -9,16 +9,16 @@ import click
 
 from verdikt.cli.exit_status import EXIT_BAD_LINE
 from verdikt.cli.store_access import json_option
-from verdikt.evidence.claims import find_claims
+from verdikt.evidence.claim_model import read_claims
 
-_COLOURS = {"done": "green", "blocked": "red", "delegation": "yellow"}
+_COLOURS = {"done": "green", "blocked": "red", "delegation": "yellow", "admission": "cyan"}
 
 
 @click.command()
 @json_option
 @click.option("--batch", is_flag=True, help='Read JSON lines {"id", "text"}; answer each with a line.')
 def claims(as_json: bool, batch: bool) -> None:
-    """Find the claims in the message on stdin: type, words and position.
+    """Find the claims in the message on stdin: type, topics, words and position.
 
     Exit status 0; 65 when a line of --batch is invalid (it is answered with an `error`, and the others as usual).
 
@@ -59,4 +59,15 @@ def _answer_line(line: bytes) -> dict[str, Any]:
 
 
 def _extract_claims(text: str) -> list[dict[str, Any]]:
-    return [claim.record() for claim in find_claims(text)]
+    return [
+        {
+            "type": claim.act,
+            "topics": list(claim.topics),
+            "words": claim.text,
+            "start": claim.start,
+            "end": claim.end,
+            "score": round(claim.score, 3),
+        }
+        for claim in read_claims(text)
+        if claim.act != "none"
+    ]

@@ -1,0 +1,171 @@
+"""How well the trained reader of claims reads: precision and recall per act and language, on messages it never saw.
+
+Two figures for each language. *Left out*: each training batch is read by a model that was not trained on it. *Held
+out*: the batches that no shipped model was ever trained on, read by the shipped model. A message counts once per act:
+right when the act is found in it and labelled in it. Precision is the share of what was found that is
+labelled, recall the share of what is labelled that was found. Both in one run, no seconds except the cost per message.
+"""
+
+import argparse
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from tools.train_claims import Batch, load_batches, load_frames, train_model
+
+from verdikt.evidence.claim_features import list_features, list_words
+from verdikt.evidence.claim_model import ACTS, TOPICS, ClaimModel, load_model, read_claims, read_model
+
+
+@dataclass(slots=True)
+class Score:
+    """Counts of what was found rightly, found wrongly, and missed."""
+
+    right: int = 0
+    wrong: int = 0
+    missed: int = 0
+
+    @property
+    def precision(self) -> float:
+        """Return the share of what was found that is labelled."""
+        return self.right / max(1, self.right + self.wrong)
+
+    @property
+    def recall(self) -> float:
+        """Return the share of what is labelled that was found."""
+        return self.right / max(1, self.right + self.missed)
+
+    def count(self, is_expected: bool, is_found: bool) -> None:
+        """Add one answer."""
+        self.right += is_expected and is_found
+        self.wrong += is_found and not is_expected
+        self.missed += is_expected and not is_found
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """Scores by act and by topic, and the messages whose acts were read wrongly."""
+
+    scores: dict[str, Score] = field(default_factory=lambda: defaultdict(Score))
+    mistakes: list[str] = field(default_factory=list)
+
+
+def evaluate_model(model: ClaimModel, batches: Iterable[Batch]) -> Evaluation:
+    """Return how a model reads some batches, message by message; topics are counted by sentence."""
+    evaluation = Evaluation()
+    for batch in batches:
+        for message in batch.messages:
+            expected: set[str] = set()
+            found: set[str] = set()
+            for labelled in message:
+                features = list_features(labelled.sentence)
+                margins = model.score_acts(features)
+                if not model.knows_words(list_words(labelled.sentence.masked)):
+                    margins = dict.fromkeys(margins, -1.0)
+                expected.update(labelled.claims)
+                found.update(act for act in ACTS if margins[act] > 0)
+                if labelled.claims:
+                    topics = set(model.list_topics(labelled.sentence))
+                    labels = {topic for named in labelled.claims.values() for topic in named}
+                    for topic in TOPICS:
+                        evaluation.scores[f"topic {topic}"].count(topic in labels, topic in topics)
+            for act in ACTS:
+                evaluation.scores[act].count(act in expected, act in found)
+            if expected != found:
+                text = " | ".join(labelled.text for labelled in message)
+                evaluation.mistakes.append(f"expected {sorted(expected)}, found {sorted(found)}: {text}")
+    return evaluation
+
+
+def list_folds(batches: Sequence[Batch]) -> list[list[Batch]]:
+    """Return groups of batches that are left out together: one of each language, and as many of English as needed."""
+    by_language: dict[str, list[Batch]] = defaultdict(list)
+    for batch in batches:
+        by_language[batch.language].append(batch)
+    count = max(len(group) for language, group in by_language.items() if language != "en")
+    return [[batch for group in by_language.values() for batch in group[fold::count]] for fold in range(count)]
+
+
+def evaluate_left_out(batches: Sequence[Batch]) -> dict[str, Evaluation]:
+    """Return the evaluation of each language, each batch read by a model that was not trained on it."""
+    total: dict[str, Evaluation] = defaultdict(Evaluation)
+    frames = load_frames()
+    for fold in list_folds(batches):
+        model = read_model(train_model([*(batch for batch in batches if batch not in fold), *frames]))
+        for batch in fold:
+            evaluation = evaluate_model(model, [batch])
+            for name, score in evaluation.scores.items():
+                sums = total[batch.language].scores[name]
+                sums.right += score.right
+                sums.wrong += score.wrong
+                sums.missed += score.missed
+            total[batch.language].mistakes += [f"{batch.name}: {mistake}" for mistake in evaluation.mistakes]
+    return total
+
+
+def print_table(title: str, evaluations: dict[str, Evaluation]) -> None:
+    """Print a line per language: precision and recall of each act, with the number of labelled messages."""
+    print(f"\n{title} (precision recall, messages)")
+    print("    " + "".join(f"{act:>20}" for act in ACTS))
+    for language, evaluation in sorted(evaluations.items()):
+        scores = [evaluation.scores[act] for act in ACTS]
+        cells = [f"{one.precision:.3f} {one.recall:.3f} ({one.right + one.missed:4})" for one in scores]
+        print(f"{language:4}" + "".join(f"{cell:>20}" for cell in cells))
+
+
+def print_topics(evaluations: Iterable[Evaluation]) -> None:
+    """Print precision and recall of each topic, over all languages."""
+    total: dict[str, Counter[str]] = defaultdict(Counter)
+    for evaluation in evaluations:
+        for topic in TOPICS:
+            score = evaluation.scores[f"topic {topic}"]
+            total[topic].update(right=score.right, wrong=score.wrong, missed=score.missed)
+    print("\ntopics of sentences that claim something (precision recall)")
+    for topic, counts in total.items():
+        score = Score(**counts)
+        print(f"{topic:16}{score.precision:.3f} {score.recall:.3f} ({score.right + score.missed})")
+
+
+def evaluate_held_out(batches: Sequence[Batch]) -> dict[str, Evaluation]:
+    """Return the evaluation of the shipped model on the batches that it was never trained on, by language."""
+    languages = sorted({batch.language for batch in batches})
+    held_out = [batch for batch in batches if batch.is_held_out]
+    return {
+        language: evaluate_model(load_model(), [batch for batch in held_out if batch.language == language])
+        for language in languages
+    }
+
+
+def print_cost(batches: Sequence[Batch]) -> None:
+    """Print what reading costs per message of a few sentences, in CPU time."""
+    texts = [" ".join(part.text for part in message) for batch in batches for message in batch.messages]
+    typical = [text for text in texts if 150 <= len(text) <= 600]
+    for text in typical:
+        read_claims(text)
+    start = time.process_time()
+    for text in typical:
+        read_claims(text)
+    cost = (time.process_time() - start) / len(typical) * 1000
+    print(f"\ncost: {cost:.2f} ms per message, {len(typical)} messages of 150 to 600 characters")
+
+
+def main() -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description="Evaluate the reader of claims.")
+    parser.add_argument("--mistakes", action="store_true", help="print what the left-out batches got wrong")
+    parser.add_argument("--skip-held-out", action="store_true", help="leave the held-out batches unread")
+    arguments = parser.parse_args()
+    batches = load_batches()
+    left_out = evaluate_left_out([batch for batch in batches if not batch.is_held_out])
+    print_table("each training batch left out in turn", left_out)
+    print_topics(left_out.values())
+    if arguments.mistakes:
+        print("\n".join(f"{language} {mistake}" for language, one in left_out.items() for mistake in one.mistakes))
+    if not arguments.skip_held_out:
+        print_table("held out, shipped model", evaluate_held_out(batches))
+    print_cost(batches)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+"""Train the claim model from the labelled messages in `data/claims`, and write its weights into the package.
+
+    python -m tools.train_claims            train, and write src/verdikt/evidence/claim_weights.bin
+    python -m tools.train_claims --check    exit 1 if the weights are not those of the data and the code
+
+A batch is a file `data/claims/<language>/<batch>.jsonl`: one message per line with the label of each of its sentences.
+Batches whose name begins with `h` are held out: they measure the model and are never trained on.
+
+The digest in the weights covers the training batches and the code that makes features of them. Other versions of
+scikit-learn or NumPy may change a weight by one step of the quantisation, and change no digest.
+"""
+
+import argparse
+import hashlib
+import json
+import sys
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tools.claim_frames import expand_frames
+from verdikt.evidence.claim_features import list_features, list_topic_features, list_words
+from verdikt.evidence.claim_model import ACTS, MAGIC, TOPICS, WEIGHTS, fold_features
+from verdikt.evidence.claim_sentences import MarkedSentence, split_sentences
+
+ROOT = Path(__file__).parent.parent
+DATA = ROOT / "data" / "claims"
+CODE = ("claim_cues.py", "claim_features.py", "claim_sentences.py")
+
+ACTS_SIZE = 2**18
+TOPICS_SIZE = 2**16
+MARGINS = {"done": 0.1, "blocked": 0.2, "delegation": 0.3, "admission": 0.3}
+"""How far below the separating plane an act still counts: where precision and recall balance on left-out batches."""
+
+OTHER_LANGUAGES_WEIGHT = 2.0
+"""What a sentence in another language counts beside an English one, of which there are many more."""
+
+LEVELS = 20
+"""Number of steps of a weight on each side of 0. On left-out batches 20 read as well as 127, and compress to half."""
+
+LEAST_STEPS = {ACTS_SIZE: 2, TOPICS_SIZE: 1}
+"""Weights of fewer steps than this become 0: they hardly matter, and zeros compress."""
+
+VOCABULARY_BITS = 2**16
+KNOWN_SHARE = 0.5
+"""The least share of words from the training data in a sentence of a known language."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSentence:
+    """A sentence as the splitter yields it, with what it claims: act → topics, empty for no claim."""
+
+    sentence: MarkedSentence
+    text: str
+    claims: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The messages of one file."""
+
+    language: str
+    name: str
+    messages: tuple[tuple[LabelledSentence, ...], ...]
+
+    @property
+    def is_held_out(self) -> bool:
+        """Return whether the batch is never trained on."""
+        return self.name.startswith("h")
+
+
+def list_batch_files(root: Path = DATA) -> list[Path]:
+    """Return the files of all batches, in a fixed order."""
+    return sorted(root.glob("*/*.jsonl"))
+
+
+def load_batches(root: Path = DATA) -> list[Batch]:
+    """Return all batches."""
+    return [Batch(path.parent.name, path.stem, tuple(_read_messages(path))) for path in list_batch_files(root)]
+
+
+def load_frames(root: Path = DATA) -> list[Batch]:
+    """Return the messages that the frames of each language make: for training only, because one hand wrote them all."""
+    batches = []
+    for path in sorted(root.glob("*/frames.txt")):
+        messages = []
+        for message, labels in expand_frames(path):
+            triples = [
+                (message[part.start : part.end], *_find_label(message[part.start : part.end], labels))
+                for part in split_sentences(message)
+            ]
+            messages.append(tuple(label_message(message, triples)))
+        batches.append(Batch(path.parent.name, "frames", tuple(messages)))
+    return batches
+
+
+def _find_label(text: str, labels: Sequence[tuple[str, str, tuple[str, ...]]]) -> tuple[str, tuple[str, ...]]:
+    """Return act and topics of the piece that a sentence is, or is a part of."""
+    return next((act, topics) for piece, act, topics in labels if text in piece or piece in text)
+
+
+def _read_messages(path: Path) -> Iterator[tuple[LabelledSentence, ...]]:
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        record = json.loads(line)
+        try:
+            yield tuple(label_message(record["message"], record["sentences"]))
+        except ValueError as error:
+            raise ValueError(f"{path}:{number}: {error}") from error
+
+
+def label_message(message: str, triples: Sequence[Sequence[Any]]) -> Iterator[LabelledSentence]:
+    """Yield the sentences of a message with their labels; the labels must name each sentence as it is split."""
+    claims: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
+    for text, act, topics in triples:
+        if act not in (*ACTS, "none") or not set(topics) <= set(TOPICS):
+            raise ValueError(f"expected an act and topics of the model, found {act!r}, {topics!r}")
+        claims[text].update({act: tuple(topics)} if act != "none" else {})
+    sentences = split_sentences(message)
+    texts = {message[sentence.start : sentence.end] for sentence in sentences}
+    if texts != claims.keys():
+        raise ValueError(f"expected labels of {sorted(texts)}, found those of {sorted(claims)}")
+    for sentence in sentences:
+        text = message[sentence.start : sentence.end]
+        yield LabelledSentence(sentence, text, claims[text])
+
+
+def compute_digest(root: Path = DATA) -> str:
+    """Return the SHA-256 of what the weights are made from: training batches, features and this file."""
+    files = [path for path in list_batch_files(root) if not path.stem.startswith("h")]
+    files += sorted(root.glob("*/frames.txt"))
+    files += [*(WEIGHTS.with_name(name) for name in CODE), Path(__file__), Path(__file__).with_name("claim_frames.py")]
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(f"{path.parent.name}/{path.name}\n".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def train_model(batches: Sequence[Batch], digest: str = "") -> bytes:
+    """Return the weights trained on all sentences of some batches, as `read_model` reads them."""
+    sentences = [labelled for batch in batches for message in batch.messages for labelled in message]
+    importance = [
+        1.0 if batch.language == "en" else OTHER_LANGUAGES_WEIGHT
+        for batch in batches
+        for message in batch.messages
+        for _ in message
+    ]
+    features = [list_features(labelled.sentence) for labelled in sentences]
+    settings: dict[str, Any] = {"digest": digest, "acts_size": ACTS_SIZE, "topics_size": TOPICS_SIZE}
+    settings["known_share"] = KNOWN_SHARE
+    body = b""
+    rows = build_matrix(features, ACTS_SIZE)
+    settings["acts"] = []
+    for act in ACTS:
+        weights, scale, bias = fit_scorer(rows, [act in labelled.claims for labelled in sentences], importance)
+        settings["acts"].append([scale, round(bias + MARGINS[act], 6)])
+        body += weights
+    # Topics are asked only of what claims something, so only that is learned from.
+    claiming = [index for index, labelled in enumerate(sentences) if labelled.claims]
+    rows = build_matrix([list_topic_features(sentences[index].sentence) for index in claiming], TOPICS_SIZE)
+    settings["topics"] = []
+    for topic in TOPICS:
+        answers = [any(topic in topics for topics in sentences[index].claims.values()) for index in claiming]
+        weights, scale, bias = fit_scorer(rows, answers, [importance[index] for index in claiming], "l1")
+        settings["topics"].append([scale, round(bias, 6)])
+        body += weights
+    body += build_vocabulary(sentences)
+    return MAGIC + zlib.compress(json.dumps(settings).encode() + b"\n" + body, 9)
+
+
+def build_matrix(features: Sequence[set[int]], size: int) -> Any:
+    """Return the features of each sentence as a row of length 1 (Euclidean)."""
+    import numpy
+    from scipy.sparse import csr_matrix
+
+    places = [sorted(fold_features(row, size)) for row in features]
+    values = numpy.concatenate([numpy.full(len(row), len(row) ** -0.5) for row in places])
+    starts = numpy.cumsum([0, *map(len, places)])
+    return csr_matrix((values, numpy.concatenate(places), starts), shape=(len(places), size))
+
+
+def fit_scorer(
+    rows: Any, answers: Sequence[bool], importance: Sequence[float], penalty: str = "l2"
+) -> tuple[bytes, float, float]:
+    """Return the weights of one yes-no question in one byte each, with their scale and the bias."""
+    import numpy
+    from sklearn.svm import LinearSVC
+
+    if not any(answers) or all(answers):
+        return bytes([128]) * rows.shape[1], 1.0, 1.0 if answers and answers[0] else -1.0
+    # The seed fixes the order in which the solver visits the rows.
+    # `l1` chooses few features (a topic is a matter of words), `l2` weighs all (an act is a matter of grammar).
+    model = LinearSVC(C=1.0, penalty=penalty, dual=penalty == "l2", random_state=0, max_iter=5_000).fit(
+        rows, numpy.array(answers), numpy.array(importance)
+    )
+    weights = model.coef_[0]
+    # A few huge weights would make the step too coarse for all others; they are clipped.
+    scale = float(numpy.quantile(numpy.abs(weights[weights != 0]), 0.9995)) / LEVELS
+    steps = numpy.clip(numpy.rint(weights / scale), -LEVELS, LEVELS).astype(int)
+    steps[numpy.abs(steps) < LEAST_STEPS[rows.shape[1]]] = 0
+    return bytes((steps + 128).tolist()), round(scale, 9), round(float(model.intercept_[0]), 6)
+
+
+def build_vocabulary(sentences: Sequence[LabelledSentence]) -> bytes:
+    """Return one bit per hash of a word that occurs in two sentences at least."""
+    counts: Counter[str] = Counter()
+    for labelled in sentences:
+        counts.update(set(list_words(labelled.sentence.masked)))
+    bits = bytearray(VOCABULARY_BITS // 8)
+    for word, count in counts.items():
+        if count >= 2:
+            place = zlib.crc32(word.encode()) % VOCABULARY_BITS
+            bits[place >> 3] |= 1 << (place & 7)
+    return bytes(bits)
+
+
+def main() -> int:
+    """Train, or check the digest."""
+    parser = argparse.ArgumentParser(description="Train the claim model.")
+    parser.add_argument("--check", action="store_true", help="only compare the digest of the weights")
+    if parser.parse_args().check:
+        from verdikt.evidence.claim_model import get_model_digest
+
+        is_current = get_model_digest() == compute_digest()
+        print("weights are current" if is_current else "weights are stale: run `python -m tools.train_claims`")
+        return 0 if is_current else 1
+    batches = [batch for batch in load_batches() if not batch.is_held_out] + load_frames()
+    data = train_model(batches, compute_digest())
+    WEIGHTS.write_bytes(data)
+    print(f"{WEIGHTS}: {len(data):,} bytes from {sum(len(batch.messages) for batch in batches):,} messages")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
