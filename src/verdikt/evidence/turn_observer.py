@@ -162,7 +162,9 @@ class TurnObserver:
         kinds: dict[str, str] = {}
         for name in list(names)[:MAX_NAMES]:
             roots = dict.fromkeys(filter(None, (directory, tree.root if tree else "")))
-            kind = next((kind for root in roots if (kind := _kind_of(os.path.join(root, name)))), "")
+            kind = next(
+                (kind for root in roots if (kind := self._read_path(os.path.join(root, name), _kind_of, ""))), ""
+            )
             if not kind and tree and any(is_same_path(path, name) for path in tree.files):
                 kind = "file"
             kinds[name] = kind
@@ -177,7 +179,11 @@ class TurnObserver:
         self, evidence: TurnEvidence, tree: WorkTree, changes: Mapping[str, tuple[str, str]]
     ) -> frozenset[str]:
         edited = (path for call in (*evidence.earlier, *evidence.calls) for path in call.edited if path.startswith("/"))
-        return frozenset(path for path in edited if _is_unlisted(path, tree, changes))
+        return frozenset(
+            path
+            for path in edited
+            if _is_unlisted(path, tree, changes) and self._read_path(path, os.path.isfile, False)
+        )
 
 
 def _is_unlisted(path: str, tree: WorkTree, changes: Mapping[str, Any]) -> bool:
@@ -186,7 +192,7 @@ def _is_unlisted(path: str, tree: WorkTree, changes: Mapping[str, Any]) -> bool:
     if not is_inside and path.startswith(("/tmp/", "/var/tmp/", "/dev/", "/proc/")):
         return False
     relative = os.path.relpath(path, tree.root)
-    return relative not in tree.files and relative not in changes and os.path.isfile(path)
+    return relative not in tree.files and relative not in changes
 
 
 def _kind_of(path: str) -> str:
