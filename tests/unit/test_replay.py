@@ -92,6 +92,7 @@ POLICY_TEXTS = {
     "councils": "councils: {ship: {guardrail: true, reviewers: {lint: {command: 'true'}}}}",
     "ledger": "ledger: {anything: 1}",
     "manifest": "manifest: {deploy: {effects: [network]}}",
+    "knowledge": "knowledge: [{names: acme, commands: [{names: wipe, does: cloud.delete, on: '*', as: resource}]}]",
     "raise_posture": "raise_posture: {to: locked, risk: 0.8}",
 }
 """Top-level key → a policy text that uses it."""

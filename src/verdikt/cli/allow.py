@@ -13,6 +13,7 @@ import click
 from verdikt.cli.duration import parse_duration
 from verdikt.cli.exception_file import add_exceptions
 from verdikt.cli.operator_access import get_user_name, require_terminal
+from verdikt.cli.policy_accept import accept_snapshot
 from verdikt.cli.posture import find_newest_session
 from verdikt.cli.store_access import (
     home_option,
@@ -34,6 +35,7 @@ from verdikt.model.yaml_node import suggest_name
 from verdikt.observe.policy_files import PolicyFile, find_user_policy, read_policy_file, read_policy_files
 from verdikt.observe.world import find_project_root
 from verdikt.policy import build_policy
+from verdikt.ratchet import PolicySnapshot
 from verdikt.replay import read_decision, replay
 
 if TYPE_CHECKING:
@@ -248,6 +250,7 @@ class _UserPolicyEditor:
         # The file may have changed while the person was reading.
         if (read_policy_file(self.path) or b"") != self._text.encode("utf-8", "surrogateescape"):
             raise LedgerError(f"`{self.path}` was changed meanwhile: try again")
+        had_changes = bool(PolicySnapshot.read(os.getcwd(), os.environ).list_changes())
         path = Path(os.path.realpath(self.path))
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = path.with_name(f".{path.name}.draft")
@@ -255,7 +258,10 @@ class _UserPolicyEditor:
         draft.replace(path)
         body = {"exceptions": [_to_record(exception) for exception in exceptions], "file": self.path}
         store.append(OPERATOR, EntryKind.GRANT, body)
-        return body
+        # The person has just agreed to this change; other changes that wait are theirs to look at first.
+        if not had_changes:
+            accept_snapshot(PolicySnapshot.read(os.getcwd(), os.environ), store, how="allow")
+        return body | {"pending": had_changes}
 
 
 def _to_record(exception: RuleException) -> dict[str, Any]:
@@ -325,5 +331,7 @@ def _describe_result(result: dict[str, Any]) -> Iterator[str]:
         yield f"granted: {grant['guard']} for `{grant['target']}` in {where} until {until} UTC ({grant['id']})"
     for exception in result.get("exceptions", ()):
         yield f"written: exception for {exception['rule']} in {result['file']}"
+    if result.get("pending"):
+        yield "other changes of the policy wait for `verdikt policy accept`, and this one with them"
     if "grants" in result:
         yield "`verdikt grant revoke ID` ends it"

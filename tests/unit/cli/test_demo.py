@@ -22,7 +22,10 @@ def test_demo_in_a_pipe_is_plain_and_short(tmp_path: Path) -> None:
     for word, times in {"pass": 3, "block": 5, "ask": 1, "→": 6, "told": 1}.items():
         assert sum(line.split()[0] == word for line in lines if line.strip()) == times, completed_process.stdout
     assert "`src/auth/handler.py` is a red line" in completed_process.stdout
-    assert "refused You said “The login is fixed”; nothing you ran in this turn shows it." in completed_process.stdout
+    assert (
+        "refused You said “The login is fixed and all tests pass”; nothing you ran in this turn shows it."
+        in completed_process.stdout
+    )
     assert "prove it: pytest -q" in completed_process.stdout
     assert "Tool 'git push' requires: pytest" in completed_process.stdout
     assert "council `ship-it` stops this: the level is HIGH" in completed_process.stdout

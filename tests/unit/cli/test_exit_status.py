@@ -35,6 +35,8 @@ CASES: dict[tuple[str, int], tuple[str, dict[str, str], str]] = {
     ("`posture`", 64): ("posture set upright", {}, ""),
     ("`manifest validate`", 1): ("manifest validate m.json", {"m.json": "{"}, ""),
     ("`manifest classify`", 1): ("manifest classify t -m m.json", {"m.json": '{"tools": {}}'}, ""),
+    ("`knowledge lint`", 1): ("knowledge lint records", {"records/x.toml": "nonsense = 1\n"}, ""),
+    ("`knowledge show`", 1): ("knowledge show no-such-program", {}, ""),
     ("`policy lint`", 1): ("policy lint", {"governance.yaml": TWICE}, ""),
     ("`policy test`", 1): ("policy test", {"governance.yaml": FORCE, "a.cases.yaml": FAILING}, ""),
     ("`policy test`", 65): ("policy test", {"governance.yaml": FORCE, "a.cases.yaml": "- {nonsense: 1}\n"}, ""),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.acceptance import accept
 from tests.cleanup import close_after_test
 from verdikt.cli import root
 from verdikt.ledger import pause
@@ -106,6 +107,7 @@ def test_exception_is_named_with_what_it_lifts(store: FileStore, subcommand: str
     user_policy = Path.home() / ".config/verdikt/governance.yaml"
     user_policy.parent.mkdir(parents=True)
     user_policy.write_text("exceptions: [{rule: no_deploy, command: make deploy, reason: on call, by: ada}]")
+    accept(Path.cwd())
 
     output = run(subcommand, COMMAND).stdout
 

@@ -16,6 +16,7 @@ from verdikt import Action, ActionKind, Governance
 from verdikt.effects.classifier import classify_shell_text
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts, RecordedWorld
+from verdikt.observe import git_repository
 from verdikt.observe.guarded_paths import list_guarded_paths
 from verdikt.observe.world import RealWorld
 from verdikt.replay import find_differences, read_decision, replay
@@ -172,10 +173,13 @@ def test_repository_with_very_many_files_is_answered_by_the_guarded_paths_alone(
     assert _classify({"run": "git switch -c fresh"}, root)[1] == []
 
 
-def test_git_that_cannot_be_run_leaves_the_set_unknown(repositories: dict[str, Path], tmp_path: Path) -> None:
+def test_git_that_cannot_be_run_leaves_the_set_unknown(
+    repositories: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without git nothing is known of its trees; the command passes, and what it changes is put back."""
     root = repositories["tracked"]
     env = {"HOME": str(root.parent / "home"), "PATH": str(tmp_path)}
+    monkeypatch.setattr(git_repository, "find_system_program", lambda name: str(tmp_path / name))
     facts = Facts(RealWorld(str(root), env=env, guarded=list_guarded_paths(str(root), env), root=str(root)))
 
     assert _classify({"run": "git switch other"}, root, facts)[1] == []

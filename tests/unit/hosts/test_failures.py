@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance import accept
+
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
@@ -30,6 +32,7 @@ def test_unreadable_payloads_raise_the_alarm(env: dict[str, str], tmp_path: Path
     """Three within an hour are noted in the marker, and in the memory file that the policy names."""
     memory = tmp_path / "memory" / "MEMORY.md"
     (tmp_path / "governance.yaml").write_text(f"profile: standard\nevidence: {{memory: '{memory}'}}\n")
+    accept(tmp_path, env)
     for _ in range(3):
         assert run_hook(env, "PreToolUse", "not json").returncode == 2
     marks = json.loads((tmp_path / "data" / "_hook_crash_breach.json").read_text())

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,9 +105,9 @@ def _read_new_entries(
     return _sort_entries(new_entries)
 
 
-def _drop_bookkeeping(entries: Iterable[Entry], session: str | None) -> list[Entry]:
-    """Return the entries without those by which the operator's log follows other sessions, unless it is asked for."""
-    return [entry for entry in entries if session or entry.session != OPERATOR or "session" not in entry.body]
+def _drop_bookkeeping(entries: Iterable[Entry], session: str | None) -> Iterator[Entry]:
+    """Yield the entries without those by which the operator's log follows other sessions, unless it is asked for."""
+    return (entry for entry in entries if session or entry.session != OPERATOR or "session" not in entry.body)
 
 
 def _sort_entries(entries: list[Entry]) -> list[Entry]:
@@ -204,7 +204,10 @@ def stats(*, session: str | None, entry_filter: EntryFilter, canaries: bool, as_
     store = open_existing_store(home)
     sessions = resolve_sessions(store, session, canaries=canaries)
     counts = count_entries(
-        entry for name in sessions for entry in store.reader.read_intact_entries(name) if entry_filter.matches(entry)
+        entry
+        for name in sessions
+        for entry in _drop_bookkeeping(store.reader.read_intact_entries(name), session)
+        if entry_filter.matches(entry)
     ).record()
     if as_json:
         click.echo(json.dumps(counts, indent=1))

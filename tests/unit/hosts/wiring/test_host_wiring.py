@@ -106,7 +106,7 @@ def test_plan_changes_wires_a_single_command_if_the_installed_client_blocks_on_f
     """Only for the event at which the client was seen to block, and only from that version on."""
     write_client(tmp_path / "bin", version)
     installation = Installation(
-        project=str(tmp_path),
+        project=str(tmp_path / "project"),
         data_directory=str(tmp_path / "d"),
         env={"HOME": str(tmp_path), "PATH": str(tmp_path / "bin") + ":/bin"},
     )
