@@ -56,10 +56,13 @@ class _Reading(NamedTuple):
     def parse_command(self, command: Program, last: Word, call: Invocation) -> _Reading:
         """Parse the arguments of a command with options of its own, from where it begins."""
         start = next(index for index, word in enumerate(self.argv) if word is last) + 1
-        earlier_words = {id(word) for word in self.argv[:start]}
-        call.args = Arguments(self.argv[start:], command.options, self.forced)
-        self.doubtful[:] = [word for word in self.doubtful if id(word) in earlier_words] + call.args.doubtful
-        return self._replace(argv=self.argv[start:], dry_run="")
+        argv = self.argv[start:]
+        call.args = Arguments(argv, command.options, self.forced)
+        if self.doubtful:
+            earlier_words = {id(word) for word in self.argv[:start]}
+            self.doubtful[:] = [word for word in self.doubtful if id(word) in earlier_words]
+        self.doubtful.extend(call.args.doubtful)
+        return _Reading(argv, self.doubtful, self.forced)
 
 
 def _evaluate_reading(program: Program, reading: _Reading, call: Invocation) -> list[Effect]:
@@ -218,9 +221,9 @@ def _apply_entry(entry: Program, call: Invocation) -> list[Effect]:
 def _match_command(program: Program, operands: Sequence[Word]) -> tuple[str, Program] | None:
     """Return the longest listed command that the operands begin with, and its entry."""
     commands = program.commands or {}
-    texts = [word.text for word in operands[:3]]
+    texts = [word.text for word in operands[: program.command_depth]]
     for depth in range(len(texts), 0, -1):
-        name = " ".join(texts[:depth])
+        name = " ".join(texts[:depth]) if depth > 1 else texts[0]
         if name in commands:
             return name, commands[name]
     return None

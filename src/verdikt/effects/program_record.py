@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
     from verdikt.model.effect import Effect
 
+MAX_COMMAND_WORDS = 3
+"""How many words of a command are compared with the names of commands."""
+
 Handler = Callable[["Invocation"], Iterable["Effect"]]
 
 
@@ -55,6 +58,8 @@ class Program:
     """Conditions under which nothing happens."""
     commands: Mapping[str, Program] | None = None
     """Command (up to three words) → what it does. The options of the program itself count for it too."""
+    command_depth: int = 0
+    """How many words the longest name of a command has."""
     classify: Handler | None = None
     """For what rows cannot express."""
     prepare: Handler | None = None
@@ -156,6 +161,7 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         options=options,
         dry_run_flags=entry.get("dry_run", ""),
         commands=commands or None,
+        command_depth=min(max((name.count(" ") + 1 for name in commands), default=0), MAX_COMMAND_WORDS),
         classify=classify,
         prepare=_import_handler(entry["prepare"], "classify_") if "prepare" in entry else None,
         adjust=_import_handler(entry["adjust"], "adjust_") if "adjust" in entry else None,

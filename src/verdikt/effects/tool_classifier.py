@@ -13,7 +13,7 @@ from verdikt.effects.embedded_commands import classify_embedded_commands, classi
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.mcp_tools import classify_arguments, classify_mcp_tool, collect_paths
 from verdikt.effects.script_classifier import ScriptClassifier
-from verdikt.effects.zone_effects import derive_zone_effects
+from verdikt.effects.zone_effects import derive_zone_effects, holds_secret
 from verdikt.model import patch
 from verdikt.model.action import ActionKind
 from verdikt.model.effect import Effect, Target, Zone
@@ -168,7 +168,7 @@ def _classify_read(action: Action, call: Invocation) -> Iterator[Effect]:
         for path in paths[:_MAX_READ_PATHS]
     ]
     yield call.make_effect("fs.list" if is_listing else "fs.read", tuple(targets))
-    secrets = tuple(target for target in targets if target.zone is Zone.SECRET)
+    secrets = tuple(target for target in targets if holds_secret(target, call.facts))
     if secrets:
         yield call.make_effect("cred.read", secrets)
     elif is_search and _SECRET_SEARCH.search(pattern):

@@ -65,8 +65,8 @@ def derive_zone_effects(effects: Sequence[Effect], facts: Facts, secret_copies: 
         what = effect.what
         if what in ("fs.read", "disk.read"):
             for target in effect.targets:
-                if _holds_secret(target, facts):
-                    secrets = tuple(t for t in effect.targets if _holds_secret(t, facts))
+                if holds_secret(target, facts):
+                    secrets = tuple(t for t in effect.targets if holds_secret(t, facts))
                     derived.append(derive_effect("cred.read", effect, secrets))
                     break
                 if secret_copies and target.path in secret_copies:
@@ -77,7 +77,7 @@ def derive_zone_effects(effects: Sequence[Effect], facts: Facts, secret_copies: 
     return derived
 
 
-def _holds_secret(target: Target, facts: Facts) -> bool:
+def holds_secret(target: Target, facts: Facts) -> bool:
     """Return whether a target is a secret, be it among the files that guard an agent: `~/.codex/auth.json`."""
     return target.zone is Zone.SECRET or (
         target.zone is Zone.GUARD and is_secret(abbreviate_home(target.path, facts.home))
