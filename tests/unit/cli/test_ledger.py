@@ -431,7 +431,7 @@ def test_views_select_by_verdict_rule_host_project_and_time(run: Run, home: Path
 
     def list_sessions(*words: str) -> list[str]:
         lines = run("ledger", "tail", "--json", *words).output.splitlines()
-        return [json.loads(line)["session"] for line in lines if json.loads(line)["session"] != OPERATOR]
+        return [json.loads(line)["session"] for line in lines if json.loads(line)["session"] != "operator"]
 
     assert list_sessions("--verdict", "block") == ["s1", "s3"]
     assert list_sessions("--rule", "no_push") == ["s3"]
