@@ -16,7 +16,7 @@ from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.knowledge import find_record, list_programs
 from verdikt.knowledge.compiler import PROGRAMS, Record, RecordError, compile_files, iter_entries, read_files
 from verdikt.knowledge.draft import Draft, read_carapace_spec, read_help, render_record
-from verdikt.knowledge.lint import lint_records
+from verdikt.knowledge.lint import lint_files, lint_records
 from verdikt.model.yaml_node import suggest_name
 
 _HELP_SECONDS = 10
@@ -38,11 +38,12 @@ def lint(directory: Path) -> None:
     Example: verdikt knowledge lint src/verdikt/knowledge/programs
     """
     try:
-        records = compile_files(read_files(directory))
+        files = read_files(directory)
+        records = compile_files(files)
     except RecordError as error:
         click.echo(str(error), err=True)
         sys.exit(EXIT_FAILURE)
-    problems = list(lint_records(records, EFFECT_CATALOG))
+    problems = [*lint_files(files), *lint_records(records, EFFECT_CATALOG)]
     for problem in problems:
         click.echo(problem)
     click.echo(f"{len(records)} records: {len(problems)} problems" if problems else f"{len(records)} records: clean")

@@ -1,10 +1,26 @@
-"""Find mistakes in compiled records: unknown effects, rows that can't apply, options that contradict themselves."""
+"""Find mistakes in records: keys that don't exist, unknown effects, rows that can't apply, contradicting options."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 from verdikt.knowledge.compiler import Record, iter_entries
+
+SCHEMA = Path(__file__).with_name("schema.json")
+
+
+def lint_files(files: Mapping[str, Any]) -> Iterator[str]:
+    """Yield one line for each place where a file is not as the schema says; a misspelt key would count for nothing."""
+    import jsonschema  # heavy, and only a check of records needs it
+
+    validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    for family, document in files.items():
+        for error in validator.iter_errors(document):
+            place = "/".join(map(str, error.absolute_path))
+            yield f"{family}.toml: {f'{place}: ' if place else ''}{error.message[:200]}"
 
 
 def lint_records(records: Mapping[str, Record], effects: Collection[str]) -> Iterator[str]:

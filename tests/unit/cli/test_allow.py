@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance import accept
 from tests.cleanup import close_after_test
 from tests.unit.cli.test_grant import run_at_terminal
 from verdikt.cli.exception_file import add_exceptions
@@ -76,6 +77,7 @@ def test_allow_for_always_writes_exceptions_that_hold_everywhere(env: dict[str, 
     file = Path(env["HOME"], ".config/verdikt/governance.yaml")
     file.parent.mkdir(parents=True)
     file.write_text("# mine\nprofile: standard\n")
+    accept(Path.cwd(), env)
     decide(env, "ls")
     decide(env, FORCE_PUSH)
 

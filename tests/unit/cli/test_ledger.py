@@ -267,12 +267,12 @@ def test_wrong_argument_is_reported_in_one_line(run: Run, words: list[str], mess
 def test_stats_count_entries_by_criteria(run: Run) -> None:
     """Entries are counted by verdict, guard, effect, kind and session."""
     assert json.loads(run("ledger", "stats", "--json").output) == {
-        "entries": 7,
+        "entries": 5,
         "verdict": {"pass": 1, "block": 1},
         "guard": {"fs_delete": 1},
         "effect": {"read": 2, "destructive": 1},
-        "kind": {"decision": 2, "session": 2, "tool_call": 1, "posture": 1, "key_rotation": 1},
-        "session": {"s1": 3, "operator": 3, "s2": 1},
+        "kind": {"decision": 2, "key_rotation": 1, "tool_call": 1, "posture": 1},
+        "session": {"s1": 3, "operator": 1, "s2": 1},
     }
     assert "fs_delete  1" in run("ledger", "stats", "--session", "s1").output
 
