@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
@@ -18,6 +19,12 @@ _IDEOGRAPH = "\u3040-\u30ff\u3400-\u9fff"
 _TOKEN = compile_lazily(rf"[{_IDEOGRAPH}]|(?:(?![{_IDEOGRAPH}])[^\W\d_])+(?:'[a-z]{{1,2}}\b)?|\d+|[§¶?!:;]")
 _RUN = compile_lazily(rf"[{_IDEOGRAPH}]{{2,}}")
 _MASKS = compile_lazily(f"{CODE}{{2,}}|{QUOTE}{{2,}}")
+_FILE = compile_lazily(
+    r"(?<![\w./-])[\w./-]{1,80}\.(?:py|[jt]sx?|go|rs|c|h|cpp|java|rb|php|sh|css|html|json|ya?ml|toml|ini|cfg|md|txt|sql"
+    r"|xml|csv|lock|env)\b(?!/)"
+)
+"""A file that is named without backticks; it is code all the same, and `build.js` is no build."""
+
 # Longer pieces first: `できません` before `ません`.
 _PIECE = compile_lazily("|".join(sorted(map(re.escape, CLASS_OF_PIECE), key=len, reverse=True)))
 _EASTERN = "\u1100"
@@ -109,6 +116,8 @@ _NAMES = frozenset(_hash_text("u" + name) for name in {*CLASS_OF_WORD.values(), 
 
 def list_features(sentence: MarkedSentence) -> set[int]:
     """Return the hashes of what is in a sentence: its words, their characters, shapes and classes, and its marks."""
+    if "." in sentence.masked:
+        sentence = replace(sentence, masked=_FILE.sub(lambda match: CODE * len(match[0]), sentence.masked))
     words = [_read_word(word) for word in list_words(sentence.masked)]
     features = set(map(_hash_text, _list_marks(sentence, len(words))))
     features.update(*(word.characters for word in words))

@@ -55,6 +55,11 @@ def test_sentence_with_two_acts_has_both_with_their_own_topics() -> None:
     assert {claim.act: claim.topics for claim in claims} == {"done": ("change",), "admission": ("tests",)}
 
 
+def test_file_without_backticks_is_a_name_and_not_a_word() -> None:
+    """The name of a file (`build`) does not hide what was done to it."""
+    assert [claim.act for claim in read_claims("I deleted build.js.")] == ["done"]
+
+
 def test_code_quotations_and_fences_claim_nothing() -> None:
     """Words that the agent only shows are masked."""
     message = '```\nAll tests pass.\n```\n> Fixed the bug.\n\nThe page says "All tests pass." in green.'
