@@ -42,7 +42,7 @@ check: $(VENV)/installed-check test ## tests, ruff, ruff format, mypy --strict
 	$(BIN)/mypy
 
 bench: $(VENV)/installed-bench ## benchmarks: ratios in one run
-	@for b in benchmarks/[a-z]*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+	@for b in benchmarks/[a-z]*.py; do echo "== $$b"; PYTHONPATH=. $(BIN)/python $$b || exit 1; done
 
 train: $(VENV)/installed-train ## trains the model that reads claims, from data/claims
 	$(BIN)/python -m tools.train_claims
