@@ -16,11 +16,12 @@ import pytest
 
 from tests.acceptance import accept
 from tests.contract.hook import HookOutput
-from tests.contract.warm import WarmProcess, bash, wait_until
+from tests.contract.warm import PATIENCE_SECONDS, WarmProcess, bash, wait_until
 from tests.fakes import FakeClock
 from verdikt import __version__
 from verdikt.daemon import client, protocol
 from verdikt.daemon.hook_service import HookService
+from verdikt.daemon.proof import create_secret
 from verdikt.daemon.request import HookRequest, Peer
 from verdikt.ledger.audit import audit
 
@@ -249,6 +250,7 @@ def test_socket_in_an_open_directory_is_not_trusted(place: WarmProcess, mode: in
 def test_hook_blocks_when_the_daemon_ends_before_it_replies(place: WarmProcess) -> None:
     """A request that was received must not be decided a second time, so the hook blocks."""
     place.run.mkdir(parents=True, mode=0o700)
+    create_secret(place.run)  # without one, the hook does not even ask
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(place.path)
         listener.listen()
@@ -263,10 +265,10 @@ def test_hook_blocks_when_the_daemon_ends_before_it_replies(place: WarmProcess) 
                 remaining_bytes -= len(connection.recv(remaining_bytes))
             connection.close()
 
-        thread = threading.Thread(target=hang_up)
+        thread = threading.Thread(target=hang_up, daemon=True)
         thread.start()
         reply = place.hook(bash("ls"), VERDIKT_DAEMON="on")
-        thread.join()
+        thread.join(PATIENCE_SECONDS)
 
     assert is_block(reply)
     assert "the warm process ended before it answered" in json.loads(reply.stdout)["reason"]

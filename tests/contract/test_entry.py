@@ -401,12 +401,12 @@ def test_claude_hooks_called_with_a_kind_reads_the_payload_from_argument_or_stdi
 
 
 def test_the_hook_does_not_import_the_command_line(env: dict[str, str]) -> None:
-    """The hook runs before every tool call."""
+    """The hook runs before every tool call. Only a failure reads the policy again, for the alarm that it names."""
     code = (
         "import sys, os; from verdikt.__main__ import main; sys.argv = ['verdikt', 'hook', 'claude', 'PreToolUse']\n"
         "real = os._exit\n"
         "def leave(code):\n"
-        "    heavy = {'click', 'rich', 'asyncio', 'pydantic', 'yaml'} & set(sys.modules)\n"
+        "    heavy = {'click', 'rich', 'asyncio', 'pydantic'} & set(sys.modules)\n"
         "    os.write(2, str(sorted(heavy)).encode()); real(code)\n"
         "os._exit = leave\n"
         "main()\n"

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.contract import native
 from tests.contract.warm import remove
 from verdikt.daemon import protocol
+from verdikt.daemon.proof import split_nonce
 
 BLOCK = b'{"decision":"block","reason":"'
 
@@ -153,7 +154,8 @@ class Subject:
         head, payload = protocol.decode_request_prefix(
             native.receive_exactly(connection, protocol.REQUEST_PREFIX_BYTES)
         )
-        native.receive_exactly(connection, head + payload)
+        _, connection.nonce = split_nonce(native.receive_exactly(connection, head))  # type: ignore[attr-defined]
+        native.receive_exactly(connection, payload)
         connection.sendall(self.reply)
 
     def run(self, arguments: list[str], payload: bytes = b"{}", **env: str) -> "subprocess.CompletedProcess[bytes]":
@@ -204,7 +206,7 @@ def parse_reply(reply: bytes) -> tuple[int, bytes] | None:
     except protocol.MalformedMessage:
         return None
     document = reply[protocol.REPLY_PREFIX_BYTES :][:out]
-    is_whole = len(reply) >= protocol.REPLY_PREFIX_BYTES + out + err
+    is_whole = len(reply) == protocol.REPLY_PREFIX_BYTES + out + err  # anything after it is no proof
     is_valid = kind == protocol.KIND_ANSWER and is_whole and is_decision(status, document) and (status == 0 or err > 0)
     return (status, document) if is_valid else None
 

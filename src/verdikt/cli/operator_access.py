@@ -31,7 +31,7 @@ def require_terminal(what: str, *, screen: TextIO | None = None) -> None:
 def get_user_name() -> str:
     """Return the name of the user, or the user id where the system has no name for it."""
     try:
-        return getpass.getuser()
+        return os.environ.get("USER") or getpass.getuser()
     except (KeyError, OSError):
         # KeyError before Python 3.13. Containers often run under an id that is not in the user database.
         return str(os.getuid())

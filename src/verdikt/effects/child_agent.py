@@ -54,7 +54,9 @@ def find_child_agent(call: Invocation, command: Command) -> Iterator[Effect]:
         return
     args = Arguments(command.argv[1:], _VALUE_FLAGS)
     verb = args.operands[0].text if args.operands else ""
-    if args.has_flag(_LOOK_OPTIONS) or verb in _OTHER_VERBS or verb not in _START_VERBS.get(name, (verb,)):
+    # An option that is not known may take the word after it, and then the verb comes later.
+    verbs = {word.text for word in args.operands[: 1 + len(args.flags)]} or {""}
+    if args.has_flag(_LOOK_OPTIONS) or verb in _OTHER_VERBS or verbs.isdisjoint(_START_VERBS.get(name, verbs)):
         return
     if host is None:
         note = f"verdikt cannot watch `{name}`: do the work yourself"
