@@ -66,7 +66,8 @@ class HookProcess:
         except OSError:
             # The document cannot be written, so the status alone must carry the decision.
             exit_code = 2 if exit_code == 2 or self._call is None or self._call.fails_closed else 0
-        if self._has_failed:
+        # Where another user's process decides and keeps the log, this account has neither policy nor log to note it in.
+        if self._has_failed and not self._socket_path:
             self._note_failure()
         if self._needs_daemon:
             self._start_daemon()
