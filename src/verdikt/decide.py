@@ -118,7 +118,7 @@ def _decide_recordable(
 
     # Build the decision and its receipt.
     ctx, answers = ruling.ctx, ruling.answers
-    classes = ctx.effects.classes
+    classes = ruling.classes
     fields: dict[str, Any] = {
         "verdict": verdict,
         "effects": ctx.effects,
@@ -155,6 +155,7 @@ class _Ruling(NamedTuple):
     """What a policy says about an action: `ruled` by itself, `granted` after grants, `verdict` after the posture."""
 
     ctx: GovernanceContext
+    classes: tuple[EffectClass, ...]
     ruled: Verdict
     granted: Verdict
     verdict: Verdict
@@ -198,6 +199,7 @@ def _rule_action(
     approved = verdict.kind is VerdictKind.PASS and not warnings and policy.approves_action(action, ctx)
     return _Ruling(
         ctx,
+        classes,
         ruled,
         granted,
         verdict,

@@ -255,6 +255,8 @@ class Governance:
 
         Raises `WiringError` when a file cannot be put back: then nothing may happen.
         """
+        if self.kept_files.is_unchanged():
+            return ""
         directory = cwd if cwd.startswith("/") else os.path.join(self.base_directory, cwd)
         restorations = self.kept_files.restore_changed(directory, find_host_project(self._env), strict=strict)
         if not restorations:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from verdikt.ledger.state_database import HeadRow, StateDatabase
     from verdikt.ledger.store import LogWriter
 
-STORE_INTERVAL = 32
+STORE_INTERVAL = 64
 """Number of entries after which a process that keeps writing to a session stores its projections again.
 
 The next process folds the entries after the last stored state, so this bounds how many it may have to read.

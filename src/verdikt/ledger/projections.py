@@ -225,13 +225,13 @@ def _update_test_counts(best: dict[str, int], evidence: Any, *, is_success: bool
 
 def _fold_memory(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
     changes = entry.body.get("kept")
-    return fold_changes(state, changes) if isinstance(changes, Mapping) and changes else state
+    return fold_changes(state, changes) if changes and isinstance(changes, dict) else state
 
 
 def _fold_calls(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
     """Fold decisions into calls by caller, delegated tasks, and the advice of the last refusal."""
     receipt = entry.body.get("receipt")
-    if not isinstance(receipt, Mapping):
+    if not isinstance(receipt, dict):
         return state
     action, verdict = receipt.get("action") or {}, receipt.get("verdict") or {}
     counts = dict(state["by"])

@@ -136,7 +136,7 @@ class Effects:
     def classes(self) -> tuple[EffectClass, ...]:
         """The distinct classes, most restrictive first."""
         present = {effect.cls for effect in self.items}
-        return tuple(cls for cls in PRECEDENCE if cls in present)
+        return tuple([cls for cls in PRECEDENCE if cls in present])
 
     @property
     def dominant(self) -> EffectClass | None:

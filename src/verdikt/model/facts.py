@@ -183,10 +183,8 @@ class Facts:
     def place_signature(self) -> tuple[Any, ...]:
         """The place without the time, hashable; the key under which classified effects are cached."""
         place = self._place
-        return (
-            *(place.get(key) for key in ("cwd", "home", "project_root", "user")),
-            *(tuple(place.get(key, ())) for key in ("temp", "guarded")),
-        )
+        names = (place.get("cwd"), place.get("home"), place.get("project_root"), place.get("user"))
+        return (*names, tuple(place.get("temp", ())), tuple(place.get("guarded", ())))
 
     @property
     def has_no_answers(self) -> bool:
@@ -480,10 +478,10 @@ def _escape_surrogates(value: Any) -> Any:
     """Return a value in which bytes of names that are not Unicode are spelled out."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, Mapping):
-        return {_escape_surrogates(key): _escape_surrogates(inner) for key, inner in value.items()}
     if type(value) is tuple:
         return _escape_texts(value)
+    if isinstance(value, Mapping):
+        return {_escape_surrogates(key): _escape_surrogates(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_escape_surrogates(inner) for inner in value]
     return value

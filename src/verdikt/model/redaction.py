@@ -53,8 +53,8 @@ def redact_action(action: Action) -> tuple[Action, tuple[str, ...]]:
     kinds: set[str] = set()
 
     def clean_value(value: Any) -> Any:
-        if value == "":
-            return value
+        if type(value) is str and "<secret:" not in value and not may_hold_secret(value):
+            return value  # nearly every text; saves two calls for each
         # An agent could write a token itself to hide a command behind it, so foreign tokens are made ineffective first.
         return _redact_nested(_escape_forged_tokens(value, MAX_DEPTH), kinds, MAX_DEPTH)
 

@@ -41,7 +41,10 @@ class SessionState:
     @classmethod
     def from_log(cls, session_id: str, fields: Mapping[str, Any]) -> SessionState:
         """Return an independent copy of the state that the log holds of a session."""
-        return cls(session_id, **fields).copy()
+        state = cls(session_id, **fields)
+        state.history = state.history.copy()
+        state.slots = deepcopy(state.slots) if state.slots else {}
+        return state
 
     def copy(self) -> SessionState:
         """Return an independent copy. Entries of `history` are shared, because they are replaced and never changed."""
