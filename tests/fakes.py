@@ -1,7 +1,7 @@
 """Fakes of our own ports: a clock and a world."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.model.canonical_json import sha256_hex
@@ -54,7 +54,7 @@ class FakeWorld:
     def path(self, path: str, *, git: bool = True) -> PathFact:
         """Return what `paths` says, a file where `texts` has one, and otherwise a path that does not exist."""
         if path in self.paths:
-            return self.paths[path] if git else replace(self.paths[path], git="")
+            return self.paths[path] if git else self.paths[path]._replace(git="")
         if path in self.texts:
             return PathFact(real=path, kind="file")
         return PathFact(real=path)

@@ -30,8 +30,9 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "ratchet": {"errors", "model", "graph", "observe", "ledger", "policy"},
     "decide": {"errors", "model", "effects", "graph"},
     "replay": {"errors", "model", "graph", "decide"},
+    "council_reviews": {"errors", "model", "graph", "council", "observe", "ledger", "report"},
     "govern": {"errors", "model", "effects", "graph", "guidance", "evidence", "council", "observe", "ledger"}
-    | {"report", "policy", "decide"},
+    | {"policy", "decide", "council_reviews"},
     "hosts": {"errors", "host_descriptions", "model", "govern", "observe", "ledger", "daemon"},  # of daemon, its client
     "adapters": {"hosts"},
 }

@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from verdikt.decide import decide
-from verdikt.errors import VerdiktError
 from verdikt.graph.policy_cache import load_cached_policy
+from verdikt.ledger.call_record import build_call_record
 from verdikt.ledger.data_directory import get_data_directory, has_stored_policy
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.grants import find_live_grants
@@ -20,20 +20,17 @@ from verdikt.ledger.kept_files import KeptFiles, explain_restorations
 from verdikt.ledger.pause import find_active_pause
 from verdikt.ledger.policy_store import store_policy
 from verdikt.ledger.projections import load_projections
-from verdikt.model.action import ActionKind, action_to_record
-from verdikt.model.canonical_json import sha256_hex
-from verdikt.model.effect import Zone
+from verdikt.model.action import ActionKind
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
 from verdikt.model.hook_message import Answer, Turn, add_notice
 from verdikt.model.posture import Posture
-from verdikt.model.redaction import redact_action, redact_text
-from verdikt.model.session_edits import begin_edit, edit_mark_key, end_edit
-from verdikt.model.session_state import SessionState, StoredMemory, mark_key
+from verdikt.model.redaction import redact_action
+from verdikt.model.session_edits import FILE_WRITES, begin_edit, end_edit, mark_created_files, mark_edit
+from verdikt.model.session_state import SessionState, StoredMemory
 from verdikt.model.verdict import add_warning, decision_from_error, strictest_posture
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.crash_log import record_crash
-from verdikt.observe.git_repository import find_work_tree
 from verdikt.observe.guarded_paths import find_host_project, list_guarded_paths
 from verdikt.observe.world import RealWorld, find_project_root, to_absolute
 
@@ -41,7 +38,8 @@ from verdikt.observe.world import RealWorld, find_project_root, to_absolute
 # none of them when the policy is cached, and together they are two fifths of the CPU of a hook that no daemon answers.
 if TYPE_CHECKING:
     from verdikt.council.config import Councils
-    from verdikt.council.council_run import CouncilRunner, ProgressCallback
+    from verdikt.council.council_run import ProgressCallback
+    from verdikt.council_reviews import CouncilReviews
     from verdikt.evidence.gate_service import EvidenceGate
     from verdikt.graph.policy import Policy
     from verdikt.guidance.completion import (
@@ -64,9 +62,6 @@ WorldFactory = Callable[[str], World]
 
 PathAccess = Callable[[str], "AbstractContextManager[object]"]
 """Return a context in which a path is read with the caller's rights; `PermissionError` when they do not suffice."""
-
-ARTIFACT_LIMIT = 1024 * 1024
-"""Bytes of an output that are stored; its digest always covers all of it."""
 
 _COMPLETION_UNKNOWN = (
     "whether the work is complete could not be told: say so, and ask the person to run `verdikt doctor`"
@@ -177,8 +172,10 @@ class Governance:
                 for part in self.policy.parts:
                     if not has_stored_policy(self.store.home, part.digest):
                         store_policy(self.store.home, part.digest, part.document)
-                edit_marks = _mark_edit(action, facts, begin_edit) if decision.passed else {}
-                log.append(EntryKind.DECISION, _build_decision_body(decision, action, edit_marks))
+                marks = {}
+                if decision.passed and (writes := [e for e in decision.effects if e.what in FILE_WRITES]):
+                    marks = mark_created_files(writes) | mark_edit(action, facts, begin_edit)
+                log.append(EntryKind.DECISION, decision.to_log_body(action.call_id, marks))
                 self._raise_posture(log, state.risk)
             return add_warning(decision, notice) if notice else decision
         except Exception as error:
@@ -193,12 +190,12 @@ class Governance:
         try:
             action, _ = redact_action(action)
             # Before the lock: redacting a long output takes a while, and other calls of the session wait for the lock.
-            body, artifacts = _build_call_record(action, outcome)
+            body, artifacts = build_call_record(action, outcome)
             body["evidence"] = self.evidence_gate.collect_call_evidence(action, outcome)
             with self.store.session(action.session_id) as session:
                 if action.kind is ActionKind.WRITE and outcome.success:
                     facts = Facts(self._world_factory(action.cwd), memory=_read_memory(session))
-                    body |= {"kept": marks} if (marks := _mark_edit(action, facts, end_edit)) else {}
+                    body |= {"kept": marks} if (marks := mark_edit(action, facts, end_edit)) else {}
                 if self.guidance_hooks is not None:
                     answer = self.guidance_hooks.after_call(session, action, outcome, body, artifacts)
                 else:
@@ -346,81 +343,40 @@ class Governance:
         against HEAD or `base`, or the commit `at` against `base`; `run` first runs the command reviewers that have not
         reported.
         """
-        # With council_run these take 80 ms to import (urllib.request, ssl, email), and only a commit needs them.
-        from verdikt.ledger.council_findings import StoredCouncilLog
-        from verdikt.report.commit_refusal import render_refusal
-        from verdikt.report.findings import explain
-
-        councils = self.councils.find_by_trigger(trigger)
-        log = StoredCouncilLog(self.store)
+        reviews = self.council_reviews
         try:
-            with self.open_council_runner(repo).at_commit(at) as runner:
-                reviews = [
-                    runner.evaluate_current(council, log, base=base, run=run, progress=progress) for council in councils
-                ]
+            return reviews.judge_commit(repo, trigger=trigger, base=base, at=at, run=run, progress=progress)
         except Exception as error:
             self._record_crash("commit", error)
-            detail = str(error) if isinstance(error, VerdiktError) else type(error).__name__
-            guarded = any(council.guardrail for council in councils)
-            message = f"the councils could not be asked: {detail}"
-            return Answer(allowed=not guarded, reason=message if guarded else "", context=message, guard="council")
-        blocking = [review for review in reviews if review.blocks]
-        reason = "\n\n".join(
-            render_refusal(review.council.name, review.plan.plan_hash, review.verdict, review.faults)
-            for review in blocking
-        )
-        context = "\n".join(
-            explain(review.verdict)
-            for review in reviews
-            if not review.blocks and review.verdict and review.verdict.findings
-        )
-        # Commands of reviewers that no person has accepted do not run, and the person who commits should know.
-        context = "\n".join(filter(None, (context, self.policy.pending_note)))
-        reason = "\n\n".join(filter(None, (reason, self.policy.pending_note))) if reason else ""
-        return Answer(allowed=not blocking, reason=reason, context=context, guard="council" if reviews else "")
+            return reviews.refuse_unjudged(trigger, error)
 
     def review(self, trigger: str, cwd: str, *, path: str = "") -> Answer:
         """Start the councils of a session's start or end, or of a saved file, and say so. Never refuses.
 
         They run in the background within their budgets; their findings are there for the next commit and the agent.
         """
-        if self.policy.section("councils") is None or not (councils := self.councils.find_by_trigger(trigger)):
+        if self.policy.section("councils") is None:
             return Answer()
         directory = to_absolute(cwd if cwd.startswith("/") else os.path.join(self.base_directory, cwd))
-        repo = find_work_tree(directory)
-        saved = os.path.relpath(os.path.join(directory, path), repo) if path and repo else path
-        names = ", ".join(f"`{council.name}`" for council in councils if not saved or council.covers_file(saved))
-        if not repo or not names:
-            return Answer()
-        if self.path_access is not nullcontext:
-            # The process of another user must not run what a project names.
-            return Answer(context=f"[verdikt] run `verdikt council trigger {trigger}`: council {names} can't run here")
-        from verdikt.council.background import start_review  # with subprocess; few events start a review
-
         try:
-            start_review(trigger, repo, self.store.home, self._env, path=saved)
+            # The process of another user must not run what a project names.
+            is_foreign = self.path_access is not nullcontext
+            return self.council_reviews.start(trigger, directory, path=path, can_run=not is_foreign)
         except Exception as error:
             self._record_crash(trigger, error)
             return Answer()
-        return Answer(context=f"[verdikt] council {names} reviews in the background; see `verdikt council history`")
+
+    @cached_property
+    def council_reviews(self) -> CouncilReviews:
+        """The councils of the policy, connected to git and the log."""
+        from verdikt.council_reviews import CouncilReviews  # few calls review anything
+
+        return CouncilReviews(self.policy, self.store, self.clock, self._env)
 
     @property
     def councils(self) -> Councils:
         """The councils of the policy."""
-        from verdikt.council.config import Councils
-
-        return self.policy.section("councils") or Councils()
-
-    def open_council_runner(self, repo: str) -> CouncilRunner:
-        """Return the runner of the councils for a repository."""
-        from verdikt.council.council_run import CouncilRunner  # slow to import, see `commit`
-        from verdikt.council.runs import Runs, runs_directory
-        from verdikt.ledger.council_findings import create_finding_log
-        from verdikt.observe.git_index import GitIndex
-
-        log = create_finding_log(lambda: self.store)
-        directory = runs_directory(self._env, self.councils.runs_dir)
-        return CouncilRunner(GitIndex(repo, self._env), Runs(directory, self.clock.now, log), self.clock, self._env)
+        return self.council_reviews.councils
 
     def _session_posture(self, session: LogWriter) -> Posture:
         """Return the posture that was set for the session, or else the policy's."""
@@ -495,72 +451,3 @@ def _read_state(session: LogWriter) -> SessionState:
 
 def _read_memory(session: LogWriter) -> StoredMemory:
     return StoredMemory(partial(session.read_projection, "memory"))
-
-
-def _build_decision_body(decision: Decision, action: Action, edit_marks: Mapping[str, str]) -> dict[str, Any]:
-    """Return the body of a decision entry."""
-    body = {
-        "receipt": decision.receipt.canonical_text,
-        "receipt_sha256": decision.receipt.sha256,
-        "call_id": action.call_id,
-    }
-    if marks := {**_mark_created_files(decision), **edit_marks}:
-        body["kept"] = marks
-    if decision.audit:
-        body["audit"] = list(decision.audit)
-    return body
-
-
-# Marks of one command. A session keeps 256, and one command that creates many files must not drop all older ones.
-_MAX_CREATED_MARKS = 16
-
-
-_MAX_EDITED_BYTES = 1024 * 1024
-
-
-def _mark_created_files(decision: Decision) -> dict[str, Any]:
-    """Return a mark for each file that the action creates, so that the same session may delete it again."""
-    if not decision.passed:
-        return {}
-    paths = [
-        target.path
-        for effect in decision.effects
-        if effect.what in ("fs.write", "fs.append")
-        for target in effect.targets
-        if target.state == "absent" and target.zone is Zone.PROJECT and target.path
-    ]
-    return {mark_key("made", path): "1" for path in paths[:_MAX_CREATED_MARKS]}
-
-
-def _mark_edit(action: Action, facts: Facts, update_mark: Callable[[str, str], str]) -> dict[str, str]:
-    """Return the mark about the file that a native tool edits, with its content as it is now."""
-    if action.kind is not ActionKind.WRITE or not action.path:
-        return {}
-    path = os.path.normpath(os.path.join(facts.cwd, action.path))
-    # Only in the project, where git can restore a file; a new file has its own mark. Nothing huge is read for this.
-    is_small = path.startswith(facts.project_root + "/") and facts.path(path, git=False).size <= _MAX_EDITED_BYTES
-    if not is_small or not (stamp := facts.content_stamp(path)):
-        return {}
-    key = edit_mark_key(path)
-    return {key: update_mark(str(facts.memory_value(key) or ""), stamp)}
-
-
-def _build_call_record(action: Action, outcome: Outcome) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return the body of a tool-call entry, and the outputs as its artifacts."""
-    artifacts = {}
-    digests = {}
-    for name, text in (("output", outcome.output), ("error", outcome.error)):
-        if text:
-            # The digest is that of the redacted text: one of the original could confirm a guessed secret.
-            data = redact_text(text)[0].encode("utf-8", "backslashreplace")
-            artifacts[name] = data[:ARTIFACT_LIMIT]
-            digests[name] = {"sha256": sha256_hex(data), "bytes": len(data)}
-    body = {
-        **action_to_record(action),
-        "call_id": action.call_id,
-        "success": outcome.success,
-        "exit_code": outcome.exit_code,
-        "seconds": outcome.duration_seconds,
-        "streams": digests,
-    }
-    return body, artifacts

@@ -179,7 +179,7 @@ def test_output_is_redacted_before_the_session_is_locked(
             redacted.append(text)
         return text, ()
 
-    monkeypatch.setattr("verdikt.govern.redact_text", redact)
+    monkeypatch.setattr("verdikt.ledger.call_record.redact_text", redact)
     gov.after(bash("ls"), Outcome(success=True, output="x"))
 
     assert redacted == ["x"]

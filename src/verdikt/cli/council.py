@@ -106,7 +106,7 @@ def plan_command(
         raise VerdiktError(f"expected a trigger of {', '.join(TRIGGERS)}, found `{trigger}`")
     gov = Governance.load(cwd=repo)
     close_after_command(gov.store)
-    runner = gov.open_council_runner(repo)
+    runner = gov.council_reviews.open_runner(repo)
     for council in _select_councils(gov, name, trigger):
         if path and not council.covers_file(path):
             continue
@@ -161,7 +161,7 @@ def run(*, name: str | None, base: str, files: tuple[str, ...], scope: str | Non
     councils = _select_councils(gov, name, "")
     if not councils:
         raise VerdiktError("the policy declares no council; name one under `councils` in governance.yaml")
-    runner = gov.open_council_runner(repo)
+    runner = gov.council_reviews.open_runner(repo)
     blocked = False
     rows = []
     for council in councils:
@@ -222,7 +222,7 @@ def trigger_command(*, trigger: str, path: str, repo: str) -> None:
     """
     gov = Governance.load(cwd=repo)
     close_after_command(gov.store)
-    runner = gov.open_council_runner(repo)
+    runner = gov.council_reviews.open_runner(repo)
     for council in gov.councils.find_by_trigger(trigger):
         if path and not council.covers_file(path):
             continue

@@ -122,7 +122,7 @@ def show_stopped_commit(demo: DemoEnvironment) -> None:
     source = demo.project / "src" / "users.py"
     source.write_text("def find(name):\n    return db.execute('select * from users where name = ' + name)\n")
     run_git(str(demo.project), demo.env, "add", "-A")
-    runner = demo.governance.open_council_runner(str(demo.project))
+    runner = demo.governance.council_reviews.open_runner(str(demo.project))
     plan = runner.runs.save_plan(runner.build_plan(demo.governance.councils.get_council("ship-it")))
     finding = build_finding(
         level="HIGH", title="SQL injection", agent="security-reviewer", evidence=["src/users.py:2:unescaped input"]

@@ -139,7 +139,7 @@ def _build_host_report(
         "trusted": wired.is_trusted,
         "firing": asdict(canary),
         "live": live_result,
-        "holes": [asdict(gap) for gap in (*wired.known_gaps, *_find_missing_triggers(installation, wired.host))],
+        "holes": [gap._asdict() for gap in (*wired.known_gaps, *_find_missing_triggers(installation, wired.host))],
         "healthy": healthy and live_result in ("", BLOCKED),
     }
 

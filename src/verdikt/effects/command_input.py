@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -63,7 +62,7 @@ def substitute_listed_names(call: Invocation, index: int) -> None:
     words: list[Word] = []
     for word in command.argv:
         words.extend([word] if word.is_known else names)
-    call.command = replace(command, argv=tuple(words))
+    call.command = command._replace(argv=tuple(words))
     call.uncertain = _is_selective(source)
 
 

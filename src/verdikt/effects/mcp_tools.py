@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from verdikt.effects import host
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
-from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.zone_effects import derive_zone_effects
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target
@@ -258,8 +257,12 @@ def classify_arguments(action: Action, call: Invocation) -> Iterator[Effect]:
     if command := _find_text(payload, _SHELL_KEYS):
         yield from call.classify_shell(command)
     query = _find_text(payload, _SQL_KEYS)
-    if query and looks_like_sql(query):
-        yield from classify_sql(query, call)
+    if query:
+        # Few tools take a query, and every hook that no daemon answers would pay for the import.
+        from verdikt.effects.code.sql import classify_sql, looks_like_sql
+
+        if looks_like_sql(query):
+            yield from classify_sql(query, call)
     yield from _classify_url_argument(payload, call)
     # A tool that starts containers: privileged, or with the machine's root directory mounted.
     if payload.get("privileged") is True or "/:/" in str(payload.get("volumes", ""))[:400]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.code import classify_code
@@ -462,7 +461,7 @@ def _place_commands(commands: tuple[Command, ...], cwd: Word | None, where: str)
     if not where and (cwd is None or cwd.is_known):
         return commands
     return tuple(
-        replace(c, host=c.host or where, cwd=c.cwd if c.cwd is not None or cwd is None else cwd) for c in commands
+        c._replace(host=c.host or where, cwd=c.cwd if c.cwd is not None or cwd is None else cwd) for c in commands
     )
 
 

@@ -1,7 +1,7 @@
 """Conditions in policies: CEL over action, effects, posture, session and risk, checked when the policy is loaded."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +10,6 @@ from verdikt.graph.context import GovernanceContext
 from verdikt.graph.re2_pattern import replace_surrogates
 from verdikt.model.action import Action
 from verdikt.model.effect import Effect, EffectClass, Target
-from verdikt.model.yaml_node import suggest_name
 
 # Limits for a project's own policy file: they are checked before the compiler sees the text.
 MAX_CONDITION_LENGTH = 4_000
@@ -101,6 +100,12 @@ def _compile_cel(text: str) -> Any:
     return program
 
 
+def _suggest_name(name: str, names: Iterable[str]) -> str:
+    from verdikt.model.yaml_node import suggest_name  # with the reader of YAML; only an error message needs it
+
+    return suggest_name(name, names)
+
+
 def _reject_misspelt_fields(text: str, program: Any) -> None:
     """Raise for a misspelt field by trying the condition on an effect that has every field."""
     # CEL looks up the fields of a map only at run time. A payload or a history has fields that are not known here.
@@ -112,7 +117,7 @@ def _reject_misspelt_fields(text: str, program: Any) -> None:
     missing = re.search(r'Key not found in map : "([^"]*)"', str(result))
     if missing:
         known = [*_effect_to_cel(_SAMPLE_EFFECT), *_effect_to_cel(_SAMPLE_EFFECT)["targets"][0]]
-        hint = suggest_name(missing[1], known)
+        hint = _suggest_name(missing[1], known)
         raise PolicyError(f"expected a known field of an effect or target in `{text}`, found `{missing[1]}`{hint}")
 
 
@@ -153,7 +158,7 @@ def _explain_error(error: str) -> str:
             return f"{message}; write the number with a point, as in `1.0`"
         return message
 
-    return f"expected a known name, found `{unknown[1]}`{suggest_name(unknown[1], VARIABLES)}"
+    return f"expected a known name, found `{unknown[1]}`{_suggest_name(unknown[1], VARIABLES)}"
 
 
 def _payload_to_cel(action: Action) -> Any:

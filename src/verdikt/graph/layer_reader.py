@@ -1,7 +1,6 @@
 """Reading of one policy document as one layer: its top-level keys, and the profile it builds on."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from verdikt.graph.graph_reader import NODE_READERS, SHORT_SECTIONS, GraphReader
@@ -160,13 +159,12 @@ def _keep_red_lines(profile: PolicyLayer | None) -> PolicyLayer | None:
         if isinstance(located.item, Rule) and not located.item.red_line
     )
     red_lines = _drop_rules(profile, frozenset(rule.name for rule in others))
-    return replace(red_lines, posture=None, unknown_tools=None, approve=None, sections={})
+    return red_lines._replace(posture=None, unknown_tools=None, approve=None, sections={})
 
 
 def _merge_profiles(profile: PolicyLayer, base: PolicyLayer) -> PolicyLayer:
     """Return a profile and the one it builds on as one layer; its own settings take precedence."""
-    return replace(
-        profile,
+    return profile._replace(
         nodes=(*base.nodes, *profile.nodes),
         located_items=(*base.located_items, *profile.located_items),
         document={**profile.document, "profile": base.document},
@@ -189,7 +187,7 @@ def _drop_rules(base: PolicyLayer, disabled: frozenset[str]) -> PolicyLayer:
     located_items = (
         item for item in base.located_items if not (isinstance(item.item, Rule) and item.item.name in disabled)
     )
-    return replace(base, nodes=tuple(nodes), located_items=tuple(located_items))
+    return base._replace(nodes=tuple(nodes), located_items=tuple(located_items))
 
 
 def _read_nodes(top: YamlNode, nodes_by_key: dict[str, YamlNode], reader: GraphReader) -> list[PolicyNode]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from verdikt.errors import PolicyError
 
@@ -22,8 +22,7 @@ PLACEHOLDERS: dict[str, str] = {
 _MAX_LENGTH = 120
 
 
-@dataclass(frozen=True, slots=True)
-class MessageTemplate:
+class MessageTemplate(NamedTuple):
     """A text with known placeholders."""
 
     text: str

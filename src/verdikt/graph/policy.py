@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import All
@@ -32,8 +33,7 @@ NO_PROFILE = "none"
 """Name that stands for no profile."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyLayer:
+class PolicyLayer(NamedTuple):
     """One document of a policy with the profile it builds on. None stands for an absent setting.
 
     Only `trusted` layers may let a host skip its prompt. A file that comes with a project is not trusted, because the
@@ -52,8 +52,8 @@ class PolicyLayer:
     posture: Posture | None = None
     unknown_tools: VerdictKind | None = None
     approve: tuple[Matcher, ...] | None = None
-    sections: Mapping[str, Any] = field(default_factory=dict)
-    where: Mapping[str, str] = field(default_factory=dict)  # top-level key → file:line:column
+    sections: Mapping[str, Any] = MappingProxyType({})
+    where: Mapping[str, str] = MappingProxyType({})  # top-level key → file:line:column
     trusted: bool = True
     exceptions: tuple[RuleException, ...] = ()
 
@@ -162,7 +162,7 @@ class Policy:
 
     def without_exceptions(self) -> Policy:
         """Return the same policy without any exception; its decisions are for comparison, not for the log."""
-        layers = tuple(replace(layer, exceptions=()) for layer in self.layers)
+        layers = tuple(layer._replace(exceptions=()) for layer in self.layers)
         return Policy(layers=layers, section_definitions=self.section_definitions)
 
     @cached_property

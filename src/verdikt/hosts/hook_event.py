@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from verdikt.model.action import Action, Outcome
@@ -34,8 +34,7 @@ class HookEventKind(enum.StrEnum):
         return self in (HookEventKind.BEFORE, HookEventKind.PERMISSION, HookEventKind.CONFIG)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookEvent:
+class HookEvent(NamedTuple):
     """One call of the hook. Of `action`, `prompt` and `turn`, the one that belongs to `kind` is set."""
 
     kind: HookEventKind
@@ -52,4 +51,4 @@ class HookEvent:
     """Whether an `ask` reaches a person. Where it would hang or run the tool, it must become a block."""
     posture: Posture | None = None
     """The posture that the host's permission mode stands for, if it stands for one."""
-    raw: Mapping[str, Any] = field(default_factory=dict)
+    raw: Mapping[str, Any] = MappingProxyType({})

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookResponse:
+class HookResponse(NamedTuple):
     """One JSON document for stdout, a line for stderr, and the exit status."""
 
     stdout: str = "{}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import posixpath
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from verdikt.hosts.hook_event import HookEventKind
@@ -39,8 +39,7 @@ _CLAUDE_FIELD_NAMES = FieldNames()
 # Descriptions are constants: they are never compared or printed, and a cold hook creates these classes at each call.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ToolNames:
+class ToolNames(NamedTuple):
     """The host's own tools by what they do; each field is a list of names separated by blanks."""
 
     read: str = ""
@@ -53,12 +52,11 @@ class ToolNames:
 
     def items(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the name of each field with its tools."""
-        for part in fields(self):
-            yield part.name, tuple(getattr(self, part.name).split())
+        for name, tools in zip(self._fields, self, strict=True):
+            yield name, tuple(tools.split())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class KnownGap:
+class KnownGap(NamedTuple):
     """Something that a host lets happen past the hook, and how to close it. `open` means: not protected here."""
 
     what: str
@@ -82,8 +80,7 @@ class SettingsLookup(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Host:
+class Host(NamedTuple):
     """Everything that is known of one host and is not code.
 
     Files are written relative to the project, with `~/` for the home directory, or absolute; a trailing `/` marks a
@@ -109,7 +106,7 @@ class Host:
     """Whether its transcript names every tool call by the id that its hooks get."""
     payload_directories: tuple[str, ...] = ()
     """Recorded payloads, below `tests/contract/payloads/`."""
-    canary_payload: Mapping[str, Any] = field(default_factory=dict)
+    canary_payload: Mapping[str, Any] = MappingProxyType({})
     """A shell call before it runs, as the host sends it, with `{event}`, `{session}`, `{cwd}` and `{command}`."""
 
     # What it understands.
@@ -125,7 +122,7 @@ class Host:
     """Further names of its program, and of the packages that an interpreter runs it from (`claude-code`)."""
     project_marker: str = ""
     """The file or directory that shows that a project is used with this host."""
-    settings_files: Mapping[str, str] = field(default_factory=dict)
+    settings_files: Mapping[str, str] = MappingProxyType({})
     """Scope → the file that names the hooks. Managed files lie below `/etc/`."""
     config_directory: str = ""
     """The directory of a person's own settings."""
@@ -135,12 +132,12 @@ class Host:
     """Further files that the host executes or takes permissions from; the settings files need not be repeated."""
     extension_files: tuple[str, ...] = ()
     """Files from which the host takes commands, skills, agents, plugins and MCP servers; writing one needs approval."""
-    off_switches: Mapping[str, str] = field(default_factory=dict)
+    off_switches: Mapping[str, str] = MappingProxyType({})
     """Files that hosts and people write at any time → the word in them that switches the hooks off."""
     settings_lookup: SettingsLookup = SettingsLookup.UNKNOWN
     wired_events: tuple[str, ...] = ()
     """The events that `verdikt init` wires."""
-    extra_settings: Mapping[str, Any] = field(default_factory=dict)
+    extra_settings: Mapping[str, Any] = MappingProxyType({})
     """What the settings file must hold beside the hooks, unless it says otherwise."""
     merges_equal_hooks: bool = False
     """Whether the host calls the same command once when two settings files name it."""

@@ -11,9 +11,9 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.errors import CanonicalError, LedgerError, PolicyError
 from verdikt.ledger.data_directory import get_policy_path, make_private_directory, sync_directory
@@ -40,12 +40,11 @@ LayerDigests = tuple[tuple[str, str], ...]
 """Name and digest of layers, the highest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptedIndex:
+class AcceptedIndex(NamedTuple):
     """What is accepted: the user's layers (None: never recorded) and, by project root, the project's layers."""
 
     user: LayerDigests | None = None
-    projects: Mapping[str, LayerDigests] = field(default_factory=dict)
+    projects: Mapping[str, LayerDigests] = MappingProxyType({})
 
     def find_project_root(self, top: str, directory: str, excluded: Sequence[str] = ()) -> str:
         """Return the project whose acceptance counts at a directory; empty when there is none.
@@ -91,8 +90,7 @@ def is_in_force(layer: str, root: str, directory: str) -> bool:
     return directory == place or directory.startswith(f"{place}/")
 
 
-@dataclass(frozen=True, slots=True)
-class Acceptance:
+class Acceptance(NamedTuple):
     """What is accepted at one directory; `user` is None where the user's own layers were never recorded."""
 
     home: str

@@ -111,10 +111,7 @@ class KeptFiles:
 
     def is_unchanged(self) -> bool:
         """Whether every kept file looks as it did when it was last compared; costs a stat of each."""
-        for path in self._load_index():
-            if self._signatures.get(path) != _sign_path(path):
-                return False
-        return True
+        return all(self._signatures.get(path) == _sign_path(path) for path in self._load_index())
 
     def restore_changed(self, cwd: str, host_project: str, *, strict: bool) -> list[Restoration]:
         """Put back what is not as it was kept, of the files that wire a session; return what was found.

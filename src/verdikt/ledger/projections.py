@@ -8,9 +8,8 @@ every process that writes to a log must apply the same ones; a new one is a `Pro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from json import loads
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.council_fold import fold_council, is_milder
@@ -33,8 +32,7 @@ _MAX_CALLER_NAMES = 64
 _TASK_KINDS = ("agent", "submit_task")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Projection:
+class Projection(NamedTuple):
     """A fold over the entries of one session, and the state it begins with.
 
     `fold(state, entry)` is pure and returns the next state. The state must stay of bounded size, because it is written

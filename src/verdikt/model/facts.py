@@ -7,11 +7,10 @@ same answers always give the same decision, so a decision can be replayed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from verdikt.model.canonical_json import CanonicalText, encode_canonical, fields_of
+from verdikt.model.canonical_json import CanonicalText, encode_canonical
 from verdikt.model.path_set import PathSet
 from verdikt.model.redaction import escape_forged_tokens, mask_tokens, redact_text, redact_value
 from verdikt.model.session_edits import edit_mark_key, parse_edit_mark
@@ -21,8 +20,7 @@ COMMITTED_PREFIX = "git:"
 """Before a path in a question about content: what git has, not the disk. No absolute path begins so."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathFact:
+class PathFact(NamedTuple):
     """The state of one path on disk and in git. `real` is the path with every symbolic link resolved."""
 
     real: str
@@ -40,14 +38,13 @@ class PathFact:
 
     def to_record(self) -> dict[str, Any]:
         """Return every field as plain data; `only_untracked` only where it holds, as few decisions depend on it."""
-        record = fields_of(self)
+        record = self._asdict()
         if not self.only_untracked:
             del record["only_untracked"]
         return record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitFact:
+class GitFact(NamedTuple):
     """The repository around a directory; all empty where there is none."""
 
     root: str = ""
@@ -58,7 +55,7 @@ class GitFact:
 
     def to_record(self) -> dict[str, Any]:
         """Return every field as plain data."""
-        return fields_of(self)
+        return self._asdict()
 
 
 class World(Protocol):
@@ -448,7 +445,7 @@ class RedactedWorld:
     def path(self, path: str, *, git: bool = True) -> PathFact:
         """Return the state of an absolute path."""
         fact = self._world.path(path, git=git)
-        return fact if fact.real.isascii() else replace(fact, real=_escape_surrogates(fact.real))
+        return fact if fact.real.isascii() else fact._replace(real=_escape_surrogates(fact.real))
 
     def text(self, path: str) -> str | None:
         """Return the beginning of a text file, its secrets replaced."""

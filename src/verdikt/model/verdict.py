@@ -183,6 +183,11 @@ class Decision:
     audit: Sequence[Mapping[str, Any]] = ()
     """What `audit` guards recorded; the log keeps it beside the receipt."""
 
+    def to_log_body(self, call_id: str, marks: Mapping[str, str]) -> dict[str, Any]:
+        """Return the body of the decision's entry in the log; `marks` are what the session's memory keeps of it."""
+        body = {"receipt": self.receipt.canonical_text, "receipt_sha256": self.receipt.sha256, "call_id": call_id}
+        return body | ({"kept": marks} if marks else {}) | ({"audit": list(self.audit)} if self.audit else {})
+
     @property
     def guard(self) -> str:
         """The guard that decided."""

@@ -45,8 +45,7 @@ class Redirect(NamedTuple):
     target: Word
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(NamedTuple):
     """One simple command that would run; a script lists its commands in the order in which they run.
 
     A command inside another one (`sudo rm`, `bash -c '…'`, `xargs rm`, `find -exec rm {}`, `$(…)`, the body of a
@@ -122,8 +121,7 @@ class CommandDraft:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Code:
+class Code(NamedTuple):
     """Program text for another interpreter (`python -c`, `node -e`, SQL …) that a command would run."""
 
     # python, node, perl, ruby, php, lua, powershell, cmd, osascript …; `sh` for shell text that is not known
@@ -134,8 +132,7 @@ class Code:
     command: int | None = None  # index in Script.commands of the command that runs it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
+class Script(NamedTuple):
     """Everything that a piece of shell text would run; `problems` says in words what could not be understood."""
 
     text: str

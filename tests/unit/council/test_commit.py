@@ -38,7 +38,11 @@ def test_git_check_with_finding_ends_with_2_until_cleared(repo: Repo) -> None:
     repo.write("a.py", "BAD\n")
     stopped = repo.verdikt("git", "check")
     assert stopped.returncode == 2
-    plan = repo.govern().open_council_runner(str(repo.path)).build_plan(repo.govern().councils.get_council("ship-it"))
+    plan = (
+        repo.govern()
+        .council_reviews.open_runner(str(repo.path))
+        .build_plan(repo.govern().councils.get_council("ship-it"))
+    )
     id = build_finding(level="HIGH", title="BAD in a.py", agent="words").id
     cleared = repo.verdikt("findings", "clear", "--plan-hash", plan.plan_hash, "--id", id, "--by", "ada", "--why", "ok")
     assert cleared.returncode == 0, cleared.stderr
@@ -142,7 +146,7 @@ def test_files_with_odd_names_are_reviewed(repo: Repo) -> None:
     repo.git("add", "-A")
     repo.git("rm", "-q", "--cached", "governance.yaml")
     gov = repo.govern()
-    runner = gov.open_council_runner(str(repo.path))
+    runner = gov.council_reviews.open_runner(str(repo.path))
     plan = runner.build_plan(gov.councils.get_council("ship-it"))
     assert set(plan.files) == set(ODD)
     verdict = runner.run_reviewers(gov.councils.get_council("ship-it"), plan)

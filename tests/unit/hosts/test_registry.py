@@ -7,7 +7,6 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -127,7 +126,7 @@ def test_every_file_that_a_host_wires_executes_or_takes_permissions_from_is_guar
 
 def test_a_host_whose_file_is_left_out_fails_the_guarded_files_test(environment: SimpleNamespace) -> None:
     """The test above can fail: for a file that is wired but not declared, and for one that is declared too late."""
-    host = replace(HOSTS["gemini"], guarded_files=(*HOSTS["gemini"].guarded_files, "~/.gemini/new.json"))
+    host = HOSTS["gemini"]._replace(guarded_files=(*HOSTS["gemini"].guarded_files, "~/.gemini/new.json"))
 
     assert find_unguarded_files(host, [], environment) == ["/home/dev/.gemini/new.json"]
     undeclared = f"{environment.project}/.gemini/undeclared.json"

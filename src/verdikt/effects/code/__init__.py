@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import word_set
-from verdikt.effects.code.sql import classify_sql
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
@@ -21,13 +20,15 @@ _PLAIN_CHARACTERS = "-_./=:,@%+"
 
 def classify_code(language: str, text: str, call: Invocation) -> Iterator[Effect]:
     """Yield the effects of program text; `code.run` for a language without a classifier. Never raises."""
-    # Imported when needed: the three together take about a third of the time to import the classifier, few commands
+    # Imported when needed: the four together take about a third of the time to import the classifier, few commands
     # hold such text, and the program tables that they use import this package.
     if language == "python":
         from verdikt.effects.code.python import classify_python
 
         yield from classify_python(text, call)
     elif language == "sql":
+        from verdikt.effects.code.sql import classify_sql
+
         yield from classify_sql(text, call)
     elif language in ("powershell", "cmd"):
         from verdikt.effects.code.windows_shell import classify_windows_shell

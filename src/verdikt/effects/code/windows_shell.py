@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code.cmdlet import ALIASES, classify_cmdlet, is_cmdlet
@@ -149,6 +148,6 @@ def _classify_program(command: WindowsCommand, call: Invocation) -> Iterator[Eff
         return
     argv = (Word(command.name), *(Word(text) for text, _ in command.words))
     inner = Invocation(
-        replace(call.command, argv=argv), call.resolver, call.commands, call.shell_classifier, name=command.name
+        call.command._replace(argv=argv), call.resolver, call.commands, call.shell_classifier, name=command.name
     )
     yield from evaluate_program(program, inner)

@@ -1,7 +1,6 @@
 """git: what it reads, adds, rewrites, throws away and publishes."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from verdikt.effects.execution_context import find_working_directory
 from verdikt.effects.invocation import Invocation
@@ -61,7 +60,7 @@ def classify_alias(call: Invocation) -> Iterator[Effect]:
         argv = call.command.argv
         start = next(index for index, word in enumerate(argv) if word is operands[0])
         words = (argv[0], *map(Word, meaning.split()), *argv[start + 1 :])
-        inner = Invocation(replace(call.command, argv=words), call.resolver, call.commands, call.shell_classifier)
+        inner = Invocation(call.command._replace(argv=words), call.resolver, call.commands, call.shell_classifier)
         yield from evaluate_program(program, inner)
     else:
         yield call.make_effect("unknown.program", note=f"git {name}")
@@ -70,9 +69,9 @@ def classify_alias(call: Invocation) -> Iterator[Effect]:
 def _inside(call: Invocation, directory: Word) -> Command:
     """Return the same command as if run in the directory that `-C` names."""
     if not directory.is_known:
-        return replace(call.command, cwd=directory)
+        return call.command._replace(cwd=directory)
     path = call.resolver.to_absolute(directory.text, call.command.cwd)
-    return replace(call.command, cwd=Word(path or directory.text))
+    return call.command._replace(cwd=Word(path or directory.text))
 
 
 def _discard(call: Invocation, targets: list[Word], note: str = "") -> Iterator[Effect]:

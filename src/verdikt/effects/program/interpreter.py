@@ -1,7 +1,6 @@
 """Interpreters that run a script, a module or piped input; `effects/code` classifies the program text itself."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from verdikt.effects.arguments import Arguments, OptionTable, word_set
 from verdikt.effects.code.script import classify_script
@@ -55,7 +54,7 @@ def _classify_named_script(call: Invocation, rest: Sequence[Word]) -> Iterator[E
     program = find_program(name)
     if program is not None:
         inner = Invocation(
-            replace(call.command, argv=tuple(rest)), call.resolver, call.commands, call.shell_classifier, name=name
+            call.command._replace(argv=tuple(rest)), call.resolver, call.commands, call.shell_classifier, name=name
         )
         yield from evaluate_program(program, inner)
 
@@ -75,7 +74,7 @@ def _module(call: Invocation, rest: tuple[Word, ...]) -> Iterator[Effect]:
         yield call.make_effect("code.build")
     elif (program := find_program({"pip3": "pip", "awscli": "aws", "ansible": "ansible"}.get(name, name))) is not None:
         inner = Invocation(
-            replace(call.command, argv=rest), call.resolver, call.commands, call.shell_classifier, name=name
+            call.command._replace(argv=rest), call.resolver, call.commands, call.shell_classifier, name=name
         )
         yield from evaluate_program(program, inner)
     else:

@@ -1,7 +1,6 @@
 """Claude Code: its payloads and its responses."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from verdikt.hosts.claude import HOST
@@ -35,7 +34,7 @@ def decode(payload: object, event_name: str = "", env: Mapping[str, str] | None 
     )
     if hook_event.can_ask or hook_event.posture is not None:
         return hook_event
-    return replace(hook_event, posture=Posture.AUTONOMOUS)
+    return hook_event._replace(posture=Posture.AUTONOMOUS)
 
 
 def encode(hook_event: HookEvent, host_decision: HostDecision) -> HookResponse:

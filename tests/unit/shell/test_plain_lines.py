@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.unit.effects.test_cases import CASES
 from verdikt.knowledge import list_programs
 from verdikt.shell import analyse
+from verdikt.shell.analysis import parse_plain_line
 from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import Script
 from verdikt.shell.output_prediction import PREDICTABLE_PROGRAMS
-from verdikt.shell.plain_line import parse_plain_line
 
 PROGRAMS = sorted({*list_programs(), *BUILTINS, *PREDICTABLE_PROGRAMS, "python3.15"})
 ARGUMENTS = (
