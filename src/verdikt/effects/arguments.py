@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import cache
 from typing import NamedTuple
 
@@ -28,6 +29,29 @@ def _split_conditions(conditions: str) -> tuple[frozenset[str], tuple[str, ...]]
     return plain, tuple(name for name in names if name not in plain)
 
 
+@cache
+def _split_term(term: str) -> tuple[str, str]:
+    """Return the words that a condition such as `--type=a|b*` or `0|1=help` is about, and their patterns, if any."""
+    selector, equals, patterns = term.partition("=")
+    is_about_words = all(part[:1] == "-" or part in _OPERAND_SELECTORS for part in selector.split("|"))
+    return (selector, patterns) if equals and is_about_words else ("", "")
+
+
+def matches_any(text: str, patterns: str) -> bool:
+    """Return whether a text matches one of these patterns, which `|` separates: `a|b*`."""
+    exact, regex = _compile_patterns(patterns)
+    return text in exact or (regex is not None and regex.match(text) is not None)
+
+
+# The patterns come from records, which are few: each is compiled once, and never for a decision that comes later.
+@cache
+def _compile_patterns(patterns: str) -> tuple[frozenset[str], re.Pattern[str] | None]:
+    parts = patterns.split("|")
+    globs = [part for part in parts if {"*", "?", "["} & set(part)]
+    regex = re.compile("|".join(map(translate, globs))) if globs else None
+    return frozenset(parts).difference(globs), regex
+
+
 def _is_plain_flag(flag: str) -> bool:
     """Return whether an option takes no value in every program that has it, by a convention that holds everywhere."""
     return flag in _PLAIN_FLAGS or flag.startswith("--no-")
@@ -43,6 +67,8 @@ class OptionTable(NamedTuple):
     single_dash: bool = False  # one dash begins a long name: `-auto-approve`
     abbreviate: bool = False  # a long name may be cut off where that is unambiguous: `--ha` for `--hard`
     short_help: bool = False  # a last `-h` asks for help: a program with commands that lists no such option
+    verb_start: int = 0  # the first operand that may be the verb of the command: `aws SERVICE VERB`
+    verb_stop: int | None = None
 
     def with_values(self, values: str, *, single_dash: bool = False) -> OptionTable:
         """Return the table with more options that take a value."""
@@ -169,16 +195,12 @@ class Arguments:
     def _holds(self, term: str) -> bool:
         if term[0] == "!":
             return not self._holds(term[1:])
-        name, equals, patterns = term.partition("=")
-        if equals and (name[:1] == "-" or name in _OPERAND_SELECTORS):
-            return any(fnmatchcase(text.lower(), p) for text in self._select_texts(name) for p in patterns.split("|"))
+        selector, patterns = _split_term(term)
+        if selector:
+            return any(matches_any(word.text.lower(), patterns) for word in self.select_words(selector))
         if term[0] != "-":
             return any(operand.text.lower() == term for operand in self.operands)
-        return any(flag == name or self._is_abbreviation(flag, (name,)) for flag, _ in self.flags)
-
-    def _select_texts(self, selector: str) -> list[str]:
-        """Return the texts that a condition with a pattern is about."""
-        return [word.text for word in self.select_words(selector)]
+        return any(flag == term or self._is_abbreviation(flag, (term,)) for flag, _ in self.flags)
 
     @staticmethod
     def _is_abbreviation(flag: str, names: Iterable[str]) -> bool:
@@ -204,16 +226,24 @@ class Arguments:
         """Return the words that a row's `selector` names.
 
         `*` all operands, `0` the first, `-1` the last, `1:` all but the first, `:-1` all but the last,
-        `-o --output` values of flags, `of=` values of `key=value` operands; `|` joins several.
+        `-o --output` values of flags, `of=` values of `key=value` operands; `|` joins several. `*=*://*` are those
+        that match a pattern, `joined` is all of them as one, and `/` is that path.
         """
         if selector == "*":
             return self.operands
+        if selector == "joined":
+            return [Word(" ".join([word.display_text for word in self.operands]))] if self.operands else []
+        if selector[0] in "/~":
+            return [Word(selector)]
         if "|" in selector:
             return [word for part in selector.split("|") for word in self.select_words(part)]
         if selector[0] == "-" and not selector[1:].isdigit():
             return self.get_values(selector)
         if selector.endswith("="):
             return [Word(w.text[len(selector) :], w.raw, w.glob) for w in self.operands if w.text.startswith(selector)]
+        if "=" in selector:
+            name, _, pattern = selector.partition("=")
+            return [word for word in self.select_words(name) if matches_any(word.text, pattern)]
         if ":" in selector:
             start, _, stop = selector.partition(":")
             return self.operands[int(start) if start else None : int(stop) if stop else None]

@@ -23,7 +23,7 @@ COMPILED = Path(__file__).parent / "_compiled.py"
 ROW_KEYS = frozenset("does on as when unless else recoverable recoverable_when possible always note".split())
 """The keys of an effect; an entry with a single effect may have them itself instead of a list `effects`."""
 
-_SET_REFERENCE = re.compile(r"@([a-z_]+)")
+_SET_REFERENCE = re.compile(r"(?<!\w)@([a-z_]+)")
 
 
 class RecordError(Exception):
@@ -63,16 +63,27 @@ def _compile_record(source: Record, family: str, sets: Mapping[str, str], earlie
     if not names:
         raise RecordError(f"{family}.toml: a program without `names`")
     where = f"{family}.toml: {names[0]}"
-    record = _compile_entry(_expand_sets(source, sets, where), where)
-    if base_name := record.pop("like", ""):
-        if base_name not in earlier:
-            raise RecordError(f"{where}: expected a program of the file after `like`, found `{base_name}`")
-        base = {key: value for key, value in earlier[base_name].items() if key not in ("names", "family")}
-        record = {**base, **record, "commands": {**base.get("commands", {}), **record.get("commands", {})}}
+    record = _compile_entry(_expand_sets(source, sets, where), where, earlier)
     return {**record, "names": names, "family": family}
 
 
-def _compile_entry(entry: Record, where: str) -> Record:
+def _inherit(entry: Record, where: str, earlier: Mapping[str, Record]) -> Record:
+    """Return an entry with the keys and the commands of the program, or of a command of it, that it is `like`."""
+    base_name = entry.pop("like", "")
+    if not base_name:
+        return entry
+    program_name, _, command_name = base_name.partition(" ")
+    base = earlier.get(program_name, {})
+    if command_name:
+        base = base.get("commands", {}).get(command_name, {})
+    if not base:
+        raise RecordError(f"{where}: expected an earlier program after `like`, found `{base_name}`")
+    base = {key: value for key, value in base.items() if key not in ("names", "family")}
+    commands = {**base.get("commands", {}), **entry.get("commands", {})}
+    return {**base, **entry, **({"commands": commands} if commands else {})}
+
+
+def _compile_entry(entry: Record, where: str, earlier: Mapping[str, Record]) -> Record:
     """Return a program or a command with its effects as a list and its commands by name."""
     compiled = {key: value for key, value in entry.items() if key not in ROW_KEYS and key not in ("names", "commands")}
     if "does" in entry:
@@ -89,10 +100,10 @@ def _compile_entry(entry: Record, where: str) -> Record:
         for name in names:
             if not name or name in commands:
                 raise RecordError(f"{where}: expected a new name of a command, found `{name}`")
-            commands[name] = _compile_entry(command, f"{where} {name}")
+            commands[name] = _compile_entry(command, f"{where} {name}", earlier)
     if commands:
         compiled["commands"] = commands
-    return compiled
+    return _inherit(compiled, where, earlier)
 
 
 def _list_values(entry: Record) -> dict[str, None]:
@@ -112,16 +123,18 @@ def _expand_sets(value: Any, sets: Mapping[str, str], where: str) -> Any:
         return [_expand_sets(item, sets, where) for item in value]
     if not isinstance(value, str) or "@" not in value or not sets:
         return value
+    # A misspelt set would be a condition that never holds.
+    for reference in _SET_REFERENCE.finditer(value):
+        if reference[1] not in sets:
+            raise RecordError(f"{where}: unknown set `{reference[0]}`")
     return " ".join(_expand_word(word, sets) for word in value.split(" "))
 
 
 def _expand_word(word: str, sets: Mapping[str, str]) -> str:
     """Replace a set that is a whole word by its words, and one after `=` by alternatives: `0=@kinds` → `0=a|b`."""
-    reference = _SET_REFERENCE.search(word)
-    if reference is None or reference[1] not in sets:
-        return word
-    words = sets[reference[1]].split()
-    return " ".join(words) if reference[0] == word else word.replace(reference[0], "|".join(words))
+    if word[:1] == "@" and word[1:] in sets:
+        return " ".join(sets[word[1:]].split())
+    return _SET_REFERENCE.sub(lambda match: "|".join(sets[match[1]].split()), word)
 
 
 def iter_entries(record: Record) -> Iterator[tuple[str, Record]]:
