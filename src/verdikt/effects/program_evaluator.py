@@ -155,9 +155,10 @@ def holds(conditions: str, call: Invocation) -> bool:
 
     `verb:delete` asks for the verb among the operands, `noun:recreatable` whether they name something without data,
     `token:a|b` for a part of the words up to the verb, `kind:a|b` for the kind in `KIND NAME` and `KIND/NAME`,
-    `zone:0=temp|project` where an operand lies, `shape:0=remote` what it looks like (or a variable, `shape:$NAME=here`), `text:*a*` for the whole command
-    line without its blanks, `env:NAME=a|b*` for a variable set for the command, `name:a|b` for the name that the
-    program was called by, `input:` whether something is handed to its standard input.
+    `zone:0=temp|project` where an operand lies, `shape:0=remote` what it looks like, `shape:$NAME=here` the same of a
+    variable, `text:*a*` for the whole command line without its blanks, `env:NAME=a|b*` for a variable set for the
+    command, `name:a|b` for the name that the program was called by, `input:` whether something is handed to its
+    standard input.
     """
     if not conditions:
         return False
