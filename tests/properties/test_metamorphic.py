@@ -20,8 +20,10 @@ Variants = Iterator[list[str]]
 
 # Quotes, patterns, variables and operators: such a text is more than a list of words.
 SHELL_CHARACTERS = frozenset("|&;<>$`(){}\n*?~#\"'\\")
-OTHER_MEANING = frozenset(("-C", "--git-dir", "--work-tree"))
-"""Options that make the command act on another place, where other things may be at stake."""
+OTHER_MEANING = frozenset(
+    "-C --git-dir --work-tree -l --selector --field-selector -f --filename -k --kustomize".split()
+)
+"""Options that make the command act on another place or on what they choose, where other things may be at stake."""
 
 
 @cache

@@ -328,7 +328,8 @@ def _classify_unlisted(call: Invocation) -> list[Effect]:
     texts = [word.text for word in call.args.operands[:3] if word.is_known and word.text[:1] != "-"]
     if texts[:1] and texts[0] in _RUN_SUBCOMMANDS:
         return []
-    flags = [flag for flag, _ in call.args.flags]
+    # An option that takes a value is no `-n` for a dry run: `kubectl -n prod`.
+    flags = [flag for flag, _ in call.args.flags if flag not in call.args.table.values]
     if find_verb(texts)[1] != "delete" or not has_destroy_verb([*texts, *flags]):
         return []
     return [call.make_effect("unknown.destroy", (Target(" ".join([call.name, *texts]), "other"),), possible=True)]
