@@ -46,44 +46,53 @@ def compile_files(files: Mapping[str, Record]) -> dict[str, Record]:
     records: dict[str, Record] = {}
     owners: dict[str, str] = {}
     for family, file in files.items():
-        # `simple` lists programs that take one line each; a table of its own, `[[program]]`, is for longer ones.
-        sources = [*file.get("simple", ()), *file.get("program", ())]
-        for source in sorted(sources, key=lambda source: "like" in source):
-            record = _compile_record(source, family, file.get("sets", {}), records)
+        # `simple` lists programs whose own keys take one line; a table of its own, `[[program]]`, is for longer ones.
+        for source in (*file.get("simple", ()), *file.get("program", ())):
+            record = _compile_record(source, family, file.get("sets", {}))
             for name in record["names"]:
                 if name in owners:
                     raise RecordError(f"{family}.toml: `{name}` is already in {owners[name]}.toml")
                 owners[name] = family
             records[record["names"][0]] = record
-    return records
+    return {
+        name: _resolve_like(record, f"{record['family']}.toml: {name}", records) for name, record in records.items()
+    }
 
 
-def _compile_record(source: Record, family: str, sets: Mapping[str, str], earlier: Mapping[str, Record]) -> Record:
+def _compile_record(source: Record, family: str, sets: Mapping[str, str]) -> Record:
     names = source.get("names", "").split()
     if not names:
         raise RecordError(f"{family}.toml: a program without `names`")
     where = f"{family}.toml: {names[0]}"
-    record = _compile_entry(_expand_sets(source, sets, where), where, earlier)
+    record = _compile_entry(_expand_sets(source, sets, where), where)
     return {**record, "names": names, "family": family}
 
 
-def _inherit(entry: Record, where: str, earlier: Mapping[str, Record]) -> Record:
+def _resolve_like(entry: Record, where: str, records: Mapping[str, Record], seen: tuple[str, ...] = ()) -> Record:
     """Return an entry with the keys and the commands of the program, or of a command of it, that it is `like`."""
-    base_name = entry.pop("like", "")
-    if not base_name:
-        return entry
+    resolved = {key: value for key, value in entry.items() if key != "like"}
+    if "commands" in entry:
+        commands = entry["commands"].items()
+        resolved["commands"] = {
+            name: _resolve_like(command, f"{where} {name}", records, seen) for name, command in commands
+        }
+    if "like" not in entry:
+        return resolved
+    base_name = entry["like"]
     program_name, _, command_name = base_name.partition(" ")
-    base = earlier.get(program_name, {})
+    base = records.get(program_name, {})
     if command_name:
         base = base.get("commands", {}).get(command_name, {})
-    if not base:
-        raise RecordError(f"{where}: expected an earlier program after `like`, found `{base_name}`")
+    if not base or base_name in seen:
+        raise RecordError(f"{where}: expected another program after `like`, found `{base_name}`")
+    base = _resolve_like(base, where, records, (*seen, base_name))
     base = {key: value for key, value in base.items() if key not in ("names", "family")}
-    commands = {**base.get("commands", {}), **entry.get("commands", {})}
-    return {**base, **entry, **({"commands": commands} if commands else {})}
+    if "commands" in base and "commands" in resolved:
+        resolved["commands"] = {**base["commands"], **resolved["commands"]}
+    return {**base, **resolved}
 
 
-def _compile_entry(entry: Record, where: str, earlier: Mapping[str, Record]) -> Record:
+def _compile_entry(entry: Record, where: str) -> Record:
     """Return a program or a command with its effects as a list and its commands by name."""
     compiled = {key: value for key, value in entry.items() if key not in ROW_KEYS and key not in ("names", "commands")}
     if "does" in entry:
@@ -100,10 +109,10 @@ def _compile_entry(entry: Record, where: str, earlier: Mapping[str, Record]) -> 
         for name in names:
             if not name or name in commands:
                 raise RecordError(f"{where}: expected a new name of a command, found `{name}`")
-            commands[name] = _compile_entry(command, f"{where} {name}", earlier)
+            commands[name] = _compile_entry(command, f"{where} {name}")
     if commands:
         compiled["commands"] = commands
-    return _inherit(compiled, where, earlier)
+    return compiled
 
 
 def _list_values(entry: Record) -> dict[str, None]:

@@ -54,7 +54,7 @@ def test_set_is_replaced_by_its_words() -> None:
 
 
 def test_program_like_another_has_its_entries_and_its_own() -> None:
-    """`like` copies an earlier record of the file; own keys and commands replace or add."""
+    """`like` copies another record; own keys and commands replace or add."""
     records = compile_programs(
         {
             "names": "docker",
@@ -97,7 +97,8 @@ def test_each_set_of_a_term_is_replaced_and_an_unknown_one_refused() -> None:
         ([{"names": "x"}, {"names": "y x"}], "test.toml: `x` is already in test.toml"),
         ([{"names": "x", "on": "*"}], "test.toml: x: `on` without `does`"),
         ([{"names": "x", "does": "a", "effects": []}], "test.toml: x: expected `does` or `effects`, found both"),
-        ([{"names": "x", "like": "y"}], "expected an earlier program after `like`, found `y`"),
+        ([{"names": "x", "like": "y"}], "expected another program after `like`, found `y`"),
+        ([{"names": "x", "like": "x"}], "x: expected another program after `like`, found `x`"),
         (
             [{"names": "x", "commands": [{"names": "a, a"}]}],
             "test.toml: x: expected a new name of a command, found `a`",
