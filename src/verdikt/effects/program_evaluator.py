@@ -11,9 +11,11 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.arguments import Arguments
+from verdikt.effects.code.sql import is_throwaway
 from verdikt.effects.command_verbs import find_verb, has_destroy_verb, is_recreatable
+from verdikt.effects.deployment_stage import list_stages
 from verdikt.effects.program_record import EffectSpec, Program
-from verdikt.model.effect import PRECEDENCE, Target
+from verdikt.model.effect import PRECEDENCE, Target, Zone
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
@@ -25,6 +27,7 @@ _HELP_FLAGS = frozenset(("--help", "--version", "--usage"))
 _RUN_SUBCOMMANDS = frozenset("run exec test x start task".split())
 # Options that are read both ways one by one; more of them are read with a value all together only.
 _MAX_SINGLE_READINGS = 3
+_TEMPORARY_PREFIXES = ("/tmp/", "/var/tmp/")
 _SEVERITY = {cls: -rank for rank, cls in enumerate(PRECEDENCE)}
 
 
@@ -128,7 +131,8 @@ def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list
         return [] if holds(dry_run, call) else _apply_entry(entry, call)
     match = _match_command(entry, call.args.operands)
     if match is None:
-        if entry.classify is None and call.args.operands and (unlisted_effects := _classify_unlisted(call)):
+        is_unjudged = entry.classify is None and not entry.judges_verbs
+        if is_unjudged and call.args.operands and (unlisted_effects := _classify_unlisted(call)):
             return unlisted_effects
         return [] if holds(dry_run, call) else _apply_entry(entry, call)
     name, command = match
@@ -153,7 +157,9 @@ def holds(conditions: str, call: Invocation) -> bool:
 
     `verb:delete` asks for the verb among the operands, `noun:recreatable` whether they name something without data,
     `zone:0=temp|project` where an operand lies, `env:NAME=a|b*` for a variable set for the command, `name:a|b` for
-    the name that the program was called by, `input:` whether something is handed to its standard input.
+    the name that the program was called by, `input:` whether something is handed to its standard input,
+    `stage:live` for the installation that it works on, `database:-d=throwaway` for what the name of a database says,
+    `item:-G=a|b*` for one of the values that commas separate.
     """
     if not conditions:
         return False
@@ -182,7 +188,16 @@ def _list_nouns(_selector: str, call: Invocation) -> list[str]:
 
 
 def _list_zones(selector: str, call: Invocation) -> list[str]:
-    return [call.resolve_path(word).zone.value for word in call.args.select_words(selector)]
+    targets = [call.resolve_path(word) for word in call.args.select_words(selector)]
+    zones = [target.zone.value for target in targets]
+    # `secret.project`: a file that is named like a secret, in a place where the agent may create files.
+    root = call.resolver.project_root
+    for target in targets:
+        if target.zone is Zone.SECRET and target.path.startswith(_TEMPORARY_PREFIXES):
+            zones.append("secret.temp")
+        elif target.zone is Zone.SECRET and root and target.path.startswith(root + "/"):
+            zones.append("secret.project")
+    return zones
 
 
 def _list_variables(selector: str, call: Invocation) -> list[str]:
@@ -199,6 +214,19 @@ def _list_inputs(_selector: str, call: Invocation) -> list[str]:
     return [""] if has_input else []
 
 
+def _list_named_stages(_selector: str, call: Invocation) -> list[str]:
+    return list_stages(call)
+
+
+def _list_databases(selector: str, call: Invocation) -> list[str]:
+    names = [word.text.rsplit("/", 1)[-1] for word in call.args.select_words(selector)]
+    return ["throwaway" for name in names if is_throwaway(name)]
+
+
+def _list_items(selector: str, call: Invocation) -> list[str]:
+    return [item for word in call.args.select_words(selector) for item in word.text.split(",")]
+
+
 _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "verb": _list_verbs,
     "noun": _list_nouns,
@@ -206,6 +234,9 @@ _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "env": _list_variables,
     "name": _list_names,
     "input": _list_inputs,
+    "stage": _list_named_stages,
+    "database": _list_databases,
+    "item": _list_items,
 }
 
 

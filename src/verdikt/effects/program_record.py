@@ -73,6 +73,8 @@ class Program:
     own_flags: bool = False
     """For a command: its options are its own (`docker compose -f x` and `docker run -f y` have nothing in common);
     it may have commands."""
+    judges_verbs: bool = False
+    """Whether its rows judge a command that it does not list by the verb, so that nothing else has to."""
     unconditional: bool = False
     """Whether the effects do not depend on the arguments, so that the arguments need not be parsed."""
     positional: bool = False
@@ -168,6 +170,7 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         runs_others=any(key in entry for key in ("runs", "code", "trace", "lines")),
         needs=entry.get("needs", 0),
         own_flags=own_flags,
+        judges_verbs=any("verb:" in row.when for row in effects),
         unconditional=bool(effects) and not is_conditional,
         positional=bool(commands or classify or any(row.selector not in ("", "*") for row in effects)),
     )
