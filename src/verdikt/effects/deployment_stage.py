@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from verdikt.effects.code.sql import is_throwaway
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.host import is_local_host, parse_host
 from verdikt.model.lazy_regex import compile_lazily
@@ -28,11 +29,12 @@ def list_stages(call: Invocation) -> list[str]:
     """
     if any(map(_LIVE.search, _iter_live_hints(call))):
         return ["live"]
-    stages = ["test"] if any(map(_TEST.search, _iter_test_hints(call))) else []
-    addresses = [value.text for name, value in call.list_assignments() if name.endswith(_ADDRESS_VARIABLES)]
-    if addresses and all(is_local_host(parse_host(address)) for address in addresses):
-        stages.append("local")
-    return stages
+    addresses = list(_iter_values(call, _ADDRESS_VARIABLES))
+    is_local = all(is_local_host(parse_host(address)) for address in addresses)
+    # An address counts for more than the name of a stage: the frameworks connect to it in any stage.
+    is_harmless = is_local or all(is_throwaway(address.rsplit("/", 1)[-1]) for address in addresses)
+    stages = ["test"] if is_harmless and any(map(_TEST.search, _iter_test_hints(call))) else []
+    return [*stages, "local"] if addresses and is_local else stages
 
 
 def _iter_live_hints(call: Invocation) -> Iterator[str]:
@@ -50,7 +52,18 @@ def _iter_live_hints(call: Invocation) -> Iterator[str]:
 def _iter_test_hints(call: Invocation) -> Iterator[str]:
     yield from (word.text for word in call.args.get_values(_TEST_OPTIONS))
     yield from _iter_stage_operands(call)
-    yield from (value.text for name, value in call.list_assignments() if name.endswith(_STAGE_VARIABLES))
+    yield from _iter_values(call, _STAGE_VARIABLES)
+
+
+def _iter_values(call: Invocation, name_endings: tuple[str, ...]) -> Iterator[str]:
+    """Yield the values of the variables with such names that are set where the command runs.
+
+    In `RAILS_ENV=test docker exec app rails …` the container does not get the variable.
+    """
+    command = call.command
+    around = [c for c in find_preceding(command, call.commands) if len(c.via) < len(command.via)][-1:]
+    for setter in (*(wrapper for wrapper in around if wrapper.host == command.host), command):
+        yield from (value.text for name, value in setter.assignments if name.endswith(name_endings))
 
 
 def _iter_stage_operands(call: Invocation) -> Iterator[str]:
