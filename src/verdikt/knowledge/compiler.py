@@ -47,7 +47,7 @@ def compile_files(files: Mapping[str, Record]) -> dict[str, Record]:
     owners: dict[str, str] = {}
     for family, file in files.items():
         _check_named_rows(family, file)
-        # `simple` lists programs that take one line each; a table of its own, `[[program]]`, is for longer ones.
+        # `simple` lists programs in the short notation; a table of its own, `[[program]]`, is for longer ones.
         sources = [*file.get("simple", ()), *file.get("program", ())]
         for source in sorted(sources, key=lambda source: "like" in source):
             record = _compile_record(source, family, file, records)
