@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from verdikt.shell.command import Word
 
-_OPERAND_SELECTORS = frozenset(("*", "0", "1", "2", "3", "-1", "1:", "2:"))
+_OPERAND_SELECTORS = frozenset(("*", "0", "1", "2", "3", "-1", "1:", "2:", ":2"))
 _HELP_FLAGS = frozenset(("--help", "--usage", "--longhelp", "--long-help", "--help-all", "--fullhelp", "--full-help"))
 _PLAIN_FLAGS = frozenset("-y --yes --force --verbose --quiet --silent --help --version --debug --dry-run".split())
 
@@ -24,7 +24,7 @@ def word_set(text: str) -> frozenset[str]:
 def _split_conditions(conditions: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """Split conditions into flags that match by themselves, and those that must be searched for."""
     names = conditions.split()
-    plain = frozenset(name for name in names if name[0] == "-" and not {"+", "="} & set(name))
+    plain = frozenset(name for name in names if name[0] == "-" and not {"+", "=", "*"} & set(name))
     return plain, tuple(name for name in names if name not in plain)
 
 
@@ -150,8 +150,9 @@ class Arguments:
         """Return whether any of these conditions holds; most are names of flags.
 
         `-r+-f` requires both, `!-r` its absence. `--type=a|b*` requires a value that matches, `0=a|b*` and `*=a` the
-        same of an operand; a word without a dash is looked for among the operands. A long flag may be shortened
-        (`--recurs`), as GNU programs allow; `--force` is not short for `--force-with-lease`.
+        same of an operand, `1:==a|b` of all of them; a word without a dash is looked for among the operands. `--set-*`
+        matches the names of flags. A long flag may be shortened (`--recurs`), as GNU programs allow; `--force` is not
+        short for `--force-with-lease`.
         """
         plain, combinations = _split_conditions(conditions)
         if self.flags:
@@ -171,9 +172,14 @@ class Arguments:
             return not self._holds(term[1:])
         name, equals, patterns = term.partition("=")
         if equals and (name[:1] == "-" or name in _OPERAND_SELECTORS):
-            return any(fnmatchcase(text.lower(), p) for text in self._select_texts(name) for p in patterns.split("|"))
+            texts = [text.lower() for text in self._select_texts(name)]
+            quantify = all if patterns[:1] == "=" else any
+            alternatives = patterns.removeprefix("=").split("|")
+            return bool(texts) and quantify(any(fnmatchcase(text, p) for p in alternatives) for text in texts)
         if term[0] != "-":
             return any(operand.text.lower() == term for operand in self.operands)
+        if "*" in name:
+            return any(fnmatchcase(flag, name) for flag, _ in self.flags)
         return any(flag == name or self._is_abbreviation(flag, (name,)) for flag, _ in self.flags)
 
     def _select_texts(self, selector: str) -> list[str]:
@@ -204,10 +210,16 @@ class Arguments:
         """Return the words that a row's `selector` names.
 
         `*` all operands, `0` the first, `-1` the last, `1:` all but the first, `:-1` all but the last,
-        `-o --output` values of flags, `of=` values of `key=value` operands; `|` joins several.
+        `-o --output` values of flags, `of=` values of `key=value` operands, `'text'` that text itself; `|` joins
+        several, of `a||b` the second counts only where the first names nothing.
         """
         if selector == "*":
             return self.operands
+        if selector[0] == "'" and selector.find("'", 1) == len(selector) - 1:
+            return [Word(selector[1:-1])]
+        if "||" in selector:
+            first, _, second = selector.partition("||")
+            return self.select_words(first) or self.select_words(second)
         if "|" in selector:
             return [word for part in selector.split("|") for word in self.select_words(part)]
         if selector[0] == "-" and not selector[1:].isdigit():

@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.arguments import Arguments
 from verdikt.effects.command_verbs import find_verb, has_destroy_verb, is_recreatable
+from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.program_record import EffectSpec, Program
+from verdikt.effects.self_protection import names_own_process
+from verdikt.effects.target_shapes import TARGET_SHAPES
+from verdikt.effects.word_kinds import get_written_text, has_kind
 from verdikt.model.effect import PRECEDENCE, Target
 
 if TYPE_CHECKING:
@@ -152,8 +156,11 @@ def holds(conditions: str, call: Invocation) -> bool:
     """Return whether any of these conditions holds: those of `Arguments.has_flag`, and some on the circumstances.
 
     `verb:delete` asks for the verb among the operands, `noun:recreatable` whether they name something without data,
-    `zone:0=temp|project` where an operand lies, `env:NAME=a|b*` for a variable set for the command, `name:a|b` for
-    the name that the program was called by, `input:` whether something is handed to its standard input.
+    `zone:0=temp|project` where an operand lies, `is:0=local_host` what it is (see `word_kinds`), `raw:0=a|b*` how it
+    was written, `env:NAME=a|b*` for a variable set for the command, `name:a|b` for the name that the program was called
+    by, `text:=*a*` for all its words, `input:` whether something is handed to its standard input (`input:=pipe|file`),
+    `output:=shown` whether its output is shown or kept, `earlier:pgrep=a*` for words of a command before it, `own:`
+    whether it means a process of verdikt.
     """
     if not conditions:
         return False
@@ -169,7 +176,10 @@ def _holds_term(term: str, call: Invocation) -> bool:
     ask = _CIRCUMSTANCES.get(subject)
     if ask is None:
         return call.args.has_flag(term)
-    selector, _, patterns = rest.rpartition("=")
+    selector, _, patterns = rest.partition("=") if "=" in rest else ("", "", rest)
+    if subject == "is":
+        words = call.args.select_words(selector)
+        return any(has_kind(word, kind) for kind in patterns.split("|") for word in words)
     return any(fnmatchcase(text, pattern) for text in ask(selector, call) for pattern in patterns.split("|"))
 
 
@@ -194,9 +204,40 @@ def _list_names(_selector: str, call: Invocation) -> list[str]:
 
 
 def _list_inputs(_selector: str, call: Invocation) -> list[str]:
+    """Return an empty text if something is handed to the command, and where that comes from: pipe, text, file, path."""
     command = call.command
-    has_input = command.stdin is not None or command.pipe_from is not None or any(r.fd == 0 for r in command.redirects)
-    return [""] if has_input else []
+    files = [r.target.text for r in command.redirects if r.op == "<"]
+    kinds = ["file"] * any(not path.startswith("/dev/") for path in files)
+    kinds += ["pipe"] * call.has_piped_input()
+    kinds += ["text"] * any(r.op in ("<<", "<<<") for r in command.redirects)
+    is_fed = command.stdin is not None or command.pipe_from is not None or any(r.fd == 0 for r in command.redirects)
+    return ["", *kinds, *files] if is_fed else kinds
+
+
+def _list_outputs(_selector: str, call: Invocation) -> list[str]:
+    """Return `shown` where the output is shown or kept as it is, and not handed to something that may choose from it."""
+    command = call.command
+    is_kept = any(r.op in (">", ">>", ">|") and r.target.text != "/dev/null" and r.fd == 1 for r in command.redirects)
+    is_shown = command.pipe_to is None and (is_kept or not command.redirects) and command.feeds is None
+    return ["shown"] if is_shown else []
+
+
+def _list_raw_texts(selector: str, call: Invocation) -> list[str]:
+    return [get_written_text(word).replace("/", "\\").lower() for word in call.args.select_words(selector)]
+
+
+def _list_whole_text(_selector: str, call: Invocation) -> list[str]:
+    return [call.full_text.lower()]
+
+
+def _list_earlier_words(selector: str, call: Invocation) -> list[str]:
+    names = selector.split("|")
+    earlier = find_preceding(call.command, call.commands)
+    return [word.text for command in earlier if command.name in names for word in command.argv]
+
+
+def _list_own_processes(_selector: str, call: Invocation) -> list[str]:
+    return [""] if names_own_process(call) else []
 
 
 _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
@@ -206,6 +247,12 @@ _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "env": _list_variables,
     "name": _list_names,
     "input": _list_inputs,
+    "output": _list_outputs,
+    "raw": _list_raw_texts,
+    "text": _list_whole_text,
+    "earlier": _list_earlier_words,
+    "own": _list_own_processes,
+    "is": _list_names,
 }
 
 
@@ -254,11 +301,15 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
             continue
         recoverable = True if row.recoverable_when and holds(row.recoverable_when, call) else row.recoverable
         words = args.select_words(row.selector) if row.selector else ()
-        has_applied = has_applied or bool(words) or row.without_target or not row.selector
-        if words:
+        if row.selector and not words and not row.without_target:
+            continue
+        has_applied = True
+        if row.kind in TARGET_SHAPES:
+            effects += TARGET_SHAPES[row.kind](row, words, call)
+        elif words:
             effects += call.make_effects(
                 row.what, words, row.kind, recoverable=recoverable, possible=row.possible, note=row.note
             )
-        elif row.without_target or not row.selector:
+        else:
             effects.append(call.make_effect(row.what, recoverable=recoverable, possible=row.possible, note=row.note))
     return effects

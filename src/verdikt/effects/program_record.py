@@ -198,7 +198,7 @@ def _list_options(entry: Record, keys: tuple[str, ...]) -> Iterable[str]:
     for part in (entry, *entry.get("effects", ())):
         for term in " ".join(part.get(key, "") for key in keys).replace("+", " ").split():
             name = term.lstrip("!").partition("=")[0]
-            if name[:1] == "-":
+            if name[:1] == "-" and "*" not in name:
                 yield name
     for command in entry.get("commands", {}).values():
         yield from _list_options(command, keys)

@@ -7,9 +7,10 @@ import pytest
 from verdikt.effects.arguments import Arguments
 from verdikt.effects.effect_catalog import EFFECT_CATALOG, find_entry
 from verdikt.effects.program_record import EffectSpec, Program, build_program, find_program
+from verdikt.effects.target_shapes import TARGET_SHAPES
 from verdikt.knowledge import list_programs
 
-KINDS = {"path", "host", "ref", "pid", "package", "database", "unit", "resource", "other"}
+KINDS = {"path", "host", "ref", "pid", "package", "database", "unit", "resource", "other", *TARGET_SHAPES}
 
 
 def iter_rows(program: Program) -> Iterator[EffectSpec]:

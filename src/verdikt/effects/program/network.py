@@ -5,20 +5,10 @@ from collections.abc import Iterator
 from verdikt.effects import host
 from verdikt.effects.http_services import classify_request
 from verdikt.effects.invocation import Invocation
+from verdikt.effects.word_kinds import has_secret_variable
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
-
-SECRET_NAME = compile_lazily(
-    r"(?i)(?:token|secret|passw|passwd|api_?key|private|credential|auth|session|cookie|aws_|_key\b|\bkeys?\b|_pat\b"
-    r"|bearer)"
-)
-_VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)")
-
-
-def secret_variable(word: Word) -> bool:
-    """Whether a word holds a variable that is called like a secret."""
-    return UNKNOWN in word.text and any(SECRET_NAME.search(name) for name in _VARIABLE.findall(word.raw))
 
 
 def classify_curl(call: Invocation) -> Iterator[Effect]:
@@ -51,7 +41,7 @@ def classify_curl(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("net.local" if local else "net.fetch", hosts)
     for word in urls:
         # What is put into an address is sent as well.
-        if secret_variable(word) and not local:
+        if has_secret_variable(word) and not local:
             yield call.make_effect("cred.send", hosts, possible=True, note="a secret in the address")
     method = args.get_value("-X --request")
     if method is not None:
@@ -142,7 +132,7 @@ def _send(
         _TO_PEOPLE.search(word.text) for word in [*call.args.operands, *call.args.get_values("--url")]
     ):
         yield call.make_effect("message.send", hosts)
-    if any(map(secret_variable, sent)):
+    if any(map(has_secret_variable, sent)):
         yield call.make_effect("cred.send", hosts, possible=True, note="a secret from the environment")
 
 
@@ -157,7 +147,7 @@ def classify_wget(call: Invocation) -> Iterator[Effect]:
     else:
         yield call.make_effect("net.local" if local else "net.fetch", hosts)
     for word in args.operands:
-        if secret_variable(word) and not local:
+        if has_secret_variable(word) and not local:
             yield call.make_effect("cred.send", hosts, possible=True, note="a secret in the address")
     output = [word for word in args.get_values("-O --output-document") if word.text != "-"]
     yield from call.make_effects("fs.overwrite", output)

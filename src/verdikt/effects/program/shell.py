@@ -7,8 +7,8 @@ from verdikt.effects.code.windows_paths import classify_reads
 from verdikt.effects.environment_variables import classify_assignment
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.network import SECRET_NAME
 from verdikt.effects.program_record import find_program
+from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.model.effect import Effect, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word

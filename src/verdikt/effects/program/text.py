@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from verdikt.effects.arguments import Arguments, word_set
 from verdikt.effects.code.script import classify_script
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.network import SECRET_NAME
+from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
