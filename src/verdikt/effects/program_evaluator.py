@@ -173,14 +173,17 @@ def _holds_term(term: str, call: Invocation) -> bool:
     if term[0] == "!":
         return not _holds_term(term[1:], call)
     subject, _, rest = term.partition(":")
-    ask = _CIRCUMSTANCES.get(subject)
-    if ask is None:
-        return call.args.has_flag(term)
     selector, _, patterns = rest.partition("=") if "=" in rest else ("", "", rest)
     if subject == "is":
         words = call.args.select_words(selector)
         return any(has_kind(word, kind) for kind in patterns.split("|") for word in words)
-    return any(fnmatchcase(text, pattern) for text in ask(selector, call) for pattern in patterns.split("|"))
+    ask = _CIRCUMSTANCES.get(subject)
+    if ask is None:
+        return call.args.has_flag(term)
+    texts = ask(selector, call)
+    quantify = all if patterns[:1] == "=" else any
+    alternatives = patterns.removeprefix("=").split("|")
+    return bool(texts) and quantify(any(fnmatchcase(text, p) for p in alternatives) for text in texts)
 
 
 def _list_verbs(_selector: str, call: Invocation) -> list[str]:
@@ -215,7 +218,7 @@ def _list_inputs(_selector: str, call: Invocation) -> list[str]:
 
 
 def _list_outputs(_selector: str, call: Invocation) -> list[str]:
-    """Return `shown` where the output is shown or kept as it is, and not handed to something that may choose from it."""
+    """Return `shown` where the output is shown or kept as it is, and not handed to a program that may choose from it."""
     command = call.command
     is_kept = any(r.op in (">", ">>", ">|") and r.target.text != "/dev/null" and r.fd == 1 for r in command.redirects)
     is_shown = command.pipe_to is None and (is_kept or not command.redirects) and command.feeds is None
@@ -252,7 +255,6 @@ _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "text": _list_whole_text,
     "earlier": _list_earlier_words,
     "own": _list_own_processes,
-    "is": _list_names,
 }
 
 

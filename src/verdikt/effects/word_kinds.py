@@ -21,6 +21,8 @@ SECRET_NAME = compile_lazily(
 )
 """Matches names that are given to secrets."""
 _VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)")
+# A filter that takes the variables of the environment all together: `env`, `$ENV`, but not `env.HOME` or `env|keys`.
+_ENVIRONMENT_DUMP = compile_lazily(r"(?i)(?<![\w.$\"])(?:env|\$ENV)(?![\w\"])(?!\s*[.\[:(])(?!\s*\|\s*keys)")
 _SERVICE_SUFFIX = compile_lazily(r"\.(?:service|socket|timer|exe)$")
 _REVERSE_DOMAIN = ("com.", "org.", "io.", "net.")
 
@@ -68,5 +70,6 @@ _KINDS: dict[str, Callable[[Word], bool]] = {
     "secret_name": lambda word: SECRET_NAME.search(word.text) is not None,
     "secret_file": _is_secret_file,
     "local_host": _is_local_host,
+    "environment_dump": lambda word: _ENVIRONMENT_DUMP.search(word.text) is not None,
     "own_process": lambda word: matches_own_process(word.text),
 }

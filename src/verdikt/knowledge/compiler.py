@@ -117,11 +117,8 @@ def _expand_sets(value: Any, sets: Mapping[str, str], where: str) -> Any:
 
 def _expand_word(word: str, sets: Mapping[str, str]) -> str:
     """Replace a set that is a whole word by its words, and one after `=` by alternatives: `0=@kinds` → `0=a|b`."""
-    reference = _SET_REFERENCE.search(word)
-    if reference is None or reference[1] not in sets:
-        return word
-    words = sets[reference[1]].split()
-    return " ".join(words) if reference[0] == word else word.replace(reference[0], "|".join(words))
+    separator = " " if _SET_REFERENCE.fullmatch(word) else "|"
+    return _SET_REFERENCE.sub(lambda match: separator.join(sets.get(match[1], match[0]).split()), word)
 
 
 def iter_entries(record: Record) -> Iterator[tuple[str, Record]]:
