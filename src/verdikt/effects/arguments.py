@@ -42,6 +42,7 @@ class OptionTable(NamedTuple):
     before: frozenset[str] = frozenset()  # take a value before the first operand only: `git -c x=y`
     single_dash: bool = False  # one dash begins a long name: `-auto-approve`
     abbreviate: bool = False  # a long name may be cut off where that is unambiguous: `--ha` for `--hard`
+    posix: bool = False  # the first operand ends the options: what follows is for another program
     short_help: bool = False  # a last `-h` asks for help: a program with commands that lists no such option
 
     def with_values(self, values: str, *, single_dash: bool = False) -> OptionTable:
@@ -84,6 +85,9 @@ class Arguments:
                 pending_flag = ""
             elif text[:1] != "-" or text == "-":
                 operands.append(word)
+                if table.posix:
+                    operands.extend(argv[position + 1 :])
+                    break
             elif text in values or (text in table.before and not operands):
                 pending_flag = text
             elif forced and id(word) in forced:

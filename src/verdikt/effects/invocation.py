@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import Arguments, word_set
@@ -148,6 +149,11 @@ class Invocation:
         """Return the variables that are set for this command, by itself or by the wrapper around it."""
         around = [c for c in find_preceding(self.command, self.commands) if len(c.via) < len(self.command.via)]
         return [pair for command in (*around[-1:], self.command) for pair in command.assignments]
+
+    def make_inner_call(self, argv: Sequence[Word], name: str = "") -> Invocation:
+        """Return an invocation of another program in the place of this one, with these words."""
+        command = replace(self.command, argv=tuple(argv))
+        return Invocation(command, self.resolver, self.commands, self._shell_classifier, name=name)
 
     def has_piped_input(self) -> bool:
         """Return whether another command's output is piped into this one."""

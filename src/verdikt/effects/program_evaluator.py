@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from verdikt.effects.arguments import Arguments
 from verdikt.effects.command_verbs import find_verb, has_destroy_verb, is_recreatable
 from verdikt.effects.execution_context import find_preceding
-from verdikt.effects.program_record import EffectSpec, Program
+from verdikt.effects.program_record import EffectSpec, Program, find_program
 from verdikt.effects.self_protection import names_own_process
 from verdikt.effects.target_shapes import TARGET_SHAPES
 from verdikt.effects.word_kinds import get_written_text, has_kind
@@ -207,22 +207,27 @@ def _list_names(_selector: str, call: Invocation) -> list[str]:
 
 
 def _list_inputs(_selector: str, call: Invocation) -> list[str]:
-    """Return an empty text if something is handed to the command, and where that comes from: pipe, text, file, path."""
+    """Return an empty text if something is handed to the command, and what: pipe, text, file, known, path."""
     command = call.command
     files = [r.target.text for r in command.redirects if r.op == "<"]
     kinds = ["file"] * any(not path.startswith("/dev/") for path in files)
     kinds += ["pipe"] * call.has_piped_input()
     kinds += ["text"] * any(r.op in ("<<", "<<<") for r in command.redirects)
+    kinds += ["known"] * (command.stdin is not None)
     is_fed = command.stdin is not None or command.pipe_from is not None or any(r.fd == 0 for r in command.redirects)
     return ["", *kinds, *files] if is_fed else kinds
 
 
 def _list_outputs(_selector: str, call: Invocation) -> list[str]:
-    """Return `shown` where the output is shown or kept as it is, and not handed to a program that may choose from it."""
+    """Return `shown` where the output is shown or kept as it is, and no other program chooses from it."""
     command = call.command
     is_kept = any(r.op in (">", ">>", ">|") and r.target.text != "/dev/null" and r.fd == 1 for r in command.redirects)
     is_shown = command.pipe_to is None and (is_kept or not command.redirects) and command.feeds is None
     return ["shown"] if is_shown else []
+
+
+def _list_upstream(_selector: str, call: Invocation) -> list[str]:
+    return [command.name for command in call.iter_upstream()]
 
 
 def _list_raw_texts(selector: str, call: Invocation) -> list[str]:
@@ -250,6 +255,7 @@ _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "env": _list_variables,
     "name": _list_names,
     "input": _list_inputs,
+    "upstream": _list_upstream,
     "output": _list_outputs,
     "raw": _list_raw_texts,
     "text": _list_whole_text,
@@ -292,7 +298,6 @@ def _classify_unlisted(call: Invocation) -> list[Effect]:
 def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
     """Return the effects of the rows whose conditions hold."""
     effects: list[Effect] = []
-    args = call.args
     has_applied = False
     for row in rows:
         if (
@@ -302,11 +307,13 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
         ):
             continue
         recoverable = True if row.recoverable_when and holds(row.recoverable_when, call) else row.recoverable
-        words = args.select_words(row.selector) if row.selector else ()
+        words = _select_targets(row.selector, call) if row.selector else ()
         if row.selector and not words and not row.without_target:
             continue
         has_applied = True
-        if row.kind in TARGET_SHAPES:
+        if row.kind == "script":
+            effects += run_script(words, call)
+        elif row.kind in TARGET_SHAPES:
             effects += TARGET_SHAPES[row.kind](row, words, call)
         elif words:
             effects += call.make_effects(
@@ -315,3 +322,23 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
         else:
             effects.append(call.make_effect(row.what, recoverable=recoverable, possible=row.possible, note=row.note))
     return effects
+
+
+def _select_targets(selector: str, call: Invocation) -> Sequence[Word]:
+    """Return the words that a row is about; `program` means the program itself."""
+    return call.command.argv[:1] if selector == "program" else call.args.select_words(selector)
+
+
+def run_script(words: Sequence[Word], call: Invocation) -> Iterable[Effect]:
+    """Return the effects of an interpreter that runs a file, or its input where it is given none.
+
+    A file with a name of its own is a known program: `manage.py`, `artisan`.
+    """
+    if not words or words[0].text == "-":
+        return call.classify_piped_code() if call.command.stdin is None and call.has_piped_input() else ()
+    effects = call.make_effects("code.run", words[:1])
+    argv = call.command.argv
+    place = next((index for index, word in enumerate(argv) if word is words[0]), 0)
+    name = words[0].text.rsplit("/", 1)[-1]
+    program = find_program(name) if place else None
+    return effects if program is None else effects + evaluate_program(program, call.make_inner_call(argv[place:], name))

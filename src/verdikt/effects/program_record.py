@@ -121,6 +121,7 @@ def _build_options(entry: Record, *, abbreviate: bool, is_command: bool = False)
         before=word_set(entry.get("globals", "")),
         single_dash=entry.get("single_dash", False),
         abbreviate=abbreviate,
+        posix=entry.get("posix", False),
         short_help=(is_command or "commands" in entry) and not _lists_short_help(entry),
     )
 

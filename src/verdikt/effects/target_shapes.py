@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from verdikt.effects import host
-from verdikt.effects.code.windows_paths import classify_deletes
+from verdikt.effects.code.windows_paths import classify_deletes, classify_reads
+from verdikt.effects.environment_variables import classify_startup_file
 from verdikt.effects.word_kinds import get_written_text
 from verdikt.model.effect import Target, Zone
 
@@ -39,7 +40,7 @@ def _classify_devices(row: EffectSpec, words: Sequence[Word], call: Invocation) 
 def _classify_windows_paths(row: EffectSpec, words: Sequence[Word], call: Invocation) -> Iterator[Effect]:
     """Yield an effect on paths as Windows writes them; a short word with a slash in front is a switch."""
     names = [get_written_text(word) for word in words if word.text[:1] != "/" or len(word.text) > 2]
-    yield from classify_deletes(names, row.what, call)
+    yield from classify_reads(names, call) if row.what == "fs.read" else classify_deletes(names, row.what, call)
 
 
 def _classify_piped_code(_row: EffectSpec, _words: Sequence[Word], call: Invocation) -> Iterator[Effect]:
@@ -56,6 +57,13 @@ def _classify_served_directories(_row: EffectSpec, words: Sequence[Word], call: 
     yield from call.classify_served_directories(words)
 
 
+def _classify_startup_files(_row: EffectSpec, words: Sequence[Word], call: Invocation) -> Iterator[Effect]:
+    """Yield the effect of files that an interpreter loads before its program; a name without a slash is a module."""
+    for word in words:
+        if "/" in word.text and "\n" not in word.text:
+            yield from classify_startup_file(call, call.name, word)
+
+
 TARGET_SHAPES: dict[str, Shape] = {
     "address": _classify_addresses,
     "device": _classify_devices,
@@ -63,4 +71,5 @@ TARGET_SHAPES: dict[str, Shape] = {
     "piped_code": _classify_piped_code,
     "sent_file": _classify_sent_files,
     "served": _classify_served_directories,
+    "startup_file": _classify_startup_files,
 }

@@ -10,7 +10,7 @@ from verdikt.effects.program_record import EffectSpec, Program, build_program, f
 from verdikt.effects.target_shapes import TARGET_SHAPES
 from verdikt.knowledge import list_programs
 
-KINDS = {"path", "host", "ref", "pid", "package", "database", "unit", "resource", "other", *TARGET_SHAPES}
+KINDS = {"path", "host", "ref", "pid", "package", "database", "unit", "resource", "other", "script", *TARGET_SHAPES}
 
 
 def iter_rows(program: Program) -> Iterator[EffectSpec]:
@@ -29,7 +29,7 @@ def test_record_names_effects_of_the_catalog(name: str) -> None:
     for row in iter_rows(program):
         assert row.what in EFFECT_CATALOG or row.what.rpartition(".")[0] in EFFECT_CATALOG, row.what
         assert row.kind in KINDS, row.kind
-        Arguments(()).select_words(row.selector or "*")
+        Arguments(()).select_words(row.selector if row.selector not in ("", "program") else "*")
         Arguments(()).has_flag(f"{row.when} {row.unless}")
 
 
