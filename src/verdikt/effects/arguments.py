@@ -67,11 +67,12 @@ class Arguments:
     `forced` holds the identities of those that are read with a value this time.
     """
 
-    __slots__ = ("_flag_names", "asks_help", "doubtful", "flags", "operands", "table")
+    __slots__ = ("_flag_names", "after_dashes", "asks_help", "doubtful", "flags", "operands", "table")
 
     def __init__(self, argv: Sequence[Word], table: OptionTable = NO_OPTIONS, forced: Container[int] = ()) -> None:
         self.flags = flags = []  # type: list[tuple[str, Word | None]]
         self.operands = operands = []  # type: list[Word]
+        self.after_dashes: Sequence[Word] = ()
         self.doubtful: list[Word] = []
         self.asks_help = False
         self.table = table
@@ -93,7 +94,8 @@ class Arguments:
             elif forced and id(word) in forced:
                 pending_flag = self._add_forced_flag(word)
             elif text == "--":
-                operands.extend(argv[position + 1 :])
+                self.after_dashes = argv[position + 1 :]
+                operands.extend(self.after_dashes)
                 break
             else:
                 if text in _HELP_FLAGS and (position == 0 or self._takes_no_value(argv[position - 1].text)):
@@ -214,8 +216,8 @@ class Arguments:
         """Return the words that a row's `selector` names.
 
         `*` all operands, `0` the first, `-1` the last, `1:` all but the first, `:-1` all but the last,
-        `-o --output` values of flags, `of=` values of `key=value` operands, `'text'` that text itself; `|` joins
-        several, of `a||b` the second counts only where the first names nothing.
+        `-o --output` values of flags, `--` what stands after two dashes, `of=` values of `key=value` operands,
+        `'text'` that text itself; `|` joins several, of `a||b` the second counts only where the first names nothing.
         """
         if selector == "*":
             return self.operands
@@ -226,6 +228,8 @@ class Arguments:
             return self.select_words(first) or self.select_words(second)
         if "|" in selector:
             return [word for part in selector.split("|") for word in self.select_words(part)]
+        if selector == "--":
+            return [*self.after_dashes]
         if selector[0] == "-" and not selector[1:].isdigit():
             return self.get_values(selector)
         if selector.endswith("="):

@@ -230,7 +230,10 @@ class Invocation:
     ) -> list[Effect]:
         """Return the effect on these words; on paths it is split by what they are: devices, sinks, absent files."""
         if kind != "path":
-            targets = tuple([Target(word.display_text, kind) for word in words])
+            texts = [word.display_text for word in words]
+            if kind == "ref":
+                texts = [text.removeprefix("refs/heads/") for text in texts]
+            targets = tuple([Target(text, kind) for text in texts])
             unknown = any(UNKNOWN in word.text for word in words)
             return [self.make_effect(what, targets, recoverable=recoverable, possible=possible or unknown, note=note)]
         if not words:

@@ -155,10 +155,11 @@ def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list
 def holds(conditions: str, call: Invocation) -> bool:
     """Return whether any of these conditions holds: those of `Arguments.has_flag`, and some on the circumstances.
 
-    `verb:delete` asks for the verb among the operands, `noun:recreatable` whether they name something without data,
-    `zone:0=temp|project` where an operand lies, `is:0=local_host` what it is (see `word_kinds`), `raw:0=a|b*` how it
-    was written, `env:NAME=a|b*` for a variable set for the command, `name:a|b` for the name that the program was called
-    by, `text:=*a*` for all its words, `input:` whether something is handed to its standard input (`input:=pipe|file`),
+    `verb:delete` asks for the verb among the operands, `noun:recreatable` whether they name something without data;
+    of an operand, `zone:0=temp|project` asks where it lies, `state:0=ignored` what git knows of it, `is:0=local_host`
+    what it is (see `word_kinds`), `raw:0=a|b*` how it was written. `env:NAME=a|b*` asks for a variable set for the
+    command, `name:a|b` for the name that the program was called by, `text:=*a*` for all its words, `input:` whether
+    something is handed to its standard input (`input:=pipe|file`), `upstream:=a` for a program in its pipe,
     `output:=shown` whether its output is shown or kept, `earlier:pgrep=a*` for words of a command before it, `own:`
     whether it means a process of verdikt.
     """
@@ -176,7 +177,7 @@ def _holds_term(term: str, call: Invocation) -> bool:
     selector, _, patterns = rest.partition("=") if "=" in rest else ("", "", rest)
     if subject == "is":
         words = call.args.select_words(selector)
-        return any(has_kind(word, kind) for kind in patterns.split("|") for word in words)
+        return any(has_kind(word, kind, call) for kind in patterns.split("|") for word in words)
     ask = _CIRCUMSTANCES.get(subject)
     if ask is None:
         return call.args.has_flag(term)
@@ -196,6 +197,10 @@ def _list_nouns(_selector: str, call: Invocation) -> list[str]:
 
 def _list_zones(selector: str, call: Invocation) -> list[str]:
     return [call.resolve_path(word).zone.value for word in call.args.select_words(selector)]
+
+
+def _list_states(selector: str, call: Invocation) -> list[str]:
+    return [call.resolve_path(word, with_state=True).state for word in call.args.select_words(selector)]
 
 
 def _list_variables(selector: str, call: Invocation) -> list[str]:
@@ -252,6 +257,7 @@ _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "verb": _list_verbs,
     "noun": _list_nouns,
     "zone": _list_zones,
+    "state": _list_states,
     "env": _list_variables,
     "name": _list_names,
     "input": _list_inputs,

@@ -64,12 +64,36 @@ def _classify_startup_files(_row: EffectSpec, words: Sequence[Word], call: Invoc
             yield from classify_startup_file(call, call.name, word)
 
 
+def _classify_lost_changes(row: EffectSpec, words: Sequence[Word], call: Invocation) -> Iterator[Effect]:
+    """Yield the loss of uncommitted changes to these paths; nothing is lost where git knows a path to be clean.
+
+    With a note git is forced, or is given the paths in a file, and also overwrites untracked files in its way.
+    """
+    targets = [call.resolve_path(word, with_state=True) for word in words]
+    lost = tuple(target for target in targets if not target.path or _has_changes(call, target, forced=bool(row.note)))
+    if lost:
+        is_whole = any(word.glob or word.text.rstrip("/") in (".", "..", ":", "*", "") for word in words)
+        yield call.make_effect(f"{row.what}.all" if is_whole else row.what, lost, note=row.note)
+    if len(lost) < len(targets):
+        yield call.make_effect("git.write")
+
+
+def _has_changes(call: Invocation, target: Target, *, forced: bool) -> bool:
+    """Return whether a path may hold uncommitted changes of tracked files, or of any file when git is forced."""
+    if target.state in ("tracked", "ignored"):
+        return False
+    if target.state == "modified" and not forced:
+        return not call.facts.is_changed_by_session_alone(target.path)
+    return forced or not call.facts.path(target.path).only_untracked
+
+
 TARGET_SHAPES: dict[str, Shape] = {
     "address": _classify_addresses,
     "device": _classify_devices,
     "windows_path": _classify_windows_paths,
     "piped_code": _classify_piped_code,
     "sent_file": _classify_sent_files,
+    "changes": _classify_lost_changes,
     "served": _classify_served_directories,
     "startup_file": _classify_startup_files,
 }

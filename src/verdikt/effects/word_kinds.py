@@ -13,6 +13,7 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
 
 if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
     from verdikt.shell.command import Word
 
 SECRET_NAME = compile_lazily(
@@ -27,12 +28,25 @@ _SERVICE_SUFFIX = compile_lazily(r"\.(?:service|socket|timer|exe)$")
 _REVERSE_DOMAIN = ("com.", "org.", "io.", "net.")
 
 
-def has_kind(word: Word, kind: str) -> bool:
+def has_kind(word: Word, kind: str, call: Invocation) -> bool:
     """Return whether a word is of a kind: one of the table below, or a name that has a role."""
     is_of_kind = _KINDS.get(kind)
     if is_of_kind is not None:
         return is_of_kind(word)
+    if kind == "path":
+        return _looks_like_path(word, call)
     return get_plain_name(word.text) in find_role(kind)
+
+
+def _looks_like_path(word: Word, call: Invocation) -> bool:
+    """Return whether a word that may also be a name, of a branch for example, is rather a path."""
+    text = word.text
+    if text in (".", "..", "*", ":/") or text.startswith(("./", "../", "/")) or text.endswith("/") or word.glob:
+        return True
+    if not word.is_known or "." not in text:
+        return False
+    path = call.resolver.to_absolute(text, call.command.cwd)
+    return bool(path) and call.facts.path(path, git=False).exists
 
 
 def is_protection(name: str) -> bool:
