@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import cache
 from typing import NamedTuple
 
@@ -28,6 +29,36 @@ def _split_conditions(conditions: str) -> tuple[frozenset[str], tuple[str, ...]]
     return plain, tuple(name for name in names if name not in plain)
 
 
+@cache
+def _split_term(term: str) -> tuple[str, str]:
+    """Return the words that a condition such as `--type=a|b*` or `0|1=help` is about, and their patterns, if any."""
+    selector, equals, patterns = term.partition("=")
+    is_about_words = all(part[:1] == "-" or part in _OPERAND_SELECTORS for part in selector.split("|"))
+    return (selector, patterns) if equals and is_about_words else ("", "")
+
+
+def matches_any(text: str, patterns: str) -> bool:
+    """Return whether a text matches one of these patterns, which `|` separates: `a|b*`."""
+    exact, regex = _compile_patterns(patterns)
+    return text in exact or (regex is not None and regex.match(text) is not None)
+
+
+def matches_texts(texts: Sequence[str], patterns: str) -> bool:
+    """Return whether any of these texts matches one of the patterns; with `=` before the patterns, whether all do."""
+    if patterns[:1] == "=":
+        return bool(texts) and all(matches_any(text, patterns[1:]) for text in texts)
+    return any(matches_any(text, patterns) for text in texts)
+
+
+# The patterns come from records, which are few: each is compiled once, and never for a decision that comes later.
+@cache
+def _compile_patterns(patterns: str) -> tuple[frozenset[str], re.Pattern[str] | None]:
+    parts = patterns.split("|")
+    globs = [part for part in parts if {"*", "?", "["} & set(part)]
+    regex = re.compile("|".join(map(translate, globs))) if globs else None
+    return frozenset(parts).difference(globs), regex
+
+
 def _is_plain_flag(flag: str) -> bool:
     """Return whether an option takes no value in every program that has it, by a convention that holds everywhere."""
     return flag in _PLAIN_FLAGS or flag.startswith("--no-")
@@ -44,6 +75,8 @@ class OptionTable(NamedTuple):
     abbreviate: bool = False  # a long name may be cut off where that is unambiguous: `--ha` for `--hard`
     posix: bool = False  # the first operand ends the options: what follows is for another program
     short_help: bool = False  # a last `-h` asks for help: a program with commands that lists no such option
+    verb_start: int = 0  # the first operand that may be the verb of the command: `aws SERVICE VERB`
+    verb_stop: int | None = None
 
     def with_values(self, values: str, *, single_dash: bool = False) -> OptionTable:
         """Return the table with more options that take a value."""
@@ -176,21 +209,15 @@ class Arguments:
     def _holds(self, term: str) -> bool:
         if term[0] == "!":
             return not self._holds(term[1:])
-        name, equals, patterns = term.partition("=")
-        if equals and (name[:1] == "-" or name in _OPERAND_SELECTORS):
-            texts = [text.lower() for text in self._select_texts(name)]
-            quantify = all if patterns[:1] == "=" else any
-            alternatives = patterns.removeprefix("=").split("|")
-            return bool(texts) and quantify(any(fnmatchcase(text, p) for p in alternatives) for text in texts)
+        selector, patterns = _split_term(term)
+        if selector:
+            texts = [word.text.lower() for word in self.select_words(selector)]
+            return matches_texts(texts, patterns)
         if term[0] != "-":
             return any(operand.text.lower() == term for operand in self.operands)
-        if "*" in name:
-            return any(fnmatchcase(flag, name) for flag, _ in self.flags)
-        return any(flag == name or self._is_abbreviation(flag, (name,)) for flag, _ in self.flags)
-
-    def _select_texts(self, selector: str) -> list[str]:
-        """Return the texts that a condition with a pattern is about."""
-        return [word.text for word in self.select_words(selector)]
+        if "*" in term:
+            return any(matches_any(flag, term) for flag, _ in self.flags)
+        return any(flag == term or self._is_abbreviation(flag, (term,)) for flag, _ in self.flags)
 
     @staticmethod
     def _is_abbreviation(flag: str, names: Iterable[str]) -> bool:
@@ -216,11 +243,16 @@ class Arguments:
         """Return the words that a row's `selector` names.
 
         `*` all operands, `0` the first, `-1` the last, `1:` all but the first, `:-1` all but the last,
-        `-o --output` values of flags, `--` what stands after two dashes, `of=` values of `key=value` operands,
-        `'text'` that text itself; `|` joins several, of `a||b` the second counts only where the first names nothing.
+        `-o --output` values of flags, `--` what stands after two dashes, `of=` values of `key=value` operands; `|`
+        joins several, of `a||b` the second counts only where the first names nothing. `*=*://*` are those that match a
+        pattern, `joined` is all of them as one, `'text'` that text itself, and `/` is that path.
         """
         if selector == "*":
             return self.operands
+        if selector == "joined":
+            return [Word(" ".join([word.display_text for word in self.operands]))] if self.operands else []
+        if selector[0] in "/~":
+            return [Word(selector)]
         if selector[0] == "'" and selector.find("'", 1) == len(selector) - 1:
             return [Word(selector[1:-1])]
         if "||" in selector:
@@ -234,6 +266,9 @@ class Arguments:
             return self.get_values(selector)
         if selector.endswith("="):
             return [Word(w.text[len(selector) :], w.raw, w.glob) for w in self.operands if w.text.startswith(selector)]
+        if "=" in selector:
+            name, _, pattern = selector.partition("=")
+            return [word for word in self.select_words(name) if matches_any(word.text, pattern)]
         if ":" in selector:
             start, _, stop = selector.partition(":")
             return self.operands[int(start) if start else None : int(stop) if stop else None]

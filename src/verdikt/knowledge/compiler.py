@@ -23,7 +23,7 @@ COMPILED = Path(__file__).parent / "_compiled.py"
 ROW_KEYS = frozenset("does on as when unless else recoverable recoverable_when possible always note".split())
 """The keys of an effect; an entry with a single effect may have them itself instead of a list `effects`."""
 
-_SET_REFERENCE = re.compile(r"@([a-z_]+)")
+_SET_REFERENCE = re.compile(r"(?<!\w)@([a-z_]+)")
 
 
 class RecordError(Exception):
@@ -46,30 +46,50 @@ def compile_files(files: Mapping[str, Record]) -> dict[str, Record]:
     records: dict[str, Record] = {}
     owners: dict[str, str] = {}
     for family, file in files.items():
-        # `simple` lists programs that take one line each; a table of its own, `[[program]]`, is for longer ones.
-        sources = [*file.get("simple", ()), *file.get("program", ())]
-        for source in sorted(sources, key=lambda source: "like" in source):
-            record = _compile_record(source, family, file.get("sets", {}), records)
+        # `simple` lists programs whose own keys take one line; a table of its own, `[[program]]`, is for longer ones.
+        for source in (*file.get("simple", ()), *file.get("program", ())):
+            record = _compile_record(source, family, file.get("sets", {}))
             for name in record["names"]:
                 if name in owners:
                     raise RecordError(f"{family}.toml: `{name}` is already in {owners[name]}.toml")
                 owners[name] = family
             records[record["names"][0]] = record
-    return records
+    return {
+        name: _resolve_like(record, f"{record['family']}.toml: {name}", records) for name, record in records.items()
+    }
 
 
-def _compile_record(source: Record, family: str, sets: Mapping[str, str], earlier: Mapping[str, Record]) -> Record:
+def _compile_record(source: Record, family: str, sets: Mapping[str, str]) -> Record:
     names = source.get("names", "").split()
     if not names:
         raise RecordError(f"{family}.toml: a program without `names`")
     where = f"{family}.toml: {names[0]}"
     record = _compile_entry(_expand_sets(source, sets, where), where)
-    if base_name := record.pop("like", ""):
-        if base_name not in earlier:
-            raise RecordError(f"{where}: expected a program of the file after `like`, found `{base_name}`")
-        base = {key: value for key, value in earlier[base_name].items() if key not in ("names", "family")}
-        record = {**base, **record, "commands": {**base.get("commands", {}), **record.get("commands", {})}}
     return {**record, "names": names, "family": family}
+
+
+def _resolve_like(entry: Record, where: str, records: Mapping[str, Record], seen: tuple[str, ...] = ()) -> Record:
+    """Return an entry with the keys and the commands of the program, or of a command of it, that it is `like`."""
+    resolved = {key: value for key, value in entry.items() if key != "like"}
+    if "commands" in entry:
+        commands = entry["commands"].items()
+        resolved["commands"] = {
+            name: _resolve_like(command, f"{where} {name}", records, seen) for name, command in commands
+        }
+    if "like" not in entry:
+        return resolved
+    base_name = entry["like"]
+    program_name, _, command_name = base_name.partition(" ")
+    base = records.get(program_name, {})
+    if command_name:
+        base = base.get("commands", {}).get(command_name, {})
+    if not base or base_name in seen:
+        raise RecordError(f"{where}: expected another program after `like`, found `{base_name}`")
+    base = _resolve_like(base, where, records, (*seen, base_name))
+    base = {key: value for key, value in base.items() if key not in ("names", "family")}
+    if "commands" in base and "commands" in resolved:
+        resolved["commands"] = {**base["commands"], **resolved["commands"]}
+    return {**base, **resolved}
 
 
 def _compile_entry(entry: Record, where: str) -> Record:
@@ -112,13 +132,18 @@ def _expand_sets(value: Any, sets: Mapping[str, str], where: str) -> Any:
         return [_expand_sets(item, sets, where) for item in value]
     if not isinstance(value, str) or "@" not in value or not sets:
         return value
+    # A misspelt set would be a condition that never holds.
+    for reference in _SET_REFERENCE.finditer(value):
+        if reference[1] not in sets:
+            raise RecordError(f"{where}: unknown set `{reference[0]}`")
     return " ".join(_expand_word(word, sets) for word in value.split(" "))
 
 
 def _expand_word(word: str, sets: Mapping[str, str]) -> str:
     """Replace a set that is a whole word by its words, and one after `=` by alternatives: `0=@kinds` → `0=a|b`."""
-    separator = " " if _SET_REFERENCE.fullmatch(word) else "|"
-    return _SET_REFERENCE.sub(lambda match: separator.join(sets.get(match[1], match[0]).split()), word)
+    if word[:1] == "@" and word[1:] in sets:
+        return " ".join(sets[word[1:]].split())
+    return _SET_REFERENCE.sub(lambda match: "|".join(sets.get(match[1], match[0]).split()), word)
 
 
 def iter_entries(record: Record) -> Iterator[tuple[str, Record]]:

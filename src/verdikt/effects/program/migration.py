@@ -10,8 +10,8 @@ from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.sql import classify_sql
 from verdikt.effects.execution_context import find_preceding
+from verdikt.effects.host import is_local_address as is_here
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.storage import is_here
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from verdikt.effects.arguments import word_set
+from verdikt.effects.host import is_local_address as is_here
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.storage import is_here
 from verdikt.effects.program_record import EffectSpec, Program
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
