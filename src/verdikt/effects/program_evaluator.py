@@ -10,12 +10,16 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from verdikt.effects.arguments import Arguments, matches_any
+from verdikt.effects.arguments import Arguments, matches_any, matches_texts
 from verdikt.effects.code.sql import classify_sql, is_throwaway
 from verdikt.effects.command_verbs import find_verb, has_destroy_verb, is_recreatable, split_tokens
 from verdikt.effects.deployment_stage import list_stages
+from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.host import is_local_address, is_remote_path
-from verdikt.effects.program_record import EffectSpec, Program
+from verdikt.effects.program_record import EffectSpec, Program, find_program
+from verdikt.effects.self_protection import names_own_process
+from verdikt.effects.target_shapes import TARGET_SHAPES
+from verdikt.effects.word_kinds import get_written_text, has_kind
 from verdikt.model.effect import PRECEDENCE, Target, Zone
 from verdikt.shell.command import Word
 
@@ -156,12 +160,16 @@ def holds(conditions: str, call: Invocation) -> bool:
     """Return whether any of these conditions holds: those of `Arguments.has_flag`, and some on the circumstances.
 
     `verb:delete` asks for the verb among the operands, `noun:recreatable` whether they name something without data,
-    `token:a|b` for a part of the words up to the verb, `kind:a|b` for the kind in `KIND NAME` and `KIND/NAME`,
-    `zone:0=temp|project` where an operand lies, `shape:0=remote` what it looks like, `shape:$NAME=here` the same of a
-    variable, `text:*a*` for the whole command line without its blanks, `env:NAME=a|b*` for a variable set for the
-    command, `name:a|b` for the name that the program was called by, `input:` whether something is handed to its
-    standard input, `stage:live` for the installation that it works on, `database:-d=throwaway` for what the name of a
-    database says, `item:-G=a|b*` for one of the values that commas separate.
+    `token:a|b` for a part of the words up to the verb, `kind:a|b` for the kind in `KIND NAME` and `KIND/NAME`. Of an
+    operand, `zone:0=temp|project` asks where it lies, `state:0=ignored` what git knows of it, `shape:0=remote` what
+    it looks like, `is:0=local_host` what it is (see `word_kinds`), `raw:0=a|b*` how it was written;
+    `shape:$NAME=here` asks the same of a variable. `env:NAME=a|b*` asks for a variable set for the command,
+    `name:a|b` for the name that the program was called by, `text:*a*` for the whole command line without its blanks,
+    `line:*a*` for it in lower case, `input:` whether something is handed to its standard input (`input:pipe|file`),
+    `upstream:a` for a program in its pipe, `output:shown` whether its output is shown or kept, `earlier:pgrep=a*` for
+    words of a command before it, `own:` whether it means a process of verdikt, `stage:live` for the installation that
+    it works on, `database:-d=throwaway` for what the name of a database says, `item:-G=a|b*` for one of the values
+    that commas separate.
     """
     if not conditions:
         return False
@@ -190,17 +198,22 @@ def _parse_term(text: str) -> _Term:
     plain_text = text.lstrip("!")
     is_negated = (len(text) - len(plain_text)) % 2 == 1
     subject, _, rest = plain_text.partition(":")
-    if subject not in _CIRCUMSTANCES:
+    if subject not in _CIRCUMSTANCES and subject != "is":
         return _Term(plain_text, is_negated, "", "", "")
-    selector, patterns = ("", rest) if subject == "text" else rest.rpartition("=")[::2]
+    is_plain = subject in ("text", "line") or "=" not in rest
+    selector, patterns = ("", rest) if is_plain else rest.partition("=")[::2]
     return _Term(plain_text, is_negated, subject, selector, patterns)
 
 
 def _holds_term(term: _Term, call: Invocation) -> bool:
     if not term.subject:
         return call.args.has_flag(term.text) is not term.is_negated
+    if term.subject == "is":
+        words = call.args.select_words(term.selector)
+        has_any = any(has_kind(word, kind, call) for kind in term.patterns.split("|") for word in words)
+        return has_any is not term.is_negated
     texts = _CIRCUMSTANCES[term.subject](term.selector, call)
-    return any(matches_any(text, term.patterns) for text in texts) is not term.is_negated
+    return matches_texts(texts, term.patterns) is not term.is_negated
 
 
 def _find_verb_of(call: Invocation) -> tuple[int, str]:
@@ -268,6 +281,10 @@ def _list_texts(_selector: str, call: Invocation) -> list[str]:
     return ["".join(call.full_text.split())]
 
 
+def _list_states(selector: str, call: Invocation) -> list[str]:
+    return [call.resolve_path(word, with_state=True).state for word in call.args.select_words(selector)]
+
+
 def _list_variables(selector: str, call: Invocation) -> list[str]:
     return [value.text for name, value in call.list_assignments() if matches_any(name, selector)]
 
@@ -277,9 +294,45 @@ def _list_names(_selector: str, call: Invocation) -> list[str]:
 
 
 def _list_inputs(_selector: str, call: Invocation) -> list[str]:
+    """Return an empty text if something is handed to the command, and what: pipe, text, file, known, path."""
     command = call.command
-    has_input = command.stdin is not None or command.pipe_from is not None or any(r.fd == 0 for r in command.redirects)
-    return [""] if has_input else []
+    files = [r.target.text for r in command.redirects if r.op == "<"]
+    kinds = ["file"] * any(not path.startswith("/dev/") for path in files)
+    kinds += ["pipe"] * call.has_piped_input()
+    kinds += ["text"] * any(r.op in ("<<", "<<<") for r in command.redirects)
+    kinds += ["known"] * (command.stdin is not None)
+    is_fed = command.stdin is not None or command.pipe_from is not None or any(r.fd == 0 for r in command.redirects)
+    return ["", *kinds, *files] if is_fed else kinds
+
+
+def _list_outputs(_selector: str, call: Invocation) -> list[str]:
+    """Return `shown` where the output is shown or kept as it is, and no other program chooses from it."""
+    command = call.command
+    is_kept = any(r.op in (">", ">>", ">|") and r.target.text != "/dev/null" and r.fd == 1 for r in command.redirects)
+    is_shown = command.pipe_to is None and (is_kept or not command.redirects) and command.feeds is None
+    return ["shown"] if is_shown else []
+
+
+def _list_upstream(_selector: str, call: Invocation) -> list[str]:
+    return [command.name for command in call.iter_upstream()]
+
+
+def _list_raw_texts(selector: str, call: Invocation) -> list[str]:
+    return [get_written_text(word).replace("/", "\\").lower() for word in call.args.select_words(selector)]
+
+
+def _list_lines(_selector: str, call: Invocation) -> list[str]:
+    return [call.full_text.lower()]
+
+
+def _list_earlier_words(selector: str, call: Invocation) -> list[str]:
+    names = selector.split("|")
+    earlier = find_preceding(call.command, call.commands)
+    return [word.text for command in earlier if command.name in names for word in command.argv]
+
+
+def _list_own_processes(_selector: str, call: Invocation) -> list[str]:
+    return [""] if names_own_process(call) else []
 
 
 def _list_named_stages(_selector: str, call: Invocation) -> list[str]:
@@ -301,6 +354,7 @@ _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "token": _list_tokens,
     "kind": _list_kinds,
     "zone": _list_zones,
+    "state": _list_states,
     "shape": _list_shapes,
     "text": _list_texts,
     "env": _list_variables,
@@ -309,6 +363,12 @@ _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "stage": _list_named_stages,
     "database": _list_databases,
     "item": _list_items,
+    "upstream": _list_upstream,
+    "output": _list_outputs,
+    "raw": _list_raw_texts,
+    "line": _list_lines,
+    "earlier": _list_earlier_words,
+    "own": _list_own_processes,
 }
 _WORD_TRAITS: dict[str, Callable[[Word, Invocation], str]] = {"zone": _find_zone, "shape": _find_shape}
 
@@ -316,8 +376,10 @@ _WORD_TRAITS: dict[str, Callable[[Word, Invocation], str]] = {"zone": _find_zone
 def select_targets(selector: str, call: Invocation) -> Sequence[Word]:
     """Return the words that a row is about; `zone:*=secret` and `shape:*=remote` are those of a kind.
 
-    `input` at the end adds the text on standard input, if it is known.
+    `program` is the program itself; `input` at the end adds the text on standard input, if it is known.
     """
+    if selector == "program":
+        return call.command.argv[:1]
     if selector.endswith("input"):
         words = select_targets(selector[: -len("|input")], call) if "|" in selector else []
         return [*words, Word(call.command.stdin)] if call.command.stdin else words
@@ -376,20 +438,41 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
             continue
         recoverable = True if row.recoverable_when and holds(row.recoverable_when, call) else row.recoverable
         words = select_targets(row.selector, call) if row.selector else ()
-        has_applied = has_applied or bool(words) or row.without_target or not row.selector
+        if row.selector and not words and not row.without_target:
+            continue
+        has_applied = True
         if row.kind.startswith("sql:"):
             effects += _classify_statements(row, words, call, recoverable=recoverable)
         elif row.kind == "shell":
             # In a list of arguments as JSON writes it, each text may be a command.
             effects += [effect for word in words for effect in call.classify_shell(word.text.strip("[]\"'"))]
             effects.append(call.make_effect(row.what, recoverable=recoverable, note=row.note))
+        elif row.kind == "script":
+            effects += run_script(words, call)
+        elif row.kind in TARGET_SHAPES:
+            effects += TARGET_SHAPES[row.kind](row, words, call)
         elif words:
             effects += call.make_effects(
                 row.what, words, row.kind, recoverable=recoverable, possible=row.possible, note=row.note
             )
-        elif row.without_target or not row.selector:
+        else:
             effects.append(call.make_effect(row.what, recoverable=recoverable, possible=row.possible, note=row.note))
     return effects
+
+
+def run_script(words: Sequence[Word], call: Invocation) -> Iterable[Effect]:
+    """Return the effects of an interpreter that runs a file, or its input where it is given none.
+
+    A file with a name of its own is a known program: `manage.py`, `artisan`.
+    """
+    if not words or words[0].text == "-":
+        return call.classify_piped_code() if call.command.stdin is None and call.has_piped_input() else ()
+    effects = call.make_effects("code.run", words[:1])
+    argv = call.command.argv
+    place = next((index for index, word in enumerate(argv) if word is words[0]), 0)
+    name = words[0].text.rsplit("/", 1)[-1]
+    program = find_program(name) if place else None
+    return effects if program is None else effects + evaluate_program(program, call.make_inner_call(argv[place:], name))
 
 
 def _classify_statements(

@@ -128,6 +128,7 @@ def _build_options(entry: Record, *, abbreviate: bool, is_command: bool = False)
         before=word_set(entry.get("globals", "")),
         single_dash=entry.get("single_dash", False),
         abbreviate=abbreviate,
+        posix=entry.get("posix", False),
         short_help=(is_command or "commands" in entry) and not _lists_short_help(entry),
         **_read_verb_range(entry.get("verb", "")),
     )
@@ -221,7 +222,9 @@ def _list_options(entry: Record, keys: tuple[str, ...]) -> Iterable[str]:
     for part in (entry, *entry.get("effects", ())):
         for term in " ".join(part.get(key, "") for key in keys).replace("+", " ").split():
             for name in term.lstrip("!").partition("=")[0].split("|"):
-                if name[:1] == "-" and not name[1:].isdigit():
+                # `-1=a` is about the last operand, and `--set-*` about any option that is called so.
+                is_option = name[:1] == "-" and "*" not in name and not ("=" in term and name[1:].isdigit())
+                if is_option:
                     yield name
     for command in entry.get("commands", {}).values():
         yield from _list_options(command, keys)

@@ -139,6 +139,19 @@ def test_unlisted_command_that_says_to_destroy_is_told() -> None:
         ("x -f /tmp/a", "zone:0=temp+-f", True),
         ("x /tmp/a", "zone:0=temp+-f", False),
         ("x db:drop", "db:drop", True),
+        ("x stop auditd.service", "is:1:=protection", True),
+        ("x stop nginx", "is:1:=protection", False),
+        ("x http://localhost:80/a", "is:0=local_host", True),
+        ("x API_TOKEN", "is:0=secret_name", True),
+        ("x init", "is:0=vital_process", True),
+        ("x verdikt-hook", "is:0=own_process", True),
+        ("x .*", "is:0=own_process", False),
+        ("x set a state off", "line:*state?off", True),
+        ("x a=b", "line:*a=b", True),
+        ("x share/verdikt/run/daemon.lock", "own:", True),
+        ("x a", "own:", False),
+        ("x a", "output:shown", True),
+        ("x a", "input:pipe|file", False),
         ("x kms keys delete", "token:keys", True),
         ("x delete keys", "token:keys", False),
         ("x user-keys:create a", "token:user+token:keys", True),
@@ -174,11 +187,27 @@ def test_unlisted_command_that_says_to_destroy_is_told() -> None:
     ],
 )
 def test_condition_on_circumstances_holds(text: str, conditions: str, expected: bool) -> None:
-    """Conditions ask for verb, noun, token, kind, zone, shape, text, variable, name, input and stage, besides flags."""
+    """Conditions ask for verb, noun, kind, zone, shape, variable, text, input, output and stage, besides flags."""
     call = make_call(text)
     call.args = Arguments(call.command.argv[1:])
 
     assert holds(conditions, call) is expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "effects"),
+    [
+        ("address", "x http://example.com/a", [("net.send", ["example.com"])]),
+        ("device", "x /dev/sda", [("net.send", ["/dev/sda"])]),
+        ("device", "x disk.img", [("fs.write", ["disk.img"])]),
+        ("sent_file", "x a.txt", [("fs.read", ["a.txt"])]),
+        ("served", "x /etc", [("net.tunnel", ["/etc"])]),
+        ("piped_code", "x a", []),
+    ],
+)
+def test_shape_decides_what_is_told_of_a_target(kind: str, text: str, effects: list[tuple[str, list[str]]]) -> None:
+    """A row's `as` can ask to look at the target first: an image file is no device."""
+    assert evaluate(text, does="net.send", on="*", **{"as": kind}) == effects
 
 
 def test_command_without_the_operands_it_needs_does_nothing() -> None:

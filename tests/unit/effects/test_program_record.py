@@ -8,9 +8,11 @@ from tests.unit.effects.test_program_evaluator import make_call
 from verdikt.effects.effect_catalog import EFFECT_CATALOG, find_entry
 from verdikt.effects.program_evaluator import holds, select_targets
 from verdikt.effects.program_record import EffectSpec, Program, build_program, find_program
+from verdikt.effects.target_shapes import TARGET_SHAPES
 from verdikt.knowledge import list_programs
 
-KINDS = {"path", "host", "ref", "pid", "package", "database", "unit", "resource", "other", "shell", "sql"}
+PLAIN_KINDS = {"path", "host", "ref", "pid", "package", "database", "unit", "resource", "other"}
+KINDS = PLAIN_KINDS | {"shell", "sql", "script", *TARGET_SHAPES}
 
 
 def iter_rows(program: Program) -> Iterator[EffectSpec]:
