@@ -21,7 +21,8 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "graph": {"errors", "layers", "model"},
     "guards": {"errors", "layers", "model", "graph"},
     "guidance": {"errors", "layers", "model", "graph", "evidence"},  # of evidence, its reader of commands
-    "evidence": {"errors", "model", "shell", "knowledge", "host_descriptions"},
+    "claims": {"errors", "model"},
+    "evidence": {"errors", "model", "shell", "knowledge", "host_descriptions", "claims"},
     "council": {"errors", "model", "observe"},
     "observe": {"errors", "model", "host_descriptions"},
     "ledger": {"errors", "model", "observe"},
@@ -60,6 +61,7 @@ PURE_PACKAGES = {
     "guards",
     "report",
     "guidance",
+    "claims",
     "decide",
     "replay",
 }

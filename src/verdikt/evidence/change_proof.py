@@ -3,9 +3,9 @@
 import posixpath
 import re
 
+from verdikt.claims.named_objects import find_changed_names, find_directory_names, find_file_names
 from verdikt.evidence.check_proof import BUILD, LINT, TYPES, describe_missing_tests
 from verdikt.evidence.effect_proof import prove_effect, prove_reading
-from verdikt.evidence.named_objects import find_changed_names, find_directory_names, find_file_names
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.shell_runs import is_file_handler
 from verdikt.evidence.turn import TurnEvidence, is_path_below, is_same_path

@@ -2,7 +2,7 @@
 
 import re
 
-from verdikt.evidence.named_objects import find_file_names, read_test_count
+from verdikt.claims.named_objects import find_file_names, read_test_count
 from verdikt.evidence.program_kinds import is_type_check, resolve_program_name
 from verdikt.evidence.proof_request import Missing, ProofRequest
 from verdikt.evidence.shell_runs import ProgramRun

@@ -2,7 +2,7 @@
 
 import re
 
-from verdikt.evidence.named_objects import find_changed_names, find_package_names
+from verdikt.claims.named_objects import find_changed_names, find_package_names
 from verdikt.evidence.program_kinds import resolve_program_name
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.shell_runs import ProgramRun, is_file_handler

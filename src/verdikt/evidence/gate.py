@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from verdikt.evidence.claim_model import SentenceClaim
-from verdikt.evidence.claim_topics import refine_claims, reports_change
+from verdikt.claims.model import SentenceClaim
+from verdikt.claims.topics import refine_claims, reports_change
 from verdikt.evidence.proof_request import Missing, ProofRequest
 from verdikt.evidence.proof_table import prove_attempts, prove_topic
 from verdikt.evidence.refusal import (

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from verdikt.evidence.claim_model import read_claims
+from verdikt.claims.model import read_claims
 from verdikt.evidence.contract import Contract, extend_contract, is_continuation, read_contract, to_yaml
 from verdikt.evidence.facts import Snapshot
 from verdikt.evidence.final_block import check_final_block, needs_final_block

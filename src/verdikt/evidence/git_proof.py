@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from verdikt.evidence.named_objects import find_changed_names, find_ref_names
+from verdikt.claims.named_objects import find_changed_names, find_ref_names
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.turn import is_same_path
 from verdikt.evidence.validator import VALIDATORS, Proof

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from verdikt.evidence.claim_model import SentenceClaim
+from verdikt.claims.model import SentenceClaim
 from verdikt.evidence.turn import TurnEvidence
 from verdikt.evidence.validator import Arguments, Proof, ProofStatus, Validator, run_validator
 from verdikt.model.lazy_regex import compile_lazily

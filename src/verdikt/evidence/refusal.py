@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from verdikt.evidence.claim_model import SentenceClaim
+from verdikt.claims.model import SentenceClaim
 from verdikt.evidence.program_kinds import is_partial_test_run, is_type_check
 from verdikt.evidence.proof_request import Missing
 from verdikt.evidence.shell_runs import ProgramRun, read_runs

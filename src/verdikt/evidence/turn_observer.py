@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from verdikt.claims.named_objects import find_directory_names, find_file_names
 from verdikt.evidence.facts import Snapshot, TreeState, TurnFacts, find_net_changes, sum_census
-from verdikt.evidence.named_objects import find_directory_names, find_file_names
 from verdikt.evidence.shell_runs import read_runs
 from verdikt.evidence.test_census import Census, count_tests
 from verdikt.evidence.turn import TurnEvidence, is_path_below, is_same_path
