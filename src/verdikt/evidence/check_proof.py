@@ -3,12 +3,12 @@
 import re
 
 from verdikt.claims.named_objects import find_file_names, read_test_count
-from verdikt.evidence.program_kinds import is_type_check, resolve_program_name
 from verdikt.evidence.proof_request import Missing, ProofRequest
-from verdikt.evidence.shell_runs import ProgramRun
 from verdikt.evidence.validator import VALIDATORS, Proof, Validator, build_run_predicate
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import is_test_file
+from verdikt.runs.program_kinds import is_type_check, resolve_program_name
+from verdikt.runs.shell_runs import ProgramRun
 
 _COMPILING_RUNNERS = frozenset({"cargo", "go", "mvn", "gradle", "dotnet", "swift", "bazel", "mix"})
 """Programs whose test command compiles everything first."""

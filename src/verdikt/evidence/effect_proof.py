@@ -3,11 +3,11 @@
 import re
 
 from verdikt.claims.named_objects import find_changed_names, find_package_names
-from verdikt.evidence.program_kinds import resolve_program_name
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
-from verdikt.evidence.shell_runs import ProgramRun, is_file_handler
 from verdikt.evidence.validator import VALIDATORS, Proof
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.runs.program_kinds import resolve_program_name
+from verdikt.runs.shell_runs import ProgramRun, is_file_handler
 
 _INSTALLERS = frozenset(
     "pip pip3 uv npm yarn pnpm bun poetry pipenv pdm conda mamba cargo gem bundle composer go apt apt-get brew dnf yum"

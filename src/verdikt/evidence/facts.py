@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from verdikt.evidence.test_census import Census
 from verdikt.model.work_tree import GitState, WorkTree, classify_file, compare_files
+from verdikt.runs.test_census import Census
 
 MAX_RECORDED_FILES = 2_000
 """Number of files that differ from the last commit up to which they are recorded one by one."""

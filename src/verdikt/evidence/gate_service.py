@@ -12,10 +12,8 @@ from verdikt.evidence.contract import Contract, extend_contract, is_continuation
 from verdikt.evidence.facts import Snapshot
 from verdikt.evidence.final_block import check_final_block, needs_final_block
 from verdikt.evidence.gate import GateResult, GateState, build_proof_record, judge_turn
-from verdikt.evidence.logged_call import build_call_evidence, list_edits
 from verdikt.evidence.override import find_overrides
 from verdikt.evidence.section import EvidenceSettings
-from verdikt.evidence.shell_runs import read_runs
 from verdikt.evidence.turn import is_path_below, read_turn
 from verdikt.evidence.turn_observer import TurnObserver, summarize_trees
 from verdikt.evidence.unseen_calls import (
@@ -37,6 +35,8 @@ from verdikt.observe.alerts import DAY_SECONDS, clear_mark, mark_first_breach, n
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.transcript import Transcript, find_call_ids, read_transcript
 from verdikt.observe.world import digest_file, expand_user
+from verdikt.runs.logged_call import build_call_evidence, list_edits
+from verdikt.runs.shell_runs import read_runs
 
 if TYPE_CHECKING:
     from verdikt.evidence.final_block import ValidatorPassLookup

@@ -7,10 +7,10 @@ from typing import Any
 
 from verdikt.evidence.contract import Contract
 from verdikt.evidence.facts import TreeState, TurnFacts
-from verdikt.evidence.logged_call import LoggedCall, read_call, read_tree_digest
-from verdikt.evidence.shell_runs import ProgramRun
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.work_tree import classify_file
+from verdikt.runs.logged_call import LoggedCall, read_call, read_tree_digest
+from verdikt.runs.shell_runs import ProgramRun
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from typing import Any
 
 from verdikt.evidence.attempt import fetch_attempt_proof, ladder_exhaustion_proof
 from verdikt.evidence.contract import Contract
-from verdikt.evidence.logged_call import LoggedCall
-from verdikt.evidence.program_kinds import is_partial_test_run, resolve_program_name
-from verdikt.evidence.runner_output import can_have_printed
 from verdikt.evidence.section import CustomValidator
-from verdikt.evidence.shell_runs import ProgramRun, read_runs
 from verdikt.evidence.turn import TurnEvidence, is_same_path, is_same_tree
+from verdikt.runs.logged_call import LoggedCall
+from verdikt.runs.program_kinds import is_partial_test_run, resolve_program_name
+from verdikt.runs.runner_output import can_have_printed
+from verdikt.runs.shell_runs import ProgramRun, read_runs
 
 Arguments = Mapping[str, str]
 
