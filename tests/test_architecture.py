@@ -23,7 +23,9 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "guidance": {"errors", "layers", "model", "graph", "runs"},
     "runs": {"errors", "model", "shell", "knowledge", "host_descriptions"},
     "claims": {"errors", "model"},
-    "evidence": {"errors", "model", "shell", "knowledge", "host_descriptions", "runs", "claims"},
+    "prompts": {"errors", "model", "claims"},
+    "turns": {"errors", "model", "host_descriptions", "runs", "prompts"},
+    "evidence": {"errors", "model", "knowledge", "host_descriptions", "runs", "claims", "prompts", "turns"},
     "council": {"errors", "model", "observe"},
     "observe": {"errors", "model", "host_descriptions"},
     "ledger": {"errors", "model", "observe"},
@@ -42,7 +44,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
 IO_MODULES: dict[str, set[str]] = {
     "graph/policy_cache.py": {"ledger", "observe", "policy", "ratchet"},
     "evidence/gate_service.py": {"ledger", "observe"},
-    "evidence/turn_observer.py": {"observe"},
+    "turns/observer.py": {"claims", "observe"},
     "guidance/hooks.py": {"effects", "council", "evidence", "ledger", "observe"},
 }
 """The modules that do the I/O of an otherwise pure package → what they may import besides what the package may."""
@@ -64,6 +66,8 @@ PURE_PACKAGES = {
     "guidance",
     "runs",
     "claims",
+    "prompts",
+    "turns",
     "decide",
     "replay",
 }

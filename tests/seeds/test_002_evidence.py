@@ -8,12 +8,12 @@ import pytest
 import yaml
 
 from tests.scene import GREEN, RED, Scene
-from verdikt.evidence.contract import Contract, read_contract
-from verdikt.evidence.turn import TurnEvidence, read_turn
 from verdikt.evidence.validator import VALIDATORS, validate
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
 from verdikt.model.hook_message import Prompt
+from verdikt.prompts.contract import Contract, read_contract
+from verdikt.turns.turn import TurnEvidence, read_turn
 
 BEHAVIOUR = """
 S2-001 S2-002 S2-003 S2-004 S2-005 S2-010 S2-011 S2-012 S2-013 S2-014 S2-020 S2-021 S2-022 S2-023 S2-024

@@ -7,11 +7,11 @@ from verdikt.claims.named_objects import find_changed_names, find_directory_name
 from verdikt.evidence.check_proof import BUILD, LINT, TYPES, describe_missing_tests
 from verdikt.evidence.effect_proof import prove_effect, prove_reading
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
-from verdikt.evidence.turn import TurnEvidence, is_path_below, is_same_path
 from verdikt.evidence.validator import VALIDATORS, Proof, Validator, prove_tests_no_worse
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import classify_file, is_test_file
 from verdikt.runs.shell_runs import is_file_handler
+from verdikt.turns.turn import TurnEvidence, is_path_below, is_same_path
 
 TESTS_NO_WORSE = Validator("tests_no_worse", "done", "tests fail as they did before the work", prove_tests_no_worse)
 NOT_COVERED_BY_TESTS = (

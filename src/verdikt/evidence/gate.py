@@ -21,9 +21,9 @@ from verdikt.evidence.refusal import (
     suggest_command,
 )
 from verdikt.evidence.section import EvidenceSettings
-from verdikt.evidence.turn import TurnEvidence
 from verdikt.evidence.validator import Proof, ProofStatus
 from verdikt.model.canonical_json import hash_canonical
+from verdikt.turns.turn import TurnEvidence
 
 MAX_REFUSALS = 12
 """Number of refusals in one turn, whatever new evidence there is, so that no turn is refused for ever."""

@@ -7,8 +7,8 @@ from typing import Any
 from verdikt.claims.model import read_claims
 from verdikt.evidence.gate import GateJudgement, GateState, judge_turn
 from verdikt.evidence.section import EvidenceSettings
-from verdikt.evidence.turn import read_turn
 from verdikt.model.entry import Entry, EntryKind
+from verdikt.turns.turn import read_turn
 
 
 def replay_stop(

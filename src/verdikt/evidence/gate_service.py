@@ -8,21 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from verdikt.claims.model import read_claims
-from verdikt.evidence.contract import Contract, extend_contract, is_continuation, read_contract, to_yaml
-from verdikt.evidence.facts import Snapshot
 from verdikt.evidence.final_block import check_final_block, needs_final_block
 from verdikt.evidence.gate import GateResult, GateState, build_proof_record, judge_turn
-from verdikt.evidence.override import find_overrides
 from verdikt.evidence.section import EvidenceSettings
-from verdikt.evidence.turn import is_path_below, read_turn
-from verdikt.evidence.turn_observer import TurnObserver, summarize_trees
-from verdikt.evidence.unseen_calls import (
-    GAP_UNSEEN,
-    can_compare_transcript,
-    describe_unseen_calls,
-    drop_unseen_proof,
-    find_unseen_calls,
-)
 from verdikt.evidence.validator import find_validator, run_validator, validate
 from verdikt.ledger.evidence_records import note_overrides, record_extraction, record_overrides, write_contract
 from verdikt.ledger.files import FileStore
@@ -35,16 +23,28 @@ from verdikt.observe.alerts import DAY_SECONDS, clear_mark, mark_first_breach, n
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.transcript import Transcript, find_call_ids, read_transcript
 from verdikt.observe.world import digest_file, expand_user
+from verdikt.prompts.contract import Contract, extend_contract, is_continuation, read_contract, to_yaml
+from verdikt.prompts.override import find_overrides
 from verdikt.runs.logged_call import build_call_evidence, list_edits
 from verdikt.runs.shell_runs import read_runs
+from verdikt.turns.facts import Snapshot
+from verdikt.turns.observer import TurnObserver, summarize_trees
+from verdikt.turns.turn import is_path_below, read_turn
+from verdikt.turns.unseen_calls import (
+    GAP_UNSEEN,
+    can_compare_transcript,
+    describe_unseen_calls,
+    drop_unseen_proof,
+    find_unseen_calls,
+)
 
 if TYPE_CHECKING:
     from verdikt.evidence.final_block import ValidatorPassLookup
     from verdikt.evidence.gate import GateJudgement
-    from verdikt.evidence.turn import TurnEvidence
     from verdikt.evidence.validator import Proof
     from verdikt.govern import PathAccess
     from verdikt.model.work_tree import WorkTree
+    from verdikt.turns.turn import TurnEvidence
 
 T = TypeVar("T")
 

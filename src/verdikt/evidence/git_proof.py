@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 from verdikt.claims.named_objects import find_changed_names, find_ref_names
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
-from verdikt.evidence.turn import is_same_path
 from verdikt.evidence.validator import VALIDATORS, Proof
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import GitState
+from verdikt.turns.turn import is_same_path
 
 _WORDS = {
     name: compile_lazily(words, re.IGNORECASE)

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from verdikt.claims.model import SentenceClaim
-from verdikt.evidence.turn import TurnEvidence
 from verdikt.evidence.validator import Arguments, Proof, ProofStatus, Validator, run_validator
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.turns.turn import TurnEvidence
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from verdikt.evidence.attempt import fetch_attempt_proof, ladder_exhaustion_proof
-from verdikt.evidence.contract import Contract
 from verdikt.evidence.section import CustomValidator
-from verdikt.evidence.turn import TurnEvidence, is_same_path, is_same_tree
+from verdikt.prompts.contract import Contract
 from verdikt.runs.logged_call import LoggedCall
 from verdikt.runs.program_kinds import is_partial_test_run, resolve_program_name
 from verdikt.runs.runner_output import can_have_printed
 from verdikt.runs.shell_runs import ProgramRun, read_runs
+from verdikt.turns.turn import TurnEvidence, is_same_path, is_same_tree
 
 Arguments = Mapping[str, str]
 

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from verdikt.evidence.contract import Contract
-from verdikt.evidence.facts import TreeState, TurnFacts
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.work_tree import classify_file
+from verdikt.prompts.contract import Contract
 from verdikt.runs.logged_call import LoggedCall, read_call, read_tree_digest
 from verdikt.runs.shell_runs import ProgramRun
+from verdikt.turns.facts import TreeState, TurnFacts
 
 
 @dataclass(frozen=True, slots=True)

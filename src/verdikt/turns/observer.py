@@ -6,8 +6,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from verdikt.claims.named_objects import find_directory_names, find_file_names
-from verdikt.evidence.facts import Snapshot, TreeState, TurnFacts, find_net_changes, sum_census
-from verdikt.evidence.turn import TurnEvidence, is_path_below, is_same_path
 from verdikt.model.work_tree import WorkTree, can_hold_tests, can_make_checks_stale, classify_file
 from verdikt.observe.git_repository import run_git
 from verdikt.observe.project_checks import detect_project_checks, read_task_script
@@ -15,6 +13,8 @@ from verdikt.observe.small_file import read_small_text
 from verdikt.observe.work_tree import list_changes_between, read_work_tree
 from verdikt.runs.shell_runs import read_runs
 from verdikt.runs.test_census import Census, count_tests
+from verdikt.turns.facts import Snapshot, TreeState, TurnFacts, find_net_changes, sum_census
+from verdikt.turns.turn import TurnEvidence, is_path_below, is_same_path
 
 T = TypeVar("T")
 
