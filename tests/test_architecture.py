@@ -44,6 +44,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
 IO_MODULES: dict[str, set[str]] = {
     "graph/policy_cache.py": {"ledger", "observe", "policy", "ratchet"},
     "evidence/gate_service.py": {"ledger", "observe"},
+    "turns/loader.py": {"ledger"},
     "turns/observer.py": {"claims", "observe"},
     "guidance/hooks.py": {"effects", "council", "evidence", "ledger", "observe"},
 }

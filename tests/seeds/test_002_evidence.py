@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.scene import GREEN, RED, Scene
-from verdikt.evidence.validator import VALIDATORS, validate
+from verdikt.evidence.validator_registry import VALIDATORS, validate
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
 from verdikt.model.hook_message import Prompt

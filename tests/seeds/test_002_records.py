@@ -13,7 +13,7 @@ from tests.planted import fill_template
 from tests.scene import GREEN, Scene
 from verdikt.claims.model import read_claims
 from verdikt.evidence.section import EvidenceSettings
-from verdikt.evidence.validator import VALIDATORS
+from verdikt.evidence.validator_registry import VALIDATORS
 from verdikt.ledger import evidence_records
 from verdikt.ledger.audit import audit
 from verdikt.ledger.evidence_records import note_overrides, record_overrides

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.scene import GREEN, RED, Scene
-from verdikt.evidence.validator import Proof, validate
+from verdikt.evidence.validator import Proof
+from verdikt.evidence.validator_registry import validate
 
 PROMPT = "Fix src/app.py, run `make verify`, check https://example.com/health and commit"
 
@@ -22,7 +23,7 @@ def scene(tmp_path: Path) -> Scene:
 def run_validation(scene: Scene, name: str, claim: str = "done", **arguments: str) -> Proof:
     """Return the validator's answer on the present turn."""
     state = scene.store.read_projection("evidence", scene.session)
-    return validate(name, claim, arguments, scene.gov.evidence_gate.load_turn(scene.session, state))
+    return validate(name, claim, arguments, scene.gov.evidence_gate.turns.load_turn(scene.session, state))
 
 
 PASSES = [

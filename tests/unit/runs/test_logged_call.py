@@ -2,7 +2,7 @@
 
 import pytest
 
-from verdikt.evidence.validator import VALIDATORS
+from verdikt.evidence.validator_registry import VALIDATORS
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.runs.logged_call import LoggedCall, build_call_evidence, read_call
