@@ -43,6 +43,10 @@ def build_turn_env(home: Path) -> dict[str, str]:
         "HOME": str(home),
         "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", f"{user_home}/.rustup"),
         "CARGO_HOME": os.environ.get("CARGO_HOME", f"{user_home}/.cargo"),
+        # With a cache of its own, each turn would compile the standard library.
+        "GOCACHE": os.environ.get("GOCACHE", f"{user_home}/.cache/go-build"),
+        "GOFLAGS": "-mod=mod",
+        "GOPROXY": "off",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "CARGO_NET_OFFLINE": "true",

@@ -1,5 +1,6 @@
 """When a run of tests proves something: green, complete as claimed, fresh, and not smaller than before. Pure."""
 
+import posixpath
 import re
 
 from verdikt.evidence.validator import Arguments
@@ -7,7 +8,7 @@ from verdikt.runs.logged_call import LoggedCall
 from verdikt.runs.program_kinds import is_partial_test_run, resolve_program_name
 from verdikt.runs.runner_output import can_have_printed
 from verdikt.runs.shell_runs import ProgramRun
-from verdikt.turns.turn import TurnEvidence, is_same_path
+from verdikt.turns.turn import TurnEvidence, is_path_below, is_same_path
 
 
 def prove_suite(
@@ -124,8 +125,12 @@ def _covers_target(run: ProgramRun, target: str) -> bool:
     target_file, _, test = target.partition("::")
     for word in named:
         file, _, node = word.partition("::")
+        # Go writes a directory with everything below it as `./dir/...`.
+        directory = posixpath.normpath(file.removesuffix("..."))
         is_covering = not node or (bool(test) and (test == node or test.startswith((node + "::", node + "["))))
-        if is_covering and (is_same_path(file, target_file) or target_file.startswith(file.rstrip("/") + "/")):
+        if is_covering and (
+            directory == "." or is_same_path(file, target_file) or is_path_below(target_file, directory)
+        ):
             return True
     return not named
 
