@@ -29,7 +29,7 @@ MAX_REFUSALS = 12
 """Number of refusals in one turn, whatever new evidence there is, so that no turn is refused for ever."""
 
 MAX_CLAIMS = 100
-"""Number of claims of one message that are judged."""
+"""Number of claims at the end of one message that are judged."""
 
 _UNCHECKED_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
 """Topics of an admission that say nothing about whether the work was checked (`not pushed yet`)."""
@@ -169,7 +169,8 @@ def _prove_claims(
     proofs: list[tuple[SentenceClaim, Proof]] = []
     missing: list[MissingProof] = []
     topics: list[str] = []
-    for claim in claims[:MAX_CLAIMS]:
+    # The last ones, without the sentences that claim nothing: many of those must not hide a claim at the end.
+    for claim in [claim for claim in claims if claim.act != "none"][-MAX_CLAIMS:]:
         request = ProofRequest(claim, turn, message, is_admitted)
         if claim.act == "done" and not _is_doubtful(claim, turn):
             for topic in claim.topics or ("change",):

@@ -20,6 +20,7 @@ from verdikt.model.action import Action, Outcome
 from verdikt.model.entry import EntryKind
 from verdikt.model.hook_message import Answer, Prompt, Turn
 from verdikt.model.redaction import redact_text
+from verdikt.model.work_tree import classify_file
 from verdikt.observe.alerts import DAY_SECONDS, clear_mark, mark_first_breach, note_crashes
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.transcript import Transcript, find_call_ids, read_transcript
@@ -27,7 +28,7 @@ from verdikt.observe.world import digest_file, expand_user
 from verdikt.prompts.contract import Contract, extend_contract, is_continuation, read_contract, to_yaml
 from verdikt.prompts.override import find_overrides
 from verdikt.runs.logged_call import build_call_evidence, list_edits
-from verdikt.runs.shell_runs import read_runs
+from verdikt.runs.shell_runs import is_file_handler, read_runs
 from verdikt.turns.loader import TurnLoader
 from verdikt.turns.observer import TurnObserver
 from verdikt.turns.turn import is_path_below
@@ -152,11 +153,18 @@ class EvidenceGate:
         prefixes = [tuple(run.argv) for custom in self.settings.validators for run in read_runs(custom.command)]
         for run in runs:
             argv = tuple(run["argv"])
-            if run["kind"] in _CHECK_KINDS or any(argv[: len(prefix)] == prefix for prefix in prefixes):
-                directory = os.path.normpath(os.path.join(cwd, run["cwd"] or "."))
+            directory = os.path.normpath(os.path.join(cwd, run["cwd"] or "."))
+            is_check = run["kind"] in _CHECK_KINDS or any(argv[: len(prefix)] == prefix for prefix in prefixes)
+            # Where a project has no check, a run of the changed program is one: `python3 hello.py`.
+            if is_check or (run["kind"] == "other" and self._executes_file(argv, directory)):
                 # A check of a part of the project is about the sources of the whole.
                 return cwd if is_path_below(directory, cwd) else directory
         return ""
+
+    def _executes_file(self, argv: tuple[str, ...], directory: str) -> bool:
+        """Return whether a run names a file of code, and is not one that only copies, moves or formats it."""
+        paths = [os.path.join(directory, word) for word in argv if classify_file(word) == "code"]
+        return not is_file_handler(argv) and any(self.read_path(path, os.path.isfile, False) for path in paths)
 
     def judge_stop(self, turn: Turn) -> Answer:
         """Compare what the agent claims with the log of the turn; sign the proofs, record and count refusals."""

@@ -23,7 +23,7 @@ MAX_CENSUS_FILES = 300
 
 MAX_PARSED_FILES = 50
 MAX_NAMES = 100
-"""Number of names in a message that are looked up in the file system."""
+"""Number of names at the end of a message that are looked up in the file system."""
 
 MAX_RECORDED_TIMES = 20
 
@@ -160,7 +160,7 @@ class TurnObserver:
         """Return name → `file`, `directory` or empty, of what a message names."""
         names = dict.fromkeys((*find_file_names(message), *find_directory_names(message)))
         kinds: dict[str, str] = {}
-        for name in list(names)[:MAX_NAMES]:
+        for name in list(names)[-MAX_NAMES:]:
             roots = dict.fromkeys(filter(None, (directory, tree.root if tree else "")))
             kind = next(
                 (kind for root in roots if (kind := self._read_path(os.path.join(root, name), _kind_of, ""))), ""
