@@ -282,11 +282,12 @@ class EvidenceGate:
             self.store.append(parent, EntryKind.VALIDATOR_PASS, {**proof, "child": session})
 
     def validate_claim(self, session: str, claim: str, name: str, arguments: Mapping[str, str]) -> "Proof":
-        """Return a validator's result for an explicit claim in the current turn; sign a pass into the log."""
-        state = self.store.read_projection("evidence", session)
-        proof = validate(name, claim, arguments, self.turns.load_turn(session, state), self.settings.validators)
+        """Return a validator's result for an explicit claim about the newest request; sign a pass into the log."""
+        turn, is_current = self.turns.load_last_request(session, self.store.read_projection("evidence", session))
+        proof = validate(name, claim, arguments, turn, self.settings.validators)
         if proof.holds:
-            body = {"claim": claim, "explicit": True, **proof.record()}
+            # What was done for a request that has ended proves no claim of the turn after it.
+            body = {"claim": claim, "explicit": is_current, **proof.record()}
             return replace(proof, signed=self.store.append(session, EntryKind.VALIDATOR_PASS, body).seq)
         return proof
 

@@ -35,6 +35,13 @@ class TurnLoader:
         trees = [tree for root in newest_roots if (tree := self._observer.read_tree(root)) and tree.root == root]
         return replace(turn, trees=summarize_trees(trees)) if trees else turn
 
+    def load_last_request(self, session: str, state: Mapping[str, Any]) -> tuple[TurnEvidence, bool]:
+        """Return the turn of the newest request, and whether it is the current one and not one that has ended."""
+        turn = self.load_turn(session, state)
+        if turn.contract is not None or not 0 < state["contract"] <= state["turn"]:
+            return turn, True
+        return self.load_turn(session, {**state, "turn": state["contract"] - 1}), False
+
     def load_baseline(self, session: str, state: Mapping[str, Any]) -> Snapshot | None:
         """Return the work tree as it was when the current request was made; None when it is not known."""
         first_request = self._find_first_request(session, state) if state["open"] else 0
