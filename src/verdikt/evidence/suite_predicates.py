@@ -34,7 +34,7 @@ def prove_suite(
             if target and not _covers_target(run, target):
                 reason = f"`{run.command_line}` did not run `{target}`"
                 continue
-            if arguments.get("whole") and is_partial_test_run(run.argv):
+            if arguments.get("whole") and not _covers_all_tests(turn, call, run):
                 reason = f"`{run.command_line}` ran a part of the tests, and all are claimed"
                 continue
             if (number := arguments.get("number")) and not _matches_test_count(call, turn, int(number)):
@@ -133,6 +133,19 @@ def _covers_target(run: ProgramRun, target: str) -> bool:
         ):
             return True
     return not named
+
+
+def _covers_all_tests(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> bool:
+    """Return whether a run was of all tests: it selected none, or it named every test file that there is."""
+    if not is_partial_test_run(run.argv):
+        return True
+    where = posixpath.join(call.cwd, run.cwd)
+    named = {posixpath.normpath(posixpath.join(where, word)): word for word in run.argv[1:]}
+    paths = {posixpath.join(turn.facts.root, path) for path in turn.facts.test_files}
+    if not paths or not paths <= named.keys():
+        return False
+    # Without the files, nothing else may select tests: `-k`, or a single test of a file.
+    return not is_partial_test_run([word for word in run.argv if word not in {named[path] for path in paths}])
 
 
 def prove_pytest(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
