@@ -134,6 +134,16 @@ def test_a_greeting_or_a_question_makes_none(scene: Scene, text: str) -> None:
 
 
 # S2-011
+@pytest.mark.parametrize("text", ["the login is broken", "Look into the failing CI", "Behebe den Fehler in src/app.py"])
+def test_a_prompt_without_an_action_verb_makes_one(scene: Scene, text: str) -> None:
+    """An agent that then only says it is done is held to it."""
+    scene.ask(text)
+
+    assert len(scene.entries(EntryKind.CONTRACT)) == 1
+    assert not scene.say("Fixed the login bug. All tests pass.").allowed
+
+
+# S2-011
 def test_what_is_asked_during_a_turn_extends_the_contract(scene: Scene) -> None:
     """And a new turn starts a new one."""
     scene.ask("Fix src/a.py")

@@ -109,7 +109,8 @@ def _find_untouched(request: ProofRequest, changed: tuple[str, ...]) -> Missing 
 
 def _list_requested_names(request: ProofRequest) -> tuple[str, ...]:
     contract = request.turn.contract
-    if contract is None:
+    # A report names where something fails, and not where the fix belongs.
+    if contract is None or not contract.asks_for_work:
         return ()
     # Long requests hold pasted logs, whose files need no change.
     asked = contract.objective[:4_000]

@@ -28,7 +28,7 @@ _PLACEHOLDER = compile_lazily(
 
 def needs_final_block(contract: Contract) -> bool:
     """Return whether the request is one after which the block is required."""
-    return bool(HIGH_STAKES.search(contract.objective))
+    return contract.asks_for_work and bool(HIGH_STAKES.search(contract.objective))
 
 
 def find_blocks(message: str, name: str) -> list[str]:

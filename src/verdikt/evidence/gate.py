@@ -181,7 +181,7 @@ def _prove_claims(
                 else:
                     missing.append(MissingProof(claim, outcome.reason, suggest_command(turn, outcome)))
         # An agent that was only asked a question may well ask one back.
-        elif claim.act in ("blocked", "delegation") and turn.contract is not None:
+        elif claim.act in ("blocked", "delegation") and turn.contract is not None and not turn.contract.is_inquiry:
             outcome, next_attempt = prove_attempts(request)
             if isinstance(outcome, Missing):
                 missing.append(MissingProof(claim, outcome.reason, next_attempt))
@@ -197,10 +197,11 @@ _CERTAIN_SCORE = 0.85
 def _is_doubtful(claim: SentenceClaim, turn: TurnEvidence) -> bool:
     """Return whether a sentence is likelier to explain how a thing is than to report work.
 
-    That is so in the answer to a question: nothing was asked for, nothing can have been changed, and no word in it
+    That is so in the answer to a question: no work was asked for, nothing can have been changed, and no word in it
     reports a change.
     """
-    was_idle = turn.contract is None and not turn.can_have_changed_files
+    asks_for_work = turn.contract is not None and turn.contract.asks_for_work
+    was_idle = not asks_for_work and not turn.can_have_changed_files
     return was_idle and claim.topics == ("change",) and claim.score < _CERTAIN_SCORE and not reports_change(claim.text)
 
 

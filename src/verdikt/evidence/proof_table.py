@@ -104,6 +104,7 @@ def _find_earlier_proof(request: ProofRequest, topic: str) -> Proof | None:
     if topic in ("commit", "push") and earlier.get("head", "") != head:
         return None
     # A new request asks for new work, which an old change does not prove.
-    if topic not in _REPEATABLE and request.turn.contract is not None:
+    contract = request.turn.contract
+    if topic not in _REPEATABLE and contract is not None and contract.asks_for_work:
         return None
     return hold("earlier_proof", int(earlier.get("seq", 0)))

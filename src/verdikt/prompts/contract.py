@@ -53,7 +53,7 @@ _VERBS = (
     "|schedule|secure|send|tag|terminate|throttle|tighten|transfer|upload|vendor|wipe"
 )
 _REQUEST = compile_lazily(
-    rf"(?:^|[.!:;\n]\s*|[-*]\s+|\d[.)]\s+|,? (?:and|then|please|also|now|just)\s+)"
+    rf"(?:^|[.!?:;\n]\s*|[-*]\s+|\d[.)]\s+|,? (?:and|then|please|also|now|just)\s+)"
     rf"(?:please |now |then |also |just |first |next |finally |ok(?:ay)?,? |hi,? |hey,? |hello,? |so |go ahead and "
     rf"|go and |try to |let's |let us )*"
     rf"(?:{_VERBS})\b(?! (?:you|i|we|it|they|this|that) (?:mean|think|know|say|explain))"
@@ -66,6 +66,30 @@ _REQUEST = compile_lazily(
 _QUESTION = compile_lazily(
     r"^\W*(?:what|why|how|which|who|where|when|is|are|was|were|does|do|did|can i|could i|should i|has|have|explain"
     r"|describe|tell me|show me how|hi|hello|hey|thanks|thank you|good (?:morning|evening|afternoon))\b",
+    re.IGNORECASE,
+)
+_POLITE_REQUEST = compile_lazily(
+    r"\b(?:can|could|would|will) you\b|\bplease\b|\b(?:kannst|könntest|würdest) du\b|\bkönn(?:t|t?en) (?:ihr|sie)\b"
+    r"|\bbitte\b|\b(?:peux|pourrais)-tu\b|\bpou(?:vez|rriez)-vous\b|\b(?:puedes|podrías|puede|podría)\b"
+    r"|\b(?:você )?(?:pode|poderia)\b|\bможе(?:шь|те)\b|\bпожалуйста\b"
+    r"|(?:もら|くれ|いただ)[えけ]?ます(?:か|でしょうか)|[请請]|주세요|주실",
+    re.IGNORECASE,
+)
+"""Questions that ask for work."""
+
+_EXPLANATION = compile_lazily(r"^\W*(?:explain|describe|tell me|show me how)\b", re.IGNORECASE)
+_LOOKING = compile_lazily(
+    r"^\W*(?:(?:please|now|then|also|just|first|so|and|let's|(?:can|could|would|will) you|i'd like you to|have|take"
+    r"|go and)\s+)*(?:a (?:quick )?look|look|find|search|check|investigate|review|read|summari[sz]e|analy[sz]e|inspect"
+    r"|explore|compare|list|study|audit|examine|figure out|debug|see|research|identify|trace|locate"
+    r"|explain|describe)\b",
+    re.IGNORECASE,
+)
+_SMALL_TALK = compile_lazily(
+    r"^(?:\W*\b(?:hi|hello|hey|thanks|thank you|thx|good (?:morning|evening|afternoon|job|work)|great(?: work| job)?"
+    r"|nice|cool|perfect|awesome|excellent|wonderful|well done|looks good|lgtm|ok(?:ay)?|yes|yep|yeah|no|nope|sure|bye"
+    r"|there|a lot|so much|very much|again|all|team|for (?:that|this|it|your help)|hallo|danke|merci|bonjour|gracias"
+    r"|hola|obrigad[oa]|olá|спасибо|привет|ありがとう(?:ございます)?|こんにちは|谢谢|你好|감사합니다|안녕하세요)\b)+\W*",
     re.IGNORECASE,
 )
 _CONTINUATION = compile_lazily(
@@ -103,6 +127,16 @@ class Contract:
     verification: tuple[str, ...] = ()
     intent: str = "actionable"
 
+    @property
+    def asks_for_work(self) -> bool:
+        """Return whether the request says in so many words what to do, so that what it names is to be worked on."""
+        return self.intent == "actionable"
+
+    @property
+    def is_inquiry(self) -> bool:
+        """Return whether the request is to find something out; the answer may be a question, and changes nothing."""
+        return self.intent == "inquiry"
+
     def get_targets(self, *fields: str) -> tuple[str, ...]:
         """Return the values of these fields, in their order."""
         return tuple(value for name in fields for value in self.target_fields.get(name, ()))
@@ -132,20 +166,43 @@ class Contract:
             target_fields={name: tuple(map(str, fields.get(name, ()))) for name in TARGET_FIELDS},
             ladder=tuple(map(str, record.get("capability_ladder", LADDER))),
             verification=tuple(map(str, record.get("expected_verification", ()))),
-            intent=str(record.get("intent", "actionable")),
+            intent=intent if (intent := record.get("intent")) in ("report", "inquiry") else "actionable",
         )
 
 
 def read_contract(text: str) -> Contract | None:
     """Return the contract of a prompt; None for a greeting or a question, which ask for no work."""
-    # Backticks hold code and names: a verb in them is not a request.
     text = text[:MAX_CHARACTERS]
-    bare = _BACKTICKS.sub(" ", text)
-    asks = bare.rstrip().endswith("?")
-    # A question with another sentence after it may still ask for work.
-    if not _REQUEST.search(bare) or (asks and _QUESTION.match(bare) and not re.search(r"[.!\n]\s*\S", bare)):
+    intent = _read_intent(text)
+    if not intent:
         return None
-    return Contract(text.strip(), _extract_targets(text), verification=_infer_validators(text))
+    return Contract(text.strip(), _extract_targets(text), verification=_infer_validators(text), intent=intent)
+
+
+def _read_intent(text: str) -> str:
+    """Return `actionable`, `inquiry` (find something out), `report` (a plain statement), or empty for no request.
+
+    A prompt in words or a language that the patterns do not know is a report: every prompt counts that is neither small
+    talk nor a question.
+    """
+    # Backticks hold code and names: a verb in them is not a request.
+    bare = _BACKTICKS.sub(" x ", text)
+    asks = bare.rstrip().endswith(("?", "？"))
+    # A question with another sentence after it may still ask for work.
+    is_question = asks and _QUESTION.match(bare) and not re.search(r"[.!\n]\s*\S", bare)
+    if _REQUEST.search(bare) and not is_question:
+        return "actionable"
+    rest = _SMALL_TALK.sub("", bare, count=1)
+    sentences = [part for part in re.split(r"(?<=[.!?])\s+|(?<=[。！？])|\n+", rest) if re.search(r"\w", part)]
+    statements = [
+        sentence
+        for sentence in sentences
+        if (not sentence.rstrip().endswith(("?", "？")) or _POLITE_REQUEST.search(sentence))
+        and not _EXPLANATION.match(sentence)
+    ]
+    if not statements:
+        return ""
+    return "inquiry" if all(_LOOKING.match(sentence) for sentence in statements) else "report"
 
 
 def is_continuation(text: str) -> bool:
@@ -159,9 +216,10 @@ def extend_contract(contract: Contract, addition: Contract) -> Contract:
         name: _drop_duplicates((*contract.get_targets(name), *addition.get_targets(name))) for name in TARGET_FIELDS
     }
     objective = f"{contract.objective}\n\n{addition.objective}"[:MAX_CHARACTERS]
-    return Contract(
-        objective, fields, contract.ladder, _drop_duplicates((*contract.verification, *addition.verification))
-    )
+    verification = _drop_duplicates((*contract.verification, *addition.verification))
+    # The more it asks of the agent, the earlier in this list.
+    intent = min(contract.intent, addition.intent, key=("actionable", "report", "inquiry").index)
+    return Contract(objective, fields, contract.ladder, verification, intent)
 
 
 def _extract_targets(text: str) -> dict[str, tuple[str, ...]]:
