@@ -157,7 +157,6 @@ DIFFERENT: dict[str, str] = {
     "S1-36": "python-311-no-pydantic",
     "S2-015": "facts-instead-of-file-lists",
     "S2-090": "the-gate-does-the-paperwork",
-    "S2-011": "a-contract-without-a-list-of-verbs",
     "S2-095": "keys-rotate-without-loss",
     "S2-104": "facts-instead-of-file-lists",
     "S2-110": "facts-instead-of-file-lists",
