@@ -73,7 +73,10 @@ def _exit_with_proof(proof: Proof, validator: str, *, as_json: bool) -> NoReturn
         click.echo(json.dumps({**proof.record(), "signed": proof.signed or None}))
     elif proof.holds:
         entries = ", ".join(map(str, proof.entries)) or "nothing"
-        click.echo(click.style("PASS", fg="green") + f" {validator}, signed as entry {proof.signed}, on {entries}")
+        grade = " (by its output)" if proof.grade == "output" else ""
+        click.echo(
+            click.style("PASS", fg="green") + f" {validator}, signed as entry {proof.signed}, on {entries}{grade}"
+        )
     else:
         word = "REFUSED" if proof.status == "refused" else "FAIL"
         click.echo(click.style(word, fg="red") + f" {validator}: {proof.reason}")
