@@ -40,6 +40,8 @@ def try_the_loop(user: User) -> None:
     assert validate(user, "done", "command_zero_exit", command_substring="something", keyword="fix")[0] in (2, 3)
     assert validate(user, "done", "command_zero_exit", command_substring="make verify")[0] == 0
     assert not user.stop("Fixed.")
+    # The request that was just answered is still what a claim is held against.
+    assert validate(user, "done", "command_zero_exit", command_substring="make verify")[0] == 0
     entries = user.entries()
     assert all(later["prev"] == earlier["hash"] for earlier, later in itertools.pairwise(entries))
     assert all(entry["sig"] for entry in entries if entry["kind"] == "validator_pass")
@@ -48,6 +50,10 @@ def try_the_loop(user: User) -> None:
     assert user.verdikt("ledger", "verify").returncode == 0
     user.hook("UserPromptSubmit", prompt="Fix src/app.py again")
     assert not user.stop("I looked at src/app.py and am not sure yet what is wrong.")
+    contracts = len(list((user.data / "contracts" / "s1").glob("*.yml")))
+    user.hook("UserPromptSubmit", prompt="the login is broken")
+    assert len(list((user.data / "contracts" / "s1").glob("*.yml"))) == contracts + 1
+    assert user.stop("Fixed the login bug. All tests pass.")["decision"] == "block"
 
 
 @walks("S2-042", "S2-044", "S2-080")

@@ -121,6 +121,21 @@ def try_a_definition_under_hooks(user: User) -> None:
     assert "out.txt" in json.dumps(user.stop("I looked around."))
     user.write("out.txt", "x")
     assert not user.stop("I looked around.")
+    user.write(
+        "governance.yaml",
+        "profile: standard\n"
+        "tool_policies:\n"
+        "  - sequential_dependency: {dependencies: {git push: [pytest]}, reset_by: [edit]}\n"
+        "  - read_before_write\n",
+    )
+    user.run("git", "init", "-q", ".")
+    user.write("src/app.py", "x = 1\n")
+    user.call("cat src/app.py", "x = 1\n")
+    user.call("timeout 60 python3 -m pytest -q", "1 passed\n")
+    assert "requires" not in json.dumps(user.call("git push"))
+    user.write("src/app.py", "x = 2  # by another process\n")
+    assert "Changed on disk since you read it: `src/app.py`" in json.dumps(user.call("ls"))
+    assert "requires: pytest" in json.dumps(user.call("git push"))
     user.write("governance.yaml", "profile: standard\ncompletion: {checks: [{files: no.txt}], budget: {calls: 1}}\n")
     assert not user.stop("I looked around.")
     user.write("governance.yaml", "profile: standard\n")

@@ -724,6 +724,7 @@ def test_the_core_knows_no_host() -> None:
         ("engine", "PolicyEngine EvaluationResult StdoutTracer CollectingTracer"),
         ("session", "SessionStore InMemorySessionStore SQLiteSessionStore"),
         ("layers", "GovernanceLayer"),
+        ("config", "load_file load_policy parse_policy"),
         ("guards.file_boundary", "FileBoundaryGuard"),
         ("guards.bash_safety", "BashSafetyGuard"),
         ("guards.layer_isolation", "LayerIsolationGuard"),

@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from verdikt.evidence.contract import Contract
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.prompts.contract import Contract
 
 BLOCK_TYPES = ("done", "partial", "blocked", "delegation")
 HIGH_STAKES = compile_lazily(
@@ -28,7 +28,7 @@ _PLACEHOLDER = compile_lazily(
 
 def needs_final_block(contract: Contract) -> bool:
     """Return whether the request is one after which the block is required."""
-    return bool(HIGH_STAKES.search(contract.objective))
+    return contract.asks_for_work and bool(HIGH_STAKES.search(contract.objective))
 
 
 def find_blocks(message: str, name: str) -> list[str]:

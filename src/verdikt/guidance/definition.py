@@ -19,6 +19,7 @@ from verdikt.guidance.completion import (
     list_commands,
 )
 from verdikt.guidance.feedback import FeedbackContext, FeedbackDelivery, FeedbackProviderConfig, run_feedback_providers
+from verdikt.guidance.parameter_policies import ReadBeforeWritePolicy
 from verdikt.guidance.sequence import changes_files
 from verdikt.guidance.tool_policy import PolicyContext, ToolPolicy, ToolPolicyGuard, get_parameters
 from verdikt.model.action import Action, Outcome
@@ -122,6 +123,15 @@ class Guidance:
                 step_memory.changes = before
                 failures[name] = describe_error(error)
         return failures
+
+    def find_changed_reads(self, memory: Memory, facts: Facts, shared: Mapping[str, Memory]) -> list[str]:
+        """Return the files that were read and that another process, or a rollback, has changed since."""
+        changed: list[str] = []
+        for guard in self.policies:
+            if isinstance(guard.policy, ReadBeforeWritePolicy):
+                context = PolicyContext(memory=shared.get(guard.lasting, memory), filesystem=facts)
+                changed += guard.policy.find_changed_files(context)
+        return list(dict.fromkeys(changed))
 
     def collect_feedback(
         self,

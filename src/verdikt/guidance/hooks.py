@@ -1,7 +1,7 @@
 """The I/O of guidance: read the log, call the pure parts, record their results."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,9 @@ from verdikt.model.session_state import MEMORY_SCOPES, Memory, SessionState, Sto
 if TYPE_CHECKING:
     from verdikt.govern import WorldFactory
 
+MAX_CHANGED_NAMES = 5
+"""Number of changed files that the agent is told by name after one call."""
+
 
 class GuidanceHooks:
     """Update tool policies after a call, give the agent feedback, and check at stop whether its work is complete."""
@@ -46,7 +49,7 @@ class GuidanceHooks:
         memory = _load_memory(session)
         failures: dict[str, str] = {}
         shared: dict[str, Memory] = {}
-        facts = None
+        facts, changed = None, []
         try:
             facts = Facts(self._world_factory(action.cwd))
             shared = self._load_shared_memories(facts.project_root)
@@ -59,6 +62,7 @@ class GuidanceHooks:
                 tree=(body.get("evidence") or {}).get("tree"),
                 shared=shared,
             )
+            changed = self.guidance.find_changed_reads(memory, facts, shared)
             encode_canonical([memory.changes, *(inner.changes for inner in shared.values())])
             self._append_shared_changes(shared, facts.project_root)
         except Exception as error:  # part of the flow: the call has happened and must be recorded whatever fails here
@@ -67,7 +71,11 @@ class GuidanceHooks:
         session.append(EntryKind.TOOL_CALL, body | ({"kept": kept} if kept else {}), artifacts=artifacts)
         if failures:
             session.append(EntryKind.GAP, {"moment": "after", "failures": failures})
-        answers = (self._give_feedback(session, action, facts), self._remind_of_work(session, action, facts))
+        answers = (
+            self._report_changed_reads(session, changed, facts),
+            self._give_feedback(session, action, facts),
+            self._remind_of_work(session, action, facts),
+        )
         return Answer(context="\n\n".join(answer.context for answer in answers if answer.context))
 
     def _load_shared_memories(self, root: str) -> dict[str, Memory]:
@@ -82,6 +90,19 @@ class GuidanceHooks:
             if memory.changes:
                 body = {"given": [], "failures": {}, "kept": memory.changes}
                 self._evidence_gate.store.append(to_memory_session(scope, root), EntryKind.FEEDBACK, body)
+
+    def _report_changed_reads(self, session: LogWriter, paths: Sequence[str], facts: Facts | None) -> Answer:
+        """Tell the agent that files it has read are not any more what it read, before it builds on them."""
+        if not paths or facts is None:
+            return Answer()
+        names = [os.path.relpath(path, facts.project_root) for path in paths]
+        shown = ", ".join(f"`{name}`" for name in names[:MAX_CHANGED_NAMES])
+        more = f" and {len(names) - MAX_CHANGED_NAMES} more" if len(names) > MAX_CHANGED_NAMES else ""
+        text = f"Changed on disk since you read it: {shown}{more}. Read it again before you rely on it."
+        text = redact_text(text)[0]
+        delivered = {"provider": "read_before_write", "severity": "caution", "text": text}
+        session.append(EntryKind.FEEDBACK, {"given": [delivered], "failures": {}, "kept": {}})
+        return Answer(context=text)
 
     def _remind_of_work(self, session: LogWriter, action: Action, facts: Facts | None) -> Answer:
         """Tell the agent from time to time what is missing, before a stop is refused for it."""

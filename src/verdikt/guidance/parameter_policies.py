@@ -16,6 +16,9 @@ _REVEALING_EFFECTS = frozenset({"fs.read", "fs.write", "fs.overwrite", "fs.appen
 MAX_MARKED_FILES = 64
 """Number of files of one call that are marked."""
 
+WATCHED_FILES = 16
+"""Number of files read last that are compared with the disk after each call."""
+
 _PATH_FIELDS = ("path", "file_path", "notebook_path", "absolute_path", "filename")
 
 
@@ -70,6 +73,38 @@ class ReadBeforeWritePolicy:
             # The stamp of the contents, not the time: a file that was rewritten unchanged still counts as read.
             if stamp := context.filesystem.content_stamp(real):
                 context.memory.set_mark(stamp, self.name, real.casefold())
+                self._watch_file(real, stamp, context)
+
+    def _watch_file(self, path: str, stamp: str, context: PolicyContext) -> None:
+        """Remember a file that was read, in place of the one that was read longest ago."""
+        assert context.filesystem is not None
+        slots = [context.memory.get(self.name, "watched", str(number)) for number in range(WATCHED_FILES)]
+        known = [number for number, slot in enumerate(slots) if slot and slot["path"] == path]
+        number = known[0] if known else int(context.memory.get(self.name, "next") or 0) % WATCHED_FILES
+        if not known:
+            context.memory.keep(number + 1, self.name, "next")
+        written = round(context.filesystem.modification_time(path) * 1000)
+        context.memory.keep({"path": path, "stamp": stamp, "written": written}, self.name, "watched", str(number))
+
+    def find_changed_files(self, context: PolicyContext) -> list[str]:
+        """Return the files that differ from what the agent last saw of them; each change is returned once."""
+        facts, changed = context.filesystem, []
+        if facts is None:
+            return []
+        for number in range(WATCHED_FILES):
+            slot = context.memory.get(self.name, "watched", str(number))
+            if not slot:
+                break
+            # The time first: one question about the file instead of reading it.
+            written = round(facts.modification_time(slot["path"]) * 1000)
+            if written == slot["written"]:
+                continue
+            stamp = facts.content_stamp(slot["path"])
+            if stamp != slot["stamp"]:
+                changed.append(slot["path"])
+            slot = {"path": slot["path"], "stamp": stamp, "written": written}
+            context.memory.keep(slot, self.name, "watched", str(number))
+        return changed
 
     def _find_overwritten_paths(self, tool: str, params: Mapping[str, Any], context: PolicyContext) -> list[str]:
         """Return the files that a call would overwrite, as it names them."""

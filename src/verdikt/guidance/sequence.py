@@ -46,7 +46,9 @@ def _is_source_target(target: Target) -> bool:
 class SequentialDependencyPolicy:
     """A tool may be used once the tools it depends on have succeeded; `reset_by` names what makes their success stale.
 
-    A name is that of a tool, or the beginning of a shell command, as in `git push`.
+    A name is that of a tool, or the beginning of a shell command, as in `git push`. With `edit` in `reset_by` the
+    sources themselves decide, where they can be hashed, as at the evidence gate: a change by another process makes a
+    success stale, and an edit that was taken back does not.
     """
 
     dependencies: Mapping[str, Iterable[str]]
@@ -80,19 +82,39 @@ class SequentialDependencyPolicy:
         ]
         is_reset = tool in self.reset_by or any(text and mentions_command(text, name) for name in self.reset_by)
         # A prerequisite that itself writes files (a formatter, a build) does not reset itself.
-        is_reset = is_reset or (ANY_EDIT in self.reset_by and not succeeded and changes_files(tool, context))
-        if not succeeded and not is_reset:
+        is_edit = ANY_EDIT in self.reset_by and not succeeded and changes_files(tool, context)
+        if not succeeded and not is_reset and not is_edit:
             return
         step = (context.memory.get(self.name, "step") or 0) + 1
         context.memory.keep(step, self.name, "step")
-        if is_reset:
-            context.memory.keep(step, self.name, "reset")
+        if is_reset or is_edit:
+            context.memory.keep(step, self.name, "reset" if is_reset else "edited")
             return
+        sources = self._hash_sources(context)
         for need in succeeded:
-            context.memory.keep(step, self.name, "done", need)
+            context.memory.keep({"step": step, **sources}, self.name, "done", need)
+
+    def _hash_sources(self, context: PolicyContext) -> dict[str, str]:
+        """Return the root and the digest of the sources, where a change of them matters and they can be hashed."""
+        if ANY_EDIT not in self.reset_by or context.filesystem is None:
+            return {}
+        root = context.filesystem.project_root
+        digest = context.filesystem.hash_sources(root)
+        return {"root": root, "sha256": digest} if digest else {}
 
     def _is_fresh(self, need: str, context: PolicyContext) -> bool:
-        return (context.memory.get(self.name, "done", need) or 0) > (context.memory.get(self.name, "reset") or 0)
+        done = context.memory.get(self.name, "done", need) or {}
+        if isinstance(done, int):
+            done = {"step": done}  # a session that began with an earlier version
+        step = int(done.get("step", 0))
+        if step <= (context.memory.get(self.name, "reset") or 0):
+            return False
+        # The sources themselves tell best: another process may have changed them, or an edit may have been undone.
+        if done.get("sha256") and context.filesystem is not None:
+            digest = context.filesystem.hash_sources(str(done.get("root", "")))
+            if digest:
+                return bool(digest == done["sha256"])
+        return step > (context.memory.get(self.name, "edited") or 0)
 
     @property
     def _prerequisite_names(self) -> frozenset[str]:

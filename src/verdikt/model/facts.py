@@ -19,6 +19,9 @@ from verdikt.model.session_state import mark_key
 COMMITTED_PREFIX = "git:"
 """Before a path in a question about content: what git has, not the disk. No absolute path begins so."""
 
+SOURCES_PREFIX = "tree:"
+"""Before a directory in a question about content: all sources of its project, as the evidence gate compares them."""
+
 
 class PathFact(NamedTuple):
     """The state of one path on disk and in git. `real` is the path with every symbolic link resolved."""
@@ -80,7 +83,8 @@ class World(Protocol):
     def content_stamp(self, path: str) -> str:
         """Return a value that changes with a file's content; empty when there is no such file.
 
-        `git:PATH` stands for the content that git would restore, where index and last commit have the same.
+        `git:PATH` stands for the content that git would restore, where index and last commit have the same, and
+        `tree:DIRECTORY` for the sources of the project around a directory; empty when they cannot be hashed.
         """
 
     def modification_time(self, path: str) -> float:
@@ -310,6 +314,10 @@ class Facts:
         if path not in self._stamp:
             self._stamp[path] = self._world.content_stamp(path)
         return self._stamp[path]
+
+    def hash_sources(self, directory: str) -> str:
+        """Return the digest of the sources of the project around a directory; empty when they cannot be hashed."""
+        return self.content_stamp(SOURCES_PREFIX + directory)
 
     def modification_time(self, path: str) -> float:
         """Return when a file was last written. Only the check at stop asks for it, and it is not recorded."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from verdikt.model.canonical_json import sha256_hex
-from verdikt.model.facts import COMMITTED_PREFIX, PathFact
+from verdikt.model.facts import COMMITTED_PREFIX, SOURCES_PREFIX, PathFact
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.git_repository import read_committed_text, read_path_state, read_repository
 
@@ -128,6 +128,12 @@ class RealWorld:
             text = read_committed_text(path.removeprefix(COMMITTED_PREFIX), self._env)
             # Bytes that are not UTF-8 were replaced: the digest then fits no file, which is the careful answer.
             return "" if text is None else sha256_hex(text.encode())[:16]
+        if path.startswith(SOURCES_PREFIX):
+            # Imported here: only a policy about what ran since the last edit asks for it.
+            from verdikt.observe.work_tree import read_work_tree
+
+            tree = read_work_tree(path.removeprefix(SOURCES_PREFIX), self._env)
+            return tree.digest if tree is not None else ""
         try:
             status = os.stat(path)
             if not stat.S_ISREG(status.st_mode):

@@ -125,7 +125,9 @@ def gate_story(entries: Iterable[Entry]) -> list[str]:
         elif entry.kind is EntryKind.VALIDATOR_PASS:
             on = ", ".join(map(str, body.get("entries", ()))) or "nothing"
             words = _collapse_line(body.get("words"))
-            lines.append(f"{entry.seq:>5}  proof    {body.get('validator')} on {on}: {words}")
+            # Weaker than an exit status: what a runner printed is all that shows how it ended.
+            grade = " (by its output)" if body.get("grade") == "output" else ""
+            lines.append(f"{entry.seq:>5}  proof    {body.get('validator')} on {on}{grade}: {words}")
         elif entry.kind is EntryKind.OVERRIDE:
             lines.append(f"{entry.seq:>5}  override {_collapse_line(body.get('found'))}")
         elif entry.kind is EntryKind.COMPLETION and body.get("by") == "evidence":

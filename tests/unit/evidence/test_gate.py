@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.scene import GREEN, RED, Scene
-from verdikt.evidence.contract import extend_contract, read_contract
 from verdikt.hosts.host_decision import HostDecision
 from verdikt.model.action import ActionKind
 from verdikt.model.entry import EntryKind
+from verdikt.prompts.contract import extend_contract, read_contract
+from verdikt.report.gate import gate_story
 
 
 @pytest.fixture
@@ -422,3 +423,18 @@ def test_unread_message_leaves_a_note_about_unchecked_sources(scene: Scene) -> N
 
     assert scene.say("Qapla' batlh je.").allowed
     assert scene.last["note"] == "`src/app.py` was changed after the last check"
+
+
+@pytest.mark.parametrize(("command", "grade"), [("pytest -q", "status"), ("pytest -q | tail -3", "output")])
+def test_proof_shows_whether_status_or_output_tells_that_a_check_succeeded(
+    scene: Scene, command: str, grade: str
+) -> None:
+    """Through a pipe the runner's own summary counts, and the record and the story of the session say so."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run(command, GREEN)
+
+    assert scene.say("Fixed src/app.py. All tests pass.").allowed
+    grades = [entry.body.get("grade") for entry in scene.entries(EntryKind.VALIDATOR_PASS)]
+    assert set(grades) == {grade}
+    assert ("(by its output)" in "\n".join(gate_story(scene.entries()))) is (grade == "output")

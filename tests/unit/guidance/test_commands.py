@@ -11,6 +11,7 @@ from verdikt.govern import Governance
 from verdikt.guidance.command_success import mentions_command, proves_command
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.hook_message import Turn
+from verdikt.replay import find_differences, read_decision, replay
 
 PROVING = [
     "pytest",
@@ -115,6 +116,44 @@ def test_note_that_is_edited_later_does_not_make_a_run_stale(project: Path) -> N
     (project / "notes.md").write_text("two")
     governance.after(edit, Outcome(success=True))
     assert may_stop(governance, project)
+
+
+ORDER = "{sequential_dependency: {dependencies: {git push: [pytest]}, reset_by: [edit]}}"
+
+
+def may_push(governance: Governance, project: Path) -> bool:
+    """Return whether the agent may push now."""
+    payload = {"command": "git push"}
+    action = Action(kind=ActionKind.BASH, tool="Bash", payload=payload, session_id="s", cwd=str(project))
+    return governance.before(action).passed
+
+
+def test_source_that_another_process_rewrote_resets_a_dependency(project: Path) -> None:
+    """`reset_by: edit` means what the evidence gate means: the sources are compared, whatever changed them."""
+    (project.parent / "policy.yaml").write_text(f"profile: none\nguards: [audit]\ntool_policies: [{ORDER}]\n")
+    governance = run_tests(project)
+    assert may_push(governance, project)
+    (project / "notes.md").write_text("two\n")
+    assert may_push(governance, project)
+    (project / "a.py").write_text("x = 2\n")
+    assert not may_push(governance, project)
+    (project / "a.py").write_text("x = 1\n")
+    assert may_push(governance, project)
+
+
+def test_decision_about_changed_sources_is_replayed(project: Path) -> None:
+    """The digest that was compared is in the receipt, so that the decision can be made again from the log."""
+    (project.parent / "policy.yaml").write_text(f"profile: none\nguards: [audit]\ntool_policies: [{ORDER}]\n")
+    governance = run_tests(project)
+    (project / "a.py").write_text("x = 2\n")
+    assert not may_push(governance, project)
+    past = [decision for entry in governance.store.read_entries("s") if (decision := read_decision(entry))][-1]
+    (project / "a.py").write_text("x = 1\n")
+
+    replayed = replay(past, governance.policy)
+
+    assert not replayed.passed
+    assert find_differences(past, replayed) == []
 
 
 def test_note_does_not_reset_a_dependency(tmp_path: Path) -> None:

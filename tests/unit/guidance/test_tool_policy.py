@@ -315,7 +315,7 @@ def test_policy_that_raises_leaves_a_gap_and_does_not_stop_others(tmp_path: Path
     entries = list(agent.store().read_entries("s"))
     assert [entry.kind for entry in entries] == [EntryKind.DECISION, EntryKind.TOOL_CALL, EntryKind.GAP]
     assert entries[-1].body["failures"] == {"broken": "RuntimeError: broken"}
-    assert agent.store().read_projection("memory", "s")["kept"] == {}
+    assert not any(key.startswith("half") for key in agent.store().read_projection("memory", "s")["kept"])
     assert agent.call("Write", file_path="a.txt") == ""
 
 
@@ -411,3 +411,55 @@ def test_agent_is_told_that_a_file_changed_since_it_was_read(tmp_path: Path) -> 
     reason = agent.call("Write", file_path="a.txt", content="mine")
     assert "changed since it was read" in reason
     assert UNREAD in reason
+
+
+def test_agent_is_told_at_the_next_call_that_a_file_it_read_has_changed(tmp_path: Path) -> None:
+    """A change by another process, a rollback or a deletion shows after whatever call comes next, and once."""
+    agent = Guided(tmp_path, READ)
+    agent.put("a.yaml", "one")
+    agent.put("b.yaml", "two")
+    agent.call("Read", file_path="a.yaml")
+    agent.call("Read", file_path="b.yaml")
+    agent.clock.seconds += 1
+    assert agent.call("Bash", command="ls") == ""
+
+    agent.put("a.yaml", "changed by another process")
+    agent.clock.seconds += 1
+    told = agent.call("Bash", command="ls")
+
+    assert told == "Changed on disk since you read it: `a.yaml`. Read it again before you rely on it."
+    assert agent.call("Bash", command="ls") == ""
+
+    agent.put("a.yaml", "one")
+    del agent.world.texts["/home/dev/project/b.yaml"]
+    agent.clock.seconds += 1
+    assert "`a.yaml`, `b.yaml`" in agent.call("Glob", pattern="*")
+
+
+def test_own_edit_of_a_file_that_was_read_is_not_told(tmp_path: Path) -> None:
+    """The agent knows what it has just written."""
+    agent = Guided(tmp_path, READ)
+    agent.put("a.yaml", "one")
+    agent.call("Read", file_path="a.yaml")
+    agent.put("a.yaml", "two")
+
+    agent.clock.seconds += 1
+    # As after a write: the file has its new content when the outcome is reported.
+    assert agent.call("Read", file_path="a.yaml") == ""
+    assert agent.call("Bash", command="ls") == ""
+
+
+def test_many_changed_files_are_told_in_one_line(tmp_path: Path) -> None:
+    """The files read last are watched; the first five of them are named."""
+    agent = Guided(tmp_path, READ)
+    for number in range(20):
+        agent.put(f"f{number}.yaml", "one")
+        agent.call("Read", file_path=f"f{number}.yaml")
+    for number in range(20):
+        agent.put(f"f{number}.yaml", "two")
+
+    agent.clock.seconds += 1
+    told = agent.call("Bash", command="ls")
+
+    assert "and 11 more" in told
+    assert len(told) < 300

@@ -49,7 +49,8 @@ def validate(
       done        command_zero_exit (command or command_substring; keyword)
                   pytest_pass (target or path; required_runs)
                   file_diff_present (path)       http_2xx (url)
-                  tests_pass, build_passes, lint_clean, commit_exists
+                  tests_pass, tests_no_worse, build_passes, image_builds, lint_clean, types_clean,
+                  commit_exists
       blocked     ladder_exhaustion_proof
       delegation  fetch_attempt_proof (keyword)
 
@@ -72,7 +73,10 @@ def _exit_with_proof(proof: Proof, validator: str, *, as_json: bool) -> NoReturn
         click.echo(json.dumps({**proof.record(), "signed": proof.signed or None}))
     elif proof.holds:
         entries = ", ".join(map(str, proof.entries)) or "nothing"
-        click.echo(click.style("PASS", fg="green") + f" {validator}, signed as entry {proof.signed}, on {entries}")
+        grade = " (by its output)" if proof.grade == "output" else ""
+        click.echo(
+            click.style("PASS", fg="green") + f" {validator}, signed as entry {proof.signed}, on {entries}{grade}"
+        )
     else:
         word = "REFUSED" if proof.status == "refused" else "FAIL"
         click.echo(click.style(word, fg="red") + f" {validator}: {proof.reason}")

@@ -1,0 +1,198 @@
+"""The features of a sentence that the claim model weighs, as hashed numbers. Pure; training and inference share it."""
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+from zlib import crc32
+
+from verdikt.claims.cues import CLASS_OF_PIECE, CLASS_OF_WORD
+from verdikt.claims.sentences import CODE, QUOTE, MarkedSentence
+from verdikt.model.lazy_regex import compile_lazily
+
+WORDS = 90
+"""Number of words of a sentence that are read; together with the length of a sentence this bounds the cost."""
+
+_IDEOGRAPH = "\u3040-\u30ff\u3400-\u9fff"
+_TOKEN = compile_lazily(rf"[{_IDEOGRAPH}]|(?:(?![{_IDEOGRAPH}])[^\W\d_])+(?:'[a-z]{{1,2}}\b)?|\d+|[§¶?!:;]")
+_RUN = compile_lazily(rf"[{_IDEOGRAPH}]{{2,}}")
+_MASKS = compile_lazily(f"{CODE}{{2,}}|{QUOTE}{{2,}}")
+_FILE = compile_lazily(
+    r"(?<![\w./-])[\w./-]{1,80}\.(?:py|[jt]sx?|go|rs|c|h|cpp|java|rb|php|sh|css|html|json|ya?ml|toml|ini|cfg|md|txt|sql"
+    r"|xml|csv|lock|env)\b(?!/)"
+)
+"""A file that is named without backticks; it is code all the same, and `build.js` is no build."""
+
+# Longer pieces first: `できません` before `ません`.
+_PIECE = compile_lazily("|".join(sorted(map(re.escape, CLASS_OF_PIECE), key=len, reverse=True)))
+_EASTERN = "\u1100"
+"""The first character of the scripts whose words do not stand apart or carry their grammar as syllables."""
+
+_TITLE_WORDS = 12
+_PAIRED_CLASSES = 9
+"""Number of classes of words in a sentence whose pairs are features, so that their number stays bounded."""
+
+_COMMON_CLASSES = frozenset({"THE", "IN", "AND"})
+"""Classes that say nothing about mood, which would only crowd the pairs."""
+
+
+def list_words(text: str) -> list[str]:
+    """Return the words of a masked text in lower case; a number is `0`, each ideograph is a word."""
+    # A run of masks is one word: grammatically, code is a name for something.
+    text = _MASKS.sub(lambda match: match[0][0], text.lower())
+    return ["0" if word[0].isdigit() else word for word in _TOKEN.findall(text)[:WORDS]]
+
+
+class _Word(NamedTuple):
+    """What is known of a word, as hashes: itself, its shape, its class, and its character n-grams."""
+
+    word: int
+    shape: int
+    name: int
+    characters: tuple[int, ...]
+
+
+def _hash_text(text: str) -> int:
+    return crc32(text.encode())
+
+
+def _hash_characters(word: str) -> tuple[int, ...]:
+    """Return the hashes of a word's 3- to 5-grams; of 2-grams too where a character is a syllable."""
+    padded = f"<{word[:40]}>"
+    shortest = 2 if word[0] >= _EASTERN else 3
+    return tuple(
+        _hash_text(padded[start : start + size])
+        for size in range(shortest, 6)
+        for start in range(len(padded) - size + 1)
+    )
+
+
+@lru_cache(maxsize=16_384)
+def _read_word(word: str) -> _Word:
+    return _Word(
+        _hash_text("w" + word),
+        _hash_text("s" + _read_shape(word)),
+        _hash_text("u" + _read_class(word)),
+        _hash_characters(word),
+    )
+
+
+def _read_shape(word: str) -> str:
+    """Return a short word as it is, and of a longer one the ending, where many languages have their grammar."""
+    return word if len(word) <= 4 or not word[0].isalpha() else "~" + word[-2:]
+
+
+def _read_class(word: str) -> str:
+    """Return the class of a word; of an unknown one, whether it ends like a participle or a past tense."""
+    if word in CLASS_OF_WORD:
+        return CLASS_OF_WORD[word]
+    if not word[0].isalpha():
+        return word
+    if word[0] >= _EASTERN:
+        return "D" if _has_korean_past(word) else "x"
+    if word.endswith(_PARTICIPLES) or (word.startswith("ge") and word.endswith(("t", "en")) and len(word) > 5):
+        return "D"
+    return "G" if word.endswith(("ing", "ando", "endo", "indo")) else "x"
+
+
+_PARTICIPLES = tuple(
+    "ed iert ado ido ados idos ada adas ida idas é ée és ées ei í ил ал ял ел ёл ила ала или али лся лась лись ен ена"
+    " ено ены ён ан ана ано аны ян".split()
+)
+"""Endings of past tenses and participles: English, German, Spanish and Portuguese, French, Russian."""
+
+
+def _has_korean_past(word: str) -> bool:
+    """Return whether a syllable ends in ㅆ, which marks the past; `겠` (will) and `있` (is) end in it too."""
+    return any("가" <= char <= "힣" and (ord(char) - 0xAC00) % 28 == 20 and char not in "겠있" for char in word)
+
+
+_START, _END, _ARTICLE, _UNKNOWN = map(_hash_text, ("^", "$", "uTHE", "ux"))
+_CLASS_HASHES = {piece: _hash_text("u" + name) for piece, name in CLASS_OF_PIECE.items()}
+_NAMES = frozenset(_hash_text("u" + name) for name in {*CLASS_OF_WORD.values(), "D"} - _COMMON_CLASSES)
+
+
+def list_features(sentence: MarkedSentence) -> set[int]:
+    """Return the hashes of what is in a sentence: its words, their characters, shapes and classes, and its marks."""
+    if "." in sentence.masked:
+        sentence = replace(sentence, masked=_FILE.sub(lambda match: CODE * len(match[0]), sentence.masked))
+    words = [_read_word(word) for word in list_words(sentence.masked)]
+    features = set(map(_hash_text, _list_marks(sentence, len(words))))
+    features.update(*(word.characters for word in words))
+    for run in _RUN.findall(sentence.masked):
+        features.update(_hash_characters(run))
+    own = [_START, *(word.word for word in words), _END]
+    features.update(own, *_list_sequences(own, 3))
+    shapes = [_START, *(word.shape for word in words), _END]
+    features.update(*_list_sequences(shapes, 5))
+    # Pairs with one or two words between them: `I … the`, `has … fixed`.
+    features.update(_join_hashes(shapes, shapes[2:], 0x2C1B3C6D), _join_hashes(shapes, shapes[3:], 0x297A2D39))
+    # The first words tell who acts and in which mood.
+    features.update(_join_hashes(range(4), own[1:-1], 0x1B873593), _join_hashes(range(4), shapes[1:-1], 0x1B873593))
+    classes = [word.name for word in words]
+    if any(char >= _EASTERN for char in sentence.masked):
+        classes += [_CLASS_HASHES[piece] for piece in _PIECE.findall(sentence.masked)]
+    features.update(classes, *_list_sequences(_condense_classes(classes), 4))
+    named = sorted(_NAMES.intersection(classes))[:_PAIRED_CLASSES]
+    for index, name in enumerate(named):
+        features.update(_join_hashes(itertools.repeat(name), named[index + 1 :], 0x38B34AE5))
+    if sentence.masked.rstrip(" *_)").endswith(("?", "？")):
+        features.update(_join_hashes(itertools.repeat(_START), named, 0x52DCE729))
+    return features
+
+
+def list_topic_features(sentence: MarkedSentence) -> set[int]:
+    """Return the hashes of the words as they came, code included: `ruff check` names a topic, grammar does not."""
+    words = [_read_word(word) for word in list_words(sentence.text)]
+    hashes = [word.word for word in words]
+    features = {*hashes, *_join_hashes(hashes, hashes[1:], 0x01000193)}
+    features.update(*(word.characters for word in words))
+    for run in _RUN.findall(sentence.text):
+        features.update(_hash_characters(run))
+    return features or {_START}
+
+
+def _join_hashes(first: Iterable[int], second: Iterable[int], factor: int) -> list[int]:
+    """Return the hash of each pair; another factor makes other features of the same pairs."""
+    # Plain arithmetic costs a fifth of joining and hashing the texts.
+    return [(left * factor + right) & 0xFFFFFFFF for left, right in zip(first, second, strict=False)]
+
+
+def _list_sequences(items: list[int], longest: int) -> Iterator[list[int]]:
+    """Yield the hashes of the n-grams of items, from 2-grams on."""
+    grams = items
+    for size in range(2, longest + 1):
+        grams = _join_hashes(grams, items[size - 1 :], 0x01000193)
+        yield grams
+
+
+def _condense_classes(classes: list[int]) -> list[int]:
+    """Return the classes without articles, and a run of unknown words as one: the skeleton of the sentence."""
+    skeleton = [_START]
+    for name in classes:
+        if name != _ARTICLE and not (name == _UNKNOWN and skeleton[-1] == _UNKNOWN):
+            skeleton.append(name)
+    return [*skeleton, _END]
+
+
+def _list_marks(sentence: MarkedSentence, size: int) -> Iterator[str]:
+    """Yield what stands around the words: punctuation, list marks, place in the message, words of the title."""
+    ending = sentence.masked.rstrip(" *_)\"'")[-1:]
+    yield f"m kind {sentence.kind}"
+    yield f"m tick {sentence.tick}"
+    yield f"m end {ending if ending in '.?!:…。？！' else ''}"
+    yield f"m place {'first' if sentence.index == 0 else 'later'}{' last' if sentence.is_last else ''}"
+    yield f"m size {min(size // 3, 8)}"
+    if CODE in sentence.masked:
+        yield "m code"
+    if QUOTE in sentence.masked:
+        yield "m quote"
+    title = list_words(sentence.title)[:_TITLE_WORDS]
+    yield f"m title {bool(title)}"
+    yield from map("t {}".format, title)
+    yield from map("t {} {}".format, title, title[1:])
+    yield from (f"t class {CLASS_OF_WORD[word]}" for word in title if word in CLASS_OF_WORD)
+    if sentence.title and max(sentence.title) >= _EASTERN:
+        yield from (f"t class {CLASS_OF_PIECE[piece]}" for piece in _PIECE.findall(sentence.title))

@@ -1,0 +1,207 @@
+"""Read what a message claims: a small linear model over hashed features, trained by `tools/train_claims.py`. Pure.
+
+The same message gives the same claims on every machine: the weights are whole numbers, and only sums and one square
+root are taken of them. `get_model_digest` names the weights, for the record of a decision.
+"""
+
+import itertools
+import json
+import math
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from operator import itemgetter
+from pathlib import Path
+
+from verdikt.claims.cues import CLASS_OF_WORD
+from verdikt.claims.features import list_features, list_topic_features, list_words
+from verdikt.claims.sentences import MarkedSentence, split_sentences
+from verdikt.model.lazy_regex import compile_lazily
+
+ACTS = ("done", "blocked", "delegation", "admission")
+TOPICS = (
+    "change",
+    "tests",
+    "build",
+    "lint",
+    "types",
+    "commit",
+    "push",
+    "release",
+    "deploy",
+    "install",
+    "file_operation",
+)
+WEIGHTS = Path(__file__).with_name("weights.bin")
+MAGIC = b"verdikt claims 1\n"
+
+_LEAST_WORDS = 4
+"""A sentence of fewer words is not taken for one of an unknown language."""
+
+_LAST_LATIN = "\u024f"
+_KNOWN_SCRIPT = compile_lazily("[а-яё]+|[\u3040-\u30ff\u3400-\u9fff]+|[\uac00-\ud7a3]+")
+"""Words of the languages that alone have their script here: Russian without the letters of its neighbours, Japanese and
+Chinese, Korean. In Latin script the vocabulary tells the languages apart."""
+
+_CLAUSE = compile_lazily(r"[,;:—–，、；：]\s*|\s-\s")
+_WORD = compile_lazily(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceClaim:
+    """What one sentence claims, with its place in the message; a sentence with two acts is there twice.
+
+    `act` is done, blocked, delegation, admission or none. `score` is the confidence in the strongest act, from 0 to 1;
+    where the act is none it is low, and lowest in a language that the model does not know.
+    """
+
+    text: str
+    start: int
+    end: int
+    act: str
+    topics: tuple[str, ...]
+    score: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """The weights of one question (`is this a claim of work done?`): one byte per feature, 128 means none."""
+
+    name: str
+    weights: bytes
+    scale: float
+    bias: float
+
+    def score(self, indices: tuple[int, ...]) -> float:
+        """Return the margin: above 0 the answer is yes."""
+        # `itemgetter` takes all items in one call, at half the cost of a loop; of one item it makes no tuple.
+        values = itemgetter(*indices)(self.weights) if len(indices) > 1 else (self.weights[indices[0]],)
+        total: int = sum(values) - 128 * len(indices)
+        return total * self.scale / math.sqrt(len(indices)) + self.bias
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimModel:
+    """The scorers of acts and topics, and the words of the languages they were trained on (one bit per hash)."""
+
+    digest: str
+    acts: tuple[Scorer, ...]
+    topics: tuple[Scorer, ...]
+    vocabulary: bytes
+    known_share: float
+
+    def knows_words(self, words: Iterable[str]) -> bool:
+        """Return whether enough of the words are of a language of the model; code, numbers and marks don't count."""
+        letters = [word for word in words if word[0].isalpha()]
+        return len(letters) < _LEAST_WORDS or sum(map(self._knows_word, letters)) >= self.known_share * len(letters)
+
+    def _knows_word(self, word: str) -> bool:
+        if word[0] > _LAST_LATIN:
+            return bool(_KNOWN_SCRIPT.fullmatch(word))
+        place = zlib.crc32(word.encode()) % (len(self.vocabulary) * 8)
+        return bool(self.vocabulary[place >> 3] >> (place & 7) & 1)
+
+    def score_acts(self, features: Iterable[int]) -> dict[str, float]:
+        """Return the margin of each act."""
+        indices = fold_features(features, len(self.acts[0].weights))
+        return {scorer.name: scorer.score(indices) for scorer in self.acts}
+
+    def list_topics(self, sentence: MarkedSentence) -> tuple[str, ...]:
+        """Return the topics of a sentence that claims something."""
+        indices = fold_features(list_topic_features(sentence), len(self.topics[0].weights))
+        return tuple(scorer.name for scorer in self.topics if scorer.score(indices) > 0)
+
+
+def fold_features(features: Iterable[int], size: int) -> tuple[int, ...]:
+    """Return the places of features in a table of `size` weights, a power of two, each place once."""
+    mask = size - 1
+    return tuple({feature & mask for feature in features})
+
+
+@lru_cache(maxsize=1)
+def load_model() -> ClaimModel:
+    """Return the model that is shipped with the package."""
+    return read_model(WEIGHTS.read_bytes())
+
+
+def read_model(data: bytes) -> ClaimModel:
+    """Return a model from its bytes, as `tools/train_claims.py` writes them: a line of JSON, then the weights."""
+    if not data.startswith(MAGIC):
+        raise ValueError("expected weights of the claim model, found something else")
+    header, body = zlib.decompress(data[len(MAGIC) :]).split(b"\n", 1)
+    settings = json.loads(header)
+    scorers: dict[str, list[Scorer]] = {"acts": [], "topics": []}
+    for group, names in (("acts", ACTS), ("topics", TOPICS)):
+        size = settings[f"{group}_size"]
+        for name, (scale, bias) in zip(names, settings[group], strict=True):
+            scorers[group].append(Scorer(name, body[:size], scale, bias))
+            body = body[size:]
+    return ClaimModel(
+        settings["digest"], tuple(scorers["acts"]), tuple(scorers["topics"]), body, settings["known_share"]
+    )
+
+
+def get_model_digest() -> str:
+    """Return the SHA-256 of the data and the code that the shipped weights were trained with."""
+    return load_model().digest
+
+
+def is_known_language(message: str) -> bool:
+    """Return whether a message is in a language that the model was trained on; a few words always are."""
+    return load_model().knows_words(word for part in split_sentences(message) for word in list_words(part.masked))
+
+
+def read_claims(message: str) -> tuple[SentenceClaim, ...]:
+    """Return what each sentence of a message claims, in order. Never raises, whatever the text."""
+    model = load_model()
+    return tuple(claim for part in split_sentences(message) for claim in _read_sentence(model, message, part))
+
+
+def _read_sentence(model: ClaimModel, message: str, sentence: MarkedSentence) -> list[SentenceClaim]:
+    features = list_features(sentence)
+    margins = model.score_acts(features)
+    is_known = model.knows_words(list_words(sentence.masked))
+    acts = sorted((act for act in ACTS if margins[act] > 0), key=lambda act: -margins[act]) if is_known else []
+    topics = dict.fromkeys(acts, model.list_topics(sentence)) if acts else {}
+    if len(acts) > 1:
+        topics = _divide_topics(model, sentence, acts, topics[acts[0]])
+    text = message[sentence.start : sentence.end]
+    if not acts:
+        score = _to_confidence(min(max(margins.values()), 0.0)) if is_known else 0.0
+        return [SentenceClaim(text, sentence.start, sentence.end, "none", (), score)]
+    return [
+        SentenceClaim(text, sentence.start, sentence.end, act, topics[act], _to_confidence(margins[act]))
+        for act in acts
+    ]
+
+
+def _to_confidence(margin: float) -> float:
+    """Return a margin as a number from 0 to 1; rounded, so that no platform's `exp` shows in a record."""
+    return round(1 / (1 + math.exp(-3 * max(-20.0, min(20.0, margin)))), 4)
+
+
+def _divide_topics(
+    model: ClaimModel, sentence: MarkedSentence, acts: list[str], topics: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
+    """Return the topics of each act of a sentence with several: `I fixed it` is done, `but tests are red` admitted."""
+    found: dict[str, set[str]] = {act: set() for act in acts}
+    for clause in _list_clauses(sentence):
+        margins = model.score_acts(list_features(clause))
+        found[max(acts, key=margins.__getitem__)].update(model.list_topics(clause))
+    # An act whose clause names no topic is about those of the whole sentence.
+    return {act: tuple(name for name in TOPICS if name in found[act]) or topics for act in acts}
+
+
+def _list_clauses(sentence: MarkedSentence) -> list[MarkedSentence]:
+    """Return the parts of a sentence between commas and words like `but`."""
+    cuts = [0, len(sentence.masked)]
+    cuts += [match.end() for match in _CLAUSE.finditer(sentence.masked)]
+    cuts += [match.start() for match in _WORD.finditer(sentence.masked) if CLASS_OF_WORD.get(match[0].lower()) == "BUT"]
+    spans = itertools.pairwise(sorted(cuts))
+    # Masking keeps positions, so the text is cut at the same places.
+    return [
+        replace(sentence, text=sentence.text[start:end], masked=sentence.masked[start:end].strip())
+        for start, end in spans
+        if sentence.masked[start:end].strip()
+    ]

@@ -1,0 +1,108 @@
+"""What a sentence is certainly about, by the names in it. Small and literal; the model reads everything else. Pure."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from verdikt.claims.model import SentenceClaim
+from verdikt.claims.named_objects import find_directory_names, find_file_names
+from verdikt.model.lazy_regex import compile_lazily
+
+_GOOD = r"[^.;,\n]{0,30}\b(?:clean|pass\w*|green|ok|happy|content|no (?:errors|issues|problems|warnings))\b"
+_ADDED_TOPICS = (
+    ("types", compile_lazily(rf"\b(?:mypy|pyright|tsc|type[- ]?check\w*){_GOOD}", re.IGNORECASE)),
+    ("lint", compile_lazily(rf"\b(?:ruff|eslint|flake8|pylint|clippy|lint\w*){_GOOD}", re.IGNORECASE)),
+    (
+        "change",
+        compile_lazily(
+            r"(?:^\W*|\bI(?:['’]ve| have)? |\bwe(?:['’]ve| have)? |\band |, )"
+            r"(?:also |now |then )?(?:fixed|added|implemented|changed|updated|refactored|rewrote|removed|renamed"
+            r"|moved|deleted|created|cleaned up|tidied)\b",
+            re.IGNORECASE,
+        ),
+    ),
+)
+"""Topic → words that make it certain in a sentence that claims something done."""
+
+_NOUN_USE = compile_lazily(
+    r"\b(install\w*|deploy\w*|release|build|push|commit|test|tests|lint)[- ](?:section|script|steps?|docs?|guide"
+    r"|command"
+    r"|instructions?|config\w*|files?|workflow|job|target|notes?|page|button|hooks?|message|template|pipeline|directory"
+    r"|folder|data|fixtures?|helpers?|dependenc\w+|setup)\b",
+    re.IGNORECASE,
+)
+"""`an install section`, `the build script`: a thing that was written, not something that was done."""
+
+_TOPIC_STEMS = {"install": "install", "deploy": "deploy", "release": "release", "build": "build", "push": "push"}
+_UNVERIFIED = compile_lazily(
+    r"\b(?:unverified|untested|unchecked|not (?:yet )?(?:verified|tested)|without (?:running|testing|verifying)\b)\b",
+    re.IGNORECASE,
+)
+_REPORT = compile_lazily(
+    r"\b(?:commit(?:ted)?|pushed|merged|rebased|stashed|tagged|install\w*|deploy\w*|releas\w*|publish\w*)\b",
+    re.IGNORECASE,
+)
+_TEST_WORD = compile_lazily(r"\b(?:tests?|tested|specs?|suite|pytest|jest|vitest|unittest)\b", re.IGNORECASE)
+_BUILD_WORD = compile_lazily(r"\b(?:builds?|built|compil\w+)\b", re.IGNORECASE)
+_REPORTED_TOPICS = frozenset({"commit", "push", "install", "deploy", "release"})
+_CODE = compile_lazily(r"`[^`\n]*`")
+
+
+_SMALL_TALK = compile_lazily(
+    r"^\W*(?:hello|hi|hey|ok(?:ay)?|yes|no|sure|thanks?|thank you|good (?:morning|evening|afternoon)|great|perfect"
+    r"|got it|understood|you(?:['’]re| are) welcome)\W*$",
+    re.IGNORECASE,
+)
+_TICK = compile_lazily(r"(?:\[[xX]\]|✅|☑|✔️?)\s*$")
+_CHECK_TOPICS = frozenset({"tests", "build", "lint", "types"})
+_PASSING = compile_lazily(r"\b(?:pass\w*|green|clean|succe\w+|compiles|builds)\b", re.IGNORECASE)
+
+
+def refine_claims(claims: Sequence[SentenceClaim], message: str = "") -> tuple[SentenceClaim, ...]:
+    """Return the claims with the topics that their names make certain, and with plain words of admission heeded."""
+    refined: list[SentenceClaim] = []
+    admitted = {claim.start for claim in claims if claim.act == "admission"}
+    for claim in claims:
+        if _SMALL_TALK.match(claim.text):
+            continue
+        # A tick is a claim, whatever stands beside it.
+        if claim.act == "none" and _TICK.search(message[max(0, claim.start - 8) : claim.start]):
+            claim = replace(claim, act="done", topics=("change",))  # noqa: PLW2901
+        refined.append(replace(claim, topics=_refine_topics(claim)) if claim.act == "done" else claim)
+        # A refusal tells the agent to say that it is not verified, so these words must count.
+        if claim.start not in admitted and _UNVERIFIED.search(_CODE.sub("", claim.text)):
+            admitted.add(claim.start)
+            refined.append(replace(claim, act="admission", topics=()))
+    return tuple(refined)
+
+
+def reports_change(text: str) -> bool:
+    """Return whether a sentence says in plain words that something was changed."""
+    return any(topic == "change" and words.search(text) for topic, words in _ADDED_TOPICS)
+
+
+def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
+    names = (*find_file_names(claim.text), *find_directory_names(claim.text))
+    text = claim.text
+    for name in names:
+        text = text.replace(name, "§")
+    text = _NOUN_USE.sub("§", _CODE.sub("§", text)) if names or _NOUN_USE.search(text) else text
+    topics = [topic for topic in claim.topics if topic not in _TOPIC_STEMS or _is_named(topic, claim.text, text)]
+    topics += [topic for topic, words in _ADDED_TOPICS if topic not in topics and words.search(claim.text)]
+    # `merged feature into main`: what is reported is what a command did, not a change of the agent's own.
+    is_report = _REPORTED_TOPICS & set(topics) and _REPORT.search(claim.text) and not reports_change(claim.text)
+    if "change" in topics and ("file_operation" in topics or is_report):
+        topics.remove("change")
+    # `the build is green` is about no test.
+    if {"tests", "build"} <= set(topics) and _BUILD_WORD.search(text) and not _TEST_WORD.search(text):
+        topics.remove("tests")
+    # `changed it, untested` says nothing good about the tests that it names.
+    if _UNVERIFIED.search(text) and not _PASSING.search(text):
+        topics = [topic for topic in topics if topic not in _CHECK_TOPICS]
+    return tuple(dict.fromkeys(topics)) or ("change",)
+
+
+def _is_named(topic: str, sentence: str, masked: str) -> bool:
+    """Return whether a topic is about more than a name that contains its word (`build.js`, `an install section`)."""
+    stem = _TOPIC_STEMS[topic]
+    return stem not in sentence.lower() or stem in masked.lower() or (topic == "build" and "built" in masked.lower())

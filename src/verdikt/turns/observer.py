@@ -1,0 +1,233 @@
+"""Look at the work tree when a turn begins, after each check and when the turn ends. The I/O behind `TurnFacts`."""
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from verdikt.claims.named_objects import find_directory_names, find_file_names
+from verdikt.model.work_tree import WorkTree, can_hold_tests, can_make_checks_stale, classify_file, is_test_file
+from verdikt.observe.git_repository import run_git
+from verdikt.observe.project_checks import detect_project_checks, read_task_script
+from verdikt.observe.small_file import read_small_text
+from verdikt.observe.work_tree import list_changes_between, read_work_tree
+from verdikt.runs.program_kinds import is_partial_test_run, is_project_wrapper
+from verdikt.runs.shell_runs import read_runs
+from verdikt.runs.test_census import Census, count_tests
+from verdikt.turns.facts import Snapshot, TreeState, TurnFacts, find_net_changes, sum_census
+from verdikt.turns.turn import TurnEvidence, is_path_below, is_same_path
+
+T = TypeVar("T")
+
+MAX_CENSUS_FILES = 300
+"""Number of changed test files whose tests are counted."""
+
+MAX_PARSED_FILES = 50
+MAX_NAMES = 100
+"""Number of names at the end of a message that are looked up in the file system."""
+
+MAX_TEST_FILES = 20
+"""Number of test files of a project up to which a run that names all of them counts as one of all tests."""
+
+MAX_RECORDED_TIMES = 20
+
+
+class TurnObserver:
+    """Observe work trees with the rights of the user who asks, and turn what is seen into recorded facts."""
+
+    def __init__(self, env: Mapping[str, str], read_path: Callable[[str, Callable[[str], Any], Any], Any]) -> None:
+        self._env = env
+        self._read_path = read_path
+
+    def read_tree(self, directory: str) -> WorkTree | None:
+        """Return the work tree around a directory; None when it cannot be fingerprinted."""
+        tree: WorkTree | None = self._read_path(directory, partial(read_work_tree, env=self._env), None)
+        return tree
+
+    def take_snapshot(self, directory: str) -> Snapshot | None:
+        """Return the work tree around a directory as it is recorded; None when it cannot be fingerprinted."""
+        tree = self.read_tree(directory)
+        if tree is None:
+            return None
+        # The contents of other files can be read from git later; of these only now.
+        paths = [path for path, (_, now) in tree.dirty.items() if now and can_hold_tests(path)][:MAX_CENSUS_FILES]
+        return Snapshot.from_tree(tree, {path: self._count_tests(tree.root, path) for path in paths})
+
+    def find_hollow_runs(self, directory: str, runs: Sequence[Mapping[str, Any]], tree: WorkTree) -> frozenset[int]:
+        """Return the positions of runs whose program is not the one it is called like.
+
+        That is a file of the project called like a runner, a module of the project that hides the installed one, and
+        a task (`npm test`) that only prints.
+        """
+        hollow = set()
+        for position, run in enumerate(runs):
+            argv = tuple(map(str, run["argv"]))
+            where = os.path.normpath(os.path.join(directory, run["cwd"] or "."))
+            if run["kind"] in ("test", "build", "lint") and argv and self._is_hollow(argv, where, tree):
+                hollow.add(position)
+        return frozenset(hollow)
+
+    def _is_hollow(self, argv: tuple[str, ...], where: str, tree: WorkTree) -> bool:
+        # `./gradlew` is a file of the project that starts the real tool.
+        if "/" in argv[0] and not is_project_wrapper(argv[0]):
+            program = os.path.realpath(os.path.join(where, argv[0]))
+            return os.path.relpath(program, tree.root) in tree.files
+        if "-m" in argv[:4]:
+            module = argv[argv.index("-m") + 1] if argv.index("-m") + 1 < len(argv) else ""
+            base = os.path.relpath(os.path.join(where, module), tree.root)
+            return bool(module) and (f"{base}.py" in tree.files or f"{base}/__main__.py" in tree.files)
+        script: str = self._read_path(where, partial(read_task_script, argv=argv), "")
+        inner = read_runs(script) if script else ()
+        return bool(inner) and all(run.kind == "look" for run in inner)
+
+    def collect_facts(
+        self,
+        directory: str,
+        baseline: Snapshot | None,
+        evidence: TurnEvidence,
+        message: str,
+        earlier: Mapping[str, Any],
+    ) -> tuple[TurnFacts, Snapshot | None, frozenset[str]]:
+        """Return what the end of a turn shows, the snapshot of it, and the edited files outside of the fingerprint."""
+        # Where the request was made, even if the agent has moved to another directory since.
+        tree = self.read_tree(baseline.root if baseline else directory)
+        if tree is None:
+            checks = self._detect_checks(directory)
+            return (
+                TurnFacts(checks=checks, paths=self._look_up(message, directory, None), earlier=earlier),
+                None,
+                frozenset(),
+            )
+        after = Snapshot.from_tree(tree)
+        between = self._list_commits_between(tree, baseline)
+        changes = find_net_changes(baseline, after, between)
+        changed_tests = [path for path in changes or () if can_hold_tests(path)][:MAX_CENSUS_FILES]
+        facts = TurnFacts(
+            changes,
+            tree.root,
+            tree.digest,
+            sum_census(self._count_earlier_tests(path, tree, baseline, between or {}) for path in changed_tests),
+            sum_census(self._count_tests(tree.root, path) for path in changed_tests),
+            self._find_syntax_errors(tree.root, changes or {}),
+            self._look_up(message, directory, tree),
+            baseline.git if baseline else None,
+            tree.git,
+            frozenset(between or ()),
+            self._detect_checks(tree.root),
+            earlier,
+            _list_test_files(evidence, tree),
+        )
+        return facts, after, self._find_unlisted(evidence, tree, changes or {})
+
+    def _list_commits_between(self, tree: WorkTree, baseline: Snapshot | None) -> dict[str, tuple[str, str]] | None:
+        if baseline is None or baseline.git is None or tree.git is None:
+            return {} if baseline and not baseline.git and not tree.git else None
+        first, second = baseline.git.head, tree.git.head
+
+        def read(root: str) -> dict[str, tuple[str, str]] | None:
+            return list_changes_between(root, self._env, first, second)
+
+        between: dict[str, tuple[str, str]] | None = self._read_path(tree.root, read, None)
+        return between
+
+    def _count_tests(self, root: str, path: str) -> Census:
+        text: str | None = self._read_path(os.path.join(root, path), read_small_text, None)
+        return count_tests(text) if text else Census()
+
+    def _count_earlier_tests(
+        self, path: str, tree: WorkTree, baseline: Snapshot | None, between: Mapping[str, tuple[str, str]]
+    ) -> Census:
+        """Return the census of a test file as it was at the prompt."""
+        if baseline is not None and (path in baseline.census or path in (baseline.dirty or {})):
+            return baseline.census.get(path, Census())
+        blob = between[path][0] if path in between else tree.dirty.get(path, ("", ""))[0]
+        if not blob:
+            return Census()
+        text: str | None = self._read_path(
+            tree.root, lambda root: run_git(root, self._env, "cat-file", "blob", blob), None
+        )
+        return count_tests(text) if text else Census()
+
+    def _find_syntax_errors(self, root: str, changes: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+        errors: dict[str, str] = {}
+        paths = [path for path, (_, now) in changes.items() if now and classify_file(path) in ("data", "ci", "asset")]
+        if not paths:
+            return {}
+        # With yaml, tomllib and expat; most turns change no file of these formats.
+        from verdikt.observe.file_syntax import find_syntax_error
+
+        for path in paths[:MAX_PARSED_FILES]:
+            if error := self._read_path(os.path.join(root, path), find_syntax_error, ""):
+                errors[path] = error
+        return errors
+
+    def _look_up(self, message: str, directory: str, tree: WorkTree | None) -> dict[str, str]:
+        """Return name → `file`, `directory` or empty, of what a message names."""
+        names = dict.fromkeys((*find_file_names(message), *find_directory_names(message)))
+        kinds: dict[str, str] = {}
+        for name in list(names)[-MAX_NAMES:]:
+            roots = dict.fromkeys(filter(None, (directory, tree.root if tree else "")))
+            kind = next(
+                (kind for root in roots if (kind := self._read_path(os.path.join(root, name), _kind_of, ""))), ""
+            )
+            if not kind and tree and any(is_same_path(path, name) for path in tree.files):
+                kind = "file"
+            kinds[name] = kind
+        return kinds
+
+    def _detect_checks(self, directory: str) -> dict[str, str]:
+        detect = partial(detect_project_checks, home=self._env.get("HOME", ""))
+        checks: dict[str, str] = self._read_path(directory, detect, {})
+        return checks
+
+    def _find_unlisted(
+        self, evidence: TurnEvidence, tree: WorkTree, changes: Mapping[str, tuple[str, str]]
+    ) -> frozenset[str]:
+        edited = (path for call in (*evidence.earlier, *evidence.calls) for path in call.edited if path.startswith("/"))
+        return frozenset(
+            path
+            for path in edited
+            if _is_unlisted(path, tree, changes) and self._read_path(path, os.path.isfile, False)
+        )
+
+
+def _is_unlisted(path: str, tree: WorkTree, changes: Mapping[str, Any]) -> bool:
+    is_inside = is_path_below(path, tree.root)
+    # A scratch file proves nothing about the work.
+    if not is_inside and path.startswith(("/tmp/", "/var/tmp/", "/dev/", "/proc/")):
+        return False
+    relative = os.path.relpath(path, tree.root)
+    return relative not in tree.files and relative not in changes
+
+
+def _list_test_files(evidence: TurnEvidence, tree: WorkTree) -> tuple[str, ...]:
+    """Return the project's test files, where a run was of a part of the tests; empty where there are many."""
+    runs = [run for call in evidence.calls for run in call.runs if run.kind == "test"]
+    # In a large project, going through all files costs more than the rest of the facts.
+    if not any(is_partial_test_run(run.argv) for run in runs):
+        return ()
+    names = ("conftest.py", "__init__.py")
+    paths = (path for path in tree.files if is_test_file(path) and os.path.basename(path) not in names)
+    test_files = tuple(itertools.islice(paths, MAX_TEST_FILES + 1))
+    return test_files if len(test_files) <= MAX_TEST_FILES else ()
+
+
+def _kind_of(path: str) -> str:
+    if os.path.isdir(path):
+        return "directory"
+    return "file" if os.path.lexists(path) else ""
+
+
+def summarize_trees(trees: Iterable[WorkTree]) -> dict[str, TreeState]:
+    """Return root → the state of its sources, with the times of those that were changed last."""
+    states = {}
+    for tree in trees:
+        times = {
+            path: when
+            for path, when in tree.modification_times.items()
+            if can_make_checks_stale(path, tracked=bool(tree.dirty.get(path, ("", ""))[0]))
+        }
+        newest = sorted(times, key=times.__getitem__, reverse=True)[:MAX_RECORDED_TIMES]
+        states[tree.root] = TreeState(tree.root, tree.digest, {path: times[path] for path in newest})
+    return states

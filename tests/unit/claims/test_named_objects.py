@@ -1,0 +1,79 @@
+"""What a sentence names is read literally."""
+
+import pytest
+
+from verdikt.claims.model import SentenceClaim
+from verdikt.claims.named_objects import (
+    find_changed_names,
+    find_directory_names,
+    find_package_names,
+    find_ref_names,
+    read_test_count,
+)
+from verdikt.claims.topics import refine_claims
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("I fixed cart.py and added a test to tests/test_cart.py.", ("cart.py", "tests/test_cart.py")),
+        ("I changed cart.py to match schema.json.", ("cart.py",)),
+        ("Fixed `src/app.py`; tests/test_app.py passes.", ("src/app.py",)),
+        ("Ran `pytest tests/test_cart.py` after editing util.py.", ("util.py",)),
+        ("Added `.coverage` to .gitignore.", (".gitignore",)),
+        ("Ported it to Node.js and Vue.js.", ()),
+        ("See https://example.com/a/b.py for details.", ()),
+        ("util.py needed no change.", ()),
+    ],
+)
+def test_changed_files_are_told_from_mentioned_ones(text: str, names: tuple[str, ...]) -> None:
+    """A file that was followed, run or left alone is not one that the work changed."""
+    assert find_changed_names(text) == names
+
+
+def test_other_names_are_found() -> None:
+    """Directories, packages, branches and numbers of tests."""
+    assert find_directory_names("I deleted the `build` directory and dist/.") == ("build", "dist")
+    assert find_package_names("Installed `requests` and the dependencies.") == ("requests",)
+    assert find_ref_names("I created the branch `feature/tax` and tagged it as v1.2.") == ("feature/tax", "v1.2")
+    assert read_test_count("All 12 tests pass.") == {"number": "12"}
+    assert read_test_count("The whole suite is green.") == {"whole": "yes"}
+    assert read_test_count("The new tests pass.") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "refined"),
+    [
+        ("I deleted build.js.", ("build",), ("change",)),
+        ("Added an install section to README.md.", ("change", "install"), ("change",)),
+        ("All tests pass and ruff is clean.", ("tests",), ("tests", "lint")),
+        ("I cleaned up cart.py, and mypy is clean.", ("change",), ("change", "types")),
+        ("I merged feature into main.", ("change", "commit"), ("commit",)),
+        ("Fixed the parser and committed it.", ("commit",), ("commit", "change")),
+        ("The build is green.", ("tests", "build"), ("build",)),
+        ("I renamed the field, untested.", ("tests",), ("change",)),
+        ("Done.", (), ("change",)),
+    ],
+)
+def test_names_settle_the_topics(text: str, read: tuple[str, ...], refined: tuple[str, ...]) -> None:
+    """Whatever topics were read, file names and names of tools are literal."""
+    claim = SentenceClaim(text, 0, len(text), "done", read, 0.9)
+
+    assert refine_claims([claim])[0].topics == refined
+
+
+def test_plain_words_of_admission_count() -> None:
+    """The refusal asks for them; the same words in code are a quotation."""
+    admitted, quoted = "The change is not verified.", "The docs say `not verified`."
+
+    assert [claim.act for claim in refine_claims([SentenceClaim(admitted, 0, 9, "none", (), 0.1)])][-1] == "admission"
+    assert [claim.act for claim in refine_claims([SentenceClaim(quoted, 0, 9, "none", (), 0.1)])] == ["none"]
+
+
+def test_tick_is_a_claim_and_small_talk_is_none() -> None:
+    """Whatever a reader makes of a word or two."""
+    message = "1. [X] Rate limiting"
+    ticked = SentenceClaim("Rate limiting", 7, 20, "none", (), 0.4)
+
+    assert refine_claims([ticked], message)[0].act == "done"
+    assert refine_claims([SentenceClaim("Hello.", 0, 6, "done", ("change",), 0.6)]) == ()

@@ -1,0 +1,121 @@
+"""For which parts of a command its exit status is proof."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verdikt.runs.shell_runs import MAX_RUNS, find_edited_paths, read_runs
+
+PROVES = [
+    "pytest -q",
+    "cd api && pytest -q",
+    "pytest -q && echo ok",
+    "timeout 60 pytest",
+    "poetry run pytest tests",
+    "python -m pytest tests",
+    "python3 -m unittest",
+    ".venv/bin/pytest",
+    "node_modules/.bin/jest",
+    "npx jest",
+    "npm test",
+    "npm run test:unit",
+    "make test",
+    "go test ./...",
+    "cargo test",
+    "./gradlew test",
+    "./mvnw -q test",
+    "mvn -q verify",
+    "ctest --output-on-failure",
+    "pytest > log 2>&1",
+    "CI=1 pytest",
+    "bash -c 'cd x && pytest'",
+    "set -e; pytest; echo done",
+    "set -o pipefail; pytest | tee log",
+    "set -euo pipefail\npytest | tail -5\necho ok",
+]
+PROVES_NOT = [
+    "pytest || true",
+    "pytest || :",
+    "true # pytest",
+    "echo pytest",
+    "echo '42 passed'",
+    "pytest --collect-only",
+    "pytest --co -q",
+    "pytest | tail -5",
+    "pytest; echo done",
+    "pytest & wait",
+    "! pytest",
+    "if pytest; then echo ok; fi",
+    "false && pytest || true",
+    "bash -c 'pytest || true'",
+    "bash -c 'pytest; true'",
+    "echo $(pytest)",
+    "cat results.xml",
+    "cat test-output.txt | grep passed",
+    "pytest --version",
+    "cargo test --no-run",
+    "mvn -DskipTests install",
+    "gradle build -x test",
+    "ctest -N",
+    "make -n test",
+    "jest --listTests",
+    "./fake/pytest",
+    "PYTEST_ADDOPTS=--collect-only pytest",
+    "for i in 1 2; do pytest; done",
+    "pytest -q; exit 0",
+    "pytest && true || true",
+    "ssh web1 pytest",
+    "printf '42 passed in 1s'",
+]
+
+
+def proves_tests(command: str) -> bool:
+    """Return whether a status of 0 would prove that tests ran."""
+    return any(run.kind == "test" and run.status_propagates and not run.dry_run for run in read_runs(command))
+
+
+@pytest.mark.parametrize("command", PROVES)
+def test_status_of_an_ordinary_run_is_proof(command: str) -> None:
+    """Ordinary ways to run tests count."""
+    assert proves_tests(command)
+
+
+@pytest.mark.parametrize("command", PROVES_NOT)
+def test_status_that_is_always_zero_is_no_proof(command: str) -> None:
+    """A command line that ends with 0 anyway proves nothing."""
+    assert not proves_tests(command)
+
+
+def test_shell_edits_are_found() -> None:
+    """Redirections and in-place editors change files; output to /dev/null does not."""
+    assert find_edited_paths("echo x > a.py; sed -i s/a/b/ b.py; ls > /dev/null 2>&1; git checkout main") == (
+        "a.py",
+        "b.py",
+        "*",
+    )
+
+
+@given(st.text(max_size=80))
+def test_any_text_gives_bounded_runs_and_named_paths(text: str) -> None:
+    """Any text gives at most `MAX_RUNS` runs, and paths that are not empty."""
+    assert len(read_runs(text)) <= MAX_RUNS
+    assert all(find_edited_paths(text))
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "speaks"),
+    [
+        ("set -e; cd api && pytest -q; echo ok", "test", False),
+        ("set -e; pytest -q; echo ok", "test", True),
+        ("watch pytest -q", "other", True),
+        ("sed -i s/a/b/ src/app.py", "other", True),
+        ("sed -n 1,9p src/app.py", "look", True),
+        ("tsc --noEmit", "lint", True),
+        ("tsc -p .", "build", True),
+    ],
+)
+def test_runs_and_their_status_propagation(command: str, kind: str, speaks: bool) -> None:
+    """A part that may be skipped without a trace proves nothing, and one name may do different things."""
+    runs = [run for run in read_runs(command) if run.argv[0] not in ("set", "cd", "echo")]
+
+    assert [(run.kind, run.status_propagates) for run in runs] == [(kind, speaks)]
