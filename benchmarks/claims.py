@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from tools.train_claims import Batch, load_batches, load_frames, train_model
 
-from verdikt.evidence.claim_features import list_features, list_words
-from verdikt.evidence.claim_model import ACTS, TOPICS, ClaimModel, load_model, read_claims, read_model
+from verdikt.claims.features import list_features, list_words
+from verdikt.claims.model import ACTS, TOPICS, ClaimModel, load_model, read_claims, read_model
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from verdikt.cli.exit_status import STATUSES
 from verdikt.cli.rule import load_catalogue
 from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.evidence.section import FIELDS as EVIDENCE_FIELDS
-from verdikt.evidence.validator import VALIDATORS
+from verdikt.evidence.validator_registry import VALIDATORS
 from verdikt.graph.cel_condition import VARIABLES
 from verdikt.graph.graph_reader import COMBINATOR_PARTS, NODE_OPTIONS, GraphReader
 from verdikt.graph.guard_settings import infer_settings

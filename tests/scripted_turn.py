@@ -18,6 +18,7 @@ from verdikt.hosts.hook_response import HookResponse
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.model.entry import EntryKind
+from verdikt.observe.clock import Clock, SystemClock
 from verdikt.policy import parse_policy
 
 CASES = Path(__file__).parent / "cases"
@@ -43,6 +44,10 @@ def build_turn_env(home: Path) -> dict[str, str]:
         "HOME": str(home),
         "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", f"{user_home}/.rustup"),
         "CARGO_HOME": os.environ.get("CARGO_HOME", f"{user_home}/.cargo"),
+        # With a cache of its own, each turn would compile the standard library.
+        "GOCACHE": os.environ.get("GOCACHE", f"{user_home}/.cache/go-build"),
+        "GOFLAGS": "-mod=mod",
+        "GOPROXY": "off",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "CARGO_NET_OFFLINE": "true",
@@ -87,17 +92,19 @@ def list_commands(step: Mapping[str, Any]) -> list[str]:
 class TurnPlayer:
     """One session in one project, seen by governance through the generic host."""
 
-    def __init__(self, directory: Path, project: str, mode: str = "enforce", more: str = "") -> None:
+    def __init__(
+        self, directory: Path, project: str, mode: str = "enforce", more: str = "", clock: Clock | None = None
+    ) -> None:
         self.project = directory / "project"
         self.home = directory / "home"
         self.home.mkdir(parents=True)
         self.env = build_turn_env(self.home)
         self._create_project(PROJECTS[project], directory)
-        self.store = close_after_test(FileStore(directory / "data", None, load_projections()))
+        self.store = close_after_test(FileStore(directory / "data", clock, load_projections()))
         # These turns are about claims, so nothing that they do is to be blocked.
         rule = "{name: ours, zone: guard, verdict: block, reason: ours, fix: leave it}"
         policy = parse_policy(f"rules: [{rule}]\nevidence:\n  mode: {mode}\n{more}")
-        self.governance = Governance(policy, self.store, env=self.env)
+        self.governance = Governance(policy, self.store, env=self.env, clock=clock or SystemClock())
         self.calls = 0
 
     def _create_project(self, description: Mapping[str, Any], directory: Path) -> None:

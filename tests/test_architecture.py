@@ -20,8 +20,12 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "effects": {"errors", "model", "shell", "knowledge", "host_descriptions"},
     "graph": {"errors", "layers", "model"},
     "guards": {"errors", "layers", "model", "graph"},
-    "guidance": {"errors", "layers", "model", "graph", "evidence"},  # of evidence, its reader of commands
-    "evidence": {"errors", "model", "shell", "knowledge", "host_descriptions"},
+    "guidance": {"errors", "layers", "model", "graph", "runs"},
+    "runs": {"errors", "model", "shell", "knowledge", "host_descriptions"},
+    "claims": {"errors", "model"},
+    "prompts": {"errors", "model", "claims"},
+    "turns": {"errors", "model", "host_descriptions", "runs", "prompts"},
+    "evidence": {"errors", "model", "knowledge", "host_descriptions", "runs", "claims", "prompts", "turns"},
     "council": {"errors", "model", "observe"},
     "observe": {"errors", "model", "host_descriptions"},
     "ledger": {"errors", "model", "observe"},
@@ -40,7 +44,8 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
 IO_MODULES: dict[str, set[str]] = {
     "graph/policy_cache.py": {"ledger", "observe", "policy", "ratchet"},
     "evidence/gate_service.py": {"ledger", "observe"},
-    "evidence/turn_observer.py": {"observe"},
+    "turns/loader.py": {"ledger"},
+    "turns/observer.py": {"claims", "observe"},
     "guidance/hooks.py": {"effects", "council", "evidence", "ledger", "observe"},
 }
 """The modules that do the I/O of an otherwise pure package → what they may import besides what the package may."""
@@ -60,6 +65,10 @@ PURE_PACKAGES = {
     "guards",
     "report",
     "guidance",
+    "runs",
+    "claims",
+    "prompts",
+    "turns",
     "decide",
     "replay",
 }

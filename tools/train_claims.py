@@ -1,6 +1,6 @@
 """Train the claim model from the labelled messages in `data/claims`, and write its weights into the package.
 
-    python -m tools.train_claims            train, and write src/verdikt/evidence/claim_weights.bin
+    python -m tools.train_claims            train, and write src/verdikt/claims/weights.bin
     python -m tools.train_claims --check    exit 1 if the weights are not those of the data and the code
 
 A batch is a file `data/claims/<language>/<batch>.jsonl`: one message per line with the label of each of its sentences.
@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from tools.claim_frames import expand_frames
-from verdikt.evidence.claim_features import list_features, list_topic_features, list_words
-from verdikt.evidence.claim_model import ACTS, MAGIC, TOPICS, WEIGHTS, fold_features
-from verdikt.evidence.claim_sentences import MarkedSentence, split_sentences
+from verdikt.claims.features import list_features, list_topic_features, list_words
+from verdikt.claims.model import ACTS, MAGIC, TOPICS, WEIGHTS, fold_features
+from verdikt.claims.sentences import MarkedSentence, split_sentences
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data" / "claims"
-CODE = ("claim_cues.py", "claim_features.py", "claim_sentences.py")
+CODE = ("cues.py", "features.py", "sentences.py")
 
 ACTS_SIZE = 2**18
 TOPICS_SIZE = 2**16
@@ -245,7 +245,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Train the claim model.")
     parser.add_argument("--check", action="store_true", help="only compare the digest of the weights")
     if parser.parse_args().check:
-        from verdikt.evidence.claim_model import get_model_digest
+        from verdikt.claims.model import get_model_digest
 
         is_current = get_model_digest() == compute_digest()
         print("weights are current" if is_current else "weights are stale: run `python -m tools.train_claims`")

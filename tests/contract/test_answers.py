@@ -13,7 +13,7 @@ from tests.contract.test_adapters import RECORDED, decode
 from verdikt.hosts.hook_event import HookEvent, HookEventKind
 from verdikt.hosts.host_decision import HostDecision
 from verdikt.hosts.registry import HOSTS, load_adapter
-from verdikt.model.hook_message import Turn
+from verdikt.model.hook_message import Answer, Turn
 from verdikt.model.verdict import VerdictKind
 
 VECTORS = Path(__file__).parent.parent / "vectors"
@@ -26,6 +26,7 @@ DECISIONS = {
     "ask": HostDecision(kind=VerdictKind.ASK, reason="R", context="C"),
     "block": HostDecision(kind=VerdictKind.BLOCK, reason="R", context="C"),
 }
+STOP = HookEventKind.STOP
 EVENTS = [(host, event) for host in HOSTS for event in HOSTS[host].events]
 
 
@@ -81,6 +82,17 @@ def describe_payload(name: str) -> dict[str, Any]:
 def test_encode_of_every_event_returns_the_frozen_responses(host: str, event: str) -> None:
     """The responses are the same byte for byte."""
     assert encode_all(host, event) == json.loads(ANSWERS.read_text())[f"{host} {event}"]
+
+
+@pytest.mark.parametrize(("host", "event"), [pair for pair in EVENTS if HOSTS[pair[0]].events[pair[1]] is STOP])
+def test_notice_at_a_stop_reaches_the_person_or_doctor_says_that_it_cannot(host: str, event: str) -> None:
+    """A turn that ended unproven is shown wherever the host has a channel for it."""
+    hook_event = HookEvent(kind=STOP, host=host, name=event, turn=Turn(message="m"))
+    response = load_adapter(host).encode(hook_event, HostDecision.from_answer(Answer(notice="ended unproven")))
+    is_known_gap = any("ended unproven" in gap.what for gap in HOSTS[host].known_gaps)
+
+    assert response.exit_code == 0
+    assert ("ended unproven" in response.stdout) is not is_known_gap
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -79,6 +79,41 @@ def test_the_python_hook_answers_the_plugin(tmp_path: Path) -> None:
     assert json.loads(completed.stdout).get("decision", "block") == "block"
 
 
+STOP = """
+const { Verdikt } = await import(process.argv[1])
+const calls = []
+const record = (name) => async (options) => { calls.push([name, options.body]); throw new Error("no terminal") }
+const client = {
+  tui: { showToast: record("toast") },
+  app: { log: record("log") },
+  session: { prompt: async (options) => calls.push(["prompt", options]) },
+}
+const plugin = await Verdikt({ directory: ".", client })
+await plugin.event({ event: { type: "session.idle", properties: { sessionID: "s1" } } })
+await (await Verdikt({ directory: "." })).event({ event: { type: "session.idle", properties: { sessionID: "s1" } } })
+console.log(JSON.stringify(calls))
+"""
+
+
+@pytest.mark.parametrize(
+    ("response", "channels"),
+    [
+        ('{"context":"[verdikt] this turn ended unproven"}', ["toast", "log"]),
+        ("{}", []),
+    ],
+)
+def test_notice_about_a_stop_is_shown_to_the_person(tmp_path: Path, response: str, channels: list[str]) -> None:
+    """A turn that ended unproven is shown as a toast and logged; a client without either is no failure."""
+    file = write_plugin(tmp_path, ["sh", "-c", f"echo '{response}'"])
+    command = [NODE, "--input-type=module", "-e", STOP, str(file)]
+
+    completed = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+
+    calls = json.loads(completed.stdout)
+    assert [name for name, _ in calls] == channels
+    assert all("ended unproven" in body["message"] for _, body in calls)
+
+
 def test_the_creation_of_a_session_is_decoded_as_its_start(tmp_path: Path) -> None:
     """The baseline of the session is recorded at this event."""
     payload = {"ev": "session.created", "properties": {"sessionID": "s1"}, "directory": str(tmp_path)}

@@ -8,12 +8,12 @@ import pytest
 import yaml
 
 from tests.scene import GREEN, RED, Scene
-from verdikt.evidence.contract import Contract, read_contract
-from verdikt.evidence.turn import TurnEvidence, read_turn
-from verdikt.evidence.validator import VALIDATORS, validate
+from verdikt.evidence.validator_registry import VALIDATORS, validate
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
 from verdikt.model.hook_message import Prompt
+from verdikt.prompts.contract import Contract, read_contract
+from verdikt.turns.turn import TurnEvidence, read_turn
 
 BEHAVIOUR = """
 S2-001 S2-002 S2-003 S2-004 S2-005 S2-010 S2-011 S2-012 S2-013 S2-014 S2-020 S2-021 S2-022 S2-023 S2-024
@@ -150,7 +150,7 @@ def test_what_is_asked_during_a_turn_extends_the_contract(scene: Scene) -> None:
 # S2-020
 def test_a_ledger_fault_never_stands_in_the_way_of_a_tool(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be logged leaves a gap."""
-    monkeypatch.setattr("verdikt.evidence.logged_call.read_runs", _boom)
+    monkeypatch.setattr("verdikt.runs.logged_call.read_runs", _boom)
 
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "ls"}, session_id=scene.session)
     scene.gov.after(action, Outcome(success=True, output="x", exit_code=0))
@@ -920,7 +920,7 @@ def test_a_gap_in_the_log_is_told(scene: Scene, monkeypatch: pytest.MonkeyPatch)
     scene.edit("src/app.py")
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "pytest -q"}, session_id="s1")
     with monkeypatch.context() as broken:
-        broken.setattr("verdikt.evidence.logged_call.read_runs", _boom)
+        broken.setattr("verdikt.runs.logged_call.read_runs", _boom)
         scene.gov.after(action, Outcome(success=True, output=GREEN, exit_code=0))
 
     assert "1 call could not be logged: run the check again" in scene.say("All tests pass.").reason

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from tests.scene import Scene
-from verdikt.evidence.contract import read_contract
 from verdikt.evidence.final_block import needs_final_block
 from verdikt.model.entry import EntryKind
+from verdikt.prompts.contract import read_contract
 from verdikt.report.gate import gate_story, gate_summary
 
 DEPLOY = "Deploy the service to https://example.com"

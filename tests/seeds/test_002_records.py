@@ -11,9 +11,9 @@ import pytest
 
 from tests.planted import fill_template
 from tests.scene import GREEN, Scene
-from verdikt.evidence.claim_model import read_claims
+from verdikt.claims.model import read_claims
 from verdikt.evidence.section import EvidenceSettings
-from verdikt.evidence.validator import VALIDATORS
+from verdikt.evidence.validator_registry import VALIDATORS
 from verdikt.ledger import evidence_records
 from verdikt.ledger.audit import audit
 from verdikt.ledger.evidence_records import note_overrides, record_overrides
@@ -72,8 +72,8 @@ def bash(env: dict[str, str], command: str, output: str) -> None:
 def test_a_crash_of_any_hook_shows(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """No window in which hooks fail in silence: each leaves a line with its name."""
     monkeypatch.setattr(scene.store, "session", _boom)
-    monkeypatch.setattr("verdikt.evidence.contract.read_contract", _boom)
-    monkeypatch.setattr("verdikt.evidence.claim_model.read_claims", _boom)
+    monkeypatch.setattr("verdikt.evidence.gate_service.read_contract", _boom)
+    monkeypatch.setattr("verdikt.evidence.gate_service.read_claims", _boom)
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "ls"}, session_id="s1")
 
     assert not scene.gov.before(action).passed

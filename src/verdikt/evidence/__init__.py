@@ -1,1 +1,1 @@
-"""Contracts, claims, validators, the gate."""
+"""The evidence gate: what a message claims, held against the facts of the turn."""

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable, Mapping
 
-from verdikt.evidence.contract import LADDER
-from verdikt.evidence.logged_call import LoggedCall
-from verdikt.evidence.program_kinds import resolve_program_name
-from verdikt.evidence.turn import TurnEvidence
 from verdikt.knowledge import find_role
+from verdikt.prompts.contract import LADDER
+from verdikt.runs.logged_call import LoggedCall
+from verdikt.runs.program_kinds import resolve_program_name
+from verdikt.turns.turn import TurnEvidence
 
 REQUIRED_WAYS = 3
 """Number of distinct ways to get something that must have failed before a person is asked for it."""

@@ -1,19 +1,18 @@
-"""Proof of a claim that something was changed, created, renamed or deleted: the files show it. Pure."""
+"""Proof of a claim that something was changed: a net change, checked as far as the project can check it. Pure."""
 
 import posixpath
 import re
 
-from verdikt.evidence.check_proof import BUILD, LINT, TYPES, describe_missing_tests
+from verdikt.claims.named_objects import find_changed_names, find_file_names
+from verdikt.evidence.check_proof import describe_missing_tests
 from verdikt.evidence.effect_proof import prove_effect, prove_reading
-from verdikt.evidence.named_objects import find_changed_names, find_directory_names, find_file_names
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
-from verdikt.evidence.shell_runs import is_file_handler
-from verdikt.evidence.turn import TurnEvidence, is_path_below, is_same_path
-from verdikt.evidence.validator import VALIDATORS, Proof, Validator, prove_tests_no_worse
+from verdikt.evidence.validator import Proof
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import classify_file, is_test_file
+from verdikt.runs.shell_runs import is_file_handler
+from verdikt.turns.turn import TurnEvidence, is_same_path
 
-TESTS_NO_WORSE = Validator("tests_no_worse", "done", "tests fail as they did before the work", prove_tests_no_worse)
 NOT_COVERED_BY_TESTS = (
     ".sh",
     ".bash",
@@ -51,10 +50,10 @@ def prove_change(request: ProofRequest) -> Proof | Missing:
     # A turn that only read and checked did not make the changes of another session.
     if not changed or not turn.can_have_changed_files:
         return _explain_no_change(request)
-    for missing in (_find_untouched(request, changed), _find_missing_test(request), _find_unparsable(turn)):
+    for missing in (_find_untouched(request, changed), _find_missing_test(request), find_unparsable(turn)):
         if missing is not None:
             return missing
-    entries = _find_edit_entries(turn)
+    entries = find_edit_entries(turn)
     code = tuple(path for path in changed if path == "*" or classify_file(path) == "code")
     if not code:
         return hold("net_change", *entries)
@@ -83,7 +82,8 @@ def _explain_no_change(request: ProofRequest) -> Proof | Missing:
     return Missing("no file differs from when you were asked")
 
 
-def _find_edit_entries(turn: TurnEvidence) -> tuple[int, ...]:
+def find_edit_entries(turn: TurnEvidence) -> tuple[int, ...]:
+    """Return the last call that edited something."""
     return tuple(call.seq for call in turn.calls if not call.failed and call.edited)[-1:]
 
 
@@ -93,12 +93,12 @@ def _find_untouched(request: ProofRequest, changed: tuple[str, ...]) -> Missing 
     if "*" in changed and turn.facts.changes is None:
         return None
     for name in find_changed_names(request.text):
-        if not _is_changed(name, changed):
+        if not is_changed(name, changed):
             return Missing(f"`{name}` was not changed since you were asked")
     untouched = [
         name
         for name in _list_requested_names(request)
-        if not _is_changed(name, changed) and not _is_excused(request, name)
+        if not is_changed(name, changed) and not _is_excused(request, name)
     ]
     if untouched:
         names = ", ".join(f"`{name}`" for name in untouched[:4])
@@ -117,7 +117,8 @@ def _list_requested_names(request: ProofRequest) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*find_changed_names(asked), *tests)))
 
 
-def _is_changed(name: str, changed: tuple[str, ...]) -> bool:
+def is_changed(name: str, changed: tuple[str, ...]) -> bool:
+    """Return whether a file of this name is among the changed ones."""
     # `the README` is `README.md`.
     bare = "." not in name
     return any(is_same_path(name, posixpath.splitext(path)[0] if bare else path) or name == path for path in changed)
@@ -168,7 +169,8 @@ def _ran_more_tests(turn: TurnEvidence) -> bool:
     return len(counts) > 1 and counts[-1] > counts[0]
 
 
-def _find_unparsable(turn: TurnEvidence) -> Missing | None:
+def find_unparsable(turn: TurnEvidence) -> Missing | None:
+    """Return that a changed file does not parse; None when all do."""
     for path, error in turn.facts.syntax_errors.items():
         return Missing(f"`{path}` does not parse: {error}")
     return None
@@ -181,23 +183,23 @@ def _prove_checked(request: ProofRequest, code: tuple[str, ...]) -> Proof | Miss
     # The person's own command comes first, then what the project has.
     for hint in turn.contract.get_targets("command_hints") if turn.contract else ():
         # What the person named is a check of the right kind, whatever it runs.
-        if (proof := request.try_validator(VALIDATORS["command_zero_exit"], {"command": hint})).holds:
+        if (proof := request.try_validator("command_zero_exit", {"command": hint})).holds:
             return proof
     for url in turn.contract.get_targets("urls") if turn.contract else ():
-        if (proof := request.try_validator(VALIDATORS["http_2xx"], {"url": url})).holds:
+        if (proof := request.try_validator("http_2xx", {"url": url})).holds:
             return proof
-    validators = [VALIDATORS["tests_pass"], TESTS_NO_WORSE]
+    validators = ["tests_pass", "tests_no_worse"]
     needs_tests = "test" in checks and not all(_is_outside_tests(path) for path in code)
     if not needs_tests:
-        validators += [BUILD, LINT, TYPES]
+        validators += ["build_passes", "lint_clean", "types_clean"]
     elif {"lint", "types"} & set(request.claim.topics):
-        validators += [LINT, TYPES]
-    for validator in validators:
-        proof = request.try_validator(validator)
+        validators += ["lint_clean", "types_clean"]
+    for name in validators:
+        proof = request.try_validator(name)
         if proof.holds:
             return proof
         reasons.append(proof.reason)
-    if needs_tests and not (build := request.try_validator(BUILD)).holds:
+    if needs_tests and not (build := request.try_validator("build_passes")).holds:
         # A build that failed tells more than tests that did not run.
         reasons.append(build.reason)
     if not needs_tests and (entries := _find_run_of(turn, code)):
@@ -207,9 +209,9 @@ def _prove_checked(request: ProofRequest, code: tuple[str, ...]) -> Proof | Miss
     if telling or checks:
         kind = next((kind for kind in ("test", "build", "types", "lint") if kind in checks), "test")
         return Missing((telling or reasons)[0], kind, path=code[-1])
-    name = next((path for path in reversed(code) if path != "*"), "")
+    path = next((path for path in reversed(code) if path != "*"), "")
     return Missing(
-        f"nothing ran, compiled or parsed `{name or 'the changed files'}` since it was changed", "run", path=name
+        f"nothing ran, compiled or parsed `{path or 'the changed files'}` since it was changed", "run", path=path
     )
 
 
@@ -232,94 +234,4 @@ def _find_run_of(turn: TurnEvidence, code: tuple[str, ...]) -> tuple[int, ...]:
                 return (call.seq,)
             if run.argv[0] in ("make", "just") and "Makefile" in {posixpath.basename(path) for path in code}:
                 return (call.seq,)
-    return ()
-
-
-_DELETED = compile_lazily(r"\b(?:delet|remov|dropp|eras|clean)\w*", re.IGNORECASE)
-_MOVED = compile_lazily(r"\b(?:renam|mov)\w*", re.IGNORECASE)
-
-
-_FILE_WORK = compile_lazily(
-    r"\b(?:creat|delet|remov|renam|mov|copi)\w*(?: \w+){0,3} [`\"']*(?:[\w./-]+/)*[\w.-]+(?:\.\w+|/)?[`\"']*"
-    r"(?: (?:directory|folder|file|to|into)\b|\W*$)",
-    re.IGNORECASE,
-)
-
-
-def is_about_files(text: str) -> bool:
-    """Return whether a sentence reports that whole files or directories were created, renamed, moved or deleted."""
-    return bool(_FILE_WORK.search(text)) and bool(find_file_names(text) or find_directory_names(text))
-
-
-def prove_file_operation(request: ProofRequest) -> Proof | Missing:
-    """Prove that files or directories were created, renamed, moved or deleted: the file system shows it."""
-    names = (*find_file_names(request.text), *find_directory_names(request.text))
-    names = tuple(dict.fromkeys(name for name in names if name in request.turn.facts.paths))
-    if not names or (request.turn.facts.changes is None and not request.turn.calls):
-        return prove_change(request)
-    if _MOVED.search(request.text):
-        return _prove_move(request, names)
-    if _DELETED.search(request.text):
-        return _prove_deletion(request, names)
-    if re.search(r"\b(?:creat|add|generat|new|made|wrote|copi)\w*", request.text, re.IGNORECASE):
-        return _prove_creation(request, names)
-    return prove_change(request)
-
-
-def _prove_deletion(request: ProofRequest, names: tuple[str, ...]) -> Proof | Missing:
-    turn, facts = request.turn, request.turn.facts
-    gone = [name for name in names if not facts.paths.get(name) or name in facts.deleted_paths]
-    if not gone:
-        # `removed the flag from app.py`: what was deleted is inside the file.
-        if any(_is_changed(name, list_changed_paths(turn)) for name in names):
-            return prove_change(request)
-        return Missing(f"`{names[0]}` still exists")
-    for name in gone:
-        was_there = any(is_path_below(path, name) or is_same_path(path, name) for path in facts.deleted_paths)
-        if not was_there and not _find_handling(turn, name):
-            return Missing(f"nothing in this turn deleted `{name}`")
-    return hold("file_state", *_find_handling(turn, gone[0]))
-
-
-def _prove_move(request: ProofRequest, names: tuple[str, ...]) -> Proof | Missing:
-    turn, facts = request.turn, request.turn.facts
-    changed = {*facts.created_paths, *facts.deleted_paths}
-    for name in names:
-        touched = any(is_path_below(path, name) or is_same_path(path, name) for path in changed)
-        if not touched and not _find_handling(turn, name):
-            # Something in the file was renamed or moved, not the file.
-            return prove_change(request)
-    existing = [name for name in names if facts.paths.get(name) and name not in facts.deleted_paths]
-    if len(names) > 1 and (not existing or len(existing) == len(names)):
-        wrong = f"`{names[0]}` still exists" if existing else f"`{names[-1]}` does not exist"
-        return Missing(wrong)
-    if len(names) == 1 and not existing and not facts.created_paths:
-        return Missing(f"`{names[0]}` does not exist")
-    return hold("file_state", *_find_handling(turn, names[0]))
-
-
-def _prove_creation(request: ProofRequest, names: tuple[str, ...]) -> Proof | Missing:
-    turn, facts = request.turn, request.turn.facts
-    changed = list_changed_paths(turn)
-    for name in find_changed_names(request.text) or names:
-        if name in facts.paths and not facts.paths[name]:
-            return Missing(f"`{name}` does not exist")
-        touched = any(is_path_below(path, name) for path in changed) or _is_changed(name, changed)
-        if not touched and not _find_handling(turn, name):
-            return Missing(f"`{name}` was not created or changed since you were asked")
-    if any(classify_file(path) == "code" for path in facts.changes or ()):
-        return prove_change(request)
-    if (missing := _find_unparsable(turn)) is not None:
-        return missing
-    return hold("file_state", *_find_edit_entries(turn))
-
-
-def _find_handling(turn: TurnEvidence, name: str) -> tuple[int, ...]:
-    """Return the last successful call that wrote, moved or deleted this path."""
-    for call in reversed(turn.calls):
-        if call.failed:
-            continue
-        words = [word for run in call.runs if run.kind == "other" for word in run.argv[1:]]
-        if any(is_same_path(name, word.rstrip("/")) for word in (*call.edited, *words)):
-            return (call.seq,)
     return ()

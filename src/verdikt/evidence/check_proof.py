@@ -2,46 +2,13 @@
 
 import re
 
-from verdikt.evidence.named_objects import find_file_names, read_test_count
-from verdikt.evidence.program_kinds import is_type_check, resolve_program_name
+from verdikt.claims.named_objects import find_file_names, read_test_count
 from verdikt.evidence.proof_request import Missing, ProofRequest
-from verdikt.evidence.shell_runs import ProgramRun
-from verdikt.evidence.validator import VALIDATORS, Proof, Validator, build_run_predicate
+from verdikt.evidence.validator import Proof
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import is_test_file
 
-_COMPILING_RUNNERS = frozenset({"cargo", "go", "mvn", "gradle", "dotnet", "swift", "bazel", "mix"})
-"""Programs whose test command compiles everything first."""
-
 _IMAGE = compile_lazily(r"\b(?:image|container|docker\w*)\b", re.IGNORECASE)
-
-
-def _builds(run: ProgramRun) -> bool:
-    return run.kind == "build" or resolve_program_name(run.argv[0]) in _COMPILING_RUNNERS
-
-
-def _builds_image(run: ProgramRun) -> bool:
-    return run.argv[0] in ("docker", "podman", "buildah", "nerdctl") and "build" in run.argv
-
-
-BUILD = Validator(
-    "build_passes", "done", "the build succeeded", build_run_predicate(("build", "test"), "build", _builds)
-)
-IMAGE = Validator(
-    "image_builds", "done", "an image was built", build_run_predicate(("build",), "image build", _builds_image)
-)
-TYPES = Validator(
-    "types_clean",
-    "done",
-    "a type checker is content",
-    build_run_predicate(("lint", "build"), "type check", lambda run: is_type_check(run.argv)),
-)
-LINT = Validator(
-    "lint_clean",
-    "done",
-    "a linter is content",
-    build_run_predicate(("lint",), "linter run", lambda run: not is_type_check(run.argv)),
-)
 
 
 def prove_tests(request: ProofRequest) -> Proof | Missing:
@@ -51,7 +18,7 @@ def prove_tests(request: ProofRequest) -> Proof | Missing:
     # `test_cart.py passes` claims no more than that file.
     if not arguments and len(named) == 1:
         arguments = {"target": named[0]}
-    proof = request.try_validator(VALIDATORS["tests_pass"], arguments)
+    proof = request.try_validator("tests_pass", arguments)
     if not proof.holds:
         return Missing(proof.reason, "test", full_suite="whole" in arguments)
     if fewer := describe_missing_tests(request):
@@ -77,17 +44,19 @@ def describe_missing_tests(request: ProofRequest) -> str:
 
 def prove_build(request: ProofRequest) -> Proof | Missing:
     """Prove that the project, or an image of it, builds."""
-    proof = request.try_validator(IMAGE if _IMAGE.search(request.text) else BUILD)
-    return proof if proof.holds else Missing(proof.reason, "build")
+    return _prove_by_validator(request, "image_builds" if _IMAGE.search(request.text) else "build_passes", "build")
 
 
 def prove_lint(request: ProofRequest) -> Proof | Missing:
     """Prove that a linter found nothing."""
-    proof = request.try_validator(LINT)
-    return proof if proof.holds else Missing(proof.reason, "lint")
+    return _prove_by_validator(request, "lint_clean", "lint")
 
 
 def prove_types(request: ProofRequest) -> Proof | Missing:
     """Prove that a type checker found nothing."""
-    proof = request.try_validator(TYPES)
-    return proof if proof.holds else Missing(proof.reason, "types")
+    return _prove_by_validator(request, "types_clean", "types")
+
+
+def _prove_by_validator(request: ProofRequest, name: str, kind: str) -> Proof | Missing:
+    proof = request.try_validator(name)
+    return proof if proof.holds else Missing(proof.reason, kind)

@@ -2,12 +2,12 @@
 
 import re
 
-from verdikt.evidence.named_objects import find_changed_names, find_package_names
-from verdikt.evidence.program_kinds import resolve_program_name
+from verdikt.claims.named_objects import find_changed_names, find_package_names
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
-from verdikt.evidence.shell_runs import ProgramRun, is_file_handler
-from verdikt.evidence.validator import VALIDATORS, Proof
+from verdikt.evidence.validator import Proof
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.runs.program_kinds import resolve_program_name
+from verdikt.runs.shell_runs import ProgramRun, is_file_handler
 
 _INSTALLERS = frozenset(
     "pip pip3 uv npm yarn pnpm bun poetry pipenv pdm conda mamba cargo gem bundle composer go apt apt-get brew dnf yum"
@@ -55,10 +55,10 @@ def prove_outgoing(request: ProofRequest) -> Proof | Missing:
     turn = request.turn
     urls = turn.contract.get_targets("urls") if turn.contract else ()
     for url in urls:
-        proof = request.try_validator(VALIDATORS["http_2xx"], {"url": url})
+        proof = request.try_validator("http_2xx", {"url": url})
         if proof.holds:
             return proof
-    if not urls and (proof := request.try_validator(VALIDATORS["http_2xx"])).holds:
+    if not urls and (proof := request.try_validator("http_2xx")).holds:
         return proof
     # The last one counts: a deployment that failed may have been repeated.
     for call in reversed(turn.calls):

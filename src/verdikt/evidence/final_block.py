@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from verdikt.evidence.contract import Contract
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.prompts.contract import Contract
 
 BLOCK_TYPES = ("done", "partial", "blocked", "delegation")
 HIGH_STAKES = compile_lazily(

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from verdikt.evidence.claim_model import SentenceClaim
-from verdikt.evidence.claim_topics import refine_claims, reports_change
+from verdikt.claims.model import SentenceClaim
+from verdikt.claims.topics import refine_claims, reports_change
 from verdikt.evidence.proof_request import Missing, ProofRequest
 from verdikt.evidence.proof_table import prove_attempts, prove_topic
 from verdikt.evidence.refusal import (
@@ -21,15 +21,15 @@ from verdikt.evidence.refusal import (
     suggest_command,
 )
 from verdikt.evidence.section import EvidenceSettings
-from verdikt.evidence.turn import TurnEvidence
 from verdikt.evidence.validator import Proof, ProofStatus
 from verdikt.model.canonical_json import hash_canonical
+from verdikt.turns.turn import TurnEvidence
 
 MAX_REFUSALS = 12
 """Number of refusals in one turn, whatever new evidence there is, so that no turn is refused for ever."""
 
 MAX_CLAIMS = 100
-"""Number of claims of one message that are judged."""
+"""Number of claims at the end of one message that are judged."""
 
 _UNCHECKED_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
 """Topics of an admission that say nothing about whether the work was checked (`not pushed yet`)."""
@@ -169,7 +169,8 @@ def _prove_claims(
     proofs: list[tuple[SentenceClaim, Proof]] = []
     missing: list[MissingProof] = []
     topics: list[str] = []
-    for claim in claims[:MAX_CLAIMS]:
+    # The last ones, without the sentences that claim nothing: many of those must not hide a claim at the end.
+    for claim in [claim for claim in claims if claim.act != "none"][-MAX_CLAIMS:]:
         request = ProofRequest(claim, turn, message, is_admitted)
         if claim.act == "done" and not _is_doubtful(claim, turn):
             for topic in claim.topics or ("change",):

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from verdikt.evidence.claim_model import read_claims
+from verdikt.claims.model import read_claims
 from verdikt.evidence.gate import GateJudgement, GateState, judge_turn
 from verdikt.evidence.section import EvidenceSettings
-from verdikt.evidence.turn import read_turn
-from verdikt.model.entry import Entry, EntryKind
+from verdikt.model.entry import Entry
+from verdikt.turns.turn import find_first_request, read_turn
 
 
 def replay_stop(
@@ -27,7 +27,7 @@ def replay_stop(
     turn = read_turn(
         (entry for entry in earlier if entry.seq > state["turn"]), best_test_counts=state["best"], is_trusted=is_trusted
     )
-    first_request = _find_first_request(earlier, state["contract"])
+    first_request = find_first_request(state["contract"], {entry.seq: entry for entry in earlier}.get)
     if first_request and first_request < state["turn"]:
         before = (entry for entry in earlier if first_request < entry.seq <= state["turn"])
         turn = replace(turn, earlier=read_turn(before).calls)
@@ -39,13 +39,3 @@ def replay_stop(
         GateState.from_record(state),
         message=message,
     )
-
-
-def _find_first_request(entries: Sequence[Entry], contract: int) -> int:
-    """Return the seq of the request that a continued one goes back to; 0 when it continues none."""
-    extends = {entry.seq: entry.body.get("extends", 0) for entry in entries if entry.kind is EntryKind.CONTRACT}
-    first = 0
-    # Only ever backwards: a damaged entry that points to itself must not make a loop.
-    while 0 < (previous := extends.get(contract, 0)) < contract:
-        first = contract = previous
-    return first

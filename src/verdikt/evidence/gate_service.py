@@ -7,49 +7,47 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from verdikt.evidence.claim_model import read_claims
-from verdikt.evidence.contract import Contract, extend_contract, is_continuation, read_contract, to_yaml
-from verdikt.evidence.facts import Snapshot
+from verdikt.claims.model import read_claims
 from verdikt.evidence.final_block import check_final_block, needs_final_block
 from verdikt.evidence.gate import GateResult, GateState, build_proof_record, judge_turn
-from verdikt.evidence.logged_call import build_call_evidence, list_edits
-from verdikt.evidence.override import find_overrides
 from verdikt.evidence.section import EvidenceSettings
-from verdikt.evidence.shell_runs import read_runs
-from verdikt.evidence.turn import is_path_below, read_turn
-from verdikt.evidence.turn_observer import TurnObserver, summarize_trees
-from verdikt.evidence.unseen_calls import (
+from verdikt.evidence.validator import run_validator
+from verdikt.evidence.validator_registry import find_validator, validate
+from verdikt.ledger.evidence_records import note_overrides, record_extraction, record_overrides, write_contract
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.store import LogWriter
+from verdikt.model.action import Action, Outcome
+from verdikt.model.entry import EntryKind
+from verdikt.model.hook_message import Answer, Prompt, Turn
+from verdikt.model.redaction import redact_text
+from verdikt.model.work_tree import classify_file
+from verdikt.observe.alerts import DAY_SECONDS, clear_mark, mark_first_breach, note_crashes
+from verdikt.observe.clock import Clock, SystemClock
+from verdikt.observe.transcript import Transcript, find_call_ids, read_transcript
+from verdikt.observe.world import digest_file, expand_user
+from verdikt.prompts.contract import Contract, extend_contract, is_continuation, read_contract, to_yaml
+from verdikt.prompts.override import find_overrides
+from verdikt.runs.logged_call import build_call_evidence, list_edits
+from verdikt.runs.shell_runs import is_file_handler, read_runs
+from verdikt.turns.loader import TurnLoader
+from verdikt.turns.observer import TurnObserver
+from verdikt.turns.turn import is_path_below
+from verdikt.turns.unseen_calls import (
     GAP_UNSEEN,
     can_compare_transcript,
     describe_unseen_calls,
     drop_unseen_proof,
     find_unseen_calls,
 )
-from verdikt.evidence.validator import find_validator, run_validator, validate
-from verdikt.ledger.evidence_records import note_overrides, record_extraction, record_overrides, write_contract
-from verdikt.ledger.files import FileStore
-from verdikt.ledger.store import LogWriter
-from verdikt.model.action import Action, Outcome
-from verdikt.model.entry import Entry, EntryKind
-from verdikt.model.hook_message import Answer, Prompt, Turn
-from verdikt.model.redaction import redact_text
-from verdikt.observe.alerts import DAY_SECONDS, clear_mark, mark_first_breach, note_crashes
-from verdikt.observe.clock import Clock, SystemClock
-from verdikt.observe.transcript import Transcript, find_call_ids, read_transcript
-from verdikt.observe.world import digest_file, expand_user
 
 if TYPE_CHECKING:
     from verdikt.evidence.final_block import ValidatorPassLookup
     from verdikt.evidence.gate import GateJudgement
-    from verdikt.evidence.turn import TurnEvidence
     from verdikt.evidence.validator import Proof
     from verdikt.govern import PathAccess
-    from verdikt.model.work_tree import WorkTree
+    from verdikt.turns.turn import TurnEvidence
 
 T = TypeVar("T")
-
-MAX_ROOTS = 3
-"""Projects of one turn whose source trees are hashed when it ends."""
 
 MAX_MESSAGE = 200_000
 """Characters at the end of a message that are read."""
@@ -65,9 +63,6 @@ GATE_CRASHES = "_gate_crash.json"
 
 _CHECK_KINDS = frozenset({"test", "build", "lint", "commit"})
 """Kinds of runs after which the source tree is hashed, so that a later change shows, by any program."""
-
-_MAX_CONTINUATIONS = 20
-"""Maximum number of continued requests to follow back to the first."""
 
 _MAX_TRANSCRIPT_READS = 30
 """Maximum number of reads of a transcript whose last message is not written yet."""
@@ -95,6 +90,7 @@ class EvidenceGate:
         self._base_directory = base_directory
         self._path_access = path_access
         self._observer = TurnObserver(env, self.read_path)
+        self.turns = TurnLoader(store, self._observer)
 
     def record_prompt(self, prompt: Prompt) -> None:
         """Record what a person asked for as a contract, and audit phrases that try to get past a check."""
@@ -146,7 +142,7 @@ class EvidenceGate:
         written = {path: digest for path in edited if path != "*" and (digest := self._digest_file(path))}
         evidence = build_call_evidence(action, outcome, written=written, ended=self.clock.now(), edited=edited)
         directory = self._find_checked_directory(action.cwd, evidence.get("runs", ()))
-        if directory and (tree := self._observe_tree(os.path.join(self._base_directory, directory))):
+        if directory and (tree := self._observer.read_tree(os.path.join(self._base_directory, directory))):
             evidence["tree"] = {"root": tree.root, "sha256": tree.digest}
             for position in self._observer.find_hollow_runs(action.cwd, evidence["runs"], tree):
                 evidence["runs"][position]["kind"] = "other"
@@ -157,11 +153,18 @@ class EvidenceGate:
         prefixes = [tuple(run.argv) for custom in self.settings.validators for run in read_runs(custom.command)]
         for run in runs:
             argv = tuple(run["argv"])
-            if run["kind"] in _CHECK_KINDS or any(argv[: len(prefix)] == prefix for prefix in prefixes):
-                directory = os.path.normpath(os.path.join(cwd, run["cwd"] or "."))
+            directory = os.path.normpath(os.path.join(cwd, run["cwd"] or "."))
+            is_check = run["kind"] in _CHECK_KINDS or any(argv[: len(prefix)] == prefix for prefix in prefixes)
+            # Where a project has no check, a run of the changed program is one: `python3 hello.py`.
+            if is_check or (run["kind"] == "other" and self._executes_file(argv, directory)):
                 # A check of a part of the project is about the sources of the whole.
                 return cwd if is_path_below(directory, cwd) else directory
         return ""
+
+    def _executes_file(self, argv: tuple[str, ...], directory: str) -> bool:
+        """Return whether a run names a file of code, and is not one that only copies, moves or formats it."""
+        paths = [os.path.join(directory, word) for word in argv if classify_file(word) == "code"]
+        return not is_file_handler(argv) and any(self.read_path(path, os.path.isfile, False) for path in paths)
 
     def judge_stop(self, turn: Turn) -> Answer:
         """Compare what the agent claims with the log of the turn; sign the proofs, record and count refusals."""
@@ -178,16 +181,16 @@ class EvidenceGate:
         # A message in the hook's payload is newer than the transcript, which some hosts write later.
         message = redact_text((transcript.message if turn.message is None else turn.message)[-MAX_MESSAGE:])[0]
         state = self.store.read_projection("evidence", session)
-        evidence, unseen = self._drop_unseen_calls(turn, self.load_turn(session, state))
+        evidence, unseen = self._drop_unseen_calls(turn, self.turns.load_turn(session, state))
         facts, snapshot, unlisted = self._observer.collect_facts(
             os.path.join(self._base_directory, turn.cwd),
-            self._load_baseline(session, state),
+            self.turns.load_baseline(session, state),
             evidence,
             message,
             state["proven"],
         )
         evidence = replace(evidence, facts=facts, unlisted=unlisted)
-        undecided_calls = self._find_undecided_calls(session, state, transcript.tool_uses, evidence.decision_call_ids)
+        undecided_calls = self.turns.find_undecided_calls(session, state, transcript.tool_uses, evidence)
         faults = self._check_final_block(message, evidence.contract, session)
         judgement = judge_turn(
             read_claims(message),
@@ -211,18 +214,6 @@ class EvidenceGate:
             reason = "\n".join(filter(None, (judgement.reason, unseen)))
             return Answer(allowed=False, reason=reason, guard="evidence")
         return Answer(notice=judgement.notice if settings.mode == "enforce" else "")
-
-    def _load_baseline(self, session: str, state: Mapping[str, Any]) -> Snapshot | None:
-        """Return the work tree as it was when the current request was made; None when it is not known."""
-        first_request = self._find_first_request(session, state["contract"]) if state["open"] else 0
-        request = self.store.reader.read_entry(session, first_request) if first_request else None
-        seq = (request.body.get("snapshot") if request else 0) or state["baseline"] or state["turn"]
-        entry = self.store.reader.read_entry(session, seq) if seq else None
-        if entry is None:
-            return None
-        # Without a prompt since then, the turn began where the one before it ended.
-        body = entry.body if entry.kind is EntryKind.SNAPSHOT else entry.body.get("snapshot")
-        return Snapshot.from_record(body, entry.seq) if isinstance(body, Mapping) else None
 
     def _drop_unseen_calls(self, turn: Turn, evidence: "TurnEvidence") -> tuple["TurnEvidence", str]:
         """Return the evidence without calls that the host's transcript lacks, and a sentence about those calls.
@@ -290,65 +281,20 @@ class EvidenceGate:
         for proof in _collect_parent_proofs(judgement, evidence):
             self.store.append(parent, EntryKind.VALIDATOR_PASS, {**proof, "child": session})
 
-    def load_turn(self, session: str, state: Mapping[str, Any]) -> "TurnEvidence":
-        """Return the evidence of a session's current turn, from the log."""
-        entries = self.store.read_entries(session, since=state["turn"])
-        turn = read_turn(entries, best_test_counts=state["best"], is_trusted=self._has_valid_signature)
-        first_request = self._find_first_request(session, state["contract"])
-        # A continued request may be proven by calls of the turns before this one.
-        if first_request and first_request < state["turn"]:
-            earlier = self.store.read_entries(session, since=first_request)
-            turn = replace(turn, earlier=read_turn(entry for entry in earlier if entry.seq <= state["turn"]).calls)
-        tree_roots = [
-            *(validator_pass.tree[0] for validator_pass in turn.validator_passes),
-            *(call.tree[0] for call in turn.calls),
-        ]
-        newest_roots = list(dict.fromkeys(root for root in reversed(tree_roots) if root))[:MAX_ROOTS]
-        trees = [tree for root in newest_roots if (tree := self._observe_tree(root)) and tree.root == root]
-        return replace(turn, trees=summarize_trees(trees)) if trees else turn
-
-    def _find_first_request(self, session: str, contract: int) -> int:
-        """Return the seq of the request that the current turn continues; 0 when it continues none."""
-        first = 0
-        for _ in range(_MAX_CONTINUATIONS):
-            entry = self.store.reader.read_entry(session, contract)
-            extends = entry.body.get("extends", 0) if entry and entry.kind is EntryKind.CONTRACT else 0
-            # Only ever backwards: a damaged entry that points to itself must not make a loop.
-            if not isinstance(extends, int) or not 0 < extends < contract:
-                break
-            first = contract = extends
-        return first
-
-    def _find_undecided_calls(
-        self,
-        session: str,
-        state: Mapping[str, Any],
-        tool_uses: Sequence[tuple[str, str]],
-        decision_call_ids: frozenset[str],
-    ) -> list[str]:
-        """Return the tool uses of the transcript's turn for which the log has no decision."""
-        undecided = [(id, tool) for id, tool in tool_uses if id and id not in decision_call_ids]
-        # A transcript's turn starts at the last prompt, the log's turn at the last stop that was allowed: calls between
-        # the two are in the transcript's turn only, so the log is searched from the prompt on.
-        if undecided and 0 < state["contract"] < state["turn"]:
-            entries = self.store.read_entries(session, since=state["contract"])
-            known = {str(entry.body.get("call_id", "")) for entry in entries if entry.kind is EntryKind.DECISION}
-            undecided = [(id, tool) for id, tool in undecided if id not in known]
-        return [f"{tool} {id}" for id, tool in undecided]
-
     def validate_claim(self, session: str, claim: str, name: str, arguments: Mapping[str, str]) -> "Proof":
-        """Return a validator's result for an explicit claim in the current turn; sign a pass into the log."""
-        state = self.store.read_projection("evidence", session)
-        proof = validate(name, claim, arguments, self.load_turn(session, state), self.settings.validators)
+        """Return a validator's result for an explicit claim about the newest request; sign a pass into the log."""
+        turn, is_current = self.turns.load_last_request(session, self.store.read_projection("evidence", session))
+        proof = validate(name, claim, arguments, turn, self.settings.validators)
         if proof.holds:
-            body = {"claim": claim, "explicit": True, **proof.record()}
+            # What was done for a request that has ended proves no claim of the turn after it.
+            body = {"claim": claim, "explicit": is_current, **proof.record()}
             return replace(proof, signed=self.store.append(session, EntryKind.VALIDATOR_PASS, body).seq)
         return proof
 
     def is_proven(self, session: LogWriter, name: str, arguments: Mapping[str, Any]) -> bool:
         """Return whether a validator passes in the current turn."""
         validator = find_validator(name, self.settings.validators)
-        evidence = self.load_turn(session.session_id, session.read_projection("evidence"))
+        evidence = self.turns.load_turn(session.session_id, session.read_projection("evidence"))
         texts = {key: str(value) for key, value in arguments.items()}
         return validator is not None and run_validator(validator, texts, evidence).holds
 
@@ -390,11 +336,8 @@ class EvidenceGate:
 
     def hash_sources(self, root: str) -> str | None:
         """Return the digest of the sources below a root as they are now; None when they cannot be hashed."""
-        tree = self._observe_tree(root)
+        tree = self._observer.read_tree(root)
         return tree.digest if tree is not None and tree.root == root else None
-
-    def _observe_tree(self, directory: str) -> "WorkTree | None":
-        return self._observer.read_tree(directory)
 
     def _read_transcript(self, path: str) -> "Transcript":
         return self.read_path(path, read_transcript, Transcript("unreadable"))
@@ -428,7 +371,7 @@ class EvidenceGate:
         def look_up(seq: int) -> Mapping[str, Any] | None:
             entry = self.store.reader.read_entry(session, seq)
             # Only a signed pass counts: anyone who can write to the file can append an unsigned entry.
-            if entry is None or entry.kind is not EntryKind.VALIDATOR_PASS or not self._has_valid_signature(entry):
+            if entry is None or entry.kind is not EntryKind.VALIDATOR_PASS or not self.turns.has_valid_signature(entry):
                 return None
             calls = [self.store.reader.read_entry(session, call_seq) for call_seq in entry.body.get("entries", ())]
             streams = [stream for call in calls if call for stream in call.body.get("streams", {}).values()]
@@ -436,13 +379,6 @@ class EvidenceGate:
             return {**entry.body, "hashes": hashes}
 
         return look_up
-
-    def _has_valid_signature(self, entry: Entry) -> bool:
-        """Return whether an entry is signed by a key of this store's key ring."""
-        return (
-            bool(entry.sig)
-            and self.store.keyring.check_entry_signature(entry.kid, entry.hash, entry.sig, entry.ts) is None
-        )
 
 
 def _collect_parent_proofs(judgement: "GateJudgement", evidence: "TurnEvidence") -> list[dict[str, Any]]:

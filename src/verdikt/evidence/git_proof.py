@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable
 
-from verdikt.evidence.named_objects import find_changed_names, find_ref_names
+from verdikt.claims.named_objects import find_changed_names, find_ref_names
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
-from verdikt.evidence.turn import is_same_path
-from verdikt.evidence.validator import VALIDATORS, Proof
+from verdikt.evidence.validator import Proof
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import GitState
+from verdikt.turns.turn import is_same_path
 
 _WORDS = {
     name: compile_lazily(words, re.IGNORECASE)
@@ -62,7 +62,7 @@ def _prove_by_log(request: ProofRequest) -> Proof | Missing:
     """Without a repository to look at, the log of successful commands decides."""
     if _WORDS["merge"].search(request.text):
         return prove_push(request)
-    proof = request.try_validator(VALIDATORS["commit_exists"])
+    proof = request.try_validator("commit_exists")
     if proof.holds:
         return proof
     pushes = _find_calls(request, "push", "merge", "branch", "switch", "checkout", "tag", "stash")

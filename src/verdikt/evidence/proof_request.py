@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from verdikt.evidence.claim_model import SentenceClaim
-from verdikt.evidence.turn import TurnEvidence
-from verdikt.evidence.validator import Arguments, Proof, ProofStatus, Validator, run_validator
+from verdikt.claims.model import SentenceClaim
+from verdikt.evidence.validator import Arguments, Proof, ProofStatus, run_validator
+from verdikt.evidence.validator_registry import VALIDATORS
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.turns.turn import TurnEvidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,9 @@ class ProofRequest:
         """Return whether the message says itself that tests are skipped, expected to fail, or gone."""
         return bool(_FEWER_TESTS.search(self.message))
 
-    def try_validator(self, validator: Validator, arguments: Arguments | None = None) -> Proof:
-        """Return a validator's answer about the turn."""
-        return run_validator(validator, arguments or {}, self.turn)
+    def try_validator(self, name: str, arguments: Arguments | None = None) -> Proof:
+        """Return the answer of a built-in validator about the turn."""
+        return run_validator(VALIDATORS[name], arguments or {}, self.turn)
 
 
 _FEWER_TESTS = compile_lazily(

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 
 from verdikt.evidence.attempt import suggest_next_attempt
-from verdikt.evidence.change_proof import is_about_files, prove_change, prove_file_operation
+from verdikt.evidence.change_proof import prove_change
 from verdikt.evidence.check_proof import prove_build, prove_lint, prove_tests, prove_types
 from verdikt.evidence.effect_proof import prove_install, prove_outgoing
+from verdikt.evidence.file_proof import is_about_files, prove_file_operation
 from verdikt.evidence.git_proof import is_about_refs, prove_commit, prove_push
 from verdikt.evidence.proof_request import Missing, ProofRequest, Row, hold
 from verdikt.evidence.section import EvidenceSettings
-from verdikt.evidence.validator import VALIDATORS, Proof, ProofStatus, build_custom_validator
+from verdikt.evidence.validator import Proof, ProofStatus, run_validator
+from verdikt.evidence.validator_registry import build_custom_validator
 
 ROWS: Mapping[str, Row] = {
     "change": prove_change,
@@ -28,9 +30,9 @@ ROWS: Mapping[str, Row] = {
 
 _VALIDATORS_BY_TOPIC: Mapping[str, tuple[str, ...]] = {
     "tests": ("tests_pass", "pytest_pass", "command_zero_exit"),
-    "build": ("build_passes", "command_zero_exit"),
+    "build": ("build_passes", "image_builds", "command_zero_exit"),
     "lint": ("lint_clean", "command_zero_exit"),
-    "types": ("lint_clean", "types_clean", "command_zero_exit"),
+    "types": ("types_clean", "command_zero_exit"),
     "commit": ("commit_exists",),
 }
 """Topic → validators whose explicit pass proves it; topics that are not here accept any of `done`."""
@@ -64,7 +66,7 @@ def prove_attempts(request: ProofRequest) -> tuple[Proof | Missing, str]:
     """Return the proof that an agent tried before it gives up or asks a person, and what to try next."""
     act = request.claim.act
     name = "ladder_exhaustion_proof" if act == "blocked" else "fetch_attempt_proof"
-    proof = request.try_validator(VALIDATORS[name])
+    proof = request.try_validator(name)
     if not proof.holds:
         checked = next((one for one in request.turn.validator_passes if one.claim == act), None)
         if checked is None or not request.turn.is_still_valid(checked):
@@ -76,7 +78,7 @@ def prove_attempts(request: ProofRequest) -> tuple[Proof | Missing, str]:
 def _find_missing_requirement(request: ProofRequest, settings: EvidenceSettings) -> Missing | None:
     """Return which of the user's own validators fails; they are required of every claim."""
     for custom in settings.validators:
-        proof = request.try_validator(build_custom_validator(custom))
+        proof = run_validator(build_custom_validator(custom), {}, request.turn)
         if not proof.holds:
             return Missing(proof.reason, f"run {custom.command}")
     return None

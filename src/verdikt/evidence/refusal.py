@@ -5,11 +5,11 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from verdikt.evidence.claim_model import SentenceClaim
-from verdikt.evidence.program_kinds import is_partial_test_run, is_type_check
+from verdikt.claims.model import SentenceClaim
 from verdikt.evidence.proof_request import Missing
-from verdikt.evidence.shell_runs import ProgramRun, read_runs
-from verdikt.evidence.turn import TurnEvidence
+from verdikt.runs.program_kinds import is_partial_test_run, is_type_check
+from verdikt.runs.shell_runs import ProgramRun, read_runs
+from verdikt.turns.turn import TurnEvidence
 
 MAX_REFUSAL_LINES = 12
 """Number of lines of a refusal."""

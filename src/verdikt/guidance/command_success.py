@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from verdikt.evidence.program_kinds import resolve_program_name
-from verdikt.evidence.shell_runs import ProgramRun, read_runs
 from verdikt.model.action import ActionKind, Outcome
 from verdikt.model.tool_kind import classify_tool
+from verdikt.runs.program_kinds import resolve_program_name
+from verdikt.runs.shell_runs import ProgramRun, read_runs
 
 TEST_COMMANDS = (
     "pytest",

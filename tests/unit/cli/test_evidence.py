@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from tests.scene import GREEN, Scene
 from verdikt.cli import root
-from verdikt.evidence.validator import VALIDATORS
+from verdikt.evidence.validator_registry import VALIDATORS
 from verdikt.model.entry import EntryKind
 
 

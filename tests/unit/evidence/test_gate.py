@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.scene import GREEN, RED, Scene
-from verdikt.evidence.contract import extend_contract, read_contract
 from verdikt.hosts.host_decision import HostDecision
 from verdikt.model.action import ActionKind
 from verdikt.model.entry import EntryKind
+from verdikt.prompts.contract import extend_contract, read_contract
 
 
 @pytest.fixture

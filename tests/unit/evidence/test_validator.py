@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.scene import GREEN, RED, Scene
-from verdikt.evidence.validator import Proof, validate
+from verdikt.evidence.validator import Proof
+from verdikt.evidence.validator_registry import validate
 
 PROMPT = "Fix src/app.py, run `make verify`, check https://example.com/health and commit"
 
@@ -22,7 +23,7 @@ def scene(tmp_path: Path) -> Scene:
 def run_validation(scene: Scene, name: str, claim: str = "done", **arguments: str) -> Proof:
     """Return the validator's answer on the present turn."""
     state = scene.store.read_projection("evidence", scene.session)
-    return validate(name, claim, arguments, scene.gov.evidence_gate.load_turn(scene.session, state))
+    return validate(name, claim, arguments, scene.gov.evidence_gate.turns.load_turn(scene.session, state))
 
 
 PASSES = [
@@ -121,3 +122,35 @@ def test_validator_goes_stale_after_an_edit(scene: Scene, name: str) -> None:
 
     assert before.holds
     assert "ran before `src/app.py` was changed" in run_validation(scene, name).reason
+
+
+def test_validation_after_a_proven_stop_finds_the_contract(scene: Scene) -> None:
+    """The request is the one that was just answered, and what ran for it is the evidence."""
+    scene.ask("Fix src/app.py and run `pytest -q`")
+    scene.edit("src/app.py")
+    scene.run("pytest -q", GREEN)
+    assert scene.say("Fixed src/app.py. All tests pass.").allowed
+    gate = scene.gov.evidence_gate
+
+    assert gate.validate_claim(scene.session, "done", "tests_pass", {}).holds
+    assert gate.validate_claim(scene.session, "done", "file_diff_present", {"path": "src/app.py"}).holds
+    unbound = gate.validate_claim(scene.session, "done", "file_diff_present", {"path": "src/other.py"})
+    assert "does not match any contract.target_fields entry" in unbound.reason
+
+    scene.edit("src/app.py", "x = 2\n")
+
+    assert not gate.validate_claim(scene.session, "done", "tests_pass", {}).holds
+
+
+def test_validation_of_an_ended_request_is_no_proof_of_the_next_turn(scene: Scene) -> None:
+    """It is signed, and is not among the validations of the turn that begins."""
+    scene.run("make verify")
+    scene.run("git commit -qm work")
+    scene.run("pytest -q", GREEN)
+    assert scene.say("Fixed src/app.py. All tests pass.").allowed
+
+    proof = scene.gov.evidence_gate.validate_claim(scene.session, "done", "tests_pass", {})
+
+    state = scene.store.read_projection("evidence", scene.session)
+    assert proof.signed
+    assert scene.gov.evidence_gate.turns.load_turn(scene.session, state).validator_passes == ()

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from verdikt.claims.model import read_claims
 from verdikt.cli.exit_status import EXIT_BAD_LINE
 from verdikt.cli.store_access import json_option
-from verdikt.evidence.claim_model import read_claims
 
 _COLOURS = {"done": "green", "blocked": "red", "delegation": "yellow", "admission": "cyan"}
 

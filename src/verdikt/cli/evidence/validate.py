@@ -49,7 +49,8 @@ def validate(
       done        command_zero_exit (command or command_substring; keyword)
                   pytest_pass (target or path; required_runs)
                   file_diff_present (path)       http_2xx (url)
-                  tests_pass, build_passes, lint_clean, commit_exists
+                  tests_pass, tests_no_worse, build_passes, image_builds, lint_clean, types_clean,
+                  commit_exists
       blocked     ladder_exhaustion_proof
       delegation  fetch_attempt_proof (keyword)
 

@@ -67,6 +67,12 @@ HOST = Host(
     wired_events=("sessionStart", "beforeSubmitPrompt", "preToolUse", "postToolUse", "postToolUseFailure", "stop"),
     extra_settings={"version": 1},
     agent_variables=("CURSOR_AGENT", "CURSOR_TRACE_ID"),
-    known_gaps=(KnownGap(what="completions by Tab fire other events than the agent", fix="see docs/hosts/cursor.md"),),
+    known_gaps=(
+        KnownGap(what="completions by Tab fire other events than the agent", fix="see docs/hosts/cursor.md"),
+        KnownGap(
+            what="a stop that is let through can show no message, also when the turn ended unproven",
+            fix="`verdikt status` and `verdikt evidence report` show it",
+        ),
+    ),
     proven_on="its documentation: there is no client that could be installed and scripted offline",
 )

@@ -36,6 +36,15 @@ function ask(event, mode, payload) {
   })
 }
 
+// Shows the person what the model need not answer: in the terminal interface, and in OpenCode's log for `opencode run`.
+async function notify(client, message) {
+  const toast = { title: "verdikt", message, variant: "warning", duration: 20000 }
+  await Promise.allSettled([
+    client?.tui?.showToast?.({ body: toast }),
+    client?.app?.log?.({ body: { service: "verdikt", level: "warn", message } }),
+  ])
+}
+
 export const Verdikt = async ({ directory, client }) => {
   const messages = new Map()
   return {
@@ -65,7 +74,8 @@ export const Verdikt = async ({ directory, client }) => {
       if (event.type !== "session.idle") return
       const message = messages.get(properties.sessionID)
       try {
-        await ask("session.idle", "open", { properties, message, directory })
+        const { context } = await ask("session.idle", "open", { properties, message, directory })
+        if (context) await notify(client, context)
       } catch (refusal) {
         // OpenCode cannot be kept from stopping, but it can be asked to go on.
         const body = { parts: [{ type: "text", text: refusal.message }] }

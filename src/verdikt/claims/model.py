@@ -14,9 +14,9 @@ from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 
-from verdikt.evidence.claim_cues import CLASS_OF_WORD
-from verdikt.evidence.claim_features import list_features, list_topic_features, list_words
-from verdikt.evidence.claim_sentences import MarkedSentence, split_sentences
+from verdikt.claims.cues import CLASS_OF_WORD
+from verdikt.claims.features import list_features, list_topic_features, list_words
+from verdikt.claims.sentences import MarkedSentence, split_sentences
 from verdikt.model.lazy_regex import compile_lazily
 
 ACTS = ("done", "blocked", "delegation", "admission")
@@ -33,7 +33,7 @@ TOPICS = (
     "install",
     "file_operation",
 )
-WEIGHTS = Path(__file__).with_name("claim_weights.bin")
+WEIGHTS = Path(__file__).with_name("weights.bin")
 MAGIC = b"verdikt claims 1\n"
 
 _LEAST_WORDS = 4

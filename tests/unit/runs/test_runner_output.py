@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdikt.evidence.runner_output import parse_test_counts
+from verdikt.runs.runner_output import parse_test_counts
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "test_output.yaml").read_text())
 OUTPUTS = [

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from verdikt.evidence.program_kinds import classify_run, is_dry_run, resolve_program_name
 from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.runs.program_kinds import classify_run, is_dry_run, resolve_program_name
 from verdikt.shell import analyse
 from verdikt.shell.command import Command, Redirect, Script
 

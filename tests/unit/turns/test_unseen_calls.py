@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.scene import GREEN, Scene
-from verdikt.evidence.unseen_calls import GAP_UNSEEN, can_compare_transcript
 from verdikt.model.entry import EntryKind
 from verdikt.observe import transcript as transcripts
 from verdikt.observe.transcript import find_call_ids
+from verdikt.turns.unseen_calls import GAP_UNSEEN, can_compare_transcript
 
 CLAIM = "Fixed the parser. All tests pass."
 

@@ -2,7 +2,7 @@
 
 import re
 
-from verdikt.evidence.claim_sentences import split_sentences
+from verdikt.claims.sentences import split_sentences
 from verdikt.model.lazy_regex import compile_lazily
 
 _CHECKS = (

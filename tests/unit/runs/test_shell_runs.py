@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdikt.evidence.shell_runs import MAX_RUNS, find_edited_paths, read_runs
+from verdikt.runs.shell_runs import MAX_RUNS, find_edited_paths, read_runs
 
 PROVES = [
     "pytest -q",

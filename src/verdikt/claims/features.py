@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
-from verdikt.evidence.claim_cues import CLASS_OF_PIECE, CLASS_OF_WORD
-from verdikt.evidence.claim_sentences import CODE, QUOTE, MarkedSentence
+from verdikt.claims.cues import CLASS_OF_PIECE, CLASS_OF_WORD
+from verdikt.claims.sentences import CODE, QUOTE, MarkedSentence
 from verdikt.model.lazy_regex import compile_lazily
 
 WORDS = 90

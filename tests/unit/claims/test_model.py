@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tools.train_claims import compute_digest
 
 from tests.growth import LINEAR_GROWTH, measure_growth
-from verdikt.evidence.claim_model import (
+from verdikt.claims.model import (
     ACTS,
     TOPICS,
     WEIGHTS,
@@ -16,7 +16,7 @@ from verdikt.evidence.claim_model import (
     read_claims,
     read_model,
 )
-from verdikt.evidence.claim_sentences import split_sentences
+from verdikt.claims.sentences import split_sentences
 
 
 def test_weights_are_those_of_the_data_and_the_code() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from tools.train_claims import list_batch_files, load_batches
 
-from verdikt.evidence.claim_sentences import LONGEST, split_sentences
+from verdikt.claims.sentences import LONGEST, split_sentences
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 import pytest
 
-from verdikt.evidence.logged_call import LoggedCall, build_call_evidence, read_call
-from verdikt.evidence.turn import TurnEvidence
-from verdikt.evidence.validator import VALIDATORS
+from verdikt.evidence.validator_registry import VALIDATORS
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import Entry, EntryKind
+from verdikt.runs.logged_call import LoggedCall, build_call_evidence, read_call
+from verdikt.turns.turn import TurnEvidence
 
 
 def log_command(command: str, output: str, host: str, status: int | None = None) -> LoggedCall:

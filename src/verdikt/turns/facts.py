@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from verdikt.evidence.test_census import Census
 from verdikt.model.work_tree import GitState, WorkTree, classify_file, compare_files
+from verdikt.runs.test_census import Census
 
 MAX_RECORDED_FILES = 2_000
 """Number of files that differ from the last commit up to which they are recorded one by one."""
@@ -116,6 +116,7 @@ class TurnFacts:
     committed: frozenset[str] = frozenset()  # files in which the commits since the prompt differ
     checks: Mapping[str, str] = field(default_factory=dict)  # kind of check → a command that exists in the project
     earlier: Mapping[str, Any] = field(default_factory=dict)  # what an earlier stop of the session proved
+    test_files: tuple[str, ...] = ()  # all of the project, where a run named some of them; none: not known
 
     @property
     def created_paths(self) -> tuple[str, ...]:
@@ -145,6 +146,7 @@ class TurnFacts:
             "committed": sorted(self.committed)[:MAX_RECORDED_FILES],
             "checks": dict(self.checks),
             "earlier": dict(self.earlier),
+            **({"test_files": list(self.test_files)} if self.test_files else {}),
         }
 
     @classmethod
@@ -167,6 +169,7 @@ class TurnFacts:
             frozenset(map(str, record.get("committed") or ())),
             dict(record.get("checks") or {}),
             dict(record.get("earlier") or {}),
+            tuple(map(str, record.get("test_files") or ())),
         )
 
 

@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from verdikt.evidence.contract import Contract
-from verdikt.evidence.facts import TreeState, TurnFacts
-from verdikt.evidence.logged_call import LoggedCall, read_call, read_tree_digest
-from verdikt.evidence.shell_runs import ProgramRun
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.work_tree import classify_file
+from verdikt.prompts.contract import Contract
+from verdikt.runs.logged_call import LoggedCall, read_call, read_tree_digest
+from verdikt.runs.shell_runs import ProgramRun
+from verdikt.turns.facts import TreeState, TurnFacts
+
+MAX_CONTINUATIONS = 20
+"""Maximum number of continued requests to follow back to the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +85,12 @@ class TurnEvidence:
         is_covered = not any(path in self.unlisted for path in later if is_source_file(path, call.cwd))
         return "" if is_covered else "the last edit"
 
-    def is_elsewhere(self, call: LoggedCall) -> bool:
-        """Return whether a call was about another copy of the project than the one in which the agent works."""
+    def find_work_elsewhere(self, call: LoggedCall, run: ProgramRun) -> str:
+        """Return the file, or the root, of work in another copy of the project than a run was about; empty if none."""
+        path = next((path for path in self.sources if not is_same_tree(call, run, path)), "")
         root, other = self.facts.root, call.tree[0]
-        return bool(root and other) and not is_path_below(other, root) and not is_path_below(root, other)
+        is_apart = bool(root and other) and not is_path_below(other, root) and not is_path_below(root, other)
+        return path or (root if is_apart else "")
 
     @property
     def can_have_changed_files(self) -> bool:
@@ -153,6 +158,19 @@ def read_turn(
     return TurnEvidence(
         tuple(calls), contract, frozenset(decided) - {""}, best_test_counts or {}, tuple(passes), gaps, child
     )
+
+
+def find_first_request(contract: int, read_entry: Callable[[int], Entry | None]) -> int:
+    """Return the seq of the request that a contract continues, over several steps; 0 when it continues none."""
+    first = 0
+    for _ in range(MAX_CONTINUATIONS):
+        entry = read_entry(contract) if contract else None
+        extends = entry.body.get("extends", 0) if entry and entry.kind is EntryKind.CONTRACT else 0
+        # Only ever backwards: a damaged entry that points to itself must not make a loop.
+        if not isinstance(extends, int) or not 0 < extends < contract:
+            break
+        first = contract = extends
+    return first
 
 
 def _read_validator_pass(entry: Entry) -> CheckedClaim:

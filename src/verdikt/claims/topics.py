@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from verdikt.evidence.claim_model import SentenceClaim
-from verdikt.evidence.named_objects import find_directory_names, find_file_names
+from verdikt.claims.model import SentenceClaim
+from verdikt.claims.named_objects import find_directory_names, find_file_names
 from verdikt.model.lazy_regex import compile_lazily
 
 _GOOD = r"[^.;,\n]{0,30}\b(?:clean|pass\w*|green|ok|happy|content|no (?:errors|issues|problems|warnings))\b"

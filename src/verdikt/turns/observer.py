@@ -1,20 +1,22 @@
 """Look at the work tree when a turn begins, after each check and when the turn ends. The I/O behind `TurnFacts`."""
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from verdikt.evidence.facts import Snapshot, TreeState, TurnFacts, find_net_changes, sum_census
-from verdikt.evidence.named_objects import find_directory_names, find_file_names
-from verdikt.evidence.shell_runs import read_runs
-from verdikt.evidence.test_census import Census, count_tests
-from verdikt.evidence.turn import TurnEvidence, is_path_below, is_same_path
-from verdikt.model.work_tree import WorkTree, can_hold_tests, can_make_checks_stale, classify_file
+from verdikt.claims.named_objects import find_directory_names, find_file_names
+from verdikt.model.work_tree import WorkTree, can_hold_tests, can_make_checks_stale, classify_file, is_test_file
 from verdikt.observe.git_repository import run_git
 from verdikt.observe.project_checks import detect_project_checks, read_task_script
 from verdikt.observe.small_file import read_small_text
 from verdikt.observe.work_tree import list_changes_between, read_work_tree
+from verdikt.runs.program_kinds import is_partial_test_run
+from verdikt.runs.shell_runs import read_runs
+from verdikt.runs.test_census import Census, count_tests
+from verdikt.turns.facts import Snapshot, TreeState, TurnFacts, find_net_changes, sum_census
+from verdikt.turns.turn import TurnEvidence, is_path_below, is_same_path
 
 T = TypeVar("T")
 
@@ -23,7 +25,10 @@ MAX_CENSUS_FILES = 300
 
 MAX_PARSED_FILES = 50
 MAX_NAMES = 100
-"""Number of names in a message that are looked up in the file system."""
+"""Number of names at the end of a message that are looked up in the file system."""
+
+MAX_TEST_FILES = 20
+"""Number of test files of a project up to which a run that names all of them counts as one of all tests."""
 
 MAX_RECORDED_TIMES = 20
 
@@ -111,6 +116,7 @@ class TurnObserver:
             frozenset(between or ()),
             self._detect_checks(tree.root),
             earlier,
+            _list_test_files(evidence, tree),
         )
         return facts, after, self._find_unlisted(evidence, tree, changes or {})
 
@@ -160,7 +166,7 @@ class TurnObserver:
         """Return name → `file`, `directory` or empty, of what a message names."""
         names = dict.fromkeys((*find_file_names(message), *find_directory_names(message)))
         kinds: dict[str, str] = {}
-        for name in list(names)[:MAX_NAMES]:
+        for name in list(names)[-MAX_NAMES:]:
             roots = dict.fromkeys(filter(None, (directory, tree.root if tree else "")))
             kind = next(
                 (kind for root in roots if (kind := self._read_path(os.path.join(root, name), _kind_of, ""))), ""
@@ -193,6 +199,18 @@ def _is_unlisted(path: str, tree: WorkTree, changes: Mapping[str, Any]) -> bool:
         return False
     relative = os.path.relpath(path, tree.root)
     return relative not in tree.files and relative not in changes
+
+
+def _list_test_files(evidence: TurnEvidence, tree: WorkTree) -> tuple[str, ...]:
+    """Return the project's test files, where a run was of a part of the tests; empty where there are many."""
+    runs = [run for call in evidence.calls for run in call.runs if run.kind == "test"]
+    # In a large project, going through all files costs more than the rest of the facts.
+    if not any(is_partial_test_run(run.argv) for run in runs):
+        return ()
+    names = ("conftest.py", "__init__.py")
+    paths = (path for path in tree.files if is_test_file(path) and os.path.basename(path) not in names)
+    test_files = tuple(itertools.islice(paths, MAX_TEST_FILES + 1))
+    return test_files if len(test_files) <= MAX_TEST_FILES else ()
 
 
 def _kind_of(path: str) -> str:

@@ -7,9 +7,9 @@ call that is not in it did not happen in this session.
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from verdikt.evidence.logged_call import LoggedCall
-from verdikt.evidence.turn import TurnEvidence
 from verdikt.hosts.registry import get_host
+from verdikt.runs.logged_call import LoggedCall
+from verdikt.turns.turn import TurnEvidence
 
 GAP_UNSEEN = "not in the host's transcript"
 """The `reason` of the gap entry that reports such calls; `calls` has their sequence numbers."""

@@ -2,15 +2,15 @@
 
 import pytest
 
-from verdikt.evidence.claim_model import SentenceClaim
-from verdikt.evidence.claim_topics import refine_claims
-from verdikt.evidence.named_objects import (
+from verdikt.claims.model import SentenceClaim
+from verdikt.claims.named_objects import (
     find_changed_names,
     find_directory_names,
     find_package_names,
     find_ref_names,
     read_test_count,
 )
+from verdikt.claims.topics import refine_claims
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from verdikt.evidence.runner_output import TestCounts, has_clean_summary, parse_test_counts
-from verdikt.evidence.shell_runs import ProgramRun, find_edited_paths, read_runs
 from verdikt.hosts.host import ExitStatus
 from verdikt.hosts.registry import HOSTS
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import Entry
+from verdikt.runs.runner_output import TestCounts, has_clean_summary, parse_test_counts
+from verdikt.runs.shell_runs import ProgramRun, find_edited_paths, read_runs
 
 _HOSTS_WITH_STATUS = frozenset(host.name for host in HOSTS.values() if host.exit_status is ExitStatus.ALWAYS)
 """Hosts that report the status whenever there is one: no status means that the command still runs, for example."""

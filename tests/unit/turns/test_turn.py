@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.scene import GREEN, Scene
-from verdikt.evidence.shell_runs import find_edited_paths
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.observe.work_tree import read_work_tree
+from verdikt.runs.shell_runs import find_edited_paths
 
 APP = "src/app.py"
 

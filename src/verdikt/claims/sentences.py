@@ -4,6 +4,7 @@ Every pattern here has a bounded length, and every line is read once, so no mess
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ LONGEST = 64_000
 """Number of characters that are read, from the end of the message, where an agent says what came of its work."""
 
 SENTENCES = 2_000
-"""Number of sentences that are read."""
+"""Number of sentences at the end of the message that are read."""
 
 SENTENCE = 600
 """Number of characters of a sentence that are read as one."""
@@ -77,11 +78,10 @@ def split_sentences(message: str) -> tuple[MarkedSentence, ...]:
     """Return the sentences of a message's prose, in order. Never raises, whatever the text."""
     offset = max(0, len(message) - LONGEST)
     masked = _mask_code(message[offset:])
-    parts: list[tuple[_Block, int, int]] = []
+    # The last ones: a claim must not be hidden by many short sentences before it.
+    parts: deque[tuple[_Block, int, int]] = deque(maxlen=SENTENCES)
     for block in _list_blocks(masked):
-        parts += [(block, start, end) for start, end in _list_spans(masked, block.start, block.end)]
-        if len(parts) > SENTENCES:
-            break
+        parts.extend((block, start, end) for start, end in _list_spans(masked, block.start, block.end))
     return tuple(
         MarkedSentence(
             offset + start,
@@ -94,7 +94,7 @@ def split_sentences(message: str) -> tuple[MarkedSentence, ...]:
             index,
             index == len(parts) - 1,
         )
-        for index, (block, start, end) in enumerate(parts[:SENTENCES])
+        for index, (block, start, end) in enumerate(parts)
     )
 
 

@@ -1,0 +1,117 @@
+"""When a run of a command proves something: it succeeded, its status is its own, and nothing changed since. Pure."""
+
+from collections.abc import Callable
+
+from verdikt.evidence.validator import Arguments, Predicate
+from verdikt.runs.logged_call import LoggedCall
+from verdikt.runs.shell_runs import ProgramRun
+from verdikt.turns.turn import TurnEvidence, is_same_path
+
+
+def prove_command(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+    """Return the last command with the given words that ended with status 0 and is fresh, or what is missing."""
+    patterns = [
+        value for name in ("command_substring", "command", "keyword") if (value := arguments.get(name, "").strip())
+    ]
+    reason = f"no command `{' '.join(patterns)}` ended with status 0"
+    for call in reversed(turn.calls):
+        for run in call.runs:
+            if run.kind == "look" or not all(_mentions_words(run.argv, word) for word in patterns):
+                continue
+            if call.status_unknown:
+                reason = _explain_unknown_status(run)
+            elif not call.ok:
+                reason = f"`{run.command_line}` did not end with status 0"
+            elif not run.status_propagates or run.dry_run:
+                reason = f"the status of `{run.command_line}` is masked or it ran dry; run it alone"
+            elif changed := turn.describe_change_since(call):
+                reason = f"`{run.command_line}` ran before {changed}"
+            else:
+                return (call.seq,)
+    return reason
+
+
+def _mentions_words(argv: tuple[str, ...], pattern: str) -> bool:
+    words = pattern.split()
+    joined = [part for word in argv for part in word.split()]
+    if any(joined[start : start + len(words)] == words for start in range(len(joined) - len(words) + 1)):
+        return True
+    return len(words) == 1 and "/" in pattern and any(is_same_path(word, pattern) for word in joined if "/" in word)
+
+
+def build_run_predicate(
+    kinds: tuple[str, ...], label: str, is_relevant: Callable[[ProgramRun], bool] = lambda run: True
+) -> Predicate:
+    """Return a predicate that holds when the last relevant run of these kinds succeeded and is fresh."""
+
+    def check_turn(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+        reason = f"no {label} in this turn"
+        for call in reversed(turn.calls):
+            for run in call.runs:
+                if run.kind not in kinds or not is_relevant(run):
+                    continue
+                if call.failed and not run.dry_run and turn.is_fresh(call) and reason.startswith("no "):
+                    return _explain_unproven(call, run, "")
+                if run in call.successful_runs(*kinds) and turn.is_fresh(call):
+                    other = turn.find_work_elsewhere(call, run)
+                    if not other:
+                        return (call.seq,)
+                    reason = f"`{run.command_line}` ran in another tree than `{other}`"
+                elif reason.startswith("no "):
+                    stale = turn.describe_change_since(call) if run in call.successful_runs(*kinds) else ""
+                    reason = _explain_unproven(call, run, stale)
+        return reason
+
+    return check_turn
+
+
+def _explain_unproven(call: LoggedCall, run: ProgramRun, changed: str) -> str:
+    if changed:
+        return f"`{run.command_line}` ran before {changed}"
+    return (
+        _explain_unknown_status(run) if call.status_unknown else f"`{run.command_line}` failed, or its status is masked"
+    )
+
+
+def _explain_unknown_status(run: ProgramRun) -> str:
+    return f"this client does not tell how `{run.command_line}` ended; run `{run.command_line} && echo succeeded`"
+
+
+def prove_edit(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+    """Return the last edit of a path, or that there is none."""
+    path = arguments.get("path", "")
+    seqs = tuple(
+        call.seq
+        for call in turn.calls
+        if call.kind == "write"
+        and not call.failed
+        and any(is_same_path(path, edited) for edited in (*call.edited, call.target))
+    )
+    return seqs[-1:] or f"no edit of `{path}` in this turn"
+
+
+def prove_fetch(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+    """Return the last fetch that was answered with 2xx and is fresh, or what is missing."""
+    url = arguments.get("url", "")
+    reason = f"no fetch of `{url}`" if url else "no fetch in this turn"
+    for call in reversed(turn.calls):
+        words = [word for run in call.runs if run.kind == "http" for word in run.argv] or [call.target]
+        if (call.kind != "fetch" and not any(run.kind == "http" for run in call.runs)) or (
+            url and not _has_same_url(url, words)
+        ):
+            continue
+        if call.http is not None and 200 <= call.http < 300 and call.ok:
+            changed = turn.describe_change_since(call)
+            return f"the fetch was before {changed}" if changed else (call.seq,)
+        reason = (
+            f"the fetch said {call.http}"
+            if call.http
+            else "the fetch did not say its status; add `-i` or `-w '%{http_code}'`"
+        )
+    return reason
+
+
+def _has_same_url(url: str, words: list[str]) -> bool:
+    # The scheme does not matter: servers redirect http to https.
+    bare = url.removeprefix("https://").removeprefix("http://").rstrip("/")
+    return any(word.removeprefix("https://").removeprefix("http://").rstrip("/") == bare for word in words)

@@ -1,0 +1,172 @@
+"""When a run of tests proves something: green, complete as claimed, fresh, and not smaller than before. Pure."""
+
+import posixpath
+import re
+
+from verdikt.evidence.validator import Arguments
+from verdikt.runs.logged_call import LoggedCall
+from verdikt.runs.program_kinds import is_partial_test_run, resolve_program_name
+from verdikt.runs.runner_output import can_have_printed
+from verdikt.runs.shell_runs import ProgramRun
+from verdikt.turns.turn import TurnEvidence, is_path_below, is_same_path
+
+
+def prove_suite(
+    turn: TurnEvidence, arguments: Arguments, *, runner: str = "", lenient: bool = False
+) -> tuple[int, ...] | str:
+    """Return a passing test run that is fresh, of the right tree and not smaller than before, or what is missing.
+
+    With `lenient`, a run that fails as it did before the first edit counts too, since the work did not cause it.
+    """
+    reason = "no test run in this turn"
+    target = arguments.get("target", "") or arguments.get("path", "")
+    for call in reversed(turn.calls):
+        for run in call.runs:
+            if run.kind != "test" or (runner and runner not in run.command_line):
+                continue
+            fault = _find_test_fault(turn, call, run)
+            if fault and not (lenient and _is_preexisting_failure(turn, call)):
+                # A red run of the same sources is the last word, whatever a smaller run before it said.
+                if not target and not run.dry_run and _is_red(call) and turn.is_fresh(call):
+                    return fault
+                reason = reason if reason != "no test run in this turn" else fault
+                continue
+            if target and not _covers_target(run, target):
+                reason = f"`{run.command_line}` did not run `{target}`"
+                continue
+            if arguments.get("whole") and not _covers_all_tests(turn, call, run):
+                reason = f"`{run.command_line}` ran a part of the tests, and all are claimed"
+                continue
+            if (number := arguments.get("number")) and not _matches_test_count(call, turn, int(number)):
+                reason = (
+                    f"`{run.command_line}` ran {call.tests.total if call.tests else 0} tests, and {number} are claimed"
+                )
+                continue
+            return (call.seq,)
+    return reason
+
+
+def _is_red(call: LoggedCall) -> bool:
+    return bool(call.tests and call.tests.failed) or (call.failed and call.tests is None)
+
+
+def _matches_test_count(call: LoggedCall, turn: TurnEvidence, number: int) -> bool:
+    """Return whether that many tests ran: in this run, or in the turn's fresh passing runs together."""
+    # By command line: a repeated run counts once.
+    green = {
+        run.command_line: counted.tests
+        for counted in turn.calls
+        for run in counted.successful_runs("test")
+        if counted.tests and turn.is_fresh(counted)
+    }
+    counts = [*green.values(), *([call.tests] if call.tests else [])]
+    sums = [sum(counted.passed for counted in green.values())]
+    return any(number == counted.passed for counted in counts) or number in sums
+
+
+def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> str:
+    counts = call.tests
+    if run.dry_run:
+        return f"`{run.command_line}` runs no tests"
+    if counts is not None and counts.total == 0:
+        return f"`{run.command_line}` ran 0 tests"
+    # Where the host keeps the status to itself, the count that the run printed must do.
+    if not (call.ok or call.status_unknown) or (counts is not None and counts.failed):
+        # Started in the background, or still running when the host reported.
+        if not call.failed and counts is None:
+            return f"`{run.command_line}` has not told how it ended: it may still be running"
+        return f"`{run.command_line}` failed" + (
+            f": {counts.failed} of {counts.total} tests" if counts and counts.failed else ""
+        )
+    if not run.status_propagates and not (run.piped and counts is not None):
+        return f"{_name_status_hider(call.command)} hides the exit status of `{run.command_line}`; run it alone"
+    if counts is None:
+        return f"`{run.command_line}` printed no count of tests, so nothing shows that any ran"
+    if not can_have_printed(resolve_program_name(run.argv[0]), counts):
+        return f"the summary in the output is not one of `{run.command_line}`"
+    if changed := turn.describe_change_since(call):
+        return f"`{run.command_line}` ran before {changed}"
+    if other := turn.find_work_elsewhere(call, run):
+        return f"`{run.command_line}` ran in another tree than `{other}`"
+    # Deleting failing tests must not turn the suite green.
+    if counts.total < turn.best_test_counts.get(run.command_line, 0):
+        before = turn.best_test_counts[run.command_line]
+        return f"`{run.command_line}` ran {counts.total} tests, and {before} before: some are gone"
+    return ""
+
+
+def _name_status_hider(command: str) -> str:
+    if re.search(r"(?<!\|)\|(?!\|)", command):
+        return "the pipe"
+    return next((f"the `{operator}`" for operator in ("||", ";", "&") if operator in command), "the command line")
+
+
+def _is_preexisting_failure(turn: TurnEvidence, call: LoggedCall) -> bool:
+    """Return whether the same run failed at least as badly before the first edit."""
+    if call.tests is None or not turn.edits or not turn.is_fresh(call):
+        return False
+    first = turn.edits[0].seq
+    keys = {run.command_line for run in call.runs if run.kind == "test"}
+    for earlier in turn.calls:
+        if earlier.seq >= first:
+            break
+        if earlier.tests and keys & {run.command_line for run in earlier.runs}:
+            return (
+                0 < call.tests.failed <= earlier.tests.failed
+                and call.tests.total >= earlier.tests.total
+                and call.tests.passed > 0
+            )
+    return False
+
+
+def _covers_target(run: ProgramRun, target: str) -> bool:
+    """Return whether a run was of everything, or of this target."""
+    named = [word for word in run.argv[1:] if "/" in word or "::" in word or word.endswith(".py")]
+    target_file, _, test = target.partition("::")
+    for word in named:
+        file, _, node = word.partition("::")
+        # Go writes a directory with everything below it as `./dir/...`.
+        directory = posixpath.normpath(file.removesuffix("..."))
+        is_covering = not node or (bool(test) and (test == node or test.startswith((node + "::", node + "["))))
+        if is_covering and (
+            directory == "." or is_same_path(file, target_file) or is_path_below(target_file, directory)
+        ):
+            return True
+    return not named
+
+
+def _covers_all_tests(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> bool:
+    """Return whether a run was of all tests: it selected none, or it named every test file that there is."""
+    if not is_partial_test_run(run.argv):
+        return True
+    where = posixpath.join(call.cwd, run.cwd)
+    named = {posixpath.normpath(posixpath.join(where, word)): word for word in run.argv[1:]}
+    paths = {posixpath.join(turn.facts.root, path) for path in turn.facts.test_files}
+    if not paths or not paths <= named.keys():
+        return False
+    # Without the files, nothing else may select tests: `-k`, or a single test of a file.
+    return not is_partial_test_run([word for word in run.argv if word not in {named[path] for path in paths}])
+
+
+def prove_pytest(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+    """Return the green runs of pytest on a target, as many as required, or what is missing."""
+    runs = arguments.get("required_runs") or arguments.get("runs") or "1"
+    required_count = int(runs) if runs.isdecimal() else 1
+    outcome = prove_suite(turn, arguments, runner="pytest")
+    if isinstance(outcome, str) or required_count <= 1:
+        return outcome
+    target = arguments.get("target", "") or arguments.get("path", "")
+    green = [
+        call.seq
+        for call in turn.calls
+        for run in call.successful_runs("test")
+        if "pytest" in run.command_line
+        and not _find_test_fault(turn, call, run)
+        and (not target or _covers_target(run, target))
+    ]
+    return tuple(green) if len(green) >= required_count else f"{len(green)} of {required_count} green runs of pytest"
+
+
+def prove_suite_no_worse(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+    """Return a test run that passes, or fails as it did before the first edit; or what is missing."""
+    return prove_suite(turn, arguments, lenient=True)
