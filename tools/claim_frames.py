@@ -4,15 +4,16 @@ A file `data/claims/<language>/frames.txt` lists work items (`fix the bug | fixe
 and, for each act, frames to put them in (`I have {part}.`, `Should I {inf}?`). The same words in a report, a plan, a
 question and a condition teach the model what grammar tells apart, which a few hundred messages alone cannot.
 
-    [items] names of the columns      then one item per line
+    [items] names of the columns      then one item per line; a frame takes the items that have its columns
     [done], [none], [admission] …     then one frame per line; `t|…` is a sentence as it stands, about tests
     [titles done] template            then titles; the template makes the items of the list below each
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import Formatter
 from zlib import crc32
 
 TOPIC_LETTERS = {
@@ -73,17 +74,22 @@ def fill_frame(frame: str, item: dict[str, str]) -> str:
     return frame.format(**item, **capitals)
 
 
+def choose_items(items: Sequence[dict[str, str]], frame: str) -> list[dict[str, str]]:
+    """Return the items that have all words a frame asks for, in an order that differs from frame to frame."""
+    names = {name.lower() for _, name, _, _ in Formatter().parse(frame) if name}
+    fitting = [item for item in items if names <= item.keys()]
+    return sorted(fitting, key=lambda item: crc32(f"{frame} {item}".encode()))
+
+
 def list_sentences(found: Frames) -> Iterator[Label]:
     """Yield each frame with some of the items, and the sentences that stand as they are."""
-    for number, (act, frame) in enumerate(found.frames):
+    for act, frame in found.frames:
         literal = re.match(r"([a-z]{0,4})\|(.*)", frame)
         if literal:
             topics = tuple(TOPIC_LETTERS[letter] for letter in literal[1] if act != "none")
             yield literal[2], act, topics
             continue
-        for step in range(ITEMS_PER_FRAME):
-            # Neither step nor start divides the number of items, so that frames meet different items.
-            item = found.items[(number * 5 + step * 7) % len(found.items)]
+        for item in choose_items(found.items, frame)[:ITEMS_PER_FRAME]:
             topics = (item["topics"],) if act not in ("none", "delegation") else ()
             yield fill_frame(frame, item), act, topics
 
@@ -96,12 +102,15 @@ def expand_frames(path: Path) -> Iterator[tuple[str, list[Label]]]:
     while sentences:
         size = MESSAGE_SIZES[number % len(MESSAGE_SIZES)]
         pieces, sentences = sentences[:size], sentences[size:]
-        # Every third text has a line for each sentence, as agents that are short of words write.
-        yield ("\n" if number % 3 == 2 else " ").join(piece[0] for piece in pieces), pieces
+        # Every third text has a line for each sentence, as agents that are short of words write. A piece without a
+        # full stop is a paragraph, or it would run into the next one.
+        is_in_lines = number % 3 == 2
+        ends = ["\n\n" if piece[0][-1].isalnum() else "\n" if is_in_lines else " " for piece in pieces]
+        yield "".join(piece[0] + end for piece, end in zip(pieces, ends, strict=True)).rstrip(), pieces
         number += 1
-    for number, (act, title, template) in enumerate(found.titles):
+    for act, title, template in found.titles:
         for step in range(ITEMS_PER_FRAME // 2):
-            items = [found.items[(number * 5 + step * 11 + place * 7) % len(found.items)] for place in range(3)]
+            items = choose_items(found.items, f"{title} {step} {template}")[:3]
             labels: list[Label] = [(title, "none", ())]
             labels += [(fill_frame(template, item), act, (item["topics"],) if act != "none" else ()) for item in items]
             head = title if title.endswith((":", "：")) else f"## {title}"

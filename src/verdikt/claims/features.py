@@ -16,7 +16,7 @@ WORDS = 90
 """Number of words of a sentence that are read; together with the length of a sentence this bounds the cost."""
 
 _IDEOGRAPH = "\u3040-\u30ff\u3400-\u9fff"
-_TOKEN = compile_lazily(rf"[{_IDEOGRAPH}]|(?:(?![{_IDEOGRAPH}])[^\W\d_])+(?:'[a-z]{{1,2}}\b)?|\d+|[§¶?!:;]")
+_TOKEN = compile_lazily(rf"[{_IDEOGRAPH}]|(?:(?![{_IDEOGRAPH}])[^\W\d_])+(?:'[a-z]{{1,2}}\b)?|\d+|[§¶?!:;,，、；：]")
 _RUN = compile_lazily(rf"[{_IDEOGRAPH}]{{2,}}")
 _MASKS = compile_lazily(f"{CODE}{{2,}}|{QUOTE}{{2,}}")
 _FILE = compile_lazily(
@@ -92,14 +92,30 @@ def _read_class(word: str) -> str:
         return word
     if word[0] >= _EASTERN:
         return "D" if _has_korean_past(word) else "x"
-    if word.endswith(_PARTICIPLES) or (word.startswith("ge") and word.endswith(("t", "en")) and len(word) > 5):
+    if word in _IRREGULAR or word.endswith(_PARTICIPLES) or _GERMAN_PARTICIPLE.fullmatch(word):
         return "D"
     return "G" if word.endswith(("ing", "ando", "endo", "indo")) else "x"
 
 
+_GERMAN_PARTICIPLE = compile_lazily(
+    r"(?:ab|an|auf|aus|bei|bereit|da|durch|ein|fest|frei|heraus|hin|hinzu|hoch|los|mit|nach|um|vor|weg|weiter|wieder"
+    r"|wiederher|zu|zurück|zusammen)?ge[a-zäöüß]{2,16}(?:t|en)|(?:um|an|auf|nach|vor|aus|ein)?(?:be|er|ent|ver|zer|über)"
+    r"[a-zäöüß]{3,16}(?:t|oben|nannt)"
+)
+_IRREGULAR = frozenset(
+    "made built wrote written ran got took sent kept brought "
+    "mis remis pris repris fait refait défait écrit réécrit réduit introduit traduit construit reconstruit produit "
+    "ouvert couvert rendu revu résolu reçu étendu converti fini rétabli établi fourni extrait inclus découpé venu "
+    "hecho rehecho deshecho puesto escrito reescrito resuelto abierto cubierto visto vuelto hice deshice puse traje "
+    "reduje introduje produje feito refeito desfeito posto aberto coberto fiz refiz desfiz pus trouxe corrigi escrevi "
+    "reescrevi converti mexi cobri reverti restringi abri subi defini incluí introduzi reduzi protegi inverti resolvi "
+    "смог нашёл вынес перенёс свёл учёл внёс ввёл завёл привёл перевёл помог".split()
+)
+"""Past tenses and participles without a telling ending."""
+
 _PARTICIPLES = tuple(
     "ed iert ado ido ados idos ada adas ida idas é ée és ées ei í ил ал ял ел ёл ила ала или али лся лась лись ен ена"
-    " ено ены ён ан ана ано аны ян".split()
+    " ено ены ён ан ана ано аны ян ул ула ули рыт рыта рыто рыты нят нята нято няты тён тена тено тены".split()
 )
 """Endings of past tenses and participles: English, German, Spanish and Portuguese, French, Russian."""
 
@@ -110,6 +126,7 @@ def _has_korean_past(word: str) -> bool:
 
 
 _START, _END, _ARTICLE, _UNKNOWN = map(_hash_text, ("^", "$", "uTHE", "ux"))
+_BREAKS = frozenset(_hash_text("u" + mark) for mark in ",:;，、；：")
 _CLASS_HASHES = {piece: _hash_text("u" + name) for piece, name in CLASS_OF_PIECE.items()}
 _NAMES = frozenset(_hash_text("u" + name) for name in {*CLASS_OF_WORD.values(), "D"} - _COMMON_CLASSES)
 
@@ -135,6 +152,12 @@ def list_features(sentence: MarkedSentence) -> set[int]:
     if any(char >= _EASTERN for char in sentence.masked):
         classes += [_CLASS_HASHES[piece] for piece in _PIECE.findall(sentence.masked)]
     features.update(classes, *_list_sequences(_condense_classes(classes), 4))
+    # The first clause by itself: `Login done, reset missing` begins with a claim.
+    first = list(itertools.takewhile(lambda name: name not in _BREAKS, classes))
+    if len(first) < len(classes):
+        skeleton = _condense_classes(first)
+        for grams in (skeleton, *_list_sequences(skeleton, 4)):
+            features.update(_join_hashes(itertools.repeat(_END), grams, 0x7FEB352D))
     named = sorted(_NAMES.intersection(classes))[:_PAIRED_CLASSES]
     for index, name in enumerate(named):
         features.update(_join_hashes(itertools.repeat(name), named[index + 1 :], 0x38B34AE5))
