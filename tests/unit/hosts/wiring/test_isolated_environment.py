@@ -43,7 +43,9 @@ def test_environment_that_cannot_import_leaves_the_old_one(runtime: Path, monkey
     """A failure changes nothing, and says what to do."""
     monkeypatch.setattr(isolated_environment, "_PROBE", "import no_such_module")
 
-    with pytest.raises(WiringError, match="No module named 'no_such_module'; install verdikt with pipx instead"):
+    with pytest.raises(
+        WiringError, match="No module named 'no_such_module'; install it with `uv tool install verdikt-runtime`"
+    ):
         create_isolated_environment(runtime)
     assert (runtime / "bin/python").exists()
 
