@@ -95,7 +95,7 @@ def _check_import(python: Path) -> None:
     if completed.returncode:
         reason = completed.stderr.strip().rpartition("\n")[2]
         raise WiringError(
-            f"`{python}` cannot import what the hook needs: {reason}; install it with `{INSTALL_COMMAND}` instead"
+            f"`{python}` cannot import what the hook needs: {reason}; `{INSTALL_COMMAND}` makes one that can"
         )
 
 
