@@ -64,6 +64,7 @@ def test_a_forbidden_command_does_not_run_and_an_allowed_one_does(
     assert session.has_received("Instead: touch `allowed` and go on")
     assert "guard.sh" not in requests
     assert "verdikt-hook" not in requests
+    assert "verdikt-launch" not in requests
     assert "verdikt.hosts" not in requests
     assert len(read_entries(bench, EntryKind.DECISION)) == 5
     assert len(read_entries(bench, EntryKind.TOOL_CALL)) == 2

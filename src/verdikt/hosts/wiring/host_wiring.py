@@ -14,7 +14,7 @@ from verdikt.hosts.wiring import json_settings
 from verdikt.hosts.wiring.file_change import FileChange, read_file
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.hosts.wiring.portable_registration import PortableRegistration
-from verdikt.hosts.wiring.registration import WRAPPER_NAMES, CommandBuilder, is_hook_command, relies_on_host
+from verdikt.hosts.wiring.registration import WRAPPER_NAMES, HookCommandBuilder, is_hook_command, relies_on_host
 from verdikt.hosts.wiring.settings_schema import SettingsSchema, find_schema_error
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.observe.git_repository import find_work_tree
@@ -69,7 +69,7 @@ class HostWiring:
         raise NotImplementedError
 
     def build_entries(
-        self, registration: CommandBuilder, *, host_blocks_on_failure: bool = False
+        self, registration: HookCommandBuilder, *, host_blocks_on_failure: bool = False
     ) -> dict[str, dict[str, Any]]:
         """Return event → entry for every event that is wired."""
         entries = {}

@@ -14,7 +14,7 @@ from verdikt.hosts.wiring import wrapper
 from verdikt.hosts.wiring.client_version import blocks_on_failure, read_client_version
 from verdikt.hosts.wiring.file_change import WiringRecord
 from verdikt.hosts.wiring.portable_registration import PortableRegistration
-from verdikt.hosts.wiring.registration import LAUNCHER, CommandBuilder, Registration
+from verdikt.hosts.wiring.registration import LAUNCHER, HookCommandBuilder, Registration
 
 _IMPORT_PROBE = "import verdikt.hosts.hook, re2, tree_sitter_bash, yaml"
 """The hook, and the packages of others that a decision may need."""
@@ -58,7 +58,7 @@ class Installation:
         """The path of the launcher, where portable settings look for it."""
         return os.path.join(self.get_wrapper_directory("project"), LAUNCHER)
 
-    def create_command_builder(self, scope: str) -> CommandBuilder:
+    def create_command_builder(self, scope: str) -> HookCommandBuilder:
         """Return how the settings of a scope name the hook: those that a team commits name no path of this machine."""
         return PortableRegistration() if scope == "project" else self.create_registration(scope)
 

@@ -48,7 +48,6 @@ def _answer_without_verdikt(host: str, event_name: str) -> str:
     # Adapters ask whether there is an action, and look no further into it.
     event = HookEvent(kind=kind, host=host, name=event_name, action=Action(kind=ActionKind.OTHER, tool="any"))
     response = load_adapter(host).encode(event, decision)
-    # Status 2 and a line on stderr block on every host that reads statuses; the others read the document.
-    if response.exit_code:
-        return f"echo {shlex.quote(decision.reason)} >&2; exit {response.exit_code}"
-    return f"echo {shlex.quote(response.stdout)}; exit 0"
+    commands = [f"echo {shlex.quote(response.stdout)}", f"exit {response.exit_code}"]
+    # With status 2 some hosts need a word on stderr to block, and with a document none shows the whole line.
+    return "; ".join([f"echo {shlex.quote(response.stderr)} >&2", *commands] if response.stderr else commands)

@@ -40,7 +40,7 @@ _LAUNCHER_HEAD = """\
 _EXEC_PREFIX = "exec "
 
 
-class CommandBuilder(Protocol):
+class HookCommandBuilder(Protocol):
     """Builds the lines that hosts run: with the paths of this machine, or the same for every machine."""
 
     def build_command_line(

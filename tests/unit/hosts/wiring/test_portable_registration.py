@@ -78,9 +78,9 @@ def test_a_colleague_without_verdikt_is_blocked_with_one_line_that_says_how_to_i
         for shell in SHELLS:
             code, out, err = run_line(line, env, shell)
             if kind in (HookEventKind.BEFORE, HookEventKind.PERMISSION):
-                assert MISSING_TEXT in out + err, event
-                assert (out + err).count("\n") == 1
-                assert code == 2 or "deny" in out
+                assert MISSING_TEXT in str(json.loads(out)), event
+                assert (out.count("\n"), err.count("\n")) == (1, bool(code))
+                assert (code == 2 and MISSING_TEXT in err) or "deny" in out
             elif kind is HookEventKind.START:
                 assert (code, err) == (0, "")
                 assert MISSING_TEXT in out
