@@ -73,6 +73,27 @@ def test_a_forbidden_command_does_not_run_and_an_allowed_one_does(
     assert "failed for event" not in session.run.stdout + session.run.stderr
 
 
+@pytest.mark.parametrize("version", list_clients("forbidden"))
+def test_the_person_hears_how_to_allow_a_block_and_the_model_does_not(
+    version: str, create_bench: Callable[[str], Bench]
+) -> None:
+    """An agent that knew the command would try to run it. Claude Code shows it; other clients have no such text."""
+    bench = create_bench(version)
+    bench.govern(POLICY)
+    shows_notices = version == "claude-2.1.325"
+    session = bench.play(
+        ModelTurn("no", (bench.shell(FORBIDDEN),)),
+        ModelTurn("END"),
+        ModelTurn("END"),
+        options=("--output-format", "stream-json", "--verbose") if shows_notices else (),
+    )
+
+    assert not bench.has_file("forbidden")
+    assert session.has_received("this file is forbidden")
+    assert not session.has_received("verdikt allow")
+    assert ("To let this through: verdikt allow last --for once" in session.run.stdout) or not shows_notices
+
+
 TAMPERING = {
     "claude": [
         "echo '{\"disableAllHooks\":true}' > .claude/settings.local.json",
