@@ -320,7 +320,7 @@ def _classify_effects(action: Action, facts: Facts, policy: Policy, declaration:
         for index, layer in enumerate(policy.layers)
         if action.tool in getattr(layer.section("manifest"), "tools", ())
     )
-    if layer_index == 0:
+    if layer_index <= policy.first_speaking_layer:
         return declared_effects
     # A project's manifest must not make a dangerous tool harmless: what is known without it stays.
     effects = classify(action, facts).items

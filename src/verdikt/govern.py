@@ -15,7 +15,7 @@ from verdikt.graph.policy_cache import load_cached_policy
 from verdikt.ledger.call_record import build_call_record
 from verdikt.ledger.data_directory import get_data_directory, has_stored_policy
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.grants import find_live_grants
+from verdikt.ledger.grants import find_live_grants, use_grants
 from verdikt.ledger.kept_files import KeptFiles, explain_restorations
 from verdikt.ledger.pause import find_active_pause
 from verdikt.ledger.policy_store import store_policy
@@ -23,6 +23,7 @@ from verdikt.ledger.projections import load_projections
 from verdikt.model.action import ActionKind
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
+from verdikt.model.grant import find_used_grants
 from verdikt.model.hook_message import Answer, Turn, add_notice
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action
@@ -161,13 +162,9 @@ class Governance:
                 posture = strictest_posture(self._session_posture(log), posture or Posture.INTERACTIVE)
                 # Classifies the effects, evaluates the policy, settles with the posture, builds decision and receipt.
                 decision = decide(action, facts, state, posture, self.policy)
-                if not decision.passed:
-                    # Grants and pauses are read only here, because ordinary work passes and must not pay for them.
-                    grants = find_live_grants(self.store, action.session_id, self.clock.now())
-                    pause = find_active_pause(self.store)
-                    if grants or pause:
-                        state = _read_state(log)  # the first `decide` counted the action in the other one
-                        decision = decide(action, facts, state, posture, self.policy, grants=grants, pause=pause)
+                # Grants and pauses are read only here, because ordinary work passes and must not pay for them.
+                if not decision.passed and (second := self._decide_with_permissions(action, facts, posture, log)):
+                    decision, state = second
                 # Replay needs the policy document, so it is stored before the first entry that names its digest.
                 for part in self.policy.parts:
                     if not has_stored_policy(self.store.home, part.digest):
@@ -181,6 +178,23 @@ class Governance:
         except Exception as error:
             self._record_crash("before", error)
             return decision_from_error(error)
+
+    def _decide_with_permissions(
+        self, action: Action, facts: Facts, posture: Posture, log: LogWriter
+    ) -> tuple[Decision, SessionState] | None:
+        """Return the decision with the operator's grants and pause, and the state that counted it; None without any."""
+        grants = find_live_grants(self.store, action.session_id, self.clock.now())
+        pause = find_active_pause(self.store)
+        if not grants and not pause:
+            return None
+        state = _read_state(log)  # the first `decide` counted the action in the other one
+        decision = decide(action, facts, state, posture, self.policy, grants=grants, pause=pause)
+        used = find_used_grants(grants, action, decision.effects) if decision.passed and pause is None else []
+        if used and not use_grants(self.store, used, action.session_id):
+            # Another session has used one of them between our look and our use.
+            state, lasting = _read_state(log), tuple(grant for grant in grants if not grant.once)
+            decision = decide(action, facts, state, posture, self.policy, grants=lasting)
+        return decision, state
 
     def after(self, action: Action, outcome: Outcome) -> Answer:
         """Record what came of an action, and return what the agent should know now.

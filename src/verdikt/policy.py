@@ -11,7 +11,7 @@ from verdikt import __version__
 from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.errors import LedgerError, PolicyError
 from verdikt.graph.layer_reader import ReadProfile, read_layer
-from verdikt.graph.policy import NO_PROFILE, Policy, PolicyLayer
+from verdikt.graph.policy import NO_PROFILE, Policy, PolicyLayer, has_only_exceptions
 from verdikt.graph.policy_registry import PolicyRegistry
 from verdikt.guards import GUARDS
 from verdikt.ledger.content_cache import DocumentCache
@@ -185,18 +185,21 @@ def build_from_documents(
     default = DEFAULT_PROFILE
     if not documents:
         documents = [("default", YamlDocument(f"profile {DEFAULT_PROFILE}"))]
-    for name, document in documents:
+    for index, (name, document) in enumerate(documents):
+        # A file with nothing but exceptions says nothing about the profile, which is then the next layer's to choose.
+        is_silent = has_only_exceptions(document.value) and index + 1 < len(documents)
+        layer_default = NO_PROFILE if is_silent else default
         layer = read_layer(
             name,
             document,
             registry,
             read_profile_document,
             trusted=not is_project_layer(name),
-            default=default,
+            default=layer_default,
             # A file given explicitly means what it says; where an agent is governed, verdikt's own red lines hold too.
-            red_lines=NO_PROFILE if name == NAMED_FILE_LAYER else default,
+            red_lines=NO_PROFILE if name == NAMED_FILE_LAYER else layer_default,
         )
-        default = NO_PROFILE
+        default = default if is_silent else NO_PROFILE
         faults += document.errors
         if layer is not None:
             layers.append(layer)

@@ -109,12 +109,12 @@ class Bench:
         command = [sys.executable, "-m", "verdikt", *arguments]
         return subprocess.run(command, cwd=self.project, env=env, capture_output=True, text=True, check=False)
 
-    def govern(self, policy: str = "") -> None:
+    def govern(self, policy: str = "", *, scope: str = "project") -> None:
         """Wire the client as a person would."""
         if policy:
             self._write(self.project / "governance.yaml", policy)
         trust = ["--trust-codex"] if self.client.name == "codex" else []
-        completed = self.run_verdikt("init", "--host", self.client.name, "--yes", *trust)
+        completed = self.run_verdikt("init", "--host", self.client.name, "--scope", scope, "--yes", *trust)
         assert completed.returncode == 0, completed.stderr
         accept_on_record(self.project, {"HOME": str(self.home)})
 

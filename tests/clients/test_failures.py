@@ -150,8 +150,8 @@ def test_init_with_a_client_that_blocks_by_itself_wires_a_single_command(create_
     lines = {}
     for version in ("claude-2.1.325", "claude-2.1.197"):
         bench = create_bench(version)
-        bench.govern()
-        settings = json.loads((bench.project / ".claude/settings.json").read_text())
+        bench.govern(scope="local")
+        settings = json.loads((bench.project / ".claude/settings.local.json").read_text())
         lines[version] = dict(json_settings.find_hook_commands(settings))["PreToolUse"]
         doctor = bench.run_verdikt("doctor", "--calls", "1")
         assert doctor.returncode == 0, doctor.stdout

@@ -704,3 +704,27 @@ def test_host_decision_renders_reason_fix_and_warnings_for_the_model() -> None:
         == "[verdikt] the policy does not allow this and gave no reason"
     )
     assert replace(SHORT, reason="").reason
+
+
+HINTED = HostDecision(kind=VerdictKind.BLOCK, reason="R", how_to_allow="H")
+
+
+@pytest.mark.parametrize(
+    ("recording", "decision", "person", "model"),
+    [
+        ("claude/PreToolUse.Bash", HINTED, "systemMessage", "reason"),
+        ("cursor/preToolUse.Shell", HINTED, "user_message", "agent_message"),
+        ("gemini/BeforeTool.run_shell_command", HINTED, "systemMessage", "reason"),
+    ],
+)
+def test_how_to_allow_is_in_the_text_for_the_person_alone(
+    recording: str, decision: HostDecision, person: str, model: str
+) -> None:
+    """Every other field, and stderr, may reach the model."""
+    hook_event = decode(recording)
+    response = load_adapter(hook_event.host).encode(hook_event, decision)
+    document = json.loads(response.stdout)
+
+    assert "H" in document.pop(person)
+    assert document[model] == "R"
+    assert "H" not in json.dumps(document) + response.stderr

@@ -103,6 +103,43 @@ def test_loosening_waits_for_acceptance(machine: Machine) -> None:
     assert machine.kind("git push") == "pass"
 
 
+EXCEPT_PUSH = "exceptions: [{rule: no_push, command: git push, reason: ours alone}]\n"
+
+
+def test_exception_of_a_project_counts_after_acceptance(machine: Machine) -> None:
+    """Neither for a rule that was accepted before, nor in a project that was never accepted; never for a red line."""
+    machine.write(NO_PUSH)
+    machine.accept()
+    machine.write(NO_PUSH + EXCEPT_PUSH)
+    assert machine.kind("git push") == "block"
+    machine.accept()
+    assert machine.kind("git push") == "pass"
+    assert machine.kind("git push origin main") == "block"
+
+    tamper = "exceptions: [{rule: guard_tamper, command: verdikt uninstall, reason: r}]\n"
+    machine.write(NO_PUSH + tamper)
+    machine.accept()
+    assert machine.kind("verdikt uninstall") == "block"
+
+
+def test_exception_of_a_project_that_was_never_accepted_loosens_no_shipped_rule(machine: Machine) -> None:
+    """The shipped rules are what holds until then."""
+    machine.write("exceptions: [{rule: git_force_push, command: git push -f, reason: r}]\n")
+
+    assert machine.kind("git push -f") == "block"
+    machine.accept()
+    assert machine.kind("git push -f") == "ask", "another rule still objects"
+
+
+def test_exception_of_a_project_cannot_loosen_the_users_policy(machine: Machine) -> None:
+    """Accepted or not: a lower layer loosens nothing of a higher one."""
+    machine.write_user(NO_PUSH)
+    machine.write(EXCEPT_PUSH)
+    assert machine.kind("git push") == "block"
+    machine.accept()
+    assert machine.kind("git push") == "block"
+
+
 def test_tightening_takes_effect_at_once(machine: Machine) -> None:
     """A rule that is added blocks without acceptance, and the reason says that it is the changed policy's."""
     machine.write(NO_PUSH)

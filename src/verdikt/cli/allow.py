@@ -32,7 +32,13 @@ from verdikt.model.entry import EntryKind
 from verdikt.model.grant import ANY_SESSION, Grant
 from verdikt.model.verdict import VerdictKind
 from verdikt.model.yaml_node import suggest_name
-from verdikt.observe.policy_files import PolicyFile, find_user_policy, read_policy_file, read_policy_files
+from verdikt.observe.policy_files import (
+    POLICY_FILENAME,
+    PolicyFile,
+    find_user_policy,
+    read_policy_file,
+    read_policy_files,
+)
 from verdikt.observe.world import find_project_root
 from verdikt.policy import build_policy
 from verdikt.ratchet import PolicySnapshot
@@ -43,7 +49,7 @@ if TYPE_CHECKING:
     from verdikt.ledger.files import FileStore
     from verdikt.replay import RecordedDecision
 
-ALWAYS, SESSION = "always", "session"
+ALWAYS, SESSION, ONCE = "always", "session", "once"
 SESSION_SECONDS = 86_400
 """How long a permission for one session lasts at most."""
 
@@ -75,8 +81,9 @@ class AllowedScope:
 @click.option("--tool", default="", help="Let this tool through.")
 @click.option("--here", is_flag=True, help="Only in this project.")
 @click.option(
-    "--for", "duration", default=SESSION, show_default=True, metavar="TIME", help="session, 30m, 2h, 1d … or always."
+    "--for", "duration", default=SESSION, show_default=True, metavar="TIME", help="once, session, 30m, 2h … or always."
 )
+@click.option("--in-project", is_flag=True, help="Write a lasting exception into the project's file, for the team.")
 @click.option("--reason", default="", help="Why; default: asked for.")
 @click.option("--session", default="", help="The session of `last` or #N; default: the newest.")
 @json_option
@@ -89,6 +96,7 @@ def command(
     tool: str,
     here: bool,
     duration: str,
+    in_project: bool,
     reason: str,
     session: str,
     as_json: bool,
@@ -96,20 +104,23 @@ def command(
 ) -> None:
     """Let through what a rule stopped: the last call, entry N of the session, or what a rule would stop.
 
-    For a session or a time it is a signed grant; `--for always` writes `exceptions:` into your own policy file. Shows
-    what it would let through, and asks for confirmation at the terminal. Red lines accept neither.
+    For one call, a session or a time it is a signed grant; `--for always` writes `exceptions:` into your own policy
+    file, or with `--in-project` into the project's. Shows what it would let through, and asks for confirmation at the
+    terminal. Red lines accept neither.
 
     \b
-    Example: verdikt allow last
+    Example: verdikt allow last --for once
              verdikt allow delete_outside --path '~/scratch/**' --for always --reason 'a playground'
     """  # noqa: D301
     seconds = _parse_lifetime(duration)
+    if in_project and (here or seconds is not None):
+        raise click.UsageError("--in-project goes with `--for always`, and holds in this project alone")
     require_terminal("allowing")
     store = open_existing_store(home)
     scope = AllowedScope(
         path, command_text, tool, find_project_root(os.getcwd(), os.environ.get("HOME", "")) if here else ""
     )
-    editor = _UserPolicyEditor(os.getcwd(), str(get_user_name()), int(store.clock.now()))
+    editor = _PolicyEditor(os.getcwd(), str(get_user_name()), int(store.clock.now()), in_project=in_project)
     past = None
     if what == "last" or what.lstrip("#").isdigit():
         past = _find_stopped_call(store, what, session)
@@ -129,8 +140,9 @@ def command(
     if seconds is None:
         result = editor.write(store, exceptions)
     else:
-        target_session = past.session if past is not None and duration == SESSION else ANY_SESSION
-        result = _add_grants(store, exceptions, seconds, target_session)
+        is_bound = past is not None and duration in (SESSION, ONCE)
+        target_session = past.session if past is not None and is_bound else ANY_SESSION
+        result = _add_grants(store, exceptions, seconds, target_session, once=duration == ONCE)
     click.echo(json.dumps(result) if as_json else "\n".join(_describe_result(result)))
 
 
@@ -138,10 +150,10 @@ def _parse_lifetime(duration: str) -> int | None:
     """Return the seconds of a permission; None for one that lasts."""
     if duration == ALWAYS:
         return None
-    seconds = SESSION_SECONDS if duration == SESSION else parse_duration(duration, "mhd")
+    seconds = SESSION_SECONDS if duration in (SESSION, ONCE) else parse_duration(duration, "mhd")
     if not seconds or seconds > 30 * 86_400:
         raise click.UsageError(
-            f"--for: expected `session`, `always` or a time up to 30d such as 2h, found `{duration}`"
+            f"--for: expected `once`, `session`, `always` or a time up to 30d such as 2h, found `{duration}`"
         )
     return seconds
 
@@ -184,11 +196,13 @@ def _describe_call(past: "RecordedDecision") -> str:
     return f"{verdict['kind']} by {verdict['guard']}: {action.tool} {text}".rstrip()
 
 
-class _UserPolicyEditor:
-    """The policy in force in a directory, and what it would be with more exceptions in the user's file."""
+class _PolicyEditor:
+    """The policy in force in a directory, and what it would be with more exceptions in the user's or project's file."""
 
-    def __init__(self, directory: str, author: str, now: int) -> None:
-        self.path = find_user_policy(os.environ)
+    def __init__(self, directory: str, author: str, now: int, *, in_project: bool) -> None:
+        top = find_project_root(directory, os.environ.get("HOME", ""))
+        self._layer = "project" if in_project else "user"
+        self.path = os.path.join(top, POLICY_FILENAME) if in_project else find_user_policy(os.environ)
         self._author = author
         self._date = datetime.fromtimestamp(now, UTC).date().isoformat()
         self._files = read_policy_files(directory, os.environ)
@@ -209,13 +223,14 @@ class _UserPolicyEditor:
         )
 
     def build_policy(self, exceptions: Sequence[RuleException] = ()) -> "Policy":
-        """Return the policy of all layers, with exceptions added to the user's file."""
+        """Return the policy of all layers, with exceptions added to the edited file."""
         if not exceptions:
             return build_policy(self._files)
         data = add_exceptions(self._text, exceptions).encode("utf-8", "surrogateescape")
-        managed = [file for file in self._files if file.layer == "managed"]
-        lower = [file for file in self._files if file.layer != "managed" and file.path != self.path]
-        return build_policy([*managed, PolicyFile("user", self.path, data), *lower])
+        above = ("managed",) if self._layer == "user" else ("managed", "user")
+        higher = [file for file in self._files if file.layer in above and file.path != self.path]
+        lower = [file for file in self._files if file.layer not in above and file.path != self.path]
+        return build_policy([*higher, PolicyFile(self._layer, self.path, data), *lower])
 
     def find_needed_exceptions(self, past: "RecordedDecision", scope: AllowedScope, reason: str) -> list[RuleException]:
         """Return an exception for each rule that objects to a recorded call, until nothing does."""
@@ -246,7 +261,7 @@ class _UserPolicyEditor:
                 raise LedgerError(f"`{exception.rule}` is a red line: no grant and no exception gets past it")
 
     def write(self, store: "FileStore", exceptions: Sequence[RuleException]) -> dict[str, Any]:
-        """Write the exceptions into the user's file and record them in the operator's log."""
+        """Write the exceptions into the file and record them in the operator's log."""
         # The file may have changed while the person was reading.
         if (read_policy_file(self.path) or b"") != self._text.encode("utf-8", "surrogateescape"):
             raise LedgerError(f"`{self.path}` was changed meanwhile: try again")
@@ -256,7 +271,8 @@ class _UserPolicyEditor:
         draft = path.with_name(f".{path.name}.draft")
         draft.write_bytes(add_exceptions(self._text, exceptions).encode("utf-8", "surrogateescape"))
         draft.replace(path)
-        body = {"exceptions": [_to_record(exception) for exception in exceptions], "file": self.path}
+        records = [_to_record(exception) for exception in exceptions]
+        body = {"exceptions": records, "file": self.path, "layer": self._layer}
         store.append(OPERATOR, EntryKind.GRANT, body)
         # The person has just agreed to this change; other changes that wait are theirs to look at first.
         if not had_changes:
@@ -268,7 +284,7 @@ def _to_record(exception: RuleException) -> dict[str, Any]:
     return {key: list(value) if isinstance(value, tuple) else value for key, value in exception.dump().items()}
 
 
-def _show_effect(store: "FileStore", editor: _UserPolicyEditor, exceptions: Sequence[RuleException]) -> None:
+def _show_effect(store: "FileStore", editor: _PolicyEditor, exceptions: Sequence[RuleException]) -> None:
     """Print what the exceptions would have let through, from the log."""
     rules = {exception.rule for exception in exceptions}
     for exception in exceptions:
@@ -289,7 +305,9 @@ def _iter_stopped_calls(store: "FileStore", rules: set[str]) -> "Iterator[Record
                 yield past
 
 
-def _add_grants(store: "FileStore", exceptions: Sequence[RuleException], seconds: int, session: str) -> dict[str, Any]:
+def _add_grants(
+    store: "FileStore", exceptions: Sequence[RuleException], seconds: int, session: str, *, once: bool
+) -> dict[str, Any]:
     """Add a signed grant for each exception."""
     now = int(store.clock.now())
     grants = [
@@ -302,6 +320,7 @@ def _add_grants(store: "FileStore", exceptions: Sequence[RuleException], seconds
             reason=exception.reason,
             by=exception.by,
             created=now,
+            once=once,
         )
         for exception in exceptions
     ]
@@ -328,9 +347,12 @@ def _describe_result(result: dict[str, Any]) -> Iterator[str]:
     for grant in result.get("grants", ()):
         where = "any session" if grant["session"] == ANY_SESSION else f"session {grant['session']}"
         until = datetime.fromtimestamp(grant["expires"], UTC).strftime("%Y-%m-%d %H:%M")
-        yield f"granted: {grant['guard']} for `{grant['target']}` in {where} until {until} UTC ({grant['id']})"
+        often = "once, " if grant.get("once") else ""
+        yield f"granted: {grant['guard']} for `{grant['target']}` {often}in {where} until {until} UTC ({grant['id']})"
     for exception in result.get("exceptions", ()):
         yield f"written: exception for {exception['rule']} in {result['file']}"
+    if result.get("layer") == "project":
+        yield "commit it; on other machines it counts when a person there has run `verdikt policy accept`"
     if result.get("pending"):
         yield "other changes of the policy wait for `verdikt policy accept`, and this one with them"
     if "grants" in result:

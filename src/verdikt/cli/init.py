@@ -15,7 +15,7 @@ from verdikt.cli.policy_accept import accept_snapshot
 from verdikt.cli.store_access import open_data_store
 from verdikt.errors import VerdiktError
 from verdikt.graph.pending_policy import PENDING_NOTE
-from verdikt.hosts.host import SCOPES, Host
+from verdikt.hosts.host import PROJECT_SCOPES, SCOPES, Host
 from verdikt.hosts.registry import HOSTS, WIRABLE_HOSTS
 from verdikt.hosts.wiring.file_change import FileChange, write_file
 from verdikt.hosts.wiring.installation import Installation
@@ -36,9 +36,17 @@ from verdikt.hosts.wiring.system_unit import (
     start_service,
 )
 from verdikt.ledger.data_directory import get_data_directory
+from verdikt.model.distribution import INSTALL_COMMAND
 from verdikt.observe.git_repository import find_work_tree
 from verdikt.observe.runtime_environment import find_enclosing_project
 from verdikt.ratchet import PolicySnapshot
+
+_SCOPE_CHOICES = {
+    "user": "you, in every project",
+    "local": "this project, only you: nothing is committed",
+    "project": "this project and everyone who works on it: files to commit, the same on every machine",
+}
+"""The scopes that `init` offers. The managed one needs root, and is named by a flag."""
 
 
 @click.command()
@@ -56,7 +64,10 @@ from verdikt.ratchet import PolicySnapshot
     help="The rules to begin with.",
 )
 @click.option(
-    "--scope", type=click.Choice(SCOPES), default="project", help="This project, this user, or everybody here."
+    "--scope",
+    type=click.Choice(SCOPES),
+    help="user: you, in every project; local: this project, only you; project: this project, in files to commit; "
+    "managed: everybody on this machine. Without it you are asked, and a script gets `project`.",
 )
 @click.option(
     "--trust-codex",
@@ -90,7 +101,7 @@ def command(
     *,
     hosts: tuple[str, ...],
     profile: str,
-    scope: str,
+    scope: str | None,
     trust_codex: bool,
     socket: str,
     isolated: bool,
@@ -112,6 +123,7 @@ def command(
     if service or (not socket and not isolated and _offer_service(silent)):
         _install_service(hosts, profile, dry_run=dry_run)
     _choose_environment(isolated=isolated, silent=silent, dry_run=dry_run)
+    scope = scope or _ask_scope(silent)
     _check_socket(socket, scope)
     installation = Installation(
         project=os.path.realpath(project),
@@ -145,7 +157,34 @@ def command(
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
     if not as_json:
+        _print_commit_advice(installation, changes, scope)
         _print_next_steps([] if trust_codex else _list_unapproved_hosts(chosen, scope), policy_note)
+
+
+def _ask_scope(silent: bool) -> str:
+    """Return for whom the hooks are to be wired; a script that does not say gets the settings of the project."""
+    if silent or not sys.stdin.isatty():
+        return "project"
+    click.echo("Who is to be governed?")
+    for number, (scope, text) in enumerate(_SCOPE_CHOICES.items(), 1):
+        click.echo(f"  {number}  {text}  ({click.style(f'--scope {scope}', dim=True)})")
+    answer = click.prompt("Choose", type=click.IntRange(1, len(_SCOPE_CHOICES)), default=2)
+    return list(_SCOPE_CHOICES)[answer - 1]
+
+
+def _print_commit_advice(installation: Installation, changes: list[FileChange], scope: str) -> None:
+    """Say which files are for the whole team."""
+    inside = os.path.join(installation.project, "")
+    files = [
+        os.path.relpath(change.path, installation.project)
+        for change in changes
+        if change.path.startswith(inside) and change.after is not None
+    ]
+    if scope == "project" and files:
+        click.echo(f"commit {', '.join(sorted(files))}: they name no path of this machine")
+        click.echo(f"a colleague without verdikt is blocked, and told to run `{INSTALL_COMMAND}`")
+    elif scope == "local":
+        click.echo("nothing to commit: git ignores what was written into this project")
 
 
 def _print_next_steps(unapproved_hosts: list[Host], policy_note: str) -> None:
@@ -256,7 +295,7 @@ def _choose_environment(*, isolated: bool, silent: bool, dry_run: bool) -> None:
 
 def _find_enclosing_repository(installation: Installation, scope: str) -> str:
     """Return the repository of which the project is only a part; empty if there is none, or every project is wired."""
-    root = find_work_tree(installation.project) if scope == "project" else ""
+    root = find_work_tree(installation.project) if scope in PROJECT_SCOPES else ""
     return root if root and os.path.realpath(root) != installation.project else ""
 
 

@@ -19,6 +19,7 @@ from verdikt.errors import PolicyError
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.govern import Governance
 from verdikt.graph.policy import Policy
+from verdikt.model.distribution import DISTRIBUTION_NAME
 from verdikt.model.facts import GitFact, PathFact
 from verdikt.model.path_set import PathSet
 from verdikt.observe.git_repository import use_git_user
@@ -193,6 +194,6 @@ def _restrict_output_paths(settings: EvidenceSettings, policy: Policy) -> Eviden
 def _get_installed_version() -> str:
     """Return the version that is installed now, which an upgrade may have changed since this process started."""
     try:
-        return metadata.version("verdikt")
+        return metadata.version(DISTRIBUTION_NAME)
     except metadata.PackageNotFoundError:
         return ""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import NO_OPTIONS, Arguments, word_set
-from verdikt.hosts.host import Host, SettingsLookup
+from verdikt.hosts.host import PROJECT_SCOPES, Host, SettingsLookup
 from verdikt.hosts.registry import HOSTS
 from verdikt.model.effect import Target
 from verdikt.shell.command import Word
@@ -80,14 +80,18 @@ def _find_gap(call: Invocation, command: Command, host: Host, args: Arguments) -
     if _is_wired(call, host, "managed", "/") or _is_wired(call, host, "user", "/"):
         return ""
     top = call.facts.project_root
-    if directory and _is_wired(call, host, "project", directory):
+    if directory and _is_project_wired(call, host, directory):
         return ""
-    if _is_wired(call, host, "project", top):
+    if _is_project_wired(call, host, top):
         inside = directory == top or directory.startswith(f"{top}/")
         if inside and host.settings_lookup is SettingsLookup.REPOSITORY:
             return ""
         return f"start it in `{top}`, whose settings it then reads"
     return f"ask the person to run `verdikt init --host {host.name}` where it is to run"
+
+
+def _is_project_wired(call: Invocation, host: Host, project: str) -> bool:
+    return any(_is_wired(call, host, scope, project) for scope in PROJECT_SCOPES)
 
 
 def _is_wired(call: Invocation, host: Host, scope: str, project: str) -> bool:

@@ -24,7 +24,7 @@ _HOST_FILES = tuple(file for host in HOSTS.values() for file in host.all_guarded
 
 _OWN_GLOBS = """
 governance.yaml ~/.config/verdikt/** ~/.local/share/verdikt/** /etc/verdikt/** .verdikt/**
-bin/verdikt bin/verdikt-hook ~/Library/Application?Support/verdikt/**
+bin/verdikt bin/verdikt-hook bin/verdikt-launch ~/Library/Application?Support/verdikt/**
 """
 
 # Files that hold the hooks, settings and permissions of agents, and verdikt's own policy and data.
@@ -200,8 +200,8 @@ SPECIAL_SUFFIXES = tuple(
     "original save saved copy prev previous swp 0 1 2 3 4 5 6 7 8 9".split()
 )
 SPECIAL_NAMES = frozenset(
-    "governance.yaml credentials.json logins.json kubeconfig verdikt verdikt-hook sitecustomize.py usercustomize.py "
-    "_netrc".split()
+    "governance.yaml credentials.json logins.json kubeconfig verdikt verdikt-hook verdikt-launch sitecustomize.py "
+    "usercustomize.py _netrc".split()
 ) | {file.rpartition("/")[2] for file in _HOST_FILES if not file.endswith("/") and "/." not in f"/{file}"}
 SPECIAL_PREFIXES = ("id_", "client_secret", "service", "gcp-key", "secrets", "auth.json", "gen_", "terraform.tfstate")
 SPECIAL_DIRECTORIES = (

@@ -9,6 +9,7 @@ from verdikt.errors import PolicyError
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.re2_pattern import replace_surrogates
 from verdikt.model.action import Action
+from verdikt.model.distribution import DISTRIBUTION_NAME
 from verdikt.model.effect import Effect, EffectClass, Target
 
 # Limits for a project's own policy file: they are checked before the compiler sees the text.
@@ -132,7 +133,9 @@ def _make_environment() -> Any:
         from cel_expr_python import cel
         from cel_expr_python.ext import ext_strings
     except ImportError as error:
-        raise PolicyError("`if` needs the CEL library: install it with `pip install 'verdikt[cel]'`") from error
+        raise PolicyError(
+            f"`if` needs the CEL library: install it with `pip install '{DISTRIBUTION_NAME}[cel]'`"
+        ) from error
 
     kinds = {
         "string": cel.Type.STRING,

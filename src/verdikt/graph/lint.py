@@ -235,11 +235,12 @@ def _lint_exceptions(policy: Policy, layer: PolicyLayer, names: EffectClasses) -
     """Yield flaws for exceptions that let nothing through, or everything that their rule would stop."""
     where = layer.locate_key("exceptions")
     rules = {rule.name: rule for rule in (*policy.rules, *build_unknown_tool_rules(VerdictKind.ASK).rules)}
+    within_reach = _list_rules_below(policy, layer)
     for exception in layer.exceptions:
         rule = rules.get(exception.rule)
         prefix = f"the exception for `{exception.rule}`"
-        if not layer.trusted:
-            message = f"{prefix} is not in force: a file that comes with a project can loosen nothing by itself"
+        if rule is not None and exception.rule not in within_reach:
+            message = f"{prefix} is not in force: the rule belongs to a higher layer, which this file can't loosen"
             yield Flaw("idle", exception.rule, where, message)
         elif rule is None:
             hint = suggest_name(exception.rule, rules, list_names=False)
@@ -252,6 +253,14 @@ def _lint_exceptions(policy: Policy, layer: PolicyLayer, names: EffectClasses) -
         elif find_witness(replace(rule, exceptions=(_without_limits(exception),)), names) is None:
             message = f"{prefix} swallows the whole rule: narrow it, or leave the rule out with `disable`"
             yield Flaw("contradiction", exception.rule, where, message)
+
+
+def _list_rules_below(policy: Policy, layer: PolicyLayer) -> set[str]:
+    """Return the names of the rules for which exceptions of a layer hold: its own and those of lower layers."""
+    index = next(number for number, other in enumerate(policy.layers) if other is layer)
+    parts = [part for other in policy.layers[index:] for part in (other, other.base) if part]
+    names = {located.item.name for part in parts for located in _list_rules(part)}
+    return names | ({rule.name for rule in build_unknown_tool_rules(VerdictKind.ASK).rules} if index == 0 else set())
 
 
 def _can_match(rule: Rule, exception: RuleException, names: EffectClasses) -> bool:

@@ -33,6 +33,11 @@ NO_PROFILE = "none"
 """Name that stands for no profile."""
 
 
+def has_only_exceptions(document: object) -> bool:
+    """Return whether a policy document has exceptions and nothing else."""
+    return isinstance(document, Mapping) and "exceptions" in document and document.keys() <= {"exceptions", "version"}
+
+
 class PolicyLayer(NamedTuple):
     """One document of a policy with the profile it builds on. None stands for an absent setting.
 
@@ -61,6 +66,11 @@ class PolicyLayer(NamedTuple):
     def has_rules(self) -> bool:
         """Whether the layer has nodes of its own or builds on a profile."""
         return bool(self.nodes) or (self.base is not None and self.profile != NO_PROFILE)
+
+    @property
+    def has_only_exceptions(self) -> bool:
+        """Whether the document says nothing else, as one that `verdikt allow` has written for a person."""
+        return has_only_exceptions(self.document)
 
     def get_setting(self, name: str) -> Any:
         """Return this layer's setting, or else its profile's; None when neither has it."""
@@ -150,10 +160,11 @@ class Policy:
     def exceptions_above(self, layer_index: int) -> tuple[RuleException, ...]:
         """Return the exceptions that hold for the rules of a layer: its own and those of higher layers.
 
-        A file that comes with a project can loosen nothing by itself.
+        Those of a file that comes with a project loosen nothing by themselves: until a person accepts the file, the
+        policy without it is evaluated too.
         """
         layers = self.layers[: layer_index + 1]
-        return tuple(exception for layer in layers if layer.trusted for exception in layer.exceptions)
+        return tuple(exception for layer in layers for exception in layer.exceptions)
 
     @property
     def exceptions(self) -> tuple[RuleException, ...]:
@@ -181,11 +192,17 @@ class Policy:
         """The verdict on an undeclared tool: the strictest that a layer names. The highest layer's default is ask."""
         return self.unknown_tools_above(len(self.layers))
 
+    @cached_property
+    def first_speaking_layer(self) -> int:
+        """The index of the highest layer that has more than exceptions; defaults are that layer's."""
+        return next((index for index, layer in enumerate(self.layers) if not layer.has_only_exceptions), 0)
+
     def unknown_tools_above(self, layer_index: int) -> VerdictKind:
         """Return the verdict of the layers above one on a tool that only this one declares."""
         named: list[VerdictKind | None] = [layer.get_setting("unknown_tools") for layer in self.layers[:layer_index]]
         # Without a setting, the highest layer asks: an unknown tool is neither safe nor guilty.
-        named[0] = VerdictKind.ASK if named[0] is None else named[0]
+        first = min(self.first_speaking_layer, layer_index - 1)
+        named[first] = VerdictKind.ASK if named[first] is None else named[first]
         return max(kind for kind in named if kind is not None)
 
     def section(self, name: str) -> Any:

@@ -180,12 +180,9 @@ def _report_faults(
         hook_event.session_id, EntryKind.GAP, {"moment": hook_event.kind.value, "integrity": faults}
     )
     note = f"{TEXT_MARK} not as it was set up: {'; '.join(faults)}. A person should run `verdikt doctor`"
-    return HostDecision(
-        kind=host_decision.kind,
-        reason=host_decision.reason,
-        context="\n".join(filter(None, (host_decision.context, note))),
-        notice=host_decision.notice,
-    )
+    context = "\n".join(filter(None, (host_decision.context, note)))
+    # Not approved any more: a person should look at what is wrong first.
+    return replace(host_decision, context=context, approved=False)
 
 
 def _is_paused(governance: Governance) -> bool:

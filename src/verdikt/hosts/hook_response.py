@@ -32,10 +32,14 @@ def build_response(value: Mapping[str, Any]) -> HookResponse:
     return HookResponse(stdout=render_json(value))
 
 
-def build_block_response(reason: str) -> HookResponse:
-    """Return the block that holds on every client that was measured, even if the wrong host was named."""
+def build_block_response(reason: str, **fields: str) -> HookResponse:
+    """Return the block that holds on every client that was measured, even if the wrong host was named.
+
+    `fields` are further members of the document that the host knows.
+    """
     # Codex and Gemini CLI run the tool after status 2 with an empty stderr; Gemini CLI also believes stdout only.
-    return HookResponse(stdout=render_json({"decision": "block", "reason": reason}), stderr=reason, exit_code=2)
+    document = {"decision": "block", "reason": reason, **fields}
+    return HookResponse(stdout=render_json(document), stderr=reason, exit_code=2)
 
 
 def _drop_empty(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,12 @@ from typing import Any, NamedTuple
 
 from verdikt.hosts.hook_event import HookEventKind
 
-SCOPES = ("project", "user", "managed")
-"""Where hooks can be wired: in one project, in a person's own settings, in the settings of the machine."""
+SCOPES = ("project", "local", "user", "managed")
+"""Where hooks can be wired: in a project's committed settings, in those of a project that stay on this machine, in a
+person's own settings, in the settings of the machine."""
+
+PROJECT_SCOPES = ("project", "local")
+"""The scopes that govern one project."""
 
 
 class FieldNames(NamedTuple):
@@ -123,7 +127,10 @@ class Host(NamedTuple):
     project_marker: str = ""
     """The file or directory that shows that a project is used with this host."""
     settings_files: Mapping[str, str] = MappingProxyType({})
-    """Scope → the file that names the hooks. Managed files lie below `/etc/`."""
+    """Scope → the file that names the hooks. Managed files lie below `/etc/`.
+
+    A host without settings of its own for `local` has the project's file there, which git is then told to ignore.
+    """
     config_directory: str = ""
     """The directory of a person's own settings."""
     config_variable: str = ""

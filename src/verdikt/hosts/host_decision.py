@@ -18,6 +18,11 @@ TEXT_MARK = "[verdikt]"
 MAX_TEXT_LENGTH = 6000
 """Longest text for a model, in characters. Clients write longer ones into a file, or cut them."""
 
+_HOW_TO_ALLOW = {
+    VerdictKind.ASK: "To be asked no more about this: verdikt allow last --for session (or always), in a terminal",
+    VerdictKind.BLOCK: "To let this through: verdikt allow last --for once (or session, always), in a terminal",
+}
+
 _NO_REASON = "the policy does not allow this and gave no reason"
 
 
@@ -47,6 +52,8 @@ class HostDecision:
     """Whether the policy says that the host need not ask a person about this."""
     notice: str = ""
     """Text for the person, on hosts that show it."""
+    how_to_allow: str = ""
+    """The command that would let this through, for the person alone: an agent would only try to run it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", sanitize_text(self.reason).strip())
@@ -60,6 +67,11 @@ class HostDecision:
     def is_blocked(self) -> bool:
         """Whether the host must refuse."""
         return self.kind is VerdictKind.BLOCK
+
+    @property
+    def person_text(self) -> str:
+        """The reason with the command that would allow it, for hosts that show a text to the person alone."""
+        return "\n".join(part for part in (self.reason, self.how_to_allow) if part)
 
     @property
     def full_text(self) -> str:
@@ -87,7 +99,8 @@ class HostDecision:
             return cls(kind=verdict.kind, context=context, approved=approved)
         word = "blocked" if verdict.kind is VerdictKind.BLOCK else "wants a person to confirm this"
         reason = f"{TEXT_MARK} {word} ({verdict.guard}): {verdict.reason}\nInstead: {verdict.fix}"
-        return cls(kind=verdict.kind, reason=reason, context=context)
+        how_to_allow = "" if verdict.red_line or verdict.error else _HOW_TO_ALLOW[verdict.kind]
+        return cls(kind=verdict.kind, reason=reason, context=context, how_to_allow=how_to_allow)
 
     @classmethod
     def from_answer(cls, answer: Answer) -> HostDecision:
@@ -113,7 +126,8 @@ class HostDecision:
         if self.kind is not VerdictKind.ASK or hook_event.can_ask:
             return self
         note = "No person can be asked in this session, so this counts as a block."
-        return replace(self, kind=VerdictKind.BLOCK, reason=f"{self.reason}\n{note}")
+        how_to_allow = _HOW_TO_ALLOW[VerdictKind.BLOCK] if self.how_to_allow else ""
+        return replace(self, kind=VerdictKind.BLOCK, reason=f"{self.reason}\n{note}", how_to_allow=how_to_allow)
 
 
 _EMPTY_DECISION = HostDecision()

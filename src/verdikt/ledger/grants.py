@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from verdikt.errors import LedgerError
@@ -28,6 +28,18 @@ def revoke_grant(store: FileStore, id: str) -> Entry:
     if id not in {grant.id for grant in find_live_grants(store, None, store.clock.now())}:
         raise LedgerError(f"no live grant `{id}`; `verdikt grant list` shows them")
     return store.append(OPERATOR, EntryKind.GRANT, {"revoke": id})
+
+
+def use_grants(store: FileStore, grants: Iterable[Grant], session: str) -> bool:
+    """Revoke grants that hold once, for a call that they let through; return False if another call was faster."""
+    # Under the lock of the operator's log, because calls of several sessions may find the same grant alive.
+    with store.session(OPERATOR) as log:
+        live = log.read_projection(GRANTS.name)
+        if any(grant.id not in live for grant in grants):
+            return False
+        for grant in grants:
+            log.append(EntryKind.GRANT, {"revoke": grant.id, "used_by": session})
+    return True
 
 
 def find_live_grants(store: FileStore, session: str | None, now: float) -> tuple[Grant, ...]:

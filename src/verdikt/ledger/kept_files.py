@@ -40,6 +40,8 @@ class KeptFile:
     project: str = ""
     off_switch: str = ""
     """The word that would switch the wiring off in a file that may change otherwise, and need not exist."""
+    is_shared: bool = False
+    """Whether the host writes into the file at any time, so that of it only the wiring must stay as it is."""
 
     def is_relevant(self, cwd: str, host_project: str) -> bool:
         """Return whether the file wires a session that runs in a directory, or was started in a project."""
@@ -78,10 +80,11 @@ class KeptFiles:
 
     # Keeping.
 
-    def keep(self, path: str, *, project: str = "", off_switch: str = "") -> None:
+    def keep(self, path: str, *, project: str = "", off_switch: str = "", is_shared: bool = False) -> None:
         """Keep a file as it is now; one that is absent, huge or no regular file is not kept.
 
-        With `off_switch`, the file may change and need not exist, but must not gain that word.
+        With `off_switch`, the file may change and need not exist, but must not gain that word. With `is_shared`, what
+        does not wire verdikt in it may change.
         """
         with self._access(path):
             real = os.path.realpath(path)
@@ -94,7 +97,15 @@ class KeptFiles:
         if content is not None:
             self._store_content(content)
             digest = sha256_hex(content)
-        entry = KeptFile(path=path, digest=digest, mode=mode, real=real, project=inside, off_switch=off_switch)
+        entry = KeptFile(
+            path=path,
+            digest=digest,
+            mode=mode,
+            real=real,
+            project=inside,
+            off_switch=off_switch,
+            is_shared=is_shared,
+        )
         if self._load_index().get(path) != entry:
             self._update_index({path: entry})
 
@@ -139,7 +150,7 @@ class KeptFiles:
             self._signatures[entry.path] = signature
             return None
         if self._is_acceptable(entry, content, strict=strict) and mode & stat.S_IRUSR:
-            self.keep(entry.path, project=entry.project, off_switch=entry.off_switch)
+            self.keep(entry.path, project=entry.project, off_switch=entry.off_switch, is_shared=entry.is_shared)
             self._signatures[entry.path] = signature
             return None
         if content is not None:
@@ -153,7 +164,7 @@ class KeptFiles:
         if content is None:
             return False
         kept = _read_file(self._content_path(entry.digest))
-        return kept is not None and has_equal_wiring(kept, content, strict=strict)
+        return kept is not None and has_equal_wiring(kept, content, strict=strict and not entry.is_shared)
 
     def _put_back(self, entry: KeptFile, found: str) -> Restoration:
         content = _read_file(self._content_path(entry.digest)) if entry.digest else b""

@@ -33,6 +33,8 @@ class Grant:
     reason: str
     by: str = ""
     created: int = 0
+    once: bool = False
+    """Whether it ends with the first call that it lets through."""
 
     def __post_init__(self) -> None:
         for name in ("id", "guard", "target", "session", "reason"):
@@ -53,7 +55,9 @@ class Grant:
 
     def to_record(self) -> dict[str, Any]:
         """Return the grant as plain data."""
-        return fields_of(self)
+        record: dict[str, Any] = fields_of(self)
+        # Absent unless it is set: receipts and entries from before this field keep their bytes.
+        return record if self.once else {key: value for key, value in record.items() if key != "once"}
 
 
 def parse_grant(fields: Mapping[str, Any]) -> Grant:
@@ -82,6 +86,11 @@ def find_covering_grant(
         ):
             return grant
     return None
+
+
+def find_used_grants(grants: Iterable[Grant], action: Action, effects: Effects | None) -> list[Grant]:
+    """Return the grants for one call that this call, which passed because of grants, has used up."""
+    return [grant for grant in grants if grant.once and _covers_action(grant, action, effects)]
 
 
 def _covers_action(grant: Grant, action: Action, effects: Effects | None) -> bool:

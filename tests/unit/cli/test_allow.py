@@ -72,6 +72,78 @@ def test_allow_last_grants_every_rule_that_objects_for_the_session(env: dict[str
     assert decide(env, FORCE_PUSH, session="s2") == "block"
 
 
+def test_allow_once_lets_one_call_through(env: dict[str, str]) -> None:
+    """The second call is stopped again, in that session and in others; the log says that the grant was used."""
+    assert decide(env, FORCE_PUSH) == "block"
+
+    code, text = run_at_terminal(env, ANSWERS, "allow", "last", "--for", "once")
+
+    assert code == 0, text
+    assert "once, in session s1" in text
+    assert decide(env, FORCE_PUSH, session="s2") == "block"
+    assert decide(env, "ls") == "pass"
+    assert decide(env, f"{FORCE_PUSH} && ls") == "block"
+    assert decide(env, FORCE_PUSH) == "warn"
+    assert decide(env, FORCE_PUSH) == "block"
+    assert list_grants(env) == []
+
+
+def test_allow_once_for_any_session_is_used_by_the_first(env: dict[str, str]) -> None:
+    """A rule that is named with a command is not bound to a session."""
+    policy = "rules: [{name: no_make, command: make, verdict: block, reason: r, fix: f}]"
+    Path("governance.yaml").write_text(policy)
+    assert decide(env, "make all") == "block"
+    words = ["allow", "no_make", "--command", "make all", "--for", "once", "--reason", "now"]
+    assert run_at_terminal(env, "allow", *words)[0] == 0
+
+    verdicts = [decide(env, "make all", session=session) for session in ("s2", "s3", "s2")]
+    assert verdicts == ["warn", "block", "block"]
+
+
+def test_allow_in_project_writes_the_projects_file_and_accepts_it_here(env: dict[str, str]) -> None:
+    """It is for the team: no user, no machine and no path of this person's in it but the author."""
+    file = Path("governance.yaml")
+    file.write_text("# ours\nprofile: standard\n")
+    accept(Path.cwd(), env)
+    decide(env, FORCE_PUSH)
+
+    code, text = run_at_terminal(env, ANSWERS, "allow", "last", "--for", "always", "--in-project")
+
+    assert code == 0, text
+    assert "commit it; on other machines it counts when a person there has run `verdikt policy accept`" in text
+    assert file.read_text().startswith("# ours\nprofile: standard\n\nexceptions:\n  - rule: ")
+    assert env["HOME"] not in file.read_text()
+    assert decide(env, FORCE_PUSH, session="s2") == "pass"
+    assert not Path(env["HOME"], ".config/verdikt").exists()
+
+
+def test_allow_in_project_says_when_the_rule_is_not_the_projects(env: dict[str, str]) -> None:
+    """A rule of the user's own file needs an exception there."""
+    own = Path(env["HOME"], ".config/verdikt/governance.yaml")
+    own.parent.mkdir(parents=True)
+    own.write_text("profile: standard\n")
+    accept(Path.cwd(), env)
+    decide(env, FORCE_PUSH)
+
+    code, text = run_at_terminal(env, ANSWERS, "allow", "last", "--for", "always", "--in-project")
+
+    assert code == 1
+    assert "it belongs to a higher layer" in " ".join(text.split())
+    assert not Path("governance.yaml").exists()
+
+
+def test_allow_for_always_in_a_relaxed_project_does_not_tighten_it(env: dict[str, str]) -> None:
+    """The file that it writes for the person has exceptions and no profile."""
+    Path("governance.yaml").write_text("profile: relaxed\n")
+    accept(Path.cwd(), env)
+    before = decide(env, "", region="eu")
+    decide(env, FORCE_PUSH)
+
+    assert run_at_terminal(env, ANSWERS, "allow", "last", "--for", "always")[0] == 0
+    assert decide(env, FORCE_PUSH, session="s2") == "pass"
+    assert decide(env, "", session="s2", region="eu") == before
+
+
 def test_allow_for_always_writes_exceptions_that_hold_everywhere(env: dict[str, str]) -> None:
     """The user's file keeps its text, and the exceptions have reason, author and date."""
     file = Path(env["HOME"], ".config/verdikt/governance.yaml")
@@ -130,7 +202,8 @@ def test_allow_for_an_unknown_tool_needs_a_lasting_exception(env: dict[str, str]
         (FORCE_PUSH, ["guard_tamper", "--path", "x"], "`guard_tamper` is a red line"),
         (FORCE_PUSH, ["git_force_pus", "--command", "x"], "no rule `git_force_pus` in the policy in force here (did"),
         (FORCE_PUSH, ["git_force_push"], "expected what the rule lets through: --path, --command or --tool"),
-        (FORCE_PUSH, ["last", "--for", "ever"], "expected `session`, `always` or a time up to 30d"),
+        (FORCE_PUSH, ["last", "--for", "ever"], "expected `once`, `session`, `always` or a time up to 30d"),
+        (FORCE_PUSH, ["last", "--in-project"], "--in-project goes with `--for always`"),
         (FORCE_PUSH, ["#9"], "entry 9 of session `s1` stopped nothing"),
     ],
 )

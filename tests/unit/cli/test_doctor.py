@@ -248,10 +248,19 @@ def test_doctor_with_an_unreadable_file_still_reports_the_others(project: Path, 
     assert "failing: gemini (project)" in broken.stdout
 
 
-@pytest.mark.parametrize(("host", "both"), [("claude", False), ("gemini", False), ("codex", True), ("copilot", True)])
-def test_doctor_names_hooks_that_are_called_twice(verdikt: Verdikt, host: str, both: bool) -> None:
-    """Claude Code and Gemini CLI call the same command once, wherever they find it; the others call each."""
-    verdikt("init", "--host", host, "--yes", "--trust-codex")
+@pytest.mark.parametrize(
+    ("host", "scope", "both"),
+    [
+        ("claude", "local", False),
+        ("gemini", "local", False),
+        ("codex", "local", True),
+        ("copilot", "local", True),
+        ("claude", "project", True),
+    ],
+)
+def test_doctor_names_hooks_that_are_called_twice(verdikt: Verdikt, host: str, scope: str, both: bool) -> None:
+    """Claude Code and Gemini CLI call the same command once, wherever they find it; a committed line is another one."""
+    verdikt("init", "--host", host, "--yes", "--trust-codex", "--scope", scope)
     verdikt("init", "--host", host, "--yes", "--trust-codex", "--scope", "user")
     output = verdikt("doctor", "--calls", "1").stdout
 

@@ -18,7 +18,7 @@ from verdikt.hosts.registry import HOSTS, load_wiring
 from verdikt.hosts.wiring import json_settings, wrapper
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.hosts.wiring.plan import apply_plan, apply_unwiring, detect_hosts, plan_unwiring, plan_wiring
-from verdikt.hosts.wiring.registration import HOOK_MODULE, Registration
+from verdikt.hosts.wiring.registration import HOOK_MODULE, LAUNCHER, Registration
 
 JSON_HOSTS = ("claude", "codex", "gemini", "copilot", "cursor")
 """The hosts whose hooks are entries in a JSON file."""
@@ -97,19 +97,21 @@ def test_uninstall_in_a_project_that_was_empty_leaves_it_empty(project: Path, ve
     assert snapshot(project) == {}
 
 
-def test_init_writes_absolute_paths_matchers_timeouts_and_a_block_for_a_missing_wrapper(
+def test_init_for_one_person_writes_absolute_paths_matchers_timeouts_and_a_block_for_a_missing_wrapper(
     project: Path, verdikt: Verdikt
 ) -> None:
     """Timeouts are in the unit of each client."""
-    verdikt("init", "--host", "claude", "--host", "gemini", "--host", "codex", "--yes")
-    claude = json.loads((project / ".claude/settings.json").read_text())["hooks"]
+    verdikt("init", "--host", "claude", "--host", "gemini", "--host", "codex", "--scope", "local", "--yes")
+    claude = json.loads((project / ".claude/settings.local.json").read_text())["hooks"]
     gemini = json.loads((project / ".gemini/settings.json").read_text())["hooks"]
     codex = json.loads((project / ".codex/hooks.json").read_text())
 
     before = claude["PreToolUse"][0]["hooks"][0]
     hooks = project.parent / "home/.local/share/verdikt/hooks"
     guard = str(hooks / next(iter(wrapper.load_wrappers())))
-    assert {path.name: path.read_bytes() for path in hooks.iterdir()} == wrapper.load_wrappers()
+    installed = {path.name: path.read_bytes() for path in hooks.iterdir()}
+    assert set(installed) == {*wrapper.load_wrappers(), LAUNCHER}
+    assert installed.items() >= wrapper.load_wrappers().items()
     assert before["command"] == (
         f"{guard} 20 closed {sys.executable} -I -m {HOOK_MODULE} claude PreToolUse"
         " || { [ $? = 2 ] || echo 'verdikt: blocked' >&2; exit 2; }"
@@ -126,8 +128,8 @@ def test_init_writes_absolute_paths_matchers_timeouts_and_a_block_for_a_missing_
 
 def test_the_wired_command_without_its_wrapper_blocks(project: Path, verdikt: Verdikt) -> None:
     """Deleting the wrapper does not switch governance off."""
-    verdikt("init", "--host", "claude", "--yes")
-    hooks = json.loads((project / ".claude/settings.json").read_text())["hooks"]
+    verdikt("init", "--host", "claude", "--scope", "local", "--yes")
+    hooks = json.loads((project / ".claude/settings.local.json").read_text())["hooks"]
     for installed in (project.parent / "home/.local/share/verdikt/hooks").iterdir():
         installed.unlink()
     command = hooks["PreToolUse"][0]["hooks"][0]["command"]
@@ -265,27 +267,27 @@ def test_init_again_replaces_our_entries_and_keeps_the_first_original(project: P
     before = snapshot(project)
     verdikt("init", "--host", "claude", "--yes")
     path = project / ".claude/settings.json"
-    path.write_text(path.read_text().replace(" 20 closed ", " 15 closed "))
+    path.write_text(path.read_text().replace("closed claude", "shut claude"))
     again = verdikt("init", "--host", "claude", "--yes")
     commands = [command for _, command in json_settings.find_hook_commands(json.loads(path.read_text()))]
 
     assert again.returncode == 0, again.stderr
     assert len(commands) == len(HOSTS["claude"].wired_events)
-    assert not any(" 15 closed " in command for command in commands)
+    assert not any("shut claude" in command for command in commands)
     verdikt("uninstall", "--yes")
     assert snapshot(project) == before
 
 
 def test_init_again_replaces_the_script_by_the_native_client(project: Path, verdikt: Verdikt) -> None:
     """The script stays beside it and is updated, for projects that were not wired again."""
-    verdikt("init", "--host", "claude", "--yes")
+    verdikt("init", "--host", "claude", "--scope", "local", "--yes")
     hooks = project.parent / "home/.local/share/verdikt/hooks"
-    path = project / ".claude/settings.json"
+    path = project / ".claude/settings.local.json"
     names = list(wrapper.load_wrappers())
     path.write_text(path.read_text().replace(names[0], "guard.sh"))
     (hooks / names[0]).write_text("another version")
     (hooks / "guard.sh").write_text("another version")
-    verdikt("init", "--host", "claude", "--yes")
+    verdikt("init", "--host", "claude", "--scope", "local", "--yes")
 
     assert {name: (hooks / name).read_bytes() for name in names} == wrapper.load_wrappers()
     assert all(os.access(hooks / name, os.X_OK) for name in names)

@@ -108,11 +108,13 @@ EXCEPTION = "exceptions: [{rule: no_make, command: make all, reason: r}]"
         ([("managed", RULE), ("user", EXCEPTION)], "block"),
         ([("managed", RULE), ("user", f"{RULE}\n{EXCEPTION}")], "block"),
         ([("user", RULE), ("project", EXCEPTION)], "block"),
-        ([("project", f"{RULE}\n{EXCEPTION}")], "block"),
+        ([("project", f"{RULE}\n{EXCEPTION}")], "pass"),  # once accepted: tests/unit/test_ratchet.py
+        ([("managed", RULE), ("project", EXCEPTION)], "block"),
+        ([("project", RULE), ("src", EXCEPTION)], "block"),
     ],
 )
 def test_layer_can_except_from_its_own_rules_and_lower_ones(layers: list[tuple[str, str]], verdict: str) -> None:
-    """No layer loosens a higher one, and a project's file loosens nothing by itself."""
+    """No layer loosens a higher one."""
     policy = build_policy([layer(name, text) for name, text in layers])
 
     assert decide_call(policy, "Bash", command="make all") == verdict
@@ -165,13 +167,49 @@ def test_lint_reports_exceptions_that_match_nothing_or_everything(text: str, kin
     assert all(message in flaw.message for flaw in flaws)
 
 
-def test_lint_reports_an_exception_in_a_projects_file() -> None:
-    """It is not in force until a person accepts it."""
-    flaws = lint_policy(build_policy([layer("project", f"{RULE}\n{EXCEPTION}")])).flaws
+def test_lint_reports_an_exception_from_a_rule_of_a_higher_layer() -> None:
+    """A project may except from its own rules, and not from the user's."""
+    own = lint_policy(build_policy([layer("project", f"{RULE}\n{EXCEPTION}")])).flaws
+    flaws = lint_policy(build_policy([layer("user", RULE), layer("project", EXCEPTION)])).flaws
 
+    assert [flaw.message for flaw in own if "exception" in flaw.message] == []
     assert [flaw.message for flaw in flaws if flaw.kind == "idle"] == [
-        "the exception for `no_make` is not in force: a file that comes with a project can loosen nothing by itself"
+        "the exception for `no_make` is not in force: the rule belongs to a higher layer, which this file can't loosen"
     ]
+
+
+@pytest.mark.parametrize(
+    ("profile", "command", "verdict"),
+    [
+        ("relaxed", "npm publish", "pass"),
+        ("standard", "npm publish", "ask"),
+        ("none", "git reset --hard", "pass"),
+        ("none", "verdikt uninstall", "block"),
+    ],
+)
+def test_file_with_exceptions_alone_leaves_the_profile_to_the_next_layer(
+    profile: str, command: str, verdict: str
+) -> None:
+    """What `verdikt allow` writes for a person must not tighten the projects of that person."""
+    alone = build_policy([layer("project", f"profile: {profile}\n{RULE}")])
+    both = build_policy([layer("user", EXCEPTION), layer("project", f"profile: {profile}\n{RULE}")])
+
+    assert decide_call(both, "Bash", command="make all") == "pass"
+    assert decide_call(both, "Bash", command=command) == verdict
+    assert decide_call(both, "deploy", region="eu") == decide_call(alone, "deploy", region="eu")
+    assert restore_policy(both.document).digest == both.digest
+    assert decide_call(restore_policy(both.document), "Bash", command="make all") == "pass"
+
+
+def test_file_with_exceptions_alone_is_no_way_around_the_default_profile() -> None:
+    """Where no other file names a profile, the shipped one holds, red lines included."""
+    policy = build_policy([layer("user", EXCEPTION)])
+
+    assert decide_call(policy, "Bash", command="git push --force origin main") == "block"
+    assert decide_call(policy, "Bash", command="verdikt uninstall") == "block"
+    with_project = build_policy([layer("user", EXCEPTION), layer("project", RULE)])
+    assert decide_call(with_project, "Bash", command="git push --force origin main") == "block"
+    assert decide_call(with_project, "Bash", command="verdikt uninstall") == "block"
 
 
 @pytest.mark.parametrize("text", ["2024-02-29", "2026-12-31T18:00", "2099-01-01 00:00:59Z", "2000-03-01T23:59"])

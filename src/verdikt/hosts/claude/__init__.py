@@ -49,13 +49,13 @@ HOST = Host(
     project_marker=".claude",
     settings_files={
         "project": ".claude/settings.json",
+        "local": ".claude/settings.local.json",
         "user": "~/.claude/settings.json",
         "managed": "/etc/claude-code/managed-settings.json",
     },
     config_directory="~/.claude",
     config_variable="CLAUDE_CONFIG_DIR",
     guarded_files=(
-        ".claude/settings.local.json",
         ".claude/hooks/",
         "~/.claude/settings.local.json",
         "~/.claude/hooks/",

@@ -45,7 +45,7 @@ def encode(hook_event: HookEvent, host_decision: HostDecision) -> HookResponse:
         return _encode_block(hook_event, host_decision)
     permission: dict[str, str] = {}
     if hook_event.kind is HookEventKind.BEFORE and host_decision.kind is VerdictKind.ASK:
-        permission = {"permissionDecision": "ask", "permissionDecisionReason": host_decision.reason}
+        permission = {"permissionDecision": "ask", "permissionDecisionReason": host_decision.person_text}
     elif hook_event.kind is HookEventKind.BEFORE and host_decision.approved:
         permission = {"permissionDecision": "allow", "permissionDecisionReason": "the policy approves this"}
     return build_response(_build_hook_output(hook_event, host_decision, permission))
@@ -53,7 +53,7 @@ def encode(hook_event: HookEvent, host_decision: HostDecision) -> HookResponse:
 
 def _encode_block(hook_event: HookEvent, host_decision: HostDecision) -> HookResponse:
     if hook_event.kind in (HookEventKind.BEFORE, HookEventKind.CONFIG, HookEventKind.PROMPT):
-        return build_block_response(host_decision.reason)
+        return build_block_response(host_decision.reason, systemMessage=host_decision.how_to_allow)
     text = host_decision.full_text
     if hook_event.kind is HookEventKind.STOP and hook_event.turn and hook_event.turn.stop_hook_active:
         return build_response({"decision": "block", "reason": text})

@@ -1,6 +1,5 @@
 """The wiring of Claude Code: hooks in its settings, as commands or, written by hand, as addresses."""
 
-import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -83,11 +82,11 @@ class ClaudeWiring(HostWiring):
 
     def find_gaps(self, installation: Installation, scope: str) -> Iterator[KnownGap]:
         """Yield settings and variables that switch hooks off, and flags that do unless hooks are managed."""
-        local_file = os.path.join(installation.project, ".claude", "settings.local.json")
-        for file in (local_file, *(installation.get_settings_file(HOST, other) for other in SCOPES)):
+        for file in (installation.get_settings_file(HOST, other) for other in SCOPES):
             if load_settings(self, file).get("disableAllHooks") is True:
                 yield KnownGap(what=f"`disableAllHooks` is set in {file}", fix="remove it", open=True)
-        yield from find_schema_gaps(self, local_file)
+        if scope != "local":
+            yield from find_schema_gaps(self, installation.get_settings_file(HOST, "local"))
         if installation.env.get("CLAUDE_CODE_SIMPLE"):
             yield KnownGap(what="`CLAUDE_CODE_SIMPLE` switches hooks off", fix="unset it", open=True)
         if not has_hook(self, installation, "managed"):

@@ -47,6 +47,7 @@ HOST = Host(
     project_marker=".codex",
     settings_files={
         "project": ".codex/hooks.json",
+        "local": ".codex/hooks.json",
         "user": "~/.codex/hooks.json",
         "managed": "/etc/codex/requirements.toml",
     },

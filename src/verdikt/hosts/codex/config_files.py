@@ -7,6 +7,7 @@ from typing import Any
 
 from verdikt.errors import WiringError
 from verdikt.hosts.codex import HOST, hook_approval
+from verdikt.hosts.host import PROJECT_SCOPES
 from verdikt.hosts.wiring import json_settings, toml_editor
 from verdikt.hosts.wiring.file_change import FileChange, read_file
 from verdikt.hosts.wiring.installation import Installation
@@ -42,11 +43,11 @@ def plan_config_changes(
         )
         after = hook_approval.approve_hooks(base, hashes, own)
         description = f"approval of {len(hashes)} hooks" + (", no terminal sessions" if own in changes else "")
-        if scope == "project" and not find_trust_level(toml_editor.parse(after, own), installation.project):
+        if scope in PROJECT_SCOPES and not find_trust_level(toml_editor.parse(after, own), installation.project):
             # Without it Codex reads neither the hooks nor the settings of the project.
             after = toml_editor.set_key(after, ("projects", installation.project), "trust_level", "trusted", own)
             description += ", trust in this project"
-        project = installation.project if scope == "project" else ""
+        project = installation.project if scope in PROJECT_SCOPES else ""
         changes[own] = FileChange(
             path=own, before=before, after=after, host=HOST.name, description=description, project=project
         )

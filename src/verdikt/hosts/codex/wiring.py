@@ -6,7 +6,7 @@ from typing import Any
 
 from verdikt.errors import WiringError
 from verdikt.hosts.codex import HOST, config_files, hook_approval
-from verdikt.hosts.host import KnownGap
+from verdikt.hosts.host import PROJECT_SCOPES, KnownGap
 from verdikt.hosts.wiring import json_settings, toml_editor
 from verdikt.hosts.wiring.file_change import FileChange, read_file
 from verdikt.hosts.wiring.host_wiring import WITHOUT_OUR_HOOKS, HostWiring, has_hook
@@ -101,7 +101,7 @@ class CodexWiring(HostWiring):
             )
         if features.get("hooks") is False:
             yield KnownGap(what="`features.hooks` is false", fix="remove it", open=True)
-        if scope == "project" and trust_level != "trusted":
+        if scope in PROJECT_SCOPES and trust_level != "trusted":
             yield KnownGap(
                 what="Codex does not trust this project, so it reads neither its hooks nor its settings",
                 fix=_TRUST_ADVICE.format(file=own_config, project=installation.project),

@@ -46,7 +46,11 @@ HOST = Host(
     program="copilot",
     agent_packages=("copilot-cli",),
     project_marker=".github/hooks",
-    settings_files={"project": ".github/hooks/verdikt.json", "user": "~/.copilot/hooks/verdikt.json"},
+    settings_files={
+        "project": ".github/hooks/verdikt.json",
+        "local": ".github/hooks/verdikt.json",
+        "user": "~/.copilot/hooks/verdikt.json",
+    },
     config_directory="~/.copilot",
     guarded_files=(".github/hooks/", "~/.copilot/hooks/", "~/.copilot/config.json", "~/.copilot/settings.json"),
     extension_files=(".github/agents/", "~/.copilot/agents/", "~/.copilot/skills/", "~/.copilot/mcp-config.json"),

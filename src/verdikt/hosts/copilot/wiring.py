@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from verdikt.hosts.copilot import HOST
-from verdikt.hosts.host import KnownGap
+from verdikt.hosts.host import PROJECT_SCOPES, KnownGap
 from verdikt.hosts.wiring.host_wiring import HostWiring
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.hosts.wiring.registration import CLIENT_TIMEOUT_SECONDS
@@ -19,7 +19,7 @@ class CopilotWiring(HostWiring):
 
     def find_gaps(self, installation: Installation, scope: str) -> Iterator[KnownGap]:
         """Yield that the hooks of a project are not loaded everywhere."""
-        if scope == "project":
+        if scope in PROJECT_SCOPES:
             yield KnownGap(
                 what="in a folder that Copilot does not trust, these hooks are not loaded, "
                 "and `--allow-all-tools` still runs tools",

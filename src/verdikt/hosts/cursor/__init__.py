@@ -47,6 +47,7 @@ HOST = Host(
     project_marker=".cursor",
     settings_files={
         "project": ".cursor/hooks.json",
+        "local": ".cursor/hooks.json",
         "user": "~/.cursor/hooks.json",
         "managed": "/etc/cursor/hooks.json",
     },

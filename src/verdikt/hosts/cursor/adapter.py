@@ -54,7 +54,7 @@ def encode(hook_event: HookEvent, host_decision: HostDecision) -> HookResponse:
             return build_response({"permission": "allow", "agent_message": host_decision.context})
         word = "deny" if host_decision.is_blocked else "ask"
         return build_response(
-            {"permission": word, "user_message": host_decision.reason, "agent_message": host_decision.reason}
+            {"permission": word, "user_message": host_decision.person_text, "agent_message": host_decision.reason}
         )
     if hook_event.kind is HookEventKind.PROMPT:
         message = host_decision.reason if host_decision.is_blocked else ""

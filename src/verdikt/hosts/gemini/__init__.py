@@ -46,6 +46,7 @@ HOST = Host(
     project_marker=".gemini",
     settings_files={
         "project": ".gemini/settings.json",
+        "local": ".gemini/settings.json",
         "user": "~/.gemini/settings.json",
         "managed": "/etc/gemini-cli/settings.json",
     },

@@ -38,6 +38,7 @@ HOST = Host(
     # Plugins are code that OpenCode runs itself, and its JSON files can switch plugins off.
     settings_files={
         "project": ".opencode/plugin/verdikt.js",
+        "local": ".opencode/plugin/verdikt.js",
         "user": "~/.config/opencode/plugin/verdikt.js",
     },
     config_directory="~/.config/opencode",

@@ -1,32 +1,47 @@
 // Written by `verdikt init`. OpenCode calls this before and after every tool, and runs no tool for which it throws.
 import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
+import { homedir } from "node:os"
 
+// The wrapper and the hook on this machine; empty in a plugin that a team commits, which looks for the launcher.
 const GUARD = ["verdikt-guard"]
 const HOOK = ["verdikt-hook"]
+const MISSING = "verdikt-missing"
 const MILLISECONDS = 30000
+
+// The data directory comes before PATH: an agent can't write there.
+function findLauncher() {
+  const shared = process.env.XDG_DATA_HOME || `${homedir()}/.local/share`
+  const launcher = `${process.env.VERDIKT_HOME || `${shared}/verdikt`}/hooks/verdikt-launch`
+  return existsSync(launcher) ? launcher : "verdikt-launch"
+}
+
+function buildCommand(event, mode) {
+  return GUARD.length ? [...GUARD, mode, ...HOOK, event] : [findLauncher(), mode, "opencode", event]
+}
 
 // Resolves to the answer or rejects. No answer is a block where the agent is about to act, and no opinion elsewhere.
 function ask(event, mode, payload) {
   return new Promise((resolve, reject) => {
     const fail = (what) => {
       if (mode === "open") resolve({})
-      else reject(new Error(`[verdikt] blocked, because the hook ${what}`))
+      else reject(new Error(`[verdikt] ${what}`))
     }
-    const [program, ...words] = [...GUARD, mode, ...HOOK, event]
+    const [program, ...words] = buildCommand(event, mode)
     const child = spawn(program, words, { stdio: ["pipe", "pipe", "pipe"] })
     const output = { stdout: "", stderr: "" }
     const timer = setTimeout(() => child.kill("SIGKILL"), MILLISECONDS)
     child.stdout.on("data", (data) => (output.stdout += data))
     child.stderr.on("data", (data) => (output.stderr += data))
     child.stdin.on("error", () => {})
-    child.on("error", () => fail("could not be started"))
+    child.on("error", () => fail(GUARD.length ? "blocked, because the hook could not be started" : MISSING))
     child.on("close", (code) => {
       clearTimeout(timer)
       let document
       try {
         document = JSON.parse(output.stdout)
       } catch {
-        fail("did not answer with one decision")
+        fail("blocked, because the hook did not answer with one decision")
         return
       }
       if (code !== 0 || document.decision === "block") reject(new Error(document.reason || "[verdikt] blocked"))

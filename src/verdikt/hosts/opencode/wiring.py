@@ -8,10 +8,12 @@ from typing import Any
 
 from verdikt.errors import WiringError
 from verdikt.hosts.hook_event import HookEventKind
+from verdikt.hosts.host import PROJECT_SCOPES
 from verdikt.hosts.opencode import HOST
 from verdikt.hosts.wiring.file_change import FileChange, read_file
 from verdikt.hosts.wiring.host_wiring import HostWiring, WiredFile, find_known_gaps, is_on_record
 from verdikt.hosts.wiring.installation import Installation
+from verdikt.hosts.wiring.portable_registration import MISSING_TEXT
 from verdikt.hosts.wiring.registration import WRAPPER_TIMEOUT_SECONDS, is_hook_command
 
 _PLUGIN_TEMPLATE = Path(__file__).with_name("plugin.js")
@@ -39,16 +41,15 @@ class OpenCodeWiring(HostWiring):
     def find_wired_files(self, installation: Installation) -> Iterator[WiredFile]:
         """Yield the plugins that are there, with a command that loads each as OpenCode does."""
         event = HOST.find_event(HookEventKind.BEFORE)
-        for scope in HOST.scopes:
-            file = installation.get_settings_file(HOST, scope)
+        for scope, file in installation.list_settings_files(HOST):
             data = read_file(file)
             if not data:
                 continue
             is_ours = is_hook_command(data.decode(errors="replace"))
             is_foreign = (
-                scope == "project"
+                scope in PROJECT_SCOPES
                 and not is_on_record(installation, file)
-                and data != _render_plugin(installation, scope)
+                and data not in [_render_plugin(installation, known_scope) for known_scope in PROJECT_SCOPES]
             )
             yield WiredFile(
                 host=HOST.name,
@@ -64,12 +65,17 @@ class OpenCodeWiring(HostWiring):
 
 
 def _render_plugin(installation: Installation, scope: str) -> bytes:
-    registration = installation.create_registration(scope)
-    wrapper = [*registration.wrapper_argv, str(WRAPPER_TIMEOUT_SECONDS)]
-    # The plugin appends the event itself.
-    hook = registration.build_hook_argv(HOST.name, "")[:-1]
+    wrapper: list[str] = []
+    hook: list[str] = []
+    if scope != "project":
+        registration = installation.create_registration(scope)
+        wrapper = [*registration.wrapper_argv, str(WRAPPER_TIMEOUT_SECONDS)]
+        # The plugin appends the event itself.
+        hook = registration.build_hook_argv(HOST.name, "")[:-1]
     text = _PLUGIN_TEMPLATE.read_text()
-    return text.replace('["verdikt-guard"]', json.dumps(wrapper)).replace('["verdikt-hook"]', json.dumps(hook)).encode()
+    for placeholder, value in (('["verdikt-guard"]', wrapper), ('["verdikt-hook"]', hook)):
+        text = text.replace(placeholder, json.dumps(value))
+    return text.replace('"verdikt-missing"', json.dumps(MISSING_TEXT)).encode()
 
 
 WIRING = OpenCodeWiring(HOST)

@@ -8,12 +8,13 @@ from typing import Any
 
 from verdikt.errors import WiringError
 from verdikt.hosts.hook_event import HookEventKind
-from verdikt.hosts.host import SCOPES, Host, KnownGap, SettingsLookup
+from verdikt.hosts.host import PROJECT_SCOPES, SCOPES, Host, KnownGap, SettingsLookup
 from verdikt.hosts.registry import HOSTS
 from verdikt.hosts.wiring import json_settings
 from verdikt.hosts.wiring.file_change import FileChange, read_file
 from verdikt.hosts.wiring.installation import Installation
-from verdikt.hosts.wiring.registration import WRAPPER_NAMES, Registration, is_hook_command, relies_on_host
+from verdikt.hosts.wiring.portable_registration import PortableRegistration
+from verdikt.hosts.wiring.registration import WRAPPER_NAMES, HookCommandBuilder, is_hook_command, relies_on_host
 from verdikt.hosts.wiring.settings_schema import SettingsSchema, find_schema_error
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.observe.git_repository import find_work_tree
@@ -68,7 +69,7 @@ class HostWiring:
         raise NotImplementedError
 
     def build_entries(
-        self, registration: Registration, *, host_blocks_on_failure: bool = False
+        self, registration: HookCommandBuilder, *, host_blocks_on_failure: bool = False
     ) -> dict[str, dict[str, Any]]:
         """Return event → entry for every event that is wired."""
         entries = {}
@@ -88,7 +89,7 @@ class HostWiring:
         file = self.require_settings_file(installation, scope)
         before = read_file(file)
         entries = self.build_entries(
-            installation.create_registration(scope),
+            installation.create_command_builder(scope),
             host_blocks_on_failure=installation.client_blocks_on_failure(self.host),
         )
         present = json_settings.parse(before, file)
@@ -131,8 +132,7 @@ class HostWiring:
 
     def find_wired_files(self, installation: Installation) -> Iterator[WiredFile]:
         """Yield every settings file that names the hook, and those that mention it and cannot be read."""
-        for scope in self.host.scopes:
-            file = installation.get_settings_file(self.host, scope)
+        for scope, file in installation.list_settings_files(self.host):
             try:
                 settings, fault = self.parse_settings(read_file(file), file), ""
             except WiringError as error:
@@ -167,7 +167,7 @@ class HostWiring:
             known_gaps=tuple(gaps),
             is_wrapped=any(name in line for line in commands.values() for name in WRAPPER_NAMES),
             # Only the file of a project can be written by a stranger; the others are the person's own.
-            is_foreign=scope == "project"
+            is_foreign=scope in PROJECT_SCOPES
             and not is_on_record(installation, file)
             and not self._is_written_by_init(installation, scope, registered),
         )
@@ -181,9 +181,10 @@ class HostWiring:
             expected = [
                 shlex.join(registration.build_hook_argv(self.host.name, event)),
                 *(
-                    registration.build_command_line(
+                    builder.build_command_line(
                         self.host.name, event, fail_closed=fail_closed, host_blocks_on_failure=by_host
                     )
+                    for builder in (PortableRegistration(), registration)
                     for by_host in (False, True)
                 ),
             ]
@@ -222,7 +223,7 @@ def find_known_gaps(wiring: HostWiring, installation: Installation, scope: str) 
     reads_elsewhere = host.settings_lookup is SettingsLookup.UNKNOWN or (
         host.settings_lookup is SettingsLookup.REPOSITORY and find_work_tree(installation.project)
     )
-    if scope == "project" and not reads_elsewhere and not has_hook(wiring, installation, "user", "managed"):
+    if scope in PROJECT_SCOPES and not reads_elsewhere and not has_hook(wiring, installation, "user", "managed"):
         yield KnownGap(
             what=f"a session that starts in a folder below {installation.project} reads none of these settings",
             fix="start sessions in the project itself, or wire your own settings, which count everywhere: "

@@ -63,12 +63,14 @@ def count_crashes(installation: Installation, *, since: float) -> dict[str, int]
 def get_wrapper_state(installation: Installation, scopes: Iterable[str]) -> str:
     """Compare the wrappers with this version: `intact`, `changed`, `of another version` or `missing`."""
     expected = {
-        path: data for scope in scopes or ("project",) for path, data in installation.get_wrapper_files(scope).items()
+        path: data for scope in scopes or ("local",) for path, data in installation.get_wrapper_files(scope).items()
     }
     installed = {path: read_file(path) for path in expected}
-    if None in installed.values():
+    launcher = {installation.launcher_path} if "project" in scopes else set()
+    if None in installed.values() or any(read_file(path) is None for path in launcher):
         return "missing"
-    if installed == expected:
+    # The launcher names the interpreter that `init` ran with, which need not be the one that runs now.
+    if installed == expected and all(host_wiring.is_on_record(installation, path) for path in launcher):
         return "intact"
     # The native client holds its own name and version as text.
     name_mark, version_mark = f"{NATIVE_WRAPPER} ".encode(), f"{NATIVE_WRAPPER} {__version__}\0".encode()

@@ -13,7 +13,8 @@ from verdikt.hosts.host import Host
 from verdikt.hosts.wiring import wrapper
 from verdikt.hosts.wiring.client_version import blocks_on_failure, read_client_version
 from verdikt.hosts.wiring.file_change import WiringRecord
-from verdikt.hosts.wiring.registration import Registration
+from verdikt.hosts.wiring.portable_registration import PortableRegistration
+from verdikt.hosts.wiring.registration import LAUNCHER, HookCommandBuilder, Registration
 
 _IMPORT_PROBE = "import verdikt.hosts.hook, re2, tree_sitter_bash, yaml"
 """The hook, and the packages of others that a decision may need."""
@@ -40,18 +41,29 @@ class Installation:
         """The directory of the person's settings for all programs."""
         return self.env.get("XDG_CONFIG_HOME") or os.path.join(self.home, ".config")
 
+    def get_wrapper_directory(self, scope: str) -> str:
+        """Return the directory of the wrappers."""
+        # Managed wrappers lie where the people who are governed can run them but not change them.
+        if scope == "managed":
+            return os.path.join(self.system_directory, "verdikt", "hooks")
+        return os.path.join(self.data_directory, "hooks")
+
     def get_wrapper_files(self, scope: str = "project") -> dict[str, bytes]:
         """Return path → content of the wrappers; the first is the one that is registered."""
-        # Managed wrappers lie where the people who are governed can run them but not change them.
-        directory = (
-            os.path.join(self.system_directory, "verdikt", "hooks")
-            if scope == "managed"
-            else os.path.join(self.data_directory, "hooks")
-        )
+        directory = self.get_wrapper_directory(scope)
         return {os.path.join(directory, name): data for name, data in wrapper.load_wrappers().items()}
 
-    def create_registration(self, scope: str = "project") -> Registration:
-        """Return how hosts will call the hook: this interpreter, isolated from the project and the environment."""
+    @property
+    def launcher_path(self) -> str:
+        """The path of the launcher, where portable settings look for it."""
+        return os.path.join(self.get_wrapper_directory("project"), LAUNCHER)
+
+    def create_command_builder(self, scope: str) -> HookCommandBuilder:
+        """Return how the settings of a scope name the hook: those that a team commits name no path of this machine."""
+        return PortableRegistration() if scope == "project" else self.create_registration(scope)
+
+    def create_registration(self, scope: str = "local") -> Registration:
+        """Return how this machine calls the hook: this interpreter, isolated from the project and the environment."""
         wrapper_path = next(iter(self.get_wrapper_files(scope)))
         for path in (wrapper_path, sys.executable):
             # Hosts read the path from a text file, and run it from whatever directory the agent has changed to.
@@ -73,6 +85,13 @@ class Installation:
         """Return the absolute path of a host's settings file; empty where the host has none of that scope."""
         file = host.settings_files.get(scope)
         return self.resolve_host_file(host, file) if file else ""
+
+    def list_settings_files(self, host: Host) -> list[tuple[str, str]]:
+        """Return scope and settings file, each file once: `local` is the project's file on most hosts."""
+        scopes_by_file: dict[str, str] = {}
+        for scope in host.scopes:
+            scopes_by_file.setdefault(self.get_settings_file(host, scope), scope)
+        return [(scope, file) for file, scope in scopes_by_file.items()]
 
     def client_blocks_on_failure(self, host: Host) -> bool:
         """Whether the installed client of the host blocks by itself when its hook fails."""

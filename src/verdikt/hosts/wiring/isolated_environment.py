@@ -12,6 +12,7 @@ from pathlib import Path
 
 import verdikt
 from verdikt.errors import WiringError
+from verdikt.model.distribution import DISTRIBUTION_NAME, INSTALL_COMMAND
 
 RUNTIME_NAME = "runtime"
 """The directory of the environment below the data directory."""
@@ -29,7 +30,7 @@ def create_isolated_environment(directory: Path) -> Path:
         shutil.rmtree(new, ignore_errors=True)
         venv.EnvBuilder(symlinks=True, with_pip=False).create(new)
         packages = _find_packages_directory(new)
-        for distribution in _iter_distributions("verdikt", set()):
+        for distribution in _iter_distributions(DISTRIBUTION_NAME, set()):
             _copy_distribution(distribution, packages)
         _copy_package(packages)
         script = new / "bin" / "verdikt"
@@ -61,7 +62,7 @@ def _iter_distributions(name: str, seen: set[str]) -> Iterator[metadata.Distribu
     try:
         distribution = metadata.distribution(name)
     except metadata.PackageNotFoundError:
-        if name == "verdikt":
+        if name == DISTRIBUTION_NAME:
             raise
         return  # for another system, or another version of Python
     yield distribution
@@ -93,7 +94,9 @@ def _check_import(python: Path) -> None:
     completed = subprocess.run([python, "-I", "-c", _PROBE], cwd="/", capture_output=True, text=True, check=False)
     if completed.returncode:
         reason = completed.stderr.strip().rpartition("\n")[2]
-        raise WiringError(f"`{python}` cannot import what the hook needs: {reason}; install verdikt with pipx instead")
+        raise WiringError(
+            f"`{python}` cannot import what the hook needs: {reason}; `{INSTALL_COMMAND}` makes one that can"
+        )
 
 
 def run_init_again(python: Path, arguments: list[str]) -> int:

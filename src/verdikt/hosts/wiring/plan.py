@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from verdikt.hosts.host import Host
+from verdikt.hosts.host import PROJECT_SCOPES, Host
 from verdikt.hosts.registry import HOSTS, WIRABLE_HOSTS, load_wiring
 from verdikt.hosts.wiring.file_change import FileChange, WiringRecord, read_file, refuse_unwritable
+from verdikt.hosts.wiring.git_exclusion import plan_exclusion
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.hosts.wiring.registration import WRAPPER_NAMES
 from verdikt.ledger.kept_files import KeptFiles
@@ -39,7 +40,7 @@ evidence:
 
 def list_scopes(host: str) -> tuple[str, ...]:
     """Return the scopes in which a host can be wired."""
-    return ("project",) if host == GIT else HOSTS[host].scopes
+    return PROJECT_SCOPES if host == GIT else HOSTS[host].scopes
 
 
 def detect_hosts(installation: Installation) -> list[str]:
@@ -58,19 +59,43 @@ def plan_wiring(
 ) -> list[FileChange]:
     """Return every file that wiring these hosts changes, in the order in which it is safe to change them."""
     # The wrapper comes first: settings that name a missing wrapper block every call.
-    changes = [*_plan_wrappers(installation, scope), *_plan_policy(installation, profile, scope)]
+    changes = [*plan_wrappers(installation, scope), *_plan_policy(installation, profile, scope)]
+    left_files: list[FileChange] = []
     for host in host_names:
         if host != GIT:
             changes += load_wiring(host).plan_changes(installation, scope, trust=trust)
-    return [change for change in changes if change.is_needed]
+            left_files += _plan_leaving_other_scope(installation, HOSTS[host], scope)
+    if scope == "local":
+        changes += plan_exclusion(installation, changes)
+    return [change for change in (*changes, *left_files) if change.is_needed]
 
 
-def _plan_wrappers(installation: Installation, scope: str) -> list[FileChange]:
+def _plan_leaving_other_scope(installation: Installation, host: Host, scope: str) -> list[FileChange]:
+    """Return what takes our hooks out of the project's other file, which would have every call decided twice."""
+    if scope not in PROJECT_SCOPES:
+        return []
+    record = installation.load_record()
+    file = installation.get_settings_file(host, scope)
+    others = {installation.get_settings_file(host, other) for other in PROJECT_SCOPES} - {file, ""}
+    return [_plan_restore(record, path, host.name) for path in sorted(others) if path in record.files]
+
+
+def plan_wrappers(installation: Installation, scope: str) -> list[FileChange]:
+    """Return the changes that write what clients call."""
     descriptions = ("the wrapper that clients call", "the same, as a script")
-    return [
+    changes = [
         FileChange(path=path, before=read_file(path), after=data, host="", description=description)
         for (path, data), description in zip(installation.get_wrapper_files(scope).items(), descriptions, strict=False)
     ]
+    return changes if scope == "managed" else [*changes, plan_launcher(installation)]
+
+
+def plan_launcher(installation: Installation) -> FileChange:
+    """Return the change that writes what committed settings call."""
+    path = installation.launcher_path
+    launcher = installation.create_registration().build_launcher()
+    description = "the launcher for settings that are committed"
+    return FileChange(path=path, before=read_file(path), after=launcher, host="", description=description)
 
 
 def _plan_policy(installation: Installation, profile: str, scope: str) -> list[FileChange]:
@@ -91,7 +116,9 @@ def _plan_policy(installation: Installation, profile: str, scope: str) -> list[F
 
 def _propose_evidence_mode(installation: Installation, scope: str) -> tuple[str, str]:
     """Return the mode of the evidence gate that suits a project, and a sentence that says why."""
-    checks = detect_project_checks(installation.project, installation.env.get("HOME", "")) if scope == "project" else {}
+    checks = (
+        detect_project_checks(installation.project, installation.env.get("HOME", "")) if scope in PROJECT_SCOPES else {}
+    )
     if not checks:
         return "shadow", "Here it is only recorded: `verdikt evidence report` shows what `enforce` would refuse."
     command = next(checks[kind] for kind in ("test", "build", "types", "lint") if kind in checks)
@@ -113,12 +140,17 @@ def keep_wired_files(data_directory: str, project: str, home: str) -> None:
     Called where a person wires a project, and at the start of a session.
     """
     kept_files = KeptFiles(data_directory)
-    for path, entry in WiringRecord(Path(data_directory)).files.items():
+    record = WiringRecord(Path(data_directory))
+    for path, entry in record.files.items():
         is_wrapper = os.path.basename(path) in WRAPPER_NAMES
         if is_wrapper or (entry["host"] in HOSTS and not _is_foreign_file(path, HOSTS[entry["host"]], project, home)):
-            kept_files.keep(path, project=project)
-            for switch, word in _list_off_switches(entry["host"], project, home).items():
-                kept_files.keep(switch, project=project, off_switch=word)
+            switches = _list_off_switches(entry["host"], project, home)
+            # A person who says "always allow" has the host write into this file while an action waits.
+            kept_files.keep(path, project=project, is_shared=path in switches)
+            for switch, word in switches.items():
+                # A file that is wired must keep its hooks, which says more than that it may not gain a word.
+                if switch not in record.files:
+                    kept_files.keep(switch, project=project, off_switch=word)
 
 
 def _list_off_switches(host: str, project: str, home: str) -> dict[str, str]:

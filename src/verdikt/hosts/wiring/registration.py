@@ -3,6 +3,7 @@
 import os
 import shlex
 from dataclasses import dataclass
+from typing import Protocol
 
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -17,18 +18,36 @@ HOOK_MODULE = "verdikt.hosts.hook"
 
 SCRIPT_WRAPPER = "guard.sh"
 NATIVE_WRAPPER = "verdikt-hook"
-WRAPPER_NAMES = (NATIVE_WRAPPER, SCRIPT_WRAPPER)
+LAUNCHER = "verdikt-launch"
+"""Calls the wrapper with what is particular to a machine, for settings that are the same on all of them."""
+
+WRAPPER_NAMES = (NATIVE_WRAPPER, SCRIPT_WRAPPER, LAUNCHER)
 
 # Names of earlier versions count too, so that `verdikt init` replaces their entries instead of adding a second one.
-_HOOK_COMMAND = compile_lazily(r"\bverdikt[./](hosts[./]hook|adapters[./](entry|launch))\b|\bverdikt-hook\b")
+_HOOK_COMMAND = compile_lazily(r"\bverdikt[./](hosts[./]hook|adapters[./](entry|launch))\b|\bverdikt-(hook|launch)\b")
 
 # A wrapper that ended with 2 has blocked with a reason of its own. Any other failure means that it is missing or was
 # killed, which must block too, with a word on stderr: without one Codex and Gemini CLI run the tool. The syntax is
 # that of every POSIX shell, because clients use sh, bash or zsh.
-_BLOCK_IF_MISSING = "{ [ $? = 2 ] || echo 'verdikt: blocked' >&2; exit 2; }"
+BLOCK_IF_MISSING = "{ [ $? = 2 ] || echo 'verdikt: blocked' >&2; exit 2; }"
+
+_LAUNCHER_HEAD = """\
+#!/bin/sh
+# Written by `verdikt init`. Settings that a team commits name no path of a machine; they find this file instead.
+"""
 
 # The shell replaces itself with the wrapper, which saves one process for every call.
 _EXEC_PREFIX = "exec "
+
+
+class HookCommandBuilder(Protocol):
+    """Builds the lines that hosts run: with the paths of this machine, or the same for every machine."""
+
+    def build_command_line(
+        self, host: str, event_name: str, *, fail_closed: bool, host_blocks_on_failure: bool = False
+    ) -> str:
+        """Return the line for a host's settings."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +92,13 @@ class Registration:
         )
         if not fail_closed:
             return line
-        return f"{_EXEC_PREFIX}{line}" if host_blocks_on_failure else f"{line} || {_BLOCK_IF_MISSING}"
+        return f"{_EXEC_PREFIX}{line}" if host_blocks_on_failure else f"{line} || {BLOCK_IF_MISSING}"
+
+    def build_launcher(self) -> bytes:
+        """Return the script that calls the wrapper: `verdikt-launch closed|open HOST EVENT`."""
+        argv = shlex.join([*self.wrapper_argv, str(WRAPPER_TIMEOUT_SECONDS)])
+        hook = shlex.join([*self.python, "-m", HOOK_MODULE])
+        return f'{_LAUNCHER_HEAD}exec {argv} "$1" {hook} "$2" "$3"\n'.encode()
 
 
 def is_hook_command(command: object) -> bool:

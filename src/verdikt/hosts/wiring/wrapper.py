@@ -6,6 +6,7 @@ from pathlib import Path
 
 from verdikt import hosts
 from verdikt.hosts.wiring.registration import NATIVE_WRAPPER, SCRIPT_WRAPPER
+from verdikt.model.distribution import DISTRIBUTION_NAME
 
 _EXECUTABLE_MAGIC = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 """How a program begins on Linux and on macOS. Without a compiler the file of that name is a Python script."""
@@ -22,7 +23,7 @@ def load_wrappers() -> dict[str, bytes]:
 @lru_cache(maxsize=1)
 def load_native_client() -> bytes:
     """Return the native client that was installed with the package; empty when there is none."""
-    for distribution in distributions(name="verdikt"):
+    for distribution in distributions(name=DISTRIBUTION_NAME):
         for file in distribution.files or ():
             path = Path(str(file.locate()))
             if (

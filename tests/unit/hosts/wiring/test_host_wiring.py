@@ -110,7 +110,7 @@ def test_plan_changes_wires_a_single_command_if_the_installed_client_blocks_on_f
         data_directory=str(tmp_path / "d"),
         env={"HOME": str(tmp_path), "PATH": str(tmp_path / "bin") + ":/bin"},
     )
-    [change] = load_wiring("claude").plan_changes(installation, "project", trust=False)
+    [change] = load_wiring("claude").plan_changes(installation, "local", trust=False)
     commands = dict(json_settings.find_hook_commands(json.loads(change.after or b"")))
 
     assert [event for event, line in commands.items() if line.startswith("exec ")] == (
@@ -125,7 +125,7 @@ def test_a_single_command_for_a_client_that_is_too_old_is_an_open_gap(tmp_path: 
     env = {"HOME": str(tmp_path), "PATH": f"{tmp_path / 'bin'}:/bin"}
     installation = Installation(project=str(tmp_path / "p"), data_directory=str(tmp_path / "d"), env=env)
     write_client(tmp_path / "bin", "2.1.325")
-    apply_plan(installation, load_wiring("claude").plan_changes(installation, "project", trust=False))
+    apply_plan(installation, load_wiring("claude").plan_changes(installation, "local", trust=False))
     [wired] = find_wired_files(installation)
     assert not wired.is_foreign
     assert not any(gap.open for gap in wired.known_gaps)

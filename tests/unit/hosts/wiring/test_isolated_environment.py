@@ -43,13 +43,13 @@ def test_environment_that_cannot_import_leaves_the_old_one(runtime: Path, monkey
     """A failure changes nothing, and says what to do."""
     monkeypatch.setattr(isolated_environment, "_PROBE", "import no_such_module")
 
-    with pytest.raises(WiringError, match="No module named 'no_such_module'; install verdikt with pipx instead"):
+    with pytest.raises(WiringError, match="No module named 'no_such_module'; `uv tool install"):
         create_isolated_environment(runtime)
     assert (runtime / "bin/python").exists()
 
 
 def test_init_isolated_wires_the_hooks_with_the_environment_below_the_data_directory(tmp_path: Path) -> None:
-    """The settings name its interpreter, and doctor finds it in no project."""
+    """The launcher names its interpreter, and doctor finds it in no project."""
     project, home = tmp_path / "project", tmp_path / "home"
     project.mkdir()
     home.mkdir()
@@ -64,11 +64,11 @@ def test_init_isolated_wires_the_hooks_with_the_environment_below_the_data_direc
         check=False,
     )
     assert completed.returncode == 0, completed
-    settings = (project / ".claude/settings.json").read_text()
+    launcher = (home / ".local/share/verdikt/hooks/verdikt-launch").read_text()
     python = home / ".local/share/verdikt/runtime/bin/python"
 
-    assert str(python) in settings
-    assert sys.prefix not in settings
+    assert str(python) in launcher
+    assert sys.prefix not in launcher
     doctor = subprocess.run(
         [python, "-I", "-m", "verdikt", "doctor", "--json", "--calls", "1"],
         cwd=project,
