@@ -155,6 +155,7 @@ class Governance:
         file records.
         """
         try:
+            started = self.clock.now()
             action, secrets = redact_action(action)
             notice = self.restore_wiring(action.session_id, action.cwd, "before")
             world = self._world_factory(action.cwd)
@@ -178,7 +179,10 @@ class Governance:
                     if not has_stored_policy(self.store.home, part.digest):
                         store_policy(self.store.home, part.digest, part.document)
                 edit_marks = _mark_edit(action, facts, begin_edit) if decision.passed else {}
-                log.append(EntryKind.DECISION, _build_decision_body(decision, action, edit_marks))
+                body = _build_decision_body(decision, action, edit_marks)
+                # For the report of the slowest calls; beside the receipt, which has no clock in it.
+                body["microseconds"] = max(0, int((self.clock.now() - started) * 1_000_000))
+                log.append(EntryKind.DECISION, body)
                 self._raise_posture(log, state.risk)
             return add_warning(decision, notice) if notice else decision
         except Exception as error:

@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "rule": "the catalogue of rules, or everything about one",
     "allow": "an exception for what was stopped, for a while or for good",
     "status": "one screen: what is wired, what is in force, what happened today",
+    "report": "what agents did, what was stopped, what they did then, what could be allowed",
     "init": "set up this project: policy and hooks",
     "uninstall": "remove the hooks and restore the files",
     "doctor": "prove that the hooks fire",
