@@ -110,7 +110,8 @@ def open_browser(directory: Path) -> Iterator[Browser]:
     # The protocol is spoken on the descriptors 3 and 4; the shell puts the pipes there.
     line = f'exec "$@" 3<&{child_read} 4>&{child_write}'
     options = ["--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    options += [f"--user-data-dir={directory}", "--disable-background-networking", "--hide-scrollbars", "--no-first-run"]
+    options += ["--disable-background-networking", "--hide-scrollbars", "--no-first-run"]
+    options.append(f"--user-data-dir={directory}")
     process = subprocess.Popen(
         ["bash", "-c", line, "bash", program, *options],
         pass_fds=(child_read, child_write),

@@ -203,7 +203,7 @@ def _install_service(hosts: tuple[str, ...], profile: str, *, dry_run: bool) -> 
         raise SystemExit(0)
     if not is_service_possible():
         raise click.ClickException(
-            "the service needs root and systemd: run `sudo verdikt init --service`, or see docs/daemon.md"
+            "the service needs root and systemd: run `sudo verdikt init --service`, or see `verdikt docs daemon`"
         )
     try:
         python = create_isolated_environment(Path(SERVICE_RUNTIME))

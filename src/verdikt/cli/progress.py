@@ -1,8 +1,10 @@
 """One line of progress on a terminal while something takes longer than a second."""
 
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 ItemT = TypeVar("ItemT")
@@ -38,3 +40,22 @@ def show_progress(items: Iterable[ItemT], label: str, total: int = 0) -> Iterato
         if is_shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+@contextmanager
+def show_status(label: str) -> Iterator[None]:
+    """Show on stderr that something goes on, if the block takes longer than a second; for work without items."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    stream = sys.stderr
+    timer = threading.Timer(DELAY_SECONDS, lambda: (stream.write(f"\r\x1b[K{label} …"), stream.flush()))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        stream.write("\r\x1b[K")
+        stream.flush()

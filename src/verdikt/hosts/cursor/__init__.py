@@ -67,6 +67,6 @@ HOST = Host(
     wired_events=("sessionStart", "beforeSubmitPrompt", "preToolUse", "postToolUse", "postToolUseFailure", "stop"),
     extra_settings={"version": 1},
     agent_variables=("CURSOR_AGENT", "CURSOR_TRACE_ID"),
-    known_gaps=(KnownGap(what="completions by Tab fire other events than the agent", fix="see docs/hosts/cursor.md"),),
+    known_gaps=(KnownGap(what="completions by Tab fire other events than the agent", fix="see `verdikt docs cursor`"),),
     proven_on="its documentation: there is no client that could be installed and scripted offline",
 )
