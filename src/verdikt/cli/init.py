@@ -111,6 +111,8 @@ def command(
     # First, because it is the strongest: the agent's account then holds neither the key nor the log.
     if service or (not socket and not isolated and _offer_service(silent)):
         _install_service(hosts, profile, dry_run=dry_run)
+    if not hosts and not as_json:
+        _print_found_hosts(project)
     _choose_environment(isolated=isolated, silent=silent, dry_run=dry_run)
     _check_socket(socket, scope)
     installation = Installation(
@@ -130,9 +132,6 @@ def command(
             rows = [_change_to_dict(change) for change in changes]
             click.echo(json.dumps({"changes": rows, "done": not dry_run}))
         else:
-            if not hosts:
-                titles = ", ".join(chosen)
-                click.echo(f"found here: {titles}; `--host` names others, `--host git` has commits checked too")
             _print_changes(changes, dry_run=dry_run)
             _print_notes(installation, chosen, scope, dry_run=dry_run)
         if (not changes and GIT not in chosen) or dry_run or not _confirm_changes(yes or as_json):
@@ -148,6 +147,15 @@ def command(
         _print_next_steps([] if trust_codex else _list_unapproved_hosts(chosen, scope), policy_note)
 
 
+def _print_found_hosts(project: str) -> None:
+    """Print which clients are here, before the first question: the answers depend on it."""
+    installation = Installation(
+        project=os.path.realpath(project), data_directory=str(get_data_directory(os.environ)), env=os.environ
+    )
+    if titles := ", ".join(detect_hosts(installation)):
+        click.echo(f"found here: {titles}; `--host` names others, `--host git` has commits checked too")
+
+
 def _print_next_steps(unapproved_hosts: list[Host], policy_note: str) -> None:
     for host in unapproved_hosts:
         advice = host.approval_advice
@@ -155,7 +163,8 @@ def _print_next_steps(unapproved_hosts: list[Host], policy_note: str) -> None:
     if policy_note:
         click.echo(click.style("! ", fg="yellow") + policy_note)
     click.echo(
-        click.style("done.", fg="green") + " `verdikt doctor` proves that it works; running sessions must be restarted"
+        click.style("done.", fg="green") + " `verdikt doctor` proves that it works; running sessions must be restarted;"
+        " `verdikt docs now-what` says what to do when something is blocked"
     )
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from verdikt.report.activity.block_outcome import OUTCOMES
 from verdikt.report.activity.call_scope import CallScope
-from verdikt.report.activity.distribution import Distribution
 from verdikt.report.activity.occurrence import OccurrenceList
+from verdikt.report.activity.percentiles import Percentiles
 
 MAX_SCOPES = 500
 """Different commands and directories that are counted for one rule."""
@@ -137,8 +137,8 @@ class Activity:
     projects: Counter[str] = field(default_factory=Counter)
     rules: dict[str, RuleActivity] = field(default_factory=dict)
     lists: dict[str, OccurrenceList] = field(default_factory=lambda: {name: OccurrenceList() for name in LISTS})
-    answer_seconds: Distribution = field(default_factory=Distribution)
-    decision_milliseconds: Distribution = field(default_factory=Distribution)
+    answer_seconds: Percentiles = field(default_factory=Percentiles)
+    decision_milliseconds: Percentiles = field(default_factory=Percentiles)
     suggestions: list[Suggestion] = field(default_factory=list)
 
     @classmethod

@@ -1,7 +1,7 @@
 """Texts and lists of a report stay short, printable and bounded."""
 
-from verdikt.report.activity.distribution import Distribution
 from verdikt.report.activity.occurrence import MAX_TEXT, Occurrence, OccurrenceList, shorten_text
+from verdikt.report.activity.percentiles import Percentiles
 
 
 def build_occurrence(number: int) -> Occurrence:
@@ -38,11 +38,11 @@ def test_text_of_an_agent_is_one_short_printable_line() -> None:
 
 def test_percentiles_of_many_values_need_few_counters() -> None:
     """Two significant digits are enough for a report."""
-    distribution = Distribution()
+    distribution = Percentiles()
     for number in range(1, 10_001):
         distribution.add(number)
 
     assert distribution.find_percentile(0.5) == 5000
     assert distribution.find_percentile(0.99) == 9900
     assert distribution.total == 10_000
-    assert Distribution().find_percentile(0.5) == 0
+    assert Percentiles().find_percentile(0.5) == 0

@@ -3,7 +3,7 @@
 from collections import Counter
 
 
-class Distribution:
+class Percentiles:
     """Counts values rounded to two significant digits, so that a long log needs at most a few hundred counters."""
 
     def __init__(self) -> None:
