@@ -121,7 +121,8 @@ class _PageRenderer:
         )
 
     def _render_suggestions(self) -> Markup:
-        cards = [_render_suggestion(suggestion) for suggestion in self.activity.suggestions]
+        links = {rule.name: f"#rule-{index}" for index, rule in enumerate(self.activity.rank_rules())}
+        cards = [_render_suggestion(each, links.get(each.rules[0], "#list-asks")) for each in self.activity.suggestions]
         none = build_element("p", "None: nothing was asked about and let run every time.", class_="empty")
         return _render_section("Suggestions", *(cards or [none]))
 
@@ -278,12 +279,12 @@ def _render_tile(number: int | str, label: str, link: str, kind: str) -> Markup:
     )
 
 
-def _render_suggestion(suggestion: Suggestion) -> Markup:
+def _render_suggestion(suggestion: Suggestion, link: str) -> Markup:
     return build_element(
         "article",
         build_element("p", _render_prose(suggestion.text)),
-        build_element("pre", "\n".join(suggestion.commands)),
-        build_element("p", _render_prose(suggestion.proof), class_="caption"),
+        *(build_element("pre", command) for command in suggestion.commands),
+        build_element("p", _render_prose(suggestion.proof), " ", _link("The calls", link), class_="caption"),
         class_="card",
     )
 

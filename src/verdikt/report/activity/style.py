@@ -34,7 +34,7 @@ pre { margin: .3rem 0; padding: .5rem .6rem; background: var(--mark); border-rad
 .range, .caption, .empty, .why { color: var(--soft); font-size: .875rem; }
 .range { margin: 0; }
 .lead { font-size: 1.1rem; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)); gap: .6rem; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(7rem, 1fr)); gap: .6rem; }
 .tile {
   display: flex; flex-direction: column; padding: .6rem .8rem; border-radius: .4rem; background: var(--mark);
   border-left: .3rem solid var(--pass); color: var(--text); text-decoration: none;
