@@ -19,6 +19,7 @@ from distutils.command.build_scripts import build_scripts  # isort: skip
 NATIVE = Path(__file__).parent / "src" / "verdikt" / "daemon" / "native"
 NAME = "verdikt-hook"
 KNOWLEDGE = Path(__file__).parent / "src" / "verdikt" / "knowledge"
+DOCS = Path(__file__).parent / "docs"
 
 
 def load_module(name: str, path: Path) -> Any:
@@ -45,12 +46,17 @@ def build_client(version: str) -> bytes:
 
 
 class BuildPy(build_py):
-    """Compiles the records of programs beside their sources, before the modules are collected."""
+    """Compiles the records of programs beside their sources, and puts the documentation into the package."""
 
     def run(self) -> None:
-        """Write the compiled module; an editable install then finds it where the sources are."""
+        """Write the compiled module; an editable install finds it, and the documentation, where the sources are."""
         load_module("knowledge_compiler", KNOWLEDGE / "compiler.py").write_module()
         super().run()
+        if not self.editable_mode:
+            for page in DOCS.rglob("*.md"):
+                target = Path(self.build_lib) / "verdikt" / "manual" / page.relative_to(DOCS)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(page, target)
 
 
 class BuildScripts(build_scripts):

@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 from tests.documents import PAGES, ROOT, TABLES, update_tables
 from verdikt.cli import root
+from verdikt.cli.docs import find_pages, read_page
 from verdikt.cli.policy_test import run_cases
 from verdikt.graph.policy import Policy
 from verdikt.graph.policy_test import read_cases
@@ -133,6 +134,24 @@ def test_commands_on_a_page_exist(page: Path) -> None:
         wrong += [shown for word in words if word.startswith("--") and word.partition("=")[0] not in known]
 
     assert wrong == []
+
+
+def test_messages_refer_to_pages_that_verdikt_docs_shows() -> None:
+    """A path of the repository is of no use to a person who installed a package."""
+    sources = {path: path.read_text() for path in (ROOT / "src").rglob("*.py")}
+    named = {name for text in sources.values() for name in re.findall(r"`verdikt docs ([\w/-]+)`", text)}
+
+    assert [str(path) for path, text in sources.items() if re.search(r"(?:see|of) docs/", text)] == []
+    assert named >= {"claude", "gemini", "daemon"}
+    assert [name for name in named if not read_page(name)] == []
+
+
+def test_index_lists_every_page() -> None:
+    """The index is the list that `verdikt docs` shows; pages of hosts and programs have lists of their own."""
+    index = (ROOT / "docs/README.md").read_text()
+    pages = [name for name in find_pages() if "/" not in name and name != "README"]
+
+    assert [name for name in pages if f"({name}.md)" not in index] == []
 
 
 def test_every_package_and_module_is_on_the_architecture_page() -> None:

@@ -151,6 +151,7 @@ class Governance:
         file records.
         """
         try:
+            started = self.clock.now()
             action, secrets = redact_action(action)
             notice = self.restore_wiring(action.session_id, action.cwd, "before")
             world = self._world_factory(action.cwd)
@@ -172,7 +173,9 @@ class Governance:
                 marks = {}
                 if decision.passed and (writes := [e for e in decision.effects if e.what in FILE_WRITES]):
                     marks = mark_created_files(writes) | mark_edit(action, facts, begin_edit)
-                log.append(EntryKind.DECISION, decision.to_log_body(action.call_id, marks))
+                # The duration is for the report of the slowest calls; the receipt has no clock in it.
+                duration = {"microseconds": max(0, int((self.clock.now() - started) * 1_000_000))}
+                log.append(EntryKind.DECISION, decision.to_log_body(action.call_id, marks) | duration)
                 self._raise_posture(log, state.risk)
             return add_warning(decision, notice) if notice else decision
         except Exception as error:

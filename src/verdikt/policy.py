@@ -68,7 +68,10 @@ class _LazySections(Mapping[str, Section]):
 def get_registry() -> PolicyRegistry:
     """Return everything that a policy file may name."""
     guards = {name: f"verdikt.guards.{name}:{class_name}" for name, class_name in GUARDS.items()}
-    return PolicyRegistry(guards=guards, sections=_LazySections(), effects=EFFECT_CATALOG, load=load_object)
+    meanings = {name: entry.meaning for name, entry in EFFECT_CATALOG.items()}
+    return PolicyRegistry(
+        guards=guards, sections=_LazySections(), effects=EFFECT_CATALOG, meanings=meanings, load=load_object
+    )
 
 
 def load_object(path: str) -> Any:

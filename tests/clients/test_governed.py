@@ -276,12 +276,12 @@ def test_below_a_project_only_the_hooks_of_the_user_hold(version: str, create_be
 
     limit = f"a session that starts in a folder below {bench.project} reads none of these settings"
     assert run_forbidden_command()
-    assert limit in bench.run_verdikt("doctor", "--calls", "1").stdout
+    assert limit in bench.run_verdikt("doctor", "--limits", "--calls", "1").stdout
 
     (below / "forbidden").unlink()
     assert bench.run_verdikt("init", "--host", bench.client.name, "--scope", "user", "--yes").returncode == 0
     assert not run_forbidden_command()
-    assert limit not in bench.run_verdikt("doctor", "--calls", "1").stdout
+    assert limit not in bench.run_verdikt("doctor", "--limits", "--calls", "1").stdout
 
 
 def test_gemini_commits_with_the_hooks_of_the_repository_when_the_documented_rule_says_so(

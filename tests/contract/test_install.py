@@ -28,6 +28,7 @@ def install_package(tmp_path: Path, **env: str) -> tuple[str, Path]:
     source.mkdir()
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
+    shutil.copytree(ROOT / "docs", source / "docs")
     shutil.copytree(ROOT / "src/verdikt", source / "src/verdikt", ignore=shutil.ignore_patterns("__pycache__"))
     run_pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(source), **env)
     (wheel,) = tmp_path.glob("*.whl")
@@ -64,6 +65,20 @@ def test_installing_with_a_compiler_installs_the_native_client(tmp_path: Path) -
     )
     shutil.copy(native.GUARD, command.parent)
     assert run_hook(command, "5", "closed", "/bin/cat", payload=b"{}") == (0, {})
+
+
+def test_installed_package_has_the_documentation(tmp_path: Path) -> None:
+    """Who installed a wheel reads the same pages as who has the repository."""
+    install_package(tmp_path)
+    [packages] = (tmp_path / "there/lib").glob("python*/site-packages")
+    manual = packages / "verdikt/manual"
+
+    assert (manual / "now-what.md").read_bytes() == (ROOT / "docs/now-what.md").read_bytes()
+    assert (manual / "hosts/claude.md").is_file()
+    env = os.environ | {"PYTHONPATH": str(packages)}
+    command = [sys.executable, "-m", "verdikt", "docs", "now-what"]
+    shown = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert shown.startswith("# It was blocked. Now what?")
 
 
 @pytest.mark.parametrize("way", range(len(build.LINK_VARIANTS.get(sys.platform, ()))))

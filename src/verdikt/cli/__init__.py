@@ -10,35 +10,56 @@ from verdikt.cli.exit_status import EXIT_BAD_POLICY
 from verdikt.cli.lazy_group import LazyGroup
 from verdikt.errors import PolicyError, VerdiktError
 
-COMMANDS: dict[str, str] = {
+SECTIONS: dict[str, dict[str, str]] = {
     # Each text is what `verdikt --help` shows: a table, so that the help loads none of the modules.
-    "findings": "what reviewers found: record, show, explain, retro, clear, import, export, gate",
-    "council": "reviewers of what is about to be committed: plan, run, done, history, purge",
-    "git": "hooks that make commits wait for the councils: install, uninstall, status, check",
-    "demo": "a scripted agent session through the real engine",
-    "policy": "show, check and test policies",
-    "check": "what the policy says about a tool call, or many of them",
-    "explain": "what a command would do, part by part, and which guard decides",
-    "manifest": "declared effects of tools: validate, classify",
-    "knowledge": "what verdikt knows of programs: show, lint, learn",
-    "hook": "the command that hosts call: decides one event",
-    "ledger": "the tamper-evident log: verify, tail, show, stats, export, checkpoint, rotate, reindex",
-    "replay": "repeat recorded decisions, with their own policy or another",
-    "posture": "whether a person is there to answer: show, set",
-    "evidence": "no `done` without proof: claims, contracts, validators, reports",
-    "completion": "what must be true before an agent may stop: show, check",
-    "keys": "the keys that sign the log: init, list, rotate",
-    "grant": "an operator's permission to get past a guard: add, list, revoke",
-    "rule": "the catalogue of rules, or everything about one",
-    "allow": "an exception for what was stopped, for a while or for good",
-    "status": "one screen: what is wired, what is in force, what happened today",
-    "init": "set up this project: policy and hooks",
-    "uninstall": "remove the hooks and restore the files",
-    "doctor": "prove that the hooks fire",
-    "daemon": "the warm process that answers hooks: start, stop, status, hooks, logs",
-    "pause": "allow everything but red lines for a while, on record",
+    "Start": {
+        "init": "set up this project: policy and hooks",
+        "doctor": "prove that the hooks fire",
+        "status": "one screen: what is wired, what is in force, what happened today",
+        "docs": "the documentation, in the terminal: install, now-what, policy …",
+        "demo": "a scripted agent session through the real engine",
+        "uninstall": "remove the hooks and restore the files",
+        "completion": "complete commands in bash, zsh or fish",
+    },
+    "Ask what would happen": {
+        "check": "what the policy says about a tool call, or many of them",
+        "explain": "what a command would do, part by part, and which guard decides",
+        "rule": "the catalogue of rules, or everything about one",
+        "knowledge": "what verdikt knows of programs: show, lint, learn",
+        "manifest": "declared effects of tools: validate, classify",
+    },
+    "Look at what happened": {
+        "report": "what agents did, what was stopped, what they did then, what could be allowed",
+        "ledger": "the tamper-evident log: verify, tail, show, stats, export, checkpoint, rotate, reindex",
+        "replay": "repeat recorded decisions, with their own policy or another",
+    },
+    "Change what is allowed": {
+        "allow": "an exception for what was stopped, for a while or for good",
+        "policy": "show, check, test and accept policies",
+        "grant": "an operator's permission to get past a guard: add, list, revoke",
+        "pause": "allow everything but red lines for a while, on record",
+        "posture": "whether a person is there to answer: show, set",
+    },
+    "Prove that work is done": {
+        "evidence": "no `done` without proof: claims, contracts, validators, reports",
+        "stop-check": "what must be true before an agent may stop: show, check",
+        "council": "reviewers of what is about to be committed: plan, run, done, history, purge",
+        "findings": "what reviewers found: record, show, explain, retro, clear, import, export, gate",
+        "git": "hooks that make commits wait for the councils: install, uninstall, status, check",
+    },
+    "Behind the hooks": {
+        "hook": "the command that hosts call: decides one event",
+        "daemon": "the warm process that answers hooks: start, stop, status, hooks, logs",
+        "keys": "the keys that sign the log: init, list, rotate",
+    },
 }
+"""Task → its commands, each with its purpose, in the order of the help."""
+
+COMMANDS: dict[str, str] = {name: purpose for commands in SECTIONS.values() for name, purpose in commands.items()}
 """Command → its purpose. `verdikt.cli.<command>` (dashes as underscores) defines `command`, a click command."""
+
+COMPLETION_VARIABLE = "_VERDIKT_COMPLETE"
+"""Set by the shell's completion script, which calls `verdikt` without arguments."""
 
 
 class BadPolicy(click.ClickException):
@@ -63,7 +84,7 @@ class RootGroup(LazyGroup):
 @click.group(
     cls=RootGroup,
     places={name: f"verdikt.cli.{name.replace('-', '_')}:command" for name in COMMANDS},
-    about=COMMANDS,
+    sections=SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )
@@ -86,5 +107,10 @@ def root(ctx: click.Context) -> None:
 
 def main(argv: list[str] | None = None) -> Any:
     """Run the command line and exit with the command's status."""
+    arguments = argv if argv is not None else sys.argv[1:]
+    if arguments:
+        # click would complete words instead of running the command, and end with 0: `_VERDIKT_COMPLETE=bash_source git
+        # commit` would then be a commit that no council sees.
+        os.environ.pop(COMPLETION_VARIABLE, None)
     # click reports its own usage errors with status 2; `UsageCommand` changes that where 2 is taken.
-    return root.main(args=argv if argv is not None else sys.argv[1:], prog_name="verdikt")
+    return root.main(args=arguments, prog_name="verdikt", complete_var=COMPLETION_VARIABLE)

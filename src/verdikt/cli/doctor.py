@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from verdikt.cli.canary_check import READY_SECONDS, CanaryResult, fire_canary
+from verdikt.cli.progress import show_status
 from verdikt.cli.store_access import format_timestamp, open_data_store
 from verdikt.council.config import Councils
 from verdikt.errors import PolicyError, VerdiktError
@@ -60,14 +61,15 @@ from verdikt.report.gate import select_gate_entries
     type=click.IntRange(1, 1000),
     help="How often to fire for the times, after a first call that may start the warm process.",
 )
+@click.option("--limits", is_flag=True, help="Also list what each client never shows to a hook, and what to do.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option(
     "--project", type=click.Path(exists=True, file_okay=False), default=".", help="The project; default: here."
 )
-def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
+def command(*, live: bool, calls: int, limits: bool, as_json: bool, project: str) -> None:
     """Fire a canary through the exact command that each client's settings name, and check the answer.
 
-    Exit status 0 when every wired client blocks it, 1 otherwise and when nothing is wired.
+    What is wrong comes first. Exit status 0 when every wired client blocks it, 1 otherwise and when nothing is wired.
 
     Example: verdikt doctor --live
     """
@@ -75,11 +77,8 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
         project=os.path.realpath(project), data_directory=str(get_data_directory(os.environ)), env=os.environ
     )
     try:
-        reports = []
-        for report in _collect_host_reports(installation, calls=calls, live=live):
-            reports.append(report)
-            if not as_json:
-                _print_host_report(report)
+        with show_status("firing a canary through every hook"):
+            reports = list(_collect_host_reports(installation, calls=calls, live=live))
         general = _build_general_report(installation, {report["scope"] for report in reports if report["wrapped"]})
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
@@ -97,13 +96,18 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
     if as_json:
         click.echo(json.dumps({"healthy": healthy, "hosts": reports, **general}))
     else:
-        _print_general(general, is_wrapper_intact=is_wrapper_intact)
         if not is_wired:
             click.echo(_style_bad("nothing is wired here") + ": run `verdikt init`")
         elif healthy:
             click.echo(_style_good("every client that is wired here blocks" if reports else "commits are checked"))
         else:
             click.echo(_style_bad(f"failing: {', '.join(failing)}"))
+        _print_problems(general, is_wrapper_intact=is_wrapper_intact)
+        # A client that fails is what the person came for.
+        for report in sorted(reports, key=lambda report: bool(report["healthy"])):
+            _print_host_report(report, limits=limits)
+        _print_last_day(general)
+        _print_limit_count(reports, limits=limits)
     raise SystemExit(0 if healthy else 1)
 
 
@@ -282,7 +286,13 @@ def _style_bad(text: str) -> str:
     return click.style(text, fg="red")
 
 
-def _print_host_report(report: dict[str, Any]) -> None:
+def _print_limit_count(reports: list[dict[str, Any]], *, limits: bool) -> None:
+    count = sum(not gap["open"] for report in reports for gap in report["holes"])
+    if count and not limits:
+        click.echo(f"{count} known limit{'s' if count > 1 else ''}: `verdikt doctor --limits` lists them")
+
+
+def _print_host_report(report: dict[str, Any], *, limits: bool) -> None:
     mark = _style_good("✓") if report["healthy"] else _style_bad("✗")
     click.echo(f"{mark} {click.style(report['host'], bold=True)} ({report['scope']}: {report['file']})")
     events = f"{len(report['events'])} event{'s' if len(report['events']) != 1 else ''}"
@@ -300,7 +310,7 @@ def _print_host_report(report: dict[str, Any]) -> None:
     if report["live"]:
         style = _style_good if report["live"] == BLOCKED else _style_bad
         click.echo(_format_row("live", style(report["live"])))
-    for gap in report["holes"]:
+    for gap in (gap for gap in report["holes"] if gap["open"] or limits):
         click.echo(_format_row(_style_bad("not protected") if gap["open"] else "known limit", gap["what"]))
         click.echo(_format_row("", gap["fix"]))
 
@@ -328,12 +338,7 @@ def _describe_latency(canary: dict[str, Any]) -> str:
     return f"{times} {call_count}; slow, because {why}: see `verdikt daemon status`"
 
 
-def _print_general(general: dict[str, Any], *, is_wrapper_intact: bool) -> None:
-    installed, missing = general["git"]["installed"], general["git"]["missing"]
-    if installed:
-        note = _style_bad(f"; missing: {', '.join(missing)}") + "; run `verdikt init --host git`" if missing else ""
-        mark = _style_bad("✗") if missing else _style_good("✓")
-        click.echo(f"{mark} {click.style('git', bold=True)} ({', '.join(installed)}){note}")
+def _print_problems(general: dict[str, Any], *, is_wrapper_intact: bool) -> None:
     if not is_wrapper_intact:
         click.echo(_style_bad(f"✗ the wrapper is {general['wrapper']}") + "; run `verdikt init`")
     if general["policy_fault"]:
@@ -362,16 +367,24 @@ def _print_general(general: dict[str, Any], *, is_wrapper_intact: bool) -> None:
         click.echo(_style_bad(message) + "; look at the policy there and run `verdikt policy accept`")
     if general["policy"]:
         click.echo(click.style("! policy", fg="yellow") + f": {general['policy']}")
-    total = sum(general["crashes"].values())
-    click.echo(f"in the last day: crashes of hooks {total}, attempts to override {general['overrides']}")
-    for hook, count in sorted(general["crashes"].items()):
-        click.echo(f"    {hook}: {count}")
     if general["unproven"]:
         turns = "1 turn" if general["unproven"] == 1 else f"{general['unproven']} turns"
         click.echo(
             click.style("! ", fg="yellow") + f"{turns} ended unproven; see `verdikt evidence report --since 24h`"
         )
     _print_breaches(general["breaches"])
+
+
+def _print_last_day(general: dict[str, Any]) -> None:
+    installed, missing = general["git"]["installed"], general["git"]["missing"]
+    if installed:
+        note = _style_bad(f"; missing: {', '.join(missing)}") + "; run `verdikt init --host git`" if missing else ""
+        mark = _style_bad("✗") if missing else _style_good("✓")
+        click.echo(f"{mark} {click.style('git', bold=True)} ({', '.join(installed)}){note}")
+    total = sum(general["crashes"].values())
+    click.echo(f"in the last day: crashes of hooks {total}, attempts to override {general['overrides']}")
+    for hook, count in sorted(general["crashes"].items()):
+        click.echo(f"    {hook}: {count}")
 
 
 def _print_breaches(breaches: dict[str, Any]) -> None:

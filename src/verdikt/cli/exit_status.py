@@ -56,7 +56,7 @@ STATUSES: tuple[tuple[str, int, str], ...] = (
     ("`findings`", 2, "wrong usage, or an invalid level, plan name or file"),
     ("`findings gate`", 2, "a finding of that level or worse, an unreadable verdict, or none at all"),
     ("`council run`, `git check`", 2, "a council with a guardrail stops the commit, or cannot be asked"),
-    ("`completion check`", 2, "a check is not met"),
+    ("`stop-check check`", 2, "a check is not met"),
     ("`git status`", 1, "one of the hooks is missing"),
     ("`doctor`", 1, "a wired client let the canary through, or nothing is wired"),
     ("`hook claude`", 0, "a document on stdout has the decision, or says that verdikt has no opinion"),

@@ -51,6 +51,11 @@ _STYLES: dict[str, dict[str, Any]] = {
 }
 
 
+def style_text(text: str, role: str) -> str:
+    """Return a text in the colours of its role, for a terminal."""
+    return click.style(text, **_STYLES[role])
+
+
 @click.command(cls=UsageCommand)
 @click.argument("words", nargs=-1, required=True, metavar="COMMAND")
 @click.option("--tool", help="The tool; default: Bash.")
@@ -95,7 +100,7 @@ def command(
     elif as_html:
         click.echo(render_html(explanation), nl=False)
     else:
-        click.echo(render_text(explanation, lambda text, role: click.style(text, **_STYLES[role])))
+        click.echo(render_text(explanation, style_text))
 
 
 def explain_action(

@@ -122,6 +122,8 @@ def command(
     # First, because it is the strongest: the agent's account then holds neither the key nor the log.
     if service or (not socket and not isolated and _offer_service(silent)):
         _install_service(hosts, profile, dry_run=dry_run)
+    if not hosts and not as_json:
+        _print_found_hosts(project)
     _choose_environment(isolated=isolated, silent=silent, dry_run=dry_run)
     scope = scope or _ask_scope(silent)
     _check_socket(socket, scope)
@@ -142,9 +144,6 @@ def command(
             rows = [_change_to_dict(change) for change in changes]
             click.echo(json.dumps({"changes": rows, "done": not dry_run}))
         else:
-            if not hosts:
-                titles = ", ".join(chosen)
-                click.echo(f"found here: {titles}; `--host` names others, `--host git` has commits checked too")
             _print_changes(changes, dry_run=dry_run)
             _print_notes(installation, chosen, scope, dry_run=dry_run)
         if (not changes and GIT not in chosen) or dry_run or not _confirm_changes(yes or as_json):
@@ -187,6 +186,15 @@ def _print_commit_advice(installation: Installation, changes: list[FileChange], 
         click.echo("nothing to commit: git ignores what was written into this project")
 
 
+def _print_found_hosts(project: str) -> None:
+    """Print which clients are here, before the first question: the answers depend on it."""
+    installation = Installation(
+        project=os.path.realpath(project), data_directory=str(get_data_directory(os.environ)), env=os.environ
+    )
+    if titles := ", ".join(detect_hosts(installation)):
+        click.echo(f"found here: {titles}; `--host` names others, `--host git` has commits checked too")
+
+
 def _print_next_steps(unapproved_hosts: list[Host], policy_note: str) -> None:
     for host in unapproved_hosts:
         advice = host.approval_advice
@@ -194,7 +202,8 @@ def _print_next_steps(unapproved_hosts: list[Host], policy_note: str) -> None:
     if policy_note:
         click.echo(click.style("! ", fg="yellow") + policy_note)
     click.echo(
-        click.style("done.", fg="green") + " `verdikt doctor` proves that it works; running sessions must be restarted"
+        click.style("done.", fg="green") + " `verdikt doctor` proves that it works; running sessions must be restarted;"
+        " `verdikt docs now-what` says what to do when something is blocked"
     )
 
 
@@ -242,7 +251,7 @@ def _install_service(hosts: tuple[str, ...], profile: str, *, dry_run: bool) -> 
         raise SystemExit(0)
     if not is_service_possible():
         raise click.ClickException(
-            "the service needs root and systemd: run `sudo verdikt init --service`, or see docs/daemon.md"
+            "the service needs root and systemd: run `sudo verdikt init --service`, or see `verdikt docs daemon`"
         )
     try:
         python = create_isolated_environment(Path(SERVICE_RUNTIME))

@@ -27,7 +27,11 @@ COMMANDS: dict[str, str] = {
 """Subcommand → its purpose; `verdikt.cli.policy_<name>` defines `command`."""
 
 
-@click.group(cls=LazyGroup, places={name: f"verdikt.cli.policy_{name}:command" for name in COMMANDS}, about=COMMANDS)
+@click.group(
+    cls=LazyGroup,
+    places={name: f"verdikt.cli.policy_{name}:command" for name in COMMANDS},
+    sections={"Commands": COMMANDS},
+)
 def command() -> None:
     """Show, lint, test and accept policies.
 

@@ -4,7 +4,6 @@ import gc
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from verdikt import __version__
 from verdikt.cli.duration import parse_duration
 from verdikt.cli.exit_status import EXIT_BAD_POLICY, EXIT_FAILURE
 from verdikt.cli.posture import find_newest_session
+from verdikt.cli.progress import show_progress
 from verdikt.cli.store_access import format_timestamp, home_option, json_option, open_existing_store, resolve_sessions
 from verdikt.cli.usage_command import UsageCommand
 from verdikt.errors import LedgerError, PolicyError
@@ -26,11 +26,10 @@ from verdikt.replay import compare_policy, find_differences, read_decision, repl
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
     from verdikt.ledger.files import FileStore
+    from verdikt.model.entry import Entry
     from verdikt.replay import Difference, PolicyComparison, RecordedDecision
 
 MAX_EXAMPLES = 5
-PROGRESS_MIN_ENTRIES = 500
-"""The minimum number of entries for which a progress bar is shown."""
 
 
 def _parse_age(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
@@ -99,25 +98,17 @@ class _ReplayRange:
     def iter_decisions(self) -> "Iterator[RecordedDecision]":
         """Yield the decisions, session by session, and show the progress."""
         length = sum(self.store.read_head(name).seq for name in self.sessions)
-        with _show_progress(length) as step:
-            for name in self.sessions:
-                for entry in self.store.read_entries(name, since=self.seq - 1 if self.seq else 0):
-                    step()
-                    # Entries are in order: the rest of the session need not be read.
-                    if self.seq is not None and entry.seq > self.seq:
-                        break
-                    if entry.timestamp_seconds >= self._not_before and (past := read_decision(entry)) is not None:
-                        yield past
+        for entry in show_progress(self._iter_entries(), "replaying", length):
+            if entry.timestamp_seconds >= self._not_before and (past := read_decision(entry)) is not None:
+                yield past
 
-
-@contextmanager
-def _show_progress(entry_count: int) -> "Iterator[Any]":
-    # A bar in a pipe or a build's log is only noise.
-    if entry_count < PROGRESS_MIN_ENTRIES or not sys.stderr.isatty():
-        yield lambda: None
-        return
-    with click.progressbar(length=entry_count, label="replaying", file=sys.stderr) as bar:
-        yield lambda: bar.update(1)
+    def _iter_entries(self) -> "Iterator[Entry]":
+        for name in self.sessions:
+            for entry in self.store.read_entries(name, since=self.seq - 1 if self.seq else 0):
+                # Entries are in order: the rest of the session need not be read.
+                if self.seq is not None and entry.seq > self.seq:
+                    break
+                yield entry
 
 
 def _verify_decisions(replay_range: _ReplayRange, as_json: bool) -> None:

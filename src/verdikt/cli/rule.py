@@ -5,7 +5,7 @@ import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -58,7 +58,7 @@ def load_catalogue(policy: "Policy | None" = None) -> dict[str, CatalogueEntry]:
     """Return every shipped rule, and those of a policy's own layers."""
     policies = {profile: parse_policy(f"profile: {profile}") for profile in PROFILE_NAMES}
     profiles = {
-        name: [rule.dump() for rule in (*shipped.rules, *build_unknown_tool_rules(shipped.unknown_tools).rules)]
+        name: [_dump_rule(rule) for rule in (*shipped.rules, *build_unknown_tool_rules(shipped.unknown_tools).rules)]
         for name, shipped in policies.items()
     }
     path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "profiles", "examples.json")
@@ -67,8 +67,14 @@ def load_catalogue(policy: "Policy | None" = None) -> dict[str, CatalogueEntry]:
     for layer in policy.layers if policy else ():
         for located in layer.located_items:
             if isinstance(located.item, Rule):
-                entries[located.item.name] = CatalogueEntry(rule=located.item.dump(), verdicts={}, source=located.where)
+                entries[located.item.name] = CatalogueEntry(
+                    rule=_dump_rule(located.item), verdicts={}, source=located.where
+                )
     return entries
+
+
+def _dump_rule(rule: Rule) -> dict[str, Any]:
+    return {**rule.dump(), "reason": rule.general_reason}
 
 
 def _count_verdicts(rule: str, home: Path | None) -> dict[str, int]:

@@ -110,7 +110,7 @@ class GraphReader:
         values = read_fields(node, self._rule_fields)
         if len(node.document.errors) > before:
             return None
-        rule = node.try_build(lambda: Rule.from_data(values))
+        rule = node.try_build(lambda: Rule.from_data(values).with_meanings(self.registry.meanings))
         if rule is not None:
             self.located_items.append(LocatedItem(rule, node.location))
         return rule

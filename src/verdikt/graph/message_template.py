@@ -14,6 +14,7 @@ PLACEHOLDERS: dict[str, str] = {
     "zone": "where it lies",
     "by": "the command that does it",
     "what": "the effect's dotted name",
+    "does": "the effect in words, such as `publishes a package`",
     "note": "what the classifier noted about the effect",
     "tool": "the tool's name",
 }

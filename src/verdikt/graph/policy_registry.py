@@ -16,12 +16,14 @@ def refuse_import(path: str) -> Any:
 class PolicyRegistry:
     """The names that the parser accepts; passed in, so that it imports no other package.
 
-    `load` turns `package.module:Name` into the object it names; `effects` are the dotted names that effects can have.
+    `load` turns `package.module:Name` into the object it names; `effects` are the dotted names that effects can have,
+    `meanings` says what each of them means in words.
     """
 
     guards: Mapping[str, Any] = field(default_factory=dict)  # name → class, or the import path of one
     sections: Mapping[str, Section] = field(default_factory=dict)
     effects: Collection[str] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict)
     load: Callable[[str], Any] = refuse_import
     _known: frozenset[str] = field(init=False, repr=False, compare=False)
 

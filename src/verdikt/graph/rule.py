@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from verdikt.errors import PolicyError
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from verdikt.graph.context import GovernanceContext
     from verdikt.model.action import Action
     from verdikt.model.effect import Effect, Target
+
+_MAX_MEANINGS = 6
+"""How many effects a catalogue names for one rule."""
 
 VERDICT_KINDS = {kind.word: kind for kind in VerdictKind}
 
@@ -45,6 +48,8 @@ class Rule:
     fix: str = ""
     red_line: bool = False
     exceptions: tuple[RuleException, ...] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """What effects mean in words, for `{does}`; not part of what the rule decides."""
     _reason: MessageTemplate = field(init=False, repr=False, compare=False)
     _fix: MessageTemplate = field(init=False, repr=False, compare=False)
     _fixed_verdict: Verdict | None = field(init=False, repr=False, compare=False)
@@ -90,6 +95,27 @@ class Rule:
             red_line=data.get("red_line", False),
             exceptions=tuple(exception_from_data(exception) for exception in data.get("exceptions", ())),
         )
+
+    def with_meanings(self, meanings: Mapping[str, str]) -> Rule:
+        """Return the rule with the words for `{does}`, if its texts have that placeholder."""
+        if "does" not in self._reason.placeholders | self._fix.placeholders:
+            return self
+        patterns = self.when.effect
+        # Only what this rule can match: the words are stored with it in the cache of policies.
+        words = {
+            name: text
+            for name, text in meanings.items()
+            if not patterns or any(_is_below(name, pattern) or _is_below(pattern, name) for pattern in patterns)
+        }
+        return replace(self, meanings=words)
+
+    @property
+    def general_reason(self) -> str:
+        """The reason as a catalogue shows it: `{does}` is all that the rule can mean, not one command's effect."""
+        patterns = self.when.effect
+        words = [text for name, text in self.meanings.items() if any(_is_below(name, each) for each in patterns)]
+        shown = [*words[:_MAX_MEANINGS], *(["…"] if len(words) > _MAX_MEANINGS else [])]
+        return self.reason.replace("{does}", " / ".join(shown) or "{does}")
 
     def dump(self) -> dict[str, Any]:
         """Return the rule as plain data; `if` as its source text."""
@@ -156,10 +182,18 @@ class Rule:
             "zone": target.zone.value if target else "unknown",
             "by": (effect.by if effect else "") or subject,
             "what": effect.what if effect else action.kind,
+            "does": self._describe_effect(effect.what) if effect else "is matched by this rule",
             "note": effect.note if effect else "",
             "tool": action.tool or action.kind,
         }
         return self._render_verdict(values)
+
+    def _describe_effect(self, what: str) -> str:
+        """Return an effect in words: those of its name, or of the nearest name above it."""
+        name = what
+        while name and name not in self.meanings:
+            name = name.rpartition(".")[0]
+        return self.meanings.get(name, f"has the effect {what}")
 
     def _render_verdict(self, values: Mapping[str, str]) -> Verdict:
         return Verdict(
@@ -169,6 +203,11 @@ class Rule:
             fix=self._fix.render(values),
             red_line=self.red_line,
         )
+
+
+def _is_below(name: str, parent: str) -> bool:
+    """Return whether a dotted name is another one, or below it."""
+    return name == parent or name.startswith(f"{parent}.")
 
 
 def _fits_pair(matcher: Matcher, effect: Effect, target: Target | None, ctx: GovernanceContext) -> bool:
@@ -217,7 +256,8 @@ class _LazyRules(Sequence[Rule]):
             for part in (data, data.get("unless", {})):
                 if "if" in part:
                     part["if"] = CelCondition(part["if"])
-            self._cache[number] = Rule.from_data(data)
+            meanings = data.pop("meanings")
+            self._cache[number] = Rule.from_data(data).with_meanings(meanings)
         return self._cache[number]
 
 
@@ -239,7 +279,8 @@ class RuleSet:
 
     def dump(self) -> tuple[Any, ...]:
         """Return the set as plain data, each rule as bytes of its own, so that few rules have to be decoded."""
-        return self.name, tuple(marshal.dumps(rule.dump()) for rule in self.rules), self._index.dump()
+        rules = (marshal.dumps({**rule.dump(), "meanings": dict(rule.meanings)}) for rule in self.rules)
+        return self.name, tuple(rules), self._index.dump()
 
     @classmethod
     def load(cls, data: tuple[Any, ...]) -> RuleSet:

@@ -173,8 +173,8 @@ class Host(NamedTuple):
 
     @property
     def docs_page(self) -> str:
-        """The page of the documentation."""
-        return f"docs/hosts/{self.name}.md"
+        """The page of the documentation, as `verdikt docs` names it."""
+        return f"hosts/{self.name}"
 
     @property
     def scopes(self) -> tuple[str, ...]:

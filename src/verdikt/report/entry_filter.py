@@ -26,12 +26,20 @@ class EntryFilter:
 
     def matches(self, entry: Entry) -> bool:
         """Return whether an entry is selected; one without the field that is asked for is not."""
-        seconds = entry.timestamp_seconds
-        if seconds < self.since or (self.until and seconds > self.until):
+        if not self.is_in_time(entry):
             return False
         kind, rule = verdict_of(entry)
         if (self.verdict and kind != self.verdict) or (self.rule and rule != self.rule):
             return False
+        return self.matches_place(entry)
+
+    def is_in_time(self, entry: Entry) -> bool:
+        """Return whether an entry was written in the time that is selected."""
+        seconds = entry.timestamp_seconds
+        return seconds >= self.since and not (self.until and seconds > self.until)
+
+    def matches_place(self, entry: Entry) -> bool:
+        """Return whether an entry comes from the host and the project that are selected."""
         action = _find_action(entry)
         if self.host and action.get("host") != self.host:
             return False

@@ -5,6 +5,7 @@ from typing import Any
 
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.gap import describe_gap
+from verdikt.report.findings import escape_nonprintable
 
 
 def receipt_of(entry: Entry) -> Mapping[str, Any]:
@@ -103,6 +104,6 @@ def summarize_entry(entry: Entry, width: int = 100) -> str:
             for key, value in entry.body.items()
             if isinstance(value, str | int | bool) and key != "artifacts"
         ]
-    # A command may span many lines; here it must stay in one.
-    text = " ".join(" ".join(filter(None, parts)).split())
+    # A command may span many lines; here it must stay in one. What an agent wrote must not move the cursor either.
+    text = escape_nonprintable(" ".join(" ".join(filter(None, parts)).split()))
     return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,6 +1,7 @@
 """`verdikt doctor`: what it proves, and what it says when there is nothing to prove."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -223,10 +224,10 @@ def test_doctor_names_that_gemini_runs_git_without_hooks_where_commits_are_check
     """Elsewhere it does not matter."""
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     verdikt("init", "--host", "gemini", "--yes")
-    assert "without any hooks" not in verdikt("doctor", "--calls", "1").stdout
+    assert "without any hooks" not in verdikt("doctor", "--limits", "--calls", "1").stdout
 
     verdikt("init", "--host", "git", "--yes")
-    assert "Gemini CLI runs git without any hooks" in verdikt("doctor", "--calls", "1").stdout
+    assert "Gemini CLI runs git without any hooks" in verdikt("doctor", "--limits", "--calls", "1").stdout
 
 
 def test_doctor_with_an_unreadable_file_still_reports_the_others(project: Path, verdikt: Verdikt) -> None:
@@ -234,7 +235,7 @@ def test_doctor_with_an_unreadable_file_still_reports_the_others(project: Path, 
     verdikt("init", "--host", "claude", "--host", "gemini", "--yes")
     (project / ".cursor").mkdir()
     (project / ".cursor/hooks.json").write_text("// mine\n{}")
-    known = verdikt("doctor", "--calls", "1")
+    known = verdikt("doctor", "--limits", "--calls", "1")
     file = project / ".gemini/settings.json"
     file.write_text(f"// mine\n{file.read_text()}")
     broken = verdikt("doctor", "--calls", "1")
@@ -262,7 +263,7 @@ def test_doctor_names_hooks_that_are_called_twice(verdikt: Verdikt, host: str, s
     """Claude Code and Gemini CLI call the same command once, wherever they find it; a committed line is another one."""
     verdikt("init", "--host", host, "--yes", "--trust-codex", "--scope", scope)
     verdikt("init", "--host", host, "--yes", "--trust-codex", "--scope", "user")
-    output = verdikt("doctor", "--calls", "1").stdout
+    output = verdikt("doctor", "--limits", "--calls", "1").stdout
 
     assert ("every call is decided, counted and logged twice" in output) == both
 
@@ -284,7 +285,7 @@ def test_doctor_names_sessions_below_the_project_that_are_not_governed(
     if repository:
         subprocess.run(["git", "init", "-q", str(project)], check=True)
     verdikt("init", "--host", host, "--yes", "--trust-codex")
-    output = verdikt("doctor", "--calls", "1").stdout
+    output = verdikt("doctor", "--limits", "--calls", "1").stdout
 
     assert (f"a session that starts in a folder below {project} reads none" in output) == named
 
@@ -327,8 +328,8 @@ def test_doctor_runs_our_own_command_in_a_file_that_others_edited(project: Path,
     assert completed.returncode == 0
 
 
-def test_doctor_ends_with_a_list_of_what_is_failing(project: Path, verdikt: Verdikt) -> None:
-    """The last line never says that all is well when it is not."""
+def test_doctor_begins_with_what_is_failing(project: Path, verdikt: Verdikt) -> None:
+    """The first lines name the problems, and none says that all is well when it is not."""
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     verdikt("init", "--host", "claude", "--host", "git", "--yes")
     (project / ".git/hooks/pre-push").unlink()
@@ -337,7 +338,22 @@ def test_doctor_ends_with_a_list_of_what_is_failing(project: Path, verdikt: Verd
 
     assert completed.returncode == 1
     # Without a warm process the native client needs this script; where there is none, the settings name it.
-    assert completed.stdout.endswith("failing: claude (project), the wrapper, git\n")
+    lines = completed.stdout.splitlines()
+    assert lines[0] == "failing: claude (project), the wrapper, git"
+    assert lines[1] == "✗ the wrapper is changed; run `verdikt init`"
+    assert "blocks" not in completed.stdout
+
+
+def test_doctor_counts_known_limits_and_lists_them_on_request(project: Path, verdikt: Verdikt) -> None:
+    """What no hook can see is worth knowing once, not at every look."""
+    verdikt("init", "--host", "claude", "--yes")
+    short, long = verdikt("doctor", "--calls", "1").stdout, verdikt("doctor", "--limits", "--calls", "1").stdout
+
+    assert short.startswith("every client that is wired here blocks\n")
+    assert "known limit   " not in short
+    assert re.search(r"^\d known limits?: `verdikt doctor --limits` lists them$", short, re.MULTILINE)
+    assert "known limit   " in long
+    assert "lists them" not in long
 
 
 def test_doctor_names_a_council_trigger_that_the_host_does_not_report(project: Path, verdikt: Verdikt) -> None:

@@ -50,7 +50,7 @@ CASES: dict[tuple[str, int], tuple[str, dict[str, str], str]] = {
     ("`findings`", 2): ("findings record --plan-hash ../x --level HIGH --title t", {}, ""),
     ("`findings gate`", 2): ("findings gate", {}, ""),
     ("`council run`, `git check`", 2): ("git check", {"governance.yaml": BROKEN}, ""),
-    ("`completion check`", 2): ("completion check", {"governance.yaml": "completion: {checks: [{files: a}]}\n"}, ""),
+    ("`stop-check check`", 2): ("stop-check check", {"governance.yaml": "completion: {checks: [{files: a}]}\n"}, ""),
     ("`git status`", 1): ("git status", {}, ""),
     ("`doctor`", 1): ("doctor", {}, ""),
     ("`hook claude`", 0): ("hook claude PreToolUse", {}, READ),

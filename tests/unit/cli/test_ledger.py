@@ -473,3 +473,17 @@ def test_each_kind_of_entry_has_a_readable_line(
     store.close()
 
     assert f"new 1 {kind} {line}\n" in run("ledger", "tail", "--session", "new").output
+
+
+@pytest.mark.parametrize("words", [("tail", "--session", "new"), ("show", "new"), ("show", "new", "1")])
+def test_text_of_an_agent_cannot_control_the_terminal(run: Run, home: Path, words: tuple[str, ...]) -> None:
+    """Sequences that move the cursor, set a title or turn the direction of text are shown, not obeyed."""
+    store = close_after_test(FileStore(home, FakeClock(), durable=False))
+    command = "ls \x1b[2J\x1b]0;x\x07 \x9b31m \u202e \x00"
+    store.append("new", "decision", {"receipt": {"action": {"tool": "Bash", "payload": {"command": command}}}})
+    store.close()
+
+    output = run("ledger", *words).output
+
+    assert [line for line in output.splitlines() if not line.isprintable()] == []
+    assert "31m" in output

@@ -56,7 +56,7 @@ def test_status_of_a_project_with_a_faulty_policy_names_the_fault(project: Path,
 
 def test_command_alone_shows_status_where_a_policy_governs_and_help_elsewhere(project: Path, verdikt: Verdikt) -> None:
     """A newcomer sees the commands, and everybody else where they stand."""
-    assert "Commands:" in verdikt().stdout
+    assert "Start:" in verdikt().stdout
 
     (project / "governance.yaml").write_text("profile: strict")
 

@@ -1,5 +1,7 @@
 """The three shipped profiles: each is at least as strict as the one before, and explains itself."""
 
+import re
+
 import pytest
 
 from tests.unit.effects.test_cases import decide, load_cases, load_policy
@@ -79,3 +81,13 @@ def test_inherited_rule_can_be_disabled() -> None:
 def test_profiles_have_different_digests() -> None:
     """The digest of a profile covers the rules that it inherits."""
     assert len({load_policy(profile).digest for profile in PROFILES}) == 3
+
+
+@pytest.mark.parametrize("profile", ["standard", "strict"])
+def test_reason_of_a_rule_about_several_effects_says_which_one(profile: str) -> None:
+    """A reason that lists all that a rule is about leaves the reader to guess; lists of nouns are fine."""
+    union = re.compile(r"\b(?:\w+s, )?\w+s,? or \w+s\b")
+    rules = [rule for rule in parse_policy(f"profile: {profile}").rules if len(rule.when.effect) > 1]
+
+    assert len(rules) > 15
+    assert [rule.name for rule in rules if "{does}" not in rule.reason and union.search(rule.reason)] == []

@@ -292,3 +292,47 @@ def test_rule_set_red_line_behind_another_block_stays_a_red_line() -> None:
         (2, "one"),
         (2, "two"),
     ]
+
+
+MEANINGS = {
+    "fs.delete": "deletes a file",
+    "fs.delete.tree": "deletes a directory",
+    "fs.read": "reads",
+    "db.drop": "drops a table",
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("fs.delete.tree", "rm -r deletes a directory"),
+        ("fs.delete.tree.deep", "rm -r deletes a directory"),
+        ("fs.delete", "rm -r deletes a file"),
+        ("fs.delete.odd", "rm -r deletes a file"),
+    ],
+)
+def test_reason_says_what_this_effect_does(what: str, words: str) -> None:
+    """`{does}` is the effect that fired, by its name or the nearest name above it, also from the cache of policies."""
+    rule = make_rule(effect=["fs.delete", "db.drop"], reason="{by} {does}").with_meanings(MEANINGS)
+    effect = Effect(cls=EffectClass.DESTRUCTIVE, what=what, by="rm -r")
+    cached = RuleSet.load(RuleSet(rule).dump()).rules[0]
+
+    assert evaluate_rule(rule, BASH, effect).reason == words
+    assert evaluate_rule(cached, BASH, effect).reason == words
+
+
+def test_catalogue_shows_everything_that_a_rule_can_mean() -> None:
+    """Where there is no command yet, `{does}` stands for all effects of the rule, and no others."""
+    rule = make_rule(effect=["fs.delete.tree", "db"], reason="{by} {does}").with_meanings(MEANINGS)
+
+    assert rule.general_reason == "{by} deletes a directory / drops a table"
+    assert make_rule(effect="db").with_meanings(MEANINGS).meanings == {}
+
+
+def test_words_are_not_part_of_what_a_rule_is() -> None:
+    """Neither the policy's digest nor a comparison of rules depends on the wording of the catalog."""
+    rule = make_rule(effect="fs.delete", reason="{does}")
+
+    assert rule.with_meanings(MEANINGS) == rule
+    assert "meanings" not in rule.with_meanings(MEANINGS).dump()
+    assert evaluate_rule(rule, BASH, delete_effect()).reason == "has the effect fs.delete.tree"

@@ -37,7 +37,7 @@ def test_every_host_is_registered_under_its_own_name_with_page_and_payloads(name
     host = HOSTS[name]
 
     assert host.name == name
-    assert (ROOT / host.docs_page).is_file()
+    assert (ROOT / "docs" / f"{host.docs_page}.md").is_file()
     assert host.payload_directories
     assert all(any((PAYLOADS / directory).iterdir()) for directory in host.payload_directories)
     assert set(host.wired_events) <= set(host.events)

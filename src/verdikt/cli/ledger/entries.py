@@ -10,6 +10,7 @@ import click
 
 from verdikt.cli.canary_sessions import is_canary_session
 from verdikt.cli.ledger.filter_options import filter_options
+from verdikt.cli.progress import show_progress
 from verdikt.cli.store_access import (
     canaries_option,
     format_timestamp,
@@ -28,6 +29,7 @@ from verdikt.policy import restore_policy
 from verdikt.replay import read_decision, replay
 from verdikt.report.entry_filter import EntryFilter
 from verdikt.report.entry_line import paused_verdict_of, summarize_entry, verdict_of
+from verdikt.report.findings import escape_nonprintable
 from verdikt.report.graph_view import render_path
 from verdikt.report.log_stats import TABLES, count_entries
 
@@ -125,7 +127,8 @@ def _print_entry(entry: Entry, as_json: bool) -> None:
     would_be, by = paused_verdict_of(entry)
     verdict_text += f" (without the pause: {would_be} by {by})" if would_be else ""
     kind = click.style(entry.kind, bold=True)
-    position = f"{format_timestamp(entry.ts)} {_shorten_session(entry.session)} {entry.seq}"
+    # The id comes from the host, and nothing says that it can be printed.
+    position = f"{format_timestamp(entry.ts)} {escape_nonprintable(_shorten_session(entry.session))} {entry.seq}"
     click.echo(f"{position} {kind}{verdict_text} {summarize_entry(entry)}")
 
 
@@ -187,7 +190,9 @@ def _print_entry_details(entry: Entry) -> None:
     click.echo(f"entry {entry.seq} of session {entry.session}: {kind}, {format_timestamp(entry.ts)} UTC")
     click.echo(f"prev {entry.prev}\nhash {entry.hash}")
     click.echo(f"signed with {entry.kid}" if entry.sig else "covered by the next signed checkpoint")
-    click.echo(json.dumps(entry.body, indent=2, ensure_ascii=False, sort_keys=True))
+    for line in json.dumps(entry.body, indent=2, ensure_ascii=False, sort_keys=True).split("\n"):
+        # JSON escapes only half of the characters that control a terminal.
+        click.echo(escape_nonprintable(line))
 
 
 @click.command()
@@ -203,12 +208,9 @@ def stats(*, session: str | None, entry_filter: EntryFilter, canaries: bool, as_
     """
     store = open_existing_store(home)
     sessions = resolve_sessions(store, session, canaries=canaries)
-    counts = count_entries(
-        entry
-        for name in sessions
-        for entry in _drop_bookkeeping(store.reader.read_intact_entries(name), session)
-        if entry_filter.matches(entry)
-    ).record()
+    entries = (entry for name in sessions for entry in store.reader.read_intact_entries(name))
+    selected = filter(entry_filter.matches, _drop_bookkeeping(show_progress(entries, "counting"), session))
+    counts = count_entries(selected).record()
     if as_json:
         click.echo(json.dumps(counts, indent=1))
         return

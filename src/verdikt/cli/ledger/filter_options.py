@@ -13,28 +13,29 @@ import click
 from verdikt.cli.duration import parse_duration
 from verdikt.report.entry_filter import EntryFilter
 
+_PLACE_OPTIONS = ("since", "until", "project", "host")
+
 
 def filter_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a command with the filter options; it gets them as one `entry_filter`."""
+    return _add_options(function, _OPTIONS)
 
+
+def place_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a command with those filter options that select whole sessions: time, project and host."""
+    return _add_options(function, {name: _OPTIONS[name] for name in _PLACE_OPTIONS})
+
+
+def _add_options(function: Callable[..., Any], options: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
     @wraps(function)
     def with_filter(*args: Any, **kwargs: Any) -> Any:
-        values: dict[str, Any] = {name: kwargs.pop(name) or "" for name in ("project", "host", "verdict", "rule")}
-        if values["project"]:
+        values = {name: value for name in options if (value := kwargs.pop(name))}
+        if "project" in values:
             values["project"] = os.path.realpath(values["project"])
-        values |= {name: kwargs.pop(name) or 0.0 for name in ("since", "until")}
         return function(*args, entry_filter=EntryFilter(**values), **kwargs)
 
-    options = (
-        click.option("--since", callback=_parse_moment, metavar="TIME", help="Newer than 30m, 2h, 7d, or a date."),
-        click.option("--until", callback=_parse_moment, metavar="TIME", help="Older than that."),
-        click.option("--project", metavar="DIR", help="Only in this directory and below it."),
-        click.option("--host", help="Only from this host, such as claude."),
-        click.option("--verdict", type=click.Choice(["pass", "warn", "ask", "block"]), help="Only these decisions."),
-        click.option("--rule", help="Only decisions by this rule or guard."),
-    )
     decorated: Callable[..., Any] = with_filter
-    for option in reversed(options):
+    for option in reversed(options.values()):
         decorated = option(decorated)
     return decorated
 
@@ -52,3 +53,16 @@ def _parse_moment(ctx: click.Context, parameter: click.Parameter, value: str | N
         except ValueError:
             pass
     raise click.BadParameter(f"expected an age such as 2h or 7d, or a date such as 2026-11-16, found `{value}`")
+
+
+_OPTIONS: dict[str, Callable[..., Any]] = {
+    "since": click.option("--since", callback=_parse_moment, metavar="TIME", help="Newer than 30m, 2h, 7d, or a date."),
+    "until": click.option("--until", callback=_parse_moment, metavar="TIME", help="Older than that."),
+    "project": click.option("--project", metavar="DIR", help="Only in this directory and below it."),
+    "host": click.option("--host", help="Only from this host, such as claude."),
+    "verdict": click.option(
+        "--verdict", type=click.Choice(["pass", "warn", "ask", "block"]), help="Only these decisions."
+    ),
+    "rule": click.option("--rule", help="Only decisions by this rule or guard."),
+}
+"""Field of an `EntryFilter` → the option that sets it, in the order of the help."""

@@ -8,6 +8,7 @@ import click
 
 from verdikt.cli.exit_status import EXIT_FAILURE
 from verdikt.cli.operator_access import refuse_agents
+from verdikt.cli.progress import show_status
 from verdikt.cli.store_access import format_timestamp, home_option, json_option, open_existing_store
 from verdikt.ledger.rotation import RotationPolicy, rotate_and_record
 
@@ -53,7 +54,8 @@ def reindex(as_json: bool, home: Path | None) -> None:
     # An agent that removed `state.db` to hide a loss would rebuild it next.
     refuse_agents("rebuilding `state.db`")
     store = open_existing_store(home)
-    sessions = store.reindex()
+    with show_status("rebuilding `state.db`"):
+        sessions = store.reindex()
     click.echo(
         json.dumps({"sessions": sessions}) if as_json else f"{sessions} sessions read, `{store.state.path}` rebuilt"
     )

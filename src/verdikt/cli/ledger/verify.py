@@ -10,6 +10,7 @@ import click
 from verdikt.cli.exit_status import EXIT_FAILURE, EXIT_NOTHING_TO_VERIFY
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.output_path import OutputPath
+from verdikt.cli.progress import show_status
 from verdikt.cli.store_access import home_option, json_option, open_existing_store, resolve_home, resolve_session
 from verdikt.errors import LedgerError
 from verdikt.ledger import checkpoint as checkpoints
@@ -65,13 +66,14 @@ def verify(
     operator_entries = LogReader(directory / "ledger").read_intact_entries(OPERATOR)
     keys = IntroducedKeys(Keyring(directory / "keys"), operator_entries)
     loaded_witnesses, witness_findings = _load_witnesses(witnesses, keys)
-    report = audit(
-        directory,
-        list(sessions) or None,
-        witnesses=loaded_witnesses,
-        artifacts=artifacts,
-        projections=load_projections(),
-    )
+    with show_status("verifying the log"):
+        report = audit(
+            directory,
+            list(sessions) or None,
+            witnesses=loaded_witnesses,
+            artifacts=artifacts,
+            projections=load_projections(),
+        )
     # A witness that does not verify is itself a problem: otherwise damaging it would be a way around it.
     report.general_findings += witness_findings
     if as_json:

@@ -117,7 +117,7 @@ HOST = Host(
     known_gaps=(
         KnownGap(
             what="`@file` mentions and `!` commands that a person types fire no PreToolUse",
-            fix="keep secrets out of the project; see docs/hosts/claude.md",
+            fix="keep secrets out of the project; see `verdikt docs claude`",
         ),
     ),
     proven_on="2.1.325 and 2.1.197, in `tests/clients/`",

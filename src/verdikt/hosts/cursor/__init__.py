@@ -69,7 +69,7 @@ HOST = Host(
     extra_settings={"version": 1},
     agent_variables=("CURSOR_AGENT", "CURSOR_TRACE_ID"),
     known_gaps=(
-        KnownGap(what="completions by Tab fire other events than the agent", fix="see docs/hosts/cursor.md"),
+        KnownGap(what="completions by Tab fire other events than the agent", fix="see `verdikt docs cursor`"),
         KnownGap(
             what="a stop that is let through can show no message, also when the turn ended unproven",
             fix="`verdikt status` and `verdikt evidence report` show it",

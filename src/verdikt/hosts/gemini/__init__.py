@@ -82,7 +82,7 @@ HOST = Host(
     known_gaps=(
         KnownGap(
             what="`@file` mentions fire no BeforeTool; a sub-agent's calls look like its parent's",
-            fix="see docs/hosts/gemini.md",
+            fix="see `verdikt docs gemini`",
         ),
     ),
     proven_on="0.61.0, in `tests/clients/`",

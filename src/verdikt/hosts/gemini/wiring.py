@@ -42,7 +42,7 @@ class GeminiWiring(HostWiring):
         if _has_git_hooks(installation):
             yield KnownGap(
                 what="Gemini CLI runs git without any hooks, so its commits and pushes are not checked",
-                fix="add the rule `gemini_commits` of docs/hosts/gemini.md to the policy",
+                fix="add the rule `gemini_commits` of `verdikt docs gemini` to the policy",
             )
 
 

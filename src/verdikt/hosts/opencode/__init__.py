@@ -91,7 +91,7 @@ HOST = Host(
         ),
         KnownGap(
             what="`opencode run` ends at the first stop; `--pure` starts a session without the plugin",
-            fix="see docs/hosts/opencode.md",
+            fix="see `verdikt docs opencode`",
         ),
     ),
     proven_on="1.18.33, in `tests/clients/`",

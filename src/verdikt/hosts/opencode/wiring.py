@@ -26,7 +26,7 @@ class OpenCodeWiring(HostWiring):
     def plan_changes(self, installation: Installation, scope: str, *, trust: bool) -> list[FileChange]:
         """Return the change that writes the plugin."""
         if scope not in self.host.scopes:
-            raise WiringError(f"`opencode` has no {scope} plugins; see docs/hosts/opencode.md")
+            raise WiringError(f"`opencode` has no {scope} plugins; see `verdikt docs opencode`")
         file = installation.get_settings_file(HOST, scope)
         return [self.build_change(file, read_file(file), _render_plugin(installation, scope), "the plugin")]
 

@@ -107,7 +107,9 @@ class HostWiring:
         """Return the settings file of a scope. Raises `WiringError` if the host has none."""
         if scope not in self.host.scopes:
             name = self.host.name
-            raise WiringError(f"`{name}` has no {scope} settings that name hooks; see {self.host.docs_page}")
+            raise WiringError(
+                f"`{name}` has no {scope} settings that name hooks; see `verdikt docs {self.host.docs_page}`"
+            )
         return installation.get_settings_file(self.host, scope)
 
     def build_change(self, file: str, before: bytes | None, after: bytes | None, description: str) -> FileChange:

@@ -1,0 +1,1 @@
+"""The activity report: what was decided, what agents did afterwards, and what could be allowed. Pure."""
