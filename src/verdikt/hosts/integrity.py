@@ -12,7 +12,7 @@ from verdikt.errors import VerdiktError
 from verdikt.hosts.registry import HOSTS
 from verdikt.hosts.wiring import json_settings
 from verdikt.hosts.wiring.file_change import WiringRecord, read_file
-from verdikt.hosts.wiring.plan import keep_wired_files
+from verdikt.hosts.wiring.plan import keep_found_files, keep_wired_files
 from verdikt.hosts.wiring.registration import NATIVE_WRAPPER, WRAPPER_NAMES
 from verdikt.ledger.data_directory import encode_session_filename
 from verdikt.model.canonical_json import sha256_hex
@@ -66,6 +66,11 @@ class IntegrityCheck:
         """Keep the wired files that still name the hook, so that what an action changes of them can be put back."""
         home = self._env.get("HOME", "")
         project = find_host_project(self._env) or find_project_root(os.path.abspath(self._cwd), home)
+        if not _list_wired_files(self._data_directory):
+            # A warm process of another user: the person's own data directory has the record of the wiring.
+            with suppress(VerdiktError, OSError):
+                keep_found_files(str(self._data_directory), project, home, self._env, self._file_access)
+            return
         with suppress(VerdiktError, OSError), self._file_access(self._cwd):
             if not any(path.endswith(".json") and not _has_hook(path) for path in self._list_own_files(project)):
                 keep_wired_files(str(self._data_directory), project, home)
