@@ -9,15 +9,12 @@ from verdikt.graph.policy import Policy
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.ledger.files import open_store
 from verdikt.ledger.projections import load_projections
-from verdikt.ratchet import PolicySnapshot, accept_policy
+from verdikt.ratchet import PolicySnapshot
 
 
 def accept(directory: Path, env: Mapping[str, str] = os.environ) -> Policy:
-    """Accept the policy in force at a directory, in the data directory that an environment names, without a log."""
-    return accept_policy(str(directory), env)
-
-
-def accept_on_record(directory: Path, env: Mapping[str, str]) -> None:
-    """Accept the policy in force at a directory with the signed entry that a person's command leaves."""
+    """Accept the policy in force at a directory, with the signed entry that a person's command leaves."""
+    snapshot = PolicySnapshot.read(str(directory), env)
     with open_store(get_data_directory(env), projections=load_projections()) as store:
-        accept_snapshot(PolicySnapshot.read(str(directory), env), store, how="terminal")
+        accept_snapshot(snapshot, store, how="terminal")
+    return snapshot.build_policy()

@@ -31,12 +31,17 @@ diff --git a/src/app.py b/src/app.py
 """
 
 
-def run_git(root: Path, *arguments: str) -> str:
+def run_git(root: Path, *arguments: str, input: str | None = None) -> str:
     """Run git in a repository, without the settings of the person who runs the tests."""
     env = {"PATH": os.environ["PATH"], "HOME": str(root.parent), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
     identity = ("-c", "user.name=x", "-c", "user.email=x@x", "-c", "init.defaultBranch=main")
     completed_process = subprocess.run(
-        [GIT, *identity, "-C", str(root), *arguments], env=env, check=True, capture_output=True, text=True
+        [GIT, *identity, "-C", str(root), *arguments],
+        env=env,
+        check=True,
+        capture_output=True,
+        text=True,
+        input=input,
     )
     return completed_process.stdout
 
@@ -78,6 +83,21 @@ def create_repository(root: Path, kind: str) -> Path:
     else:
         _create_tracked(root)
     return root
+
+
+def add_million_files(root: Path) -> None:
+    """Commit a million files that are in the index and in no work tree: a thousand times the same directory."""
+    blob = run_git(root, "hash-object", "-w", "README.md").strip()
+    files = "".join(f"100644 blob {blob}\tf{number:03}\n" for number in range(1000))
+    tree = run_git(root, "mktree", input=files).strip()
+    directories = "".join(f"040000 tree {tree}\td{number:03}\n" for number in range(1000))
+    many = run_git(root, "mktree", input=directories).strip()
+    top = run_git(root, "ls-tree", "HEAD") + f"040000 tree {many}\tmany\n"
+    commit = run_git(
+        root, "commit-tree", "-p", "HEAD", "-m", "many", run_git(root, "mktree", input=top).strip()
+    ).strip()
+    run_git(root, "update-ref", "HEAD", commit)
+    run_git(root, "read-tree", "HEAD")
 
 
 def _create_tracked(root: Path) -> None:

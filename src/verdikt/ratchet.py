@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
-from verdikt.errors import PolicyError
+from verdikt.errors import LedgerError, PolicyError
 from verdikt.graph.pending_policy import PENDING_NOTE, PendingPolicy
 from verdikt.graph.policy import Policy
 from verdikt.graph.policy_restriction import restrict_document
+from verdikt.ledger.acceptance_log import find_backed_acceptance, read_logged_index
 from verdikt.ledger.accepted_policies import (
     Acceptance,
     AcceptedIndex,
@@ -89,6 +90,8 @@ class PolicySnapshot:
     documents: LayerDocuments
     damage: PolicyError | None = None
     """Why the record of what is accepted cannot be used; accepting replaces it."""
+    index: AcceptedIndex = field(default_factory=AcceptedIndex)
+    """What is accepted in all projects."""
 
     @classmethod
     def read(cls, start: str, environ: Mapping[str, str], *, managed: str = MANAGED_POLICY_PATH) -> Self:
@@ -99,13 +102,15 @@ class PolicySnapshot:
         home = find_data_directory(environ)
         try:
             index = read_index(home)
+            acceptance = find_backed_acceptance(home, index, start, environ, places)
         except PolicyError as error:
-            index, damage = AcceptedIndex(), error
-        acceptance = find_acceptance(home, index, start, environ, places)
+            # What the signed entries say is what is compared with, and what accepting goes on from.
+            index, damage = _read_intact_log(home), error
+            acceptance = find_acceptance(home, index, start, environ, places)
         # A project is accepted at its own top, even if the acceptance of one around it counts until then.
         root = next((os.path.dirname(path) for layer, path in places if layer == "project"), acceptance.root)
         directory = find_session_directory(start, environ)
-        return cls(root, directory, acceptance, files, read_documents(files), damage)
+        return cls(root, directory, acceptance, files, read_documents(files), damage, index)
 
     def build_policy(self) -> Policy:
         """Return the policy of the files by itself; raise `PolicyError` when one is broken."""
@@ -170,14 +175,14 @@ class PolicySnapshot:
         """Record the files as accepted and return their policy; raise `PolicyError` when one is broken."""
         policy = self.build_policy()
         record_acceptance(
-            self.acceptance.home, self.root, self.directory, user=self.user_layers, project=self.project_layers
+            self.acceptance.home,
+            self.root,
+            self.directory,
+            user=self.user_layers,
+            project=self.project_layers,
+            replaced_index=self.index if self.damage else None,
         )
         return policy
-
-
-def accept_policy(start: str, environ: Mapping[str, str]) -> Policy:
-    """Accept the policy files in force at a directory, and return their policy."""
-    return PolicySnapshot.read(start, environ).accept()
 
 
 def describe_pending(start: str, environ: Mapping[str, str]) -> str:
@@ -191,6 +196,13 @@ def describe_pending(start: str, environ: Mapping[str, str]) -> str:
         return str(error)
     layers = ", ".join(f"{change.layer} ({change.kind})" for change in changes)
     return f"{PENDING_NOTE}; {layers}" if changes else ""
+
+
+def _read_intact_log(home: str) -> AcceptedIndex:
+    try:
+        return read_logged_index(home)
+    except (LedgerError, OSError):
+        return AcceptedIndex()
 
 
 def hash_layers(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> LayerDigests:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.acceptance import accept_on_record
+from tests.acceptance import accept
 from tests.clients.conversation_model import ConversationModel
 from tests.clients.install import install_client
 from verdikt import __version__
@@ -116,7 +116,7 @@ class Bench:
         trust = ["--trust-codex"] if self.client.name == "codex" else []
         completed = self.run_verdikt("init", "--host", self.client.name, "--scope", scope, "--yes", *trust)
         assert completed.returncode == 0, completed.stderr
-        accept_on_record(self.project, {"HOME": str(self.home)})
+        accept(self.project, {"HOME": str(self.home)})
 
     def shell(self, command: str) -> ToolUse:
         """Return a call of the client's shell tool."""

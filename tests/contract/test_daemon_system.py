@@ -365,3 +365,29 @@ def test_hook_blocks_when_the_service_is_down(machine: Machine) -> None:
     assert reply.code == 2
     assert b"cannot be asked" in reply.stdout
     assert not (machine.home(ALICE) / ".local/share/verdikt/ledger").exists()
+
+
+@pytest.mark.parametrize("service", [0, SERVICE])
+def test_wiring_of_a_user_is_put_back_by_the_service_or_blocks(machine: Machine, service: int) -> None:
+    """Root writes with the rights of the user; a service that cannot write there blocks and says why."""
+    machine.serve(service)
+    project = machine.home(ALICE) / "project"
+    settings = project / ".claude/settings.json"
+    settings.parent.mkdir()
+    command = {"type": "command", "command": f"verdikt-hook --socket {machine.socket} 20 closed x claude PreToolUse"}
+    settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [command]}]}}))
+    for path in (settings.parent, settings):
+        os.chown(path, ALICE, ALICE)
+    wired = settings.read_text()
+    start = {"session_id": "s", "cwd": str(project), "hook_event_name": "SessionStart", "source": "startup"}
+    argv = build_command("verdikt.hosts.hook", "--socket", str(machine.socket), "claude", "SessionStart")
+    assert machine.run(ALICE, argv, json.dumps(start).encode()).code == 0
+    settings.write_text("{}")
+
+    reply = machine.hook(ALICE, "ls")
+
+    if service == 0:
+        assert (reply.code, settings.read_text(), settings.stat().st_uid) == (0, wired, ALICE)
+    else:
+        assert (reply.code, settings.read_text()) == (2, "{}")
+        assert b"can't be put back" in reply.stderr

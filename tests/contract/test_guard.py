@@ -218,6 +218,23 @@ def test_the_hook_gets_the_environment_unchanged() -> None:
     assert {f"{name}={value}" for name, value in env.items()} <= set(completed.stderr.splitlines())
 
 
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_installed_wrapper_stays_with_its_data_directory(tmp_path: Path, wrapper: Path, is_installed: bool) -> None:
+    """Variables from a project's settings do not move what governs; a managed wrapper serves several people."""
+    (tmp_path / "hooks").mkdir()
+    script = tmp_path / "hooks" / wrapper.name
+    shutil.copy(wrapper, script)
+    shutil.copy(GUARD, script.with_name("guard.sh"))
+    if is_installed:
+        (tmp_path / "wiring.json").write_text("{}")
+    env = {"PATH": os.environ["PATH"], "VERDIKT_HOME": "/elsewhere", "HOME": "/elsewhere"}
+    command = [str(script), "20", "closed", "/bin/sh", "-c", "echo $VERDIKT_HOME >&2; echo '{}'"]
+    completed = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+    assert completed.stdout == "{}\n"
+    assert completed.stderr.strip() == (str(tmp_path) if is_installed else "/elsewhere")
+
+
 @pytest.mark.parametrize("failure", ["a crash", "a kill", "a hang", "a missing interpreter"])
 def test_without_timeout_the_wrapper_uses_perl_for_its_deadline(tmp_path: Path, failure: str) -> None:
     """MacOS has no timeout(1)."""

@@ -133,6 +133,23 @@ def test_call_after_a_kill_works(warm: WarmProcess) -> None:
     assert ask(warm, bash("rm -rf /", call="three")).code == 2
 
 
+def test_installed_client_asks_the_warm_process_of_its_own_data_directory(warm: WarmProcess, tmp_path: Path) -> None:
+    """Whatever data directory the variables of a project's settings name."""
+    hooks = warm.data / "hooks"
+    hooks.mkdir(parents=True)
+    shutil.copy(native.client(), hooks / "verdikt-hook")
+    shutil.copy(native.GUARD, hooks)
+    (warm.data / "wiring.json").write_text("{}")
+    warm.start()
+    moved = warm.env | {"VERDIKT_HOME": str(tmp_path / "moved"), "XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)}
+
+    assert ask(warm, bash("ls", call="one"), env=moved, program=hooks / "verdikt-hook").code == 0
+
+    assert warm.status()["calls"] == 1
+    assert warm.calls() == ["one"]
+    assert not (tmp_path / "moved").exists()
+
+
 def test_hanging_daemon_is_a_block(warm: WarmProcess) -> None:
     """A warm process that hangs is a block before the host's timeout, and the call is not decided again."""
     process = warm.start()

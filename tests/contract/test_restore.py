@@ -9,7 +9,17 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance import accept
 from tests.contract.hook import run_forked
+
+RULE = """
+rules:
+  - name: no_deploy
+    command: deploy
+    verdict: block
+    reason: not on Fridays
+    fix: wait
+"""
 
 
 @pytest.fixture
@@ -144,3 +154,30 @@ def test_hook_that_a_person_adds_between_sessions_stays(project: Path) -> None:
     _fire(project, "PostToolUse", tool_response={"stdout": ""})
 
     assert json.loads(settings.read_text()) == document
+
+
+def test_variables_of_a_projects_settings_do_not_move_what_is_accepted(tmp_path: Path) -> None:
+    """A data directory that a repository brings along, with its own acceptance in it, decides nothing."""
+    project, home, planted = tmp_path / "project", tmp_path / "home", tmp_path / "planted"
+    for directory in (project, home, planted):
+        directory.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    env = {"HOME": str(home), "PATH": os.environ["PATH"], "VERDIKT_DAEMON": "off", "CLAUDE_PROJECT_DIR": str(project)}
+    policy = project / "governance.yaml"
+    policy.write_text("profile: standard\n" + RULE)
+    init = [sys.executable, "-m", "verdikt", "init", "--host", "claude", "--yes"]
+    subprocess.run(init, cwd=project, env=env, check=True, capture_output=True)
+    accept(project, env)
+    line = json.loads((project / ".claude/settings.json").read_text())["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+    policy.write_text("profile: none\n")
+    moved = env | {"VERDIKT_HOME": str(planted), "XDG_DATA_HOME": str(planted), "HOME": str(planted)}
+    accept(project, moved)
+    call = {"session_id": "s", "cwd": str(project), "hook_event_name": "PreToolUse", "tool_name": "Bash"}
+    payload = json.dumps(call | {"tool_input": {"command": "deploy production"}, "tool_use_id": "1"}).encode()
+
+    completed = subprocess.run(
+        ["sh", "-c", line], input=payload, env=moved, cwd=project, capture_output=True, check=False
+    )
+
+    assert completed.returncode == 2
+    assert b"not on Fridays" in completed.stderr

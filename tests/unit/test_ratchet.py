@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from verdikt.graph.pending_policy import PENDING_NOTE
 from verdikt.graph.policy import Policy
 from verdikt.hosts.claude import adapter
 from verdikt.hosts.dispatch import dispatch_event
+from verdikt.ledger.acceptance_log import read_logged_index
+from verdikt.ledger.accepted_policies import AcceptedIndex, read_index
 from verdikt.model.entry import EntryKind
 from verdikt.model.verdict import Decision, VerdictKind
 from verdikt.observe import policy_files
@@ -355,6 +358,56 @@ def test_damaged_copy_of_the_accepted_policy_blocks_and_says_how_to_repair(machi
             load()
     machine.accept()
     assert machine.kind("make") == "block"
+
+
+FORGERIES = ("written by hand", "put back", "emptied", "deleted with its copies", "unsigned entry")
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_record_that_no_signed_entry_backs_blocks_and_says_how_to_repair(machine: Machine, forgery: str) -> None:
+    """A program that writes the record of acceptances by itself decides nothing with it; accepting again repairs it."""
+    index, log = machine.data / "accepted.json", machine.data / "ledger/operator.jsonl"
+    machine.write("profile: none\n")
+    machine.accept()
+    earlier = index.read_bytes()
+    machine.write(NO_PUSH)
+    machine.accept()
+    machine.write("profile: none\n")
+    if forgery == "written by hand":
+        PolicySnapshot.read(str(machine.project), machine.env).accept()
+    elif forgery == "put back":
+        index.write_bytes(earlier)
+    elif forgery == "emptied":
+        index.write_text(json.dumps(AcceptedIndex(user=()).dump()))
+    elif forgery == "deleted with its copies":
+        index.unlink()
+        shutil.rmtree(machine.data / "accepted")
+    else:
+        PolicySnapshot.read(str(machine.project), machine.env).accept()
+        entry = json.loads(log.read_text().splitlines()[-1])
+        layers = json.loads(index.read_text())["projects"][str(machine.project)]
+        accepted = entry["body"]["accept"] | {"layers": layers}
+        log.write_text(log.read_text() + json.dumps(entry | {"body": {"accept": accepted}, "seq": 9}) + "\n")
+
+    for load in (machine.govern, lambda: PolicyCache().load_policy(str(machine.project), machine.env)):
+        with pytest.raises(PolicyError, match="a person can repair it with `verdikt policy accept`"):
+            load()
+
+    machine.accept()
+    assert machine.kind("git push") == "pass"
+
+
+def test_acceptance_of_a_directory_keeps_those_of_others_backed(machine: Machine) -> None:
+    """Layers of several directories are accepted one after another, and the log says the same as the record."""
+    for name in ("one", "two"):
+        (machine.project / name).mkdir()
+        (machine.project / name / "governance.yaml").write_text(NO_MAKE)
+        accept(machine.project / name, machine.env)
+    machine.write(NO_PUSH)
+    machine.accept()
+
+    assert read_logged_index(str(machine.data)) == read_index(str(machine.data))
+    assert machine.kind("make", machine.project / "one") == "block"
 
 
 def test_acceptance_holds_for_a_worktree(machine: Machine, tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def _build_general_report(installation: Installation, scopes: set[str]) -> dict[
         active_pause = pause.find_active_pause(store)
         # A damaged record is reported with the policy.
         with suppress(PolicyError):
-            unlogged = find_unlogged_projects(store, read_index(installation.data_directory))
+            unlogged = find_unlogged_projects(installation.data_directory, read_index(installation.data_directory))
     day_ago = time.time() - 24 * 3600
     return {
         "wrapper": get_wrapper_state(installation, scopes),

@@ -59,7 +59,9 @@ def install_hooks(repo: str, *, as_json: bool = False) -> Iterator[str]:
     installation = Installation(
         project=os.path.realpath(repo), data_directory=str(get_data_directory(os.environ)), env=os.environ
     )
-    changed_paths = git_hooks.install_hooks(directory, installation.create_registration().python)
+    changed_paths = git_hooks.install_hooks(
+        directory, installation.create_registration().python, os.path.abspath(installation.data_directory)
+    )
     keep_hooks(directory, installation.data_directory, os.path.realpath(repo))
     if as_json:
         yield json.dumps({"directory": directory, "changed": changed_paths})

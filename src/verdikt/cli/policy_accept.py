@@ -63,7 +63,15 @@ def accept_snapshot(snapshot: PolicySnapshot, store: FileStore, *, how: str) -> 
     policy = snapshot.build_policy()
     layers = hash_layers([*snapshot.user_layers, *snapshot.project_layers])
     # The log first: an acceptance that is in force without an entry could not be explained later.
-    log_acceptance(store, root=snapshot.root, digest=policy.digest, layers=layers, by=get_user_name(), how=how)
+    log_acceptance(
+        store,
+        root=snapshot.root,
+        directory=snapshot.directory,
+        digest=policy.digest,
+        layers=layers,
+        by=get_user_name(),
+        how=how,
+    )
     snapshot.accept()
 
 

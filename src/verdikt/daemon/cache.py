@@ -11,7 +11,8 @@ from typing import Generic, TypeVar
 
 from verdikt.daemon.request import Peer
 from verdikt.graph.policy import Policy
-from verdikt.ledger.accepted_policies import find_acceptance, get_index_path, read_index
+from verdikt.ledger.acceptance_log import find_backed_acceptance
+from verdikt.ledger.accepted_policies import get_index_path, read_index
 from verdikt.ledger.data_directory import find_data_directory, get_data_directory
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.group_commit import GroupCommit
@@ -113,7 +114,8 @@ class PolicyCache:
         policy = self._by_stamp.get(lookup_key)
         if policy is not None:
             return policy
-        acceptance = find_acceptance(home, read_index(home), directory, env, places)
+        # Only here, where the record is new to this process: the log is long, and the record's stamp is in the key.
+        acceptance = find_backed_acceptance(home, read_index(home), directory, env, places)
         with access():
             files = tuple(read_policy_places(places))
         content = tuple((file.layer, file.path, file.data) for file in files), acceptance

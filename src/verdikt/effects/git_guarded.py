@@ -240,7 +240,9 @@ def _checkout(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
             paths = call.look_up("status", "tracked")
             yield GuardedChange(paths, f"git restore --staged --worktree -- . {call.exclude(paths)}")
     elif len(operands) == 1:
-        yield from _switch(call, args)
+        # No branch can have such a name, so that git need not be asked for one.
+        if not operands[0].text.startswith((".", "/")):
+            yield from _switch(call, args)
         yield from _checkout_paths(call, [], operands)
     else:
         yield from _checkout_paths(call, operands[:1], operands[1:])

@@ -114,6 +114,9 @@ class EvidenceGate:
             body = contract.record() | {"extends": extends, "snapshot": baseline}
             if self.settings.final_block != "off" and needs_final_block(contract):
                 body["required_response_mode"] = "schema"
+            if prompt.transcript_path and can_compare_transcript(prompt.host, prompt.agent, has_own_transcript=False):
+                # `evidence validate` is not told where the transcript is.
+                body["transcript"] = prompt.transcript_path
             entry = self.store.append(session, EntryKind.CONTRACT, body)
             write_contract(self.store.home, session, entry.seq, to_yaml({"session": session, "seq": entry.seq, **body}))
 
@@ -181,7 +184,10 @@ class EvidenceGate:
         # A message in the hook's payload is newer than the transcript, which some hosts write later.
         message = redact_text((transcript.message if turn.message is None else turn.message)[-MAX_MESSAGE:])[0]
         state = self.store.read_projection("evidence", session)
-        evidence, unseen = self._drop_unseen_calls(turn, self.turns.load_turn(session, state))
+        evidence, unseen = self.turns.load_turn(session, state), ""
+        has_own = bool(turn.raw.get("agent_transcript_path"))
+        if can_compare_transcript(turn.host, turn.agent, has_own_transcript=has_own):
+            evidence, unseen = self._drop_unseen_calls(session, turn.transcript_path, evidence, "stop")
         facts, snapshot, unlisted = self._observer.collect_facts(
             os.path.join(self._base_directory, turn.cwd),
             self.turns.load_baseline(session, state),
@@ -215,15 +221,15 @@ class EvidenceGate:
             return Answer(allowed=False, reason=reason, guard="evidence")
         return Answer(notice=judgement.notice if settings.mode == "enforce" else "")
 
-    def _drop_unseen_calls(self, turn: Turn, evidence: "TurnEvidence") -> tuple["TurnEvidence", str]:
+    def _drop_unseen_calls(
+        self, session: str, path: str, evidence: "TurnEvidence", moment: str
+    ) -> tuple["TurnEvidence", str]:
         """Return the evidence without calls that the host's transcript lacks, and a sentence about those calls.
 
         They are reported in the log too: a program other than the host has called the hook.
         """
-        path = turn.transcript_path
         calls = [*evidence.earlier, *evidence.calls]
-        has_own = bool(turn.raw.get("agent_transcript_path"))
-        if not (path and calls and can_compare_transcript(turn.host, turn.agent, has_own_transcript=has_own)):
+        if not (path and calls):
             return evidence, ""
         wanted = {call.call_id for call in calls}
         for _ in range(_MAX_TRANSCRIPT_READS):
@@ -233,8 +239,8 @@ class EvidenceGate:
                 return evidence, ""
             # Hosts call the stop hook before they have flushed the last lines to the file.
             self.clock.sleep(0.05)
-        body = {"moment": "stop", "reason": GAP_UNSEEN, "calls": [call.seq for call in unseen]}
-        self.store.append(turn.session_id, EntryKind.GAP, body)
+        body = {"moment": moment, "reason": GAP_UNSEEN, "calls": [call.seq for call in unseen]}
+        self.store.append(session, EntryKind.GAP, body)
         return drop_unseen_proof(evidence, unseen), describe_unseen_calls(unseen)
 
     def _read_finished_transcript(self, turn: Turn) -> Transcript:
@@ -283,8 +289,14 @@ class EvidenceGate:
 
     def validate_claim(self, session: str, claim: str, name: str, arguments: Mapping[str, str]) -> "Proof":
         """Return a validator's result for an explicit claim about the newest request; sign a pass into the log."""
-        turn, is_current = self.turns.load_last_request(session, self.store.read_projection("evidence", session))
+        state = self.store.read_projection("evidence", session)
+        turn, is_current = self.turns.load_last_request(session, state)
+        request = self.store.reader.read_entry(session, state["contract"]) if state["contract"] else None
+        path = str(request.body.get("transcript", "")) if request else ""
+        turn, unseen = self._drop_unseen_calls(session, path, turn, "validate")
         proof = validate(name, claim, arguments, turn, self.settings.validators)
+        if unseen and not proof.holds:
+            return replace(proof, reason=f"{proof.reason}. {unseen}")
         if proof.holds:
             # What was done for a request that has ended proves no claim of the turn after it.
             body = {"claim": claim, "explicit": is_current, **proof.record()}

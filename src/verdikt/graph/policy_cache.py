@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from verdikt import __version__
 from verdikt.errors import LedgerError
 from verdikt.graph.compiled_policy import compile_policy, load_compiled_policy
-from verdikt.ledger.accepted_policies import Acceptance, find_acceptance, read_index
+from verdikt.ledger.acceptance_log import find_backed_acceptance
+from verdikt.ledger.accepted_policies import Acceptance, read_index
 from verdikt.ledger.content_cache import ContentCache
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.observe.policy_files import MANAGED_POLICY_PATH, list_policy_places, read_policy_places
@@ -51,7 +52,7 @@ def load_cached_policy(start: str, environ: Mapping[str, str], *, managed: str =
     except LedgerError:
         # No usable data directory: nothing is accepted, and the policy is in force without a cache.
         return _settle(files, Acceptance(""), environ)
-    acceptance = find_acceptance(home, read_index(home), start, environ, places)
+    acceptance = find_backed_acceptance(home, read_index(home), start, environ, places)
     cache = ContentCache(home, DIRECTORY, f"{__version__} {sys.implementation.cache_tag}")
     source = _build_cache_source(files)
     cached = load_compiled_policy(cache.get(source), partial(_build_from_files, files, environ))

@@ -15,6 +15,14 @@ PATH=/usr/bin:/bin:/usr/local/bin:$PATH
 seconds=$1 mode=$2
 shift 2
 
+# When installed, this file lies in `hooks/` of the data directory, beside the record of the wiring. The settings of a
+# project, which may set variables for the hooks, must not be able to send them to another one.
+here=${0%/*}
+if [ "${here##*/}" = hooks ] && [ -e "${here%/*}/wiring.json" ]; then
+    VERDIKT_HOME=${here%/*}
+    export VERDIKT_HOME
+fi
+
 limit() {
     timeout=/usr/bin/timeout
     if [ -x "$timeout" ] || timeout=$(command -v timeout); then
@@ -65,8 +73,7 @@ case $said in
 *) what="it did not answer with one decision" ;;
 esac
 
-# The hook could not record this itself. When installed, this file lies in `hooks/` of verdikt's data directory.
-here=${0%/*}
+# The hook could not record this itself.
 [ "${here##*/}" = hooks ] && printf '{"ts":%s,"hook":"guard","error":"HookFailed","message":"%s","note":"%s"}\n' \
     "$(date +%s)" "$what" "$mode" >>"$here/../_hook_crashes.jsonl" 2>/dev/null
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from verdikt import __version__
 from verdikt.errors import VerdiktError
+from verdikt.hosts.registry import HOSTS
 from verdikt.hosts.wiring import json_settings
 from verdikt.hosts.wiring.file_change import WiringRecord, read_file
-from verdikt.hosts.wiring.plan import keep_wired_files
+from verdikt.hosts.wiring.plan import keep_found_files, keep_wired_files
 from verdikt.hosts.wiring.registration import NATIVE_WRAPPER, WRAPPER_NAMES
 from verdikt.ledger.data_directory import encode_session_filename
 from verdikt.model.canonical_json import sha256_hex
@@ -21,6 +22,20 @@ from verdikt.observe.world import find_project_root
 
 if TYPE_CHECKING:
     from verdikt.govern import PathAccess
+
+
+_MOVING_VARIABLES = frozenset(
+    (
+        *("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "BASH_ENV", "ENV"),
+        *("LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH"),
+        *(host.config_variable for host in HOSTS.values() if host.config_variable),
+    )
+)
+"""Variables with which a project's settings can move the person's files away, or have code loaded into the wrapper."""
+
+
+def _is_moving(name: str) -> bool:
+    return name in _MOVING_VARIABLES or name.startswith("VERDIKT_")
 
 
 class IntegrityCheck:
@@ -51,6 +66,11 @@ class IntegrityCheck:
         """Keep the wired files that still name the hook, so that what an action changes of them can be put back."""
         home = self._env.get("HOME", "")
         project = find_host_project(self._env) or find_project_root(os.path.abspath(self._cwd), home)
+        if not _list_wired_files(self._data_directory):
+            # A warm process of another user: the person's own data directory has the record of the wiring.
+            with suppress(VerdiktError, OSError):
+                keep_found_files(str(self._data_directory), project, home, self._env, self._file_access)
+            return
         with suppress(VerdiktError, OSError), self._file_access(self._cwd):
             if not any(path.endswith(".json") and not _has_hook(path) for path in self._list_own_files(project)):
                 keep_wired_files(str(self._data_directory), project, home)
@@ -101,6 +121,20 @@ class IntegrityCheck:
             # OpenCode's plugin and Codex's TOML files are covered by their digests alone.
             if path.endswith(".json") and not _has_hook(path):
                 yield f"`{path}` no longer names the hook"
+        yield from self._find_moving_variables()
+
+    def _find_moving_variables(self) -> Iterator[str]:
+        """Yield the variables with which the settings of this project move or replace what the hooks run with."""
+        home = self._env.get("HOME", "")
+        project = find_host_project(self._env) or find_project_root(os.path.abspath(self._cwd), home)
+        for host in HOSTS.values():
+            files = [file for file in host.all_guarded_files if file.endswith(".json") and file[0] not in "/~"]
+            for path in (host.resolve_file(file, project=project, home=home, env=self._env) for file in files):
+                with suppress(VerdiktError, OSError), self._file_access(self._cwd):
+                    variables = json_settings.parse(read_file(path), path).get("env")
+                    names = sorted(filter(_is_moving, variables if isinstance(variables, dict) else ()))
+                    if names:
+                        yield f"`{path}` sets {', '.join(names)}, which move or load what governs; remove them"
 
 
 def _load_wrapper_digests(data_directory: Path) -> dict[str, str]:

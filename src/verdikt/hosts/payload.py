@@ -176,7 +176,7 @@ def _build_prompt(fields: PayloadFields, field_names: FieldNames, common: Mappin
     text = fields.get_text(field_names.prompt)
     # Hosts send task notifications and our own refusals back as prompts. A sub-agent's prompt is its parent's text.
     is_human = not (text.startswith((TEXT_MARK, "<task-notification>")) or fields.get_text("agent_id"))
-    return Prompt(text=text, human=is_human, **common)
+    return Prompt(text=text, human=is_human, transcript_path=fields.get_text(field_names.transcript), **common)
 
 
 def _build_turn(fields: PayloadFields, field_names: FieldNames, common: Mapping[str, str]) -> Turn:

@@ -71,6 +71,12 @@ class AcceptedIndex(NamedTuple):
             (layer, digest) for layer, digest in self.projects.get(root, ()) if is_in_force(layer, root, directory)
         )
 
+    def accept(self, root: str, directory: str, user: LayerDigests, project: LayerDigests) -> AcceptedIndex:
+        """Return the index after the layers in force at a directory were accepted; other directories' layers stay."""
+        others = [layer for layer in self.projects.get(root, ()) if not is_in_force(layer[0], root, directory)]
+        projects = {**self.projects, root: (*project, *others)} if root else self.projects
+        return AcceptedIndex(user, projects)
+
     def dump(self) -> dict[str, Any]:
         """Return the index as plain data with a checksum."""
         body = {
@@ -241,22 +247,24 @@ def record_user_layers(home: str, layers: Layers) -> None:
         return  # a data directory that cannot be written blocks the action by itself
 
 
-def record_acceptance(home: str, root: str, directory: str, *, user: Layers, project: Layers) -> AcceptedIndex:
+def record_acceptance(
+    home: str,
+    root: str,
+    directory: str,
+    *,
+    user: Layers,
+    project: Layers,
+    replaced_index: AcceptedIndex | None = None,
+) -> AcceptedIndex:
     """Record the layers in force at a directory as accepted; layers of other directories stay as they were.
 
-    A record that was damaged is replaced, because this is how a person repairs it.
+    A record that was damaged is replaced, because this is how a person repairs it; `replaced_index` stands for it.
     """
     make_private_directory(Path(home))
     try:
         with _lock_index(home):
-            try:
-                index = read_index(home)
-            except PolicyError:
-                index = AcceptedIndex()
-            others = [layer for layer in index.projects.get(root, ()) if not is_in_force(layer[0], root, directory)]
-            layers = (*_store_documents(home, project), *others)
-            projects = {**index.projects, root: layers} if root else index.projects
-            index = AcceptedIndex(_store_documents(home, user), projects)
+            index = read_index(home) if replaced_index is None else replaced_index
+            index = index.accept(root, directory, _store_documents(home, user), _store_documents(home, project))
             _write_index(home, index)
             return index
     except OSError as error:

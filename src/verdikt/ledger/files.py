@@ -24,6 +24,7 @@ from verdikt.ledger.store import OPERATOR, ChainHead, LogWriter, head_to_record
 from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import EntryKind
 from verdikt.observe.clock import SystemClock
+from verdikt.observe.watched_files import AnswerCache
 
 if TYPE_CHECKING:
     from verdikt.ledger.group_commit import GroupCommit
@@ -38,6 +39,9 @@ CHECKPOINT_INTERVAL = 256
 
 # Open log files that a store keeps. A process has 1,024 descriptors on most systems, and the host needs some too.
 _MAX_OPEN_FILES = 64
+
+# Grants and pauses that hold at the same time; a person seldom gives more than a few.
+_MAX_OPERATOR_ENTRIES = 32
 
 
 def open_store(home: Path, clock: Clock | None = None, projections: tuple[Projection, ...] = ()) -> FileStore:
@@ -69,6 +73,8 @@ class FileStore:
         self._durable = durable
         self._group_commit = group_commit
         self._checkpoint_every = checkpoint_every
+        self.operator_entries: AnswerCache[tuple[Entry, list[Entry]] | None] = AnswerCache(_MAX_OPERATOR_ENTRIES)
+        """Entries of the operator that were verified, each with those that follow it."""
         self._keyring: Keyring | None = None
         self._introduced_kids: set[str] = set()
         self._logs: OrderedDict[str, LogFile] = OrderedDict()

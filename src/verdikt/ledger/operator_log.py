@@ -15,14 +15,22 @@ from verdikt.model.entry import EntryKind
 if TYPE_CHECKING:
     from verdikt.ledger.files import FileStore
     from verdikt.model.entry import Entry
+    from verdikt.observe.watched_files import WatchedFiles
 
 
 def find_operator_entry(store: FileStore, seq: int) -> tuple[Entry, list[Entry]] | None:
     """Return the operator's signed entry with that seq, and all entries that follow it.
 
     None when there is none, when its signature is wrong, or when what follows is damaged or cut off: the missing part
-    may have revoked it.
+    may have revoked it. The answer is kept while the files that it was read from stay as they are.
     """
+    return store.operator_entries.get(seq, lambda watched: _read_operator_entry(store, seq, watched))
+
+
+def _read_operator_entry(store: FileStore, seq: int, watched: WatchedFiles) -> tuple[Entry, list[Entry]] | None:
+    # A directory changes when a file comes or goes in it: a rotation, another key.
+    for path in (store.reader.hot_file_path(OPERATOR), store.reader.ledger / "_archive", store.keyring.path):
+        watched.add(str(path))
     try:
         # What was damaged before it was said does not matter to it.
         lines = dropwhile(lambda line: parse_seq(line) != seq, store.reader.read_lines(OPERATOR, since=seq - 1))

@@ -17,6 +17,7 @@ class Prompt:
     host: str = ""
     agent: str = ""
     human: bool = True  # False for notifications that only look like a prompt
+    transcript_path: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Look up what a git command would do to guarded paths, by comparing trees, the index and the work tree.
 
-Only the guarded paths are asked about, so the cost does not grow with the number of files in the repository.
+Only the guarded paths are asked about, so the cost does not grow with the number of files in the repository. What can
+be read without git is read without it, and an answer is used again while the files that it was read from are the same.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from verdikt.model.path_set import is_within
-from verdikt.observe.git_objects import find_repository, read_guarded_ids
-from verdikt.observe.git_repository import find_work_tree, run_git
+from verdikt.observe.git_objects import find_repository, has_parent, read_guarded_ids, resolve_revision
+from verdikt.observe.git_repository import find_work_tree, get_user_id, run_git
+from verdikt.observe.guarded_status import GuardedStatus
 from verdikt.observe.regular_file import read_regular_file
+from verdikt.observe.watched_files import AnswerCache, WatchedFiles
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """The tree without files, which git knows in every repository."""
@@ -22,7 +25,12 @@ MAX_COMPARED_BYTES = 1024 * 1024
 MAX_COMPARED_FILES = 20
 """Files whose content is compared with the work tree; each costs a process."""
 
+MAX_ANSWERS = 256
+"""Answers that the process keeps: some twenty commands in a dozen projects."""
+
 _UNTRACKED, _IGNORED = "??", "!!"
+
+_ANSWERS: AnswerCache[tuple[str, ...] | None] = AnswerCache(MAX_ANSWERS)
 
 
 class _WorkTree(NamedTuple):
@@ -32,17 +40,31 @@ class _WorkTree(NamedTuple):
     names: tuple[str, ...]
     options: tuple[str, ...]
     env: Mapping[str, str]
+    watched: WatchedFiles
 
     def run(self, *arguments: str) -> str | None:
         """Return what git prints; None when it fails."""
+        self.watched.give_up()  # git reads far more files than can be watched
+        return self.run_watched(*arguments)
+
+    def run_watched(self, *arguments: str) -> str | None:
+        """Return what git prints, where the caller watches the files that it depends on."""
         # The settings that an agent may have changed must neither run a program nor quote the names.
         options = ("-c", "core.quotePath=false", "--literal-pathspecs", *self.options)
         return run_git(self.root, self.env, *options, *arguments)
 
     def list_names(self, *arguments: str) -> list[str] | None:
         """Return the names that git lists of the guarded paths, separated by NUL; None when it fails."""
-        output = self.run(*arguments, "--", *self.names)
-        return None if output is None else [name for name in output.split("\0") if name]
+        return _split_names(self.run(*arguments, "--", *self.names))
+
+    def read_status(self) -> GuardedStatus | None:
+        """Return the state of the guarded files, read without git; None where only git can tell."""
+        repository = None if self.options else find_repository(self.root, self.watched)
+        return None if repository is None else GuardedStatus(self.root, self.names, repository)
+
+
+def _split_names(output: str | None) -> list[str] | None:
+    return None if output is None else [name for name in output.split("\0") if name]
 
 
 def find_git_changes(
@@ -52,11 +74,23 @@ def find_git_changes(
 
     The arguments are the operation, the values of `--git-dir` and `--work-tree` (mostly empty), and its operands.
     """
+    # The variables that say which settings git reads, and the user whose rights it has.
+    reader = (get_user_id(), env.get("HOME"), env.get("XDG_CONFIG_HOME"), env.get("PATH"))
+    key = (directory, tuple(arguments), tuple(guarded), reader)
+    return _ANSWERS.get(key, lambda watched: look_up_git_changes(directory, arguments, guarded, env, watched))
+
+
+def look_up_git_changes(
+    directory: str, arguments: Sequence[str], guarded: Sequence[str], env: Mapping[str, str], watched: WatchedFiles
+) -> tuple[str, ...] | None:
+    """Return the same from the disk, and watch the files that the answer depends on."""
     operation, git_directory, work_tree, *operands = arguments
     handler = _OPERATIONS.get(operation)
     root = work_tree or find_work_tree(directory)
     if handler is None or not root:
+        watched.give_up()  # a repository may be made there
         return ()
+    _watch_ancestors(directory, root, watched)
     prefix = root.rstrip("/") + "/"
     names = tuple(
         path[len(prefix) :]
@@ -67,21 +101,25 @@ def find_git_changes(
     if not names or any(operand.startswith("-") for operand in operands if operation != "clean"):
         return ()
     options = ("--git-dir", git_directory, "--work-tree", root) if git_directory else ()
-    changed = handler(_WorkTree(root, names, options, env), operands)
+    changed = handler(_WorkTree(root, names, options, env, watched), operands)
     return None if changed is None else tuple(dict.fromkeys(prefix + name for name in changed))
 
 
-def _have_equal_ids(tree: _WorkTree, before: str, after: str, *, first_parent: bool = False) -> bool:
-    """Return whether two commits certainly have the same guarded files; False when git has to be asked.
+def _watch_ancestors(directory: str, root: str, watched: WatchedFiles) -> None:
+    """Watch the places below the top at which a repository of its own would come before this one."""
+    while directory != root and directory.startswith(f"{root.rstrip('/')}/"):
+        watched.add(f"{directory}/.git")
+        directory = os.path.dirname(directory)
 
-    With `first_parent`, the parent of `before` is compared.
-    """
+
+def _have_equal_ids(tree: _WorkTree, before: str, after: str) -> bool:
+    """Return whether two commits certainly have the same guarded files; False when git has to be asked."""
     # Answers nearly every command without starting git, which takes several times as long.
-    repository = None if tree.options else find_repository(tree.root)
+    repository = None if tree.options else find_repository(tree.root, tree.watched)
     if repository is None:
         return False
     tops = {name.partition("/")[0] for name in tree.names}
-    first = read_guarded_ids(repository, before, tops, parent=first_parent)
+    first = read_guarded_ids(repository, before, tops)
     return first is not None and first == read_guarded_ids(repository, after, tops)
 
 
@@ -144,7 +182,7 @@ def _find_in_commits(tree: _WorkTree, operands: Sequence[str]) -> list[str] | No
     """Return what commits changed. The first operand is `pick` or `revert`, the others are revisions and ranges."""
     direction, *revisions = operands
     is_range = any(".." in revision or revision.startswith("^") for revision in revisions)
-    if not is_range and all(_have_equal_ids(tree, revision, revision, first_parent=True) for revision in revisions):
+    if not is_range and all(_have_equal_ids(tree, f"{revision}^", revision) for revision in revisions):
         return []
     if is_range:
         listing = tree.run("rev-list", "--full-history", f"--max-count={MAX_COMMITS}", *revisions, "--", *tree.names)
@@ -164,10 +202,26 @@ def _find_in_commits(tree: _WorkTree, operands: Sequence[str]) -> list[str] | No
 def _find_in_stash(tree: _WorkTree, operands: Sequence[str]) -> list[str] | None:
     """Return what applying a stash changes, the untracked files in it included."""
     stash = operands[0]
+    if _is_harmless_stash(tree, stash):
+        return []
     names = _diff_trees(tree, f"{stash}^1", stash)
     changed = _drop_equal_files(tree, names or [], stash)
     untracked = tree.list_names("ls-tree", "-r", "--full-tree", "--name-only", "-z", f"{stash}^3")
     return changed + _drop_equal_files(tree, untracked or [], f"{stash}^3")
+
+
+def _is_harmless_stash(tree: _WorkTree, stash: str) -> bool:
+    """Return whether a stash certainly has no guarded file that differs from where it was made."""
+    if not _have_equal_ids(tree, f"{stash}^1", stash):
+        return False
+    repository = find_repository(tree.root, tree.watched)
+    tops = {name.partition("/")[0] for name in tree.names}
+    if repository is None or not resolve_revision(repository, stash):
+        return False
+    # The third parent holds the untracked files, and most stashes have none.
+    if not has_parent(repository, stash, 3):
+        return True
+    return read_guarded_ids(repository, f"{stash}^3", tops) == {}
 
 
 def _find_in_status(tree: _WorkTree, operands: Sequence[str]) -> list[str] | None:
@@ -176,8 +230,14 @@ def _find_in_status(tree: _WorkTree, operands: Sequence[str]) -> list[str] | Non
     `worktree` are tracked files that differ from the index; `tracked` are those that differ from HEAD.
     """
     states = set(operands)
-    listing = tree.list_names("status", "--porcelain=v1", "-z", "-uall", "--ignored=matching", "--no-renames")
+    status = tree.read_status()
+    if status is not None and status.is_unchanged(states):
+        return []
+    arguments = ("status", "--porcelain=v1", "-z", "-uall", "--ignored=matching", "--no-renames", "--", *tree.names)
+    is_watched = status is not None and status.watch_settings(tree.env)
+    listing = _split_names(tree.run_watched(*arguments) if is_watched else tree.run(*arguments))
     if listing is None:
+        tree.watched.give_up()
         return None
     changed = []
     for record in listing:
@@ -196,18 +256,23 @@ def _find_in_status(tree: _WorkTree, operands: Sequence[str]) -> list[str] | Non
 
 def _find_in_clean(tree: _WorkTree, operands: Sequence[str]) -> list[str] | None:
     """Return what `git clean` with these options would remove, by its own dry run."""
+    status = tree.read_status()
+    if status is not None and not status.has_untracked_files():
+        return []
     with_directories = "-d" in operands
     names = tree.names
+    run = tree.run_watched if status is not None and status.watch_settings(tree.env) else tree.run
     if not with_directories:
         # Without `-d` git does not enter a directory that holds nothing tracked.
         parents = {os.path.dirname(name) for name in names} - {""}
-        tracked = tree.run("ls-files", "-z", "--", *parents) if parents else ""
+        tracked = run("ls-files", "-z", "--", *parents) if parents else ""
         entered = {os.path.dirname(name) for name in (tracked or "").split("\0") if name}
         names = tuple(name for name in names if os.path.dirname(name) in entered | {""})
     if not names:
         return []
-    listing = tree._replace(names=names).run("clean", "-n", "-f", *operands, "--", *names)
+    listing = run("clean", "-n", "-f", *operands, "--", *names)
     if listing is None:
+        tree.watched.give_up()
         return None
     removed = [line.removeprefix("Would remove ").strip('"').rstrip("/") for line in listing.splitlines()]
     return [name for name in removed if name and not name.startswith("Would ")]

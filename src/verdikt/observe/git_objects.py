@@ -10,23 +10,30 @@ import mmap
 import os
 import zlib
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.model.path_set import is_within
 from verdikt.observe.regular_file import read_regular_file
+from verdikt.observe.watched_files import WatchedFiles
 
 MAX_OBJECT_BYTES = 4 * 1024 * 1024
 MAX_PACKED_REFS_BYTES = 8 * 1024 * 1024
 MAX_PACKS = 16
 MAX_DELTA_DEPTH = 60
+MAX_ANCESTORS = 50
+MAX_TREE_FILES = 2000
 
 _PLAIN_NAME = compile_lazily(r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[A-Za-z0-9_][A-Za-z0-9_./+-]*")
 _DETOURS = ("objects/info/alternates", "objects/info/http-alternates", "info/grafts", "refs/replace")
 _HEX_ID = compile_lazily(r"[0-9a-f]{40}")
-_COMMIT, _TREE = 1, 2
+_ANCESTRY = compile_lazily(r"(.*?)((?:~[0-9]{0,2}|\^[1-9]?)*)")
+_ANCESTOR_STEP = compile_lazily(r"([~^])([0-9]*)")
+_COMMIT, _TREE, _BLOB = 1, 2, 3
 _OFFSET_DELTA, _REFERENCE_DELTA = 6, 7
-_TYPE_NAMES = {b"commit": _COMMIT, b"tree": _TREE}
+_TYPE_NAMES = {b"commit": _COMMIT, b"tree": _TREE, b"blob": _BLOB}
+_DIRECTORY_MODE = b"40000"
 
 
 class Repository(NamedTuple):
@@ -34,71 +41,154 @@ class Repository(NamedTuple):
 
     directory: str
     common: str
+    watched: WatchedFiles
+    """The files that were read; objects are not among them, because their names are digests of their contents."""
+
+    def read(self, directory: str, name: str, max_bytes: int) -> bytes | None:
+        """Return the content of a small file below one of the directories, and watch it; None when there is none."""
+        path = f"{directory}/{name}"
+        # Most of the names that are tried do not exist, and opening costs more than the look that watching takes.
+        return read_regular_file(path, max_bytes) if self.watched.add(path) is not None else None
 
 
-def find_repository(root: str) -> Repository | None:
+def find_repository(root: str, watched: WatchedFiles | None = None) -> Repository | None:
     """Return the repository of a work tree; None when it is not a plain one."""
+    watched = watched if watched is not None else WatchedFiles()
     directory = os.path.join(root, ".git")
+    # A directory changes with every lock in it; what may stand in its place is a file, whose link is followed below.
     link = read_regular_file(directory, 4096)
+    watched.add(f"{directory}/HEAD")
     if link is not None:
         if not link.startswith(b"gitdir: "):
             return None
+        watched.add(directory)
         directory = os.path.join(root, os.fsdecode(link[8:].strip()))
+    watched.add(f"{directory}/commondir")
     shared = read_regular_file(os.path.join(directory, "commondir"), 4096)
     common = os.path.join(directory, os.fsdecode(shared.strip())) if shared is not None else directory
     # Another hash, another store of refs, objects elsewhere, grafts: git knows.
-    settings = read_regular_file(os.path.join(common, "config"), 1024 * 1024)
+    repository = Repository(directory, common, watched)
+    settings = repository.read(common, "config", 1024 * 1024)
     if settings is None or b"extensions" in settings.lower():
         return None
     # An object that replaces another would be read by git and not here.
-    if any(os.path.lexists(os.path.join(common, name)) for name in _DETOURS):
+    if any(watched.add(f"{common}/{name}") is not None for name in _DETOURS):
         return None
-    return Repository(directory, common)
+    if b" refs/replace/" in (repository.read(common, "packed-refs", MAX_PACKED_REFS_BYTES) or b""):
+        return None
+    return repository
 
 
-def read_guarded_ids(
-    repository: Repository, revision: str, names: Iterable[str], *, parent: bool = False
-) -> dict[str, bytes] | None:
-    """Return name → id of entries at the top of a commit's tree (or its first parent's); None when git has to be asked.
+def read_guarded_ids(repository: Repository, revision: str, names: Iterable[str]) -> dict[str, bytes] | None:
+    """Return name → id of entries at the top of a commit's tree; None when git has to be asked.
 
     A name that the tree does not have is left out. The id of a directory changes with anything in it.
     """
     commit = resolve_revision(repository, revision)
-    if commit and parent:
-        commit = _read_commit_field(repository, commit, b"parent")
     tree = _read_commit_field(repository, commit, b"tree") if commit else ""
     data = _read_object(repository, tree, _TREE) if tree else None
     return None if data is None else _select_entries(data, {os.fsencode(name) for name in names})
 
 
+def list_tree_files(repository: Repository, revision: str, names: Sequence[str]) -> dict[str, tuple[int, str]] | None:
+    """Return path → mode and id of the files of a commit at or below these names; None when git has to be asked."""
+    commit = resolve_revision(repository, revision)
+    tree = _read_commit_field(repository, commit, b"tree") if commit else ""
+    files: dict[str, tuple[int, str]] = {}
+    try:
+        _collect_tree_files(repository, tree, "", names, files)
+    except ValueError:
+        return None
+    return files
+
+
+def _collect_tree_files(
+    repository: Repository, tree: str, prefix: str, names: Sequence[str], files: dict[str, tuple[int, str]]
+) -> None:
+    """Add the wanted files of one tree, entering only directories that lead to one; raise `ValueError` on doubt."""
+    data = _read_object(repository, tree, _TREE) if tree else None
+    if data is None:
+        raise ValueError("a tree that only git can read")
+    wanted = None if any(is_within(prefix, name) for name in names) else _select_children(prefix, names)
+    for name, entry in _select_entries(data, wanted).items():
+        mode, path, object_id = entry.partition(b" ")[0], f"{prefix}/{name}" if prefix else name, entry[-20:].hex()
+        if mode == _DIRECTORY_MODE:
+            _collect_tree_files(repository, object_id, path, names, files)
+        elif any(is_within(path, name) for name in names):
+            files[path] = int(mode, 8), object_id
+        if len(files) > MAX_TREE_FILES:
+            raise ValueError("too many files")
+
+
+def _select_children(prefix: str, names: Iterable[str]) -> set[bytes]:
+    """Return the names in a directory that lead to one of the wanted paths."""
+    start = f"{prefix}/" if prefix else ""
+    return {os.fsencode(name[len(start) :].partition("/")[0]) for name in names if name.startswith(start)}
+
+
+def read_blob(repository: Repository, object_id: str) -> bytes | None:
+    """Return the content of a file in the object store; None when git has to be asked."""
+    return _read_object(repository, object_id, _BLOB)
+
+
 def resolve_revision(repository: Repository, name: str) -> str:
-    """Return the id of the commit that a plain name means; empty when there is none, or more than one."""
+    """Return the id of the commit that a plain name means, with `~` and `^`; empty when git has to be asked."""
+    match = _ANCESTRY.fullmatch(name)
+    base, steps = match.groups() if match else (name, "")
+    commit = _resolve_name(repository, base)
+    for kind, digits in _ANCESTOR_STEP.findall(steps):
+        count, parent = (int(digits or 1), 1) if kind == "~" else (1, int(digits or 1))
+        for _ in range(min(count, MAX_ANCESTORS + 1)):
+            commit = _read_commit_field(repository, commit, b"parent", parent) if commit else ""
+        if count > MAX_ANCESTORS:
+            return ""
+    return commit
+
+
+def has_parent(repository: Repository, revision: str, number: int) -> bool:
+    """Return whether a commit has a parent of this number, or may have: True when git has to be asked."""
+    commit = resolve_revision(repository, revision)
+    return not _read_commit_field(repository, commit, b"tree") or bool(
+        _read_commit_field(repository, commit, b"parent", number)
+    )
+
+
+def _resolve_name(repository: Repository, name: str) -> str:
     if name in ("HEAD", "@"):
         return _read_ref(repository.directory, "HEAD", repository)
     if _HEX_ID.fullmatch(name):
         return name
     if name == "@{upstream}":
         name = _read_upstream(repository)
+    elif name.startswith("stash@{"):
+        return _read_stash(repository, name[7:-1])
     if not _PLAIN_NAME.fullmatch(name):
         return ""
     if name.startswith("refs/"):
         return _read_ref(repository.common, name, repository)
     # For some commands a file of that name in `.git` comes before the branch.
-    if os.path.lexists(os.path.join(repository.directory, name)) or os.path.lexists(
-        os.path.join(repository.common, name)
-    ):
+    directories = dict.fromkeys((repository.directory, repository.common))
+    if any(repository.watched.add(f"{directory}/{name}") is not None for directory in directories):
         return ""
     refs = [f"refs/{kind}{name}" for kind in ("", "heads/", "tags/", "remotes/")]
     ids = [found for ref in refs if (found := _read_ref(repository.common, ref, repository))]
     return ids[0] if len(ids) == 1 else ""
 
 
+def _read_stash(repository: Repository, number: str) -> str:
+    """Return the commit of a stash by its number, from the log of the ref, whose last line is the latest."""
+    log = repository.read(repository.common, "logs/refs/stash", 1024 * 1024) or b""
+    lines = log.decode("utf-8", "replace").splitlines()
+    if not number.isdecimal() or int(number) >= len(lines):
+        return ""
+    commit = lines[-1 - int(number)].partition(" ")[2][:40]
+    return commit if _HEX_ID.fullmatch(commit) else ""
+
+
 def _read_upstream(repository: Repository) -> str:
     """Return the remote branch that the current branch follows; empty when that is not plain."""
-    head = (read_regular_file(os.path.join(repository.directory, "HEAD"), 4096) or b"").decode("utf-8", "replace")
-    settings = (read_regular_file(os.path.join(repository.common, "config"), 1024 * 1024) or b"").decode(
-        "utf-8", "replace"
-    )
+    head = (repository.read(repository.directory, "HEAD", 4096) or b"").decode("utf-8", "replace")
+    settings = (repository.read(repository.common, "config", 1024 * 1024) or b"").decode("utf-8", "replace")
     branch = head.strip().removeprefix("ref: refs/heads/")
     section = settings.partition(f'[branch "{branch}"]\n')[2].partition("\n[")[0]
     values = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in section.splitlines())}
@@ -110,38 +200,34 @@ def _read_upstream(repository: Repository) -> str:
 
 
 def _read_ref(directory: str, ref: str, repository: Repository) -> str:
-    text = (read_regular_file(os.path.join(directory, ref), 4096) or b"").decode("ascii", "replace").strip()
+    text = (repository.read(directory, ref, 4096) or b"").decode("ascii", "replace").strip()
     if text.startswith("ref: "):
         target = text[5:]
         return _read_ref(repository.common, target, repository) if _PLAIN_NAME.fullmatch(target) else ""
     if _HEX_ID.fullmatch(text):
         return text
-    packed = read_regular_file(os.path.join(repository.common, "packed-refs"), MAX_PACKED_REFS_BYTES) or b""
-    if b" refs/replace/" in packed:
-        return ""
+    packed = repository.read(repository.common, "packed-refs", MAX_PACKED_REFS_BYTES) or b""
     end = packed.find(f" {ref}\n".encode())
     found = packed[max(0, end - 40) : end].decode("ascii", "replace") if end >= 40 else ""
     return found if _HEX_ID.fullmatch(found) else ""
 
 
-def _read_commit_field(repository: Repository, commit: str, field: bytes) -> str:
-    """Return the id in the first header of this name; empty when there is none, or this is no commit."""
+def _read_commit_field(repository: Repository, commit: str, field: bytes, number: int = 1) -> str:
+    """Return the id in the header of this name and number; empty when there is none, or this is no commit."""
     data = _read_object(repository, commit, _COMMIT)
-    for line in (data or b"").split(b"\n\n", 1)[0].split(b"\n"):
-        name, _, value = line.partition(b" ")
-        if name == field:
-            return value.decode("ascii", "replace")
-    return ""
+    lines = (data or b"").split(b"\n\n", 1)[0].split(b"\n")
+    values = [value for name, _, value in (line.partition(b" ") for line in lines) if name == field]
+    return values[number - 1].decode("ascii", "replace") if number <= len(values) else ""
 
 
-def _select_entries(tree: bytes, names: set[bytes]) -> dict[str, bytes]:
-    """Return the wanted entries of a tree object: `mode name NUL id`, one after another."""
+def _select_entries(tree: bytes, names: set[bytes] | None) -> dict[str, bytes]:
+    """Return the wanted entries of a tree object (None: all): `mode name NUL id`, one after another."""
     entries = {}
     position = 0
     while position < len(tree):
         end = tree.index(b"\0", position)
         name = tree[position:end].partition(b" ")[2]
-        if name in names:
+        if names is None or name in names:
             # With the mode: a file that becomes a link is another file.
             entries[os.fsdecode(name)] = tree[position:end] + tree[end : end + 21]
         position = end + 21

@@ -24,22 +24,23 @@ class _GitUser(threading.local):
     user: tuple[int, int] | None = None
 
 
-_GIT_USER = _GitUser()
+GIT_USER = _GitUser()
+"""The user for whom this thread answers, if it is not that of this process."""
 
 
 @contextmanager
 def use_git_user(uid: int, gid: int) -> Iterator[None]:
     """Run git as another user in this thread; where that is not permitted, every answer of git is unknown."""
-    _GIT_USER.user = (uid, gid)
+    GIT_USER.user = (uid, gid)
     try:
         yield
     finally:
-        _GIT_USER.user = None
+        GIT_USER.user = None
 
 
 def get_user_id() -> int:
     """Return the user for whom this thread answers: the one set by `use_git_user`, or else that of this process."""
-    return _GIT_USER.user[0] if _GIT_USER.user else os.getuid()
+    return GIT_USER.user[0] if GIT_USER.user else os.getuid()
 
 
 def find_work_tree(directory: str) -> str:
@@ -137,7 +138,7 @@ def run_git(root: str, env: Mapping[str, str], *arguments: str) -> str | None:
     git_env["PATH"] = os.pathsep.join(drop_project_directories(env.get("PATH", ""), root))
     # No lock that a parallel git would stumble over, no prompt, no download of missing objects, messages in English.
     git_env |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
-    user, group = _GIT_USER.user or (None, None)
+    user, group = GIT_USER.user or (None, None)
     try:
         completed = subprocess.run(
             [find_system_program("git"), *SAFE_OPTIONS, "-C", root, *arguments],

@@ -9,6 +9,8 @@ from functools import lru_cache
 
 from verdikt.hosts.host import Host
 from verdikt.hosts.registry import HOSTS
+from verdikt.model.path_set import is_within
+from verdikt.observe.git_repository import GIT_USER
 from verdikt.observe.runtime_environment import list_runtime_paths
 
 _PROJECT_PATHS = ("governance.yaml", "governance.yml", ".verdikt")
@@ -46,10 +48,11 @@ def list_guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, 
     variables = (*map(env.get, _VARIABLES),)
     # Read on every call: a work tree may be added or moved within a session.
     repositories = tuple([_find_git_directory(root) for root in roots if root])
+    own_home = find_own_home(GIT_USER.user[0] if GIT_USER.user else os.getuid())
     try:
-        return _collect_paths(roots, variables, "", repositories)
+        return _collect_paths(roots, variables, "", repositories, own_home)
     except _RelativePathError:
-        return _collect_paths(roots, variables, os.getcwd(), repositories)
+        return _collect_paths(roots, variables, os.getcwd(), repositories, own_home)
 
 
 class _RelativePathError(Exception):
@@ -58,20 +61,20 @@ class _RelativePathError(Exception):
 
 @lru_cache(maxsize=64)
 def _collect_paths(
-    roots: tuple[str, ...], variables: tuple[str | None, ...], cwd: str, repositories: tuple[str, ...]
+    roots: tuple[str, ...], variables: tuple[str | None, ...], cwd: str, repositories: tuple[str, ...], own_home: str
 ) -> tuple[str, ...]:
     """Return the guarded paths, from what was observed of the disk. `cwd` is set when a relative path depends on it."""
     if not cwd and not all(path is None or path.startswith("/") for path in (*filter(None, roots), *variables)):
         raise _RelativePathError
     # git runs these by itself, and `verdikt git install` writes there.
     hooks = (os.path.abspath(os.path.join(repository, "hooks")) for repository in repositories)
-    named = _collect_named_paths(roots[0], tuple([root for root in roots if root]), variables, cwd)
+    named = _collect_named_paths(roots[0], tuple([root for root in roots if root]), variables, cwd, own_home)
     return tuple(dict.fromkeys((*named, *hooks)))
 
 
 @lru_cache(maxsize=64)
 def _collect_named_paths(
-    project_root: str, roots: tuple[str, ...], variables: tuple[str | None, ...], cwd: str
+    project_root: str, roots: tuple[str, ...], variables: tuple[str | None, ...], cwd: str, own_home: str
 ) -> tuple[str, ...]:
     """Return the paths that are guarded by name alone. `cwd` is set when a relative path depends on it."""
     env = {name: value for name, value in zip(_VARIABLES, variables, strict=True) if value is not None}
@@ -86,6 +89,7 @@ def _collect_named_paths(
         # Where councils keep their runs unless the policy says otherwise.
         os.path.join(home, ".claude", "toolbox-runs"),
         *(path for host in HOSTS.values() for path in list_host_paths(host, roots, home, env)),
+        *(_list_personal_paths(own_home) if own_home and own_home != home else ()),
     ]
     if "XDG_RUNTIME_DIR" in env:
         paths.append(os.path.join(env["XDG_RUNTIME_DIR"], "verdikt"))
@@ -93,6 +97,28 @@ def _collect_named_paths(
         paths.append(env["VERDIKT_RUNS_DIR"])
     paths += _list_package_paths(project_root)
     return tuple(dict.fromkeys(os.path.abspath(os.path.expanduser(path)) for path in paths))
+
+
+def _list_personal_paths(home: str) -> list[str]:
+    """Return what lies in the home directory that the system names, which no variable of a session moves."""
+    return [
+        os.path.join(home, ".local", "share", "verdikt"),
+        os.path.join(home, ".config", "verdikt"),
+        os.path.join(home, ".claude", "toolbox-runs"),
+        *(path for host in HOSTS.values() for path in list_host_paths(host, (), home, {}) if is_within(path, home)),
+    ]
+
+
+@lru_cache(maxsize=64)
+def find_own_home(user_id: int) -> str:
+    """Return the home directory of a user by the user database; empty when it names none."""
+    import pwd  # once in a process
+
+    try:
+        home = pwd.getpwuid(user_id).pw_dir
+    except (KeyError, OSError):
+        return ""  # containers often run under an id that is not in the user database
+    return home if home.startswith("/") else ""
 
 
 def list_host_paths(host: Host, roots: tuple[str, ...], home: str, env: Mapping[str, str]) -> list[str]:

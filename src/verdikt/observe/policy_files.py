@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from verdikt.errors import PolicyError
 from verdikt.observe.git_repository import get_user_id
-from verdikt.observe.guarded_paths import find_host_project
+from verdikt.observe.guarded_paths import find_host_project, find_own_home
 
 POLICY_FILENAME = "governance.yaml"
 MANAGED_POLICY_PATH = "/etc/verdikt/" + POLICY_FILENAME
@@ -64,18 +64,8 @@ def find_own_policy() -> str:
 
     The variables of a session may come from the settings of a project, which must not be able to hide this file.
     """
-    return _find_passwd_policy(get_user_id())
-
-
-@lru_cache(maxsize=64)
-def _find_passwd_policy(uid: int) -> str:
-    import pwd  # once in a process
-
-    try:
-        home = pwd.getpwuid(uid).pw_dir
-    except (KeyError, OSError):
-        return ""  # containers often run under an id that is not in the user database
-    return _join_policy_path("", home) if home.startswith("/") else ""
+    home = find_own_home(get_user_id())
+    return _join_policy_path("", home) if home else ""
 
 
 @lru_cache(maxsize=64)

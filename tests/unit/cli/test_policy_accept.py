@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance import accept
 from tests.cleanup import close_after_test
 from tests.unit.cli.test_grant import run, run_at_terminal
 from verdikt.govern import Governance
@@ -18,6 +17,7 @@ from verdikt.ledger.projections import load_projections
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.action import Action, ActionKind
 from verdikt.observe.agent_environment import AGENT_VARIABLES
+from verdikt.ratchet import PolicySnapshot
 
 NO_PUSH = "rules: [{name: no_push, command: git push, verdict: block, reason: it publishes, fix: wait}]\n"
 LOOSE = "profile: relaxed\n"
@@ -157,10 +157,10 @@ def test_replay_repeats_decisions_made_while_a_change_was_pending(env: dict[str,
 
 
 def test_acceptance_without_a_signed_entry_is_reported(env: dict[str, str]) -> None:
-    """A record that was written by hand loosens the policy, but `verdikt doctor` fails and says where."""
+    """A record that was written by hand blocks, and `verdikt doctor` fails and says where."""
     assert json.loads(run(env, "doctor", "--json").stdout)["unlogged_acceptances"] == []
     Path("governance.yaml").write_text(LOOSE)
-    accept(Path.cwd(), env)  # as a program would that writes into the data directory
+    PolicySnapshot.read(os.getcwd(), env).accept()  # as a program would that writes into the data directory
 
     completed = run(env, "doctor")
 

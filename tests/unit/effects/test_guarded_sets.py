@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,16 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.governed_repository import GUARDED_FILES, create_repository, run_git
+from tests.fakes import FakeClock
+from tests.governed_repository import GUARDED_FILES, POLICY, add_million_files, create_repository, run_git
 from verdikt import Action, ActionKind, Governance
 from verdikt.effects.classifier import classify_shell_text
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts, RecordedWorld
-from verdikt.observe import git_repository
+from verdikt.observe import git_changes, git_repository
+from verdikt.observe.git_changes import look_up_git_changes
 from verdikt.observe.guarded_paths import list_guarded_paths
+from verdikt.observe.watched_files import AnswerCache, WatchedFiles
 from verdikt.observe.world import RealWorld
 from verdikt.replay import find_differences, read_decision, replay
 
@@ -157,20 +161,116 @@ def test_bare_repository_has_no_files_to_lose(tmp_path: Path) -> None:
     assert _classify({"run": "git stash -u; git switch x; git reset --hard"}, root)[1] == []
 
 
-def test_repository_with_very_many_files_is_answered_by_the_guarded_paths_alone(tmp_path: Path) -> None:
-    """The number of other files does not count: git is asked about the guarded paths."""
+def test_repository_with_a_million_files_is_answered_by_the_guarded_paths_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other files are neither listed nor read: no git is started, and few files are looked at."""
     root = create_repository(tmp_path / "project", "tracked")
-    blob = run_git(root, "hash-object", "-w", "README.md").strip()
-    listing = "".join(f"100644 {blob}\tmany/{number // 1000}/{number}\n" for number in range(100_000))
-    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    subprocess.run(["git", "update-index", "--index-info"], cwd=root, env=env, input=listing, text=True, check=True)
-    tree = run_git(root, "write-tree").strip()
-    commit = run_git(root, "commit-tree", "-p", "HEAD", "-m", "many", tree).strip()
-    run_git(root, "update-ref", "HEAD", commit)
-
+    add_million_files(root)
     assert set(_classify({"run": "git switch bare"}, root)[1]) == {"governance.yaml", ".claude/settings.json"}
-    assert _classify({"run": "git merge same"}, root)[1] == []
-    assert _classify({"run": "git switch -c fresh"}, root)[1] == []
+
+    monkeypatch.setattr(git_repository, "find_system_program", lambda name: str(tmp_path / name))
+    for operation in (
+        ["status", "tracked", "untracked"],
+        ["clean", "-d"],
+        ["merge", "same"],
+        ["trees", "HEAD", "HEAD~1"],
+    ):
+        watched = WatchedFiles()
+        status = _look_up(root, operation, watched)
+        assert (operation, status) == (operation, ())
+        assert len(watched) < 60
+    (root / "governance.yaml").write_text("profile: none\n")
+    assert _look_up(root, ["status", "tracked"], WatchedFiles()) is None
+
+
+def _look_up(root: Path, operation: list[str], watched: WatchedFiles) -> tuple[str, ...] | None:
+    env = {"HOME": str(root.parent / "home"), "PATH": os.environ["PATH"]}
+    name, *operands = operation
+    return look_up_git_changes(str(root), [name, "", "", *operands], list_guarded_paths(str(root), env), env, watched)
+
+
+REPEATED = (
+    "git stash",
+    "git stash -u",
+    "git stash pop stash@{1}",
+    "git switch same",
+    "git merge same",
+    "git rebase same",
+    "git pull origin main",
+    "git revert plain",
+    "git reset --hard HEAD~1",
+    "git checkout .",
+    "git clean -fd",
+)
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "edited": lambda root: (root / "governance.yaml").write_text("profile: none\n"),
+    "staged": lambda root: (
+        (root / "governance.yaml").write_text("profile: none\n"),
+        run_git(root, "add", "governance.yaml"),
+        (root / "governance.yaml").write_text(POLICY),
+    ),
+    "replaced by a link": lambda root: (
+        (root / "governance.yaml").rename(root / "moved.yaml"),
+        (root / "governance.yaml").symlink_to("moved.yaml"),
+    ),
+    "made executable": lambda root: (root / "governance.yaml").chmod(0o755),
+    "another head": lambda root: run_git(root, "update-ref", "HEAD", "other"),
+    "another file in a guarded directory": lambda root: (
+        (root / ".claude/hooks").mkdir(),
+        (root / ".claude/hooks/x").write_text("x"),
+    ),
+}
+"""Changes after which one of `SEEN_BY` would take something away, though it did not before."""
+SEEN_BY = {"another file in a guarded directory": "git stash -u", "another head": "git reset --hard"}
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the files of a test be old enough for answers to be kept."""
+    monkeypatch.setattr(git_changes, "_ANSWERS", AnswerCache(64, FakeClock(seconds=4e9)))
+
+
+@pytest.mark.usefixtures("later")
+def test_repeated_command_starts_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While nothing has changed, the answers are those of the first time, without a process."""
+    root = create_repository(tmp_path / "project", "tracked")
+    (root / ".gitignore").write_text(".claude/settings.local.json\n")
+    run_git(root, "add", ".gitignore")
+    run_git(root, "commit", "-qm", "ignored")
+    (root / ".claude/settings.local.json").write_text("{}")
+    first = {command: _classify({"run": command}, root)[1] for command in REPEATED}
+
+    monkeypatch.setattr(git_changes, "run_git", lambda *_: pytest.fail("git was started"))
+
+    assert {command: _classify({"run": command}, root)[1] for command in REPEATED} == first
+    assert set(map(tuple, first.values())) == {()}
+
+
+@pytest.mark.usefixtures("later")
+@pytest.mark.parametrize("change", CHANGES)
+def test_change_is_seen_by_the_next_decision(tmp_path: Path, change: str) -> None:
+    """An answer that was kept is not used after the files that it came from have changed."""
+    root = create_repository(tmp_path / "project", "tracked")
+    command = SEEN_BY.get(change, "git stash")
+    assert _classify({"run": command}, root)[1] == []
+
+    CHANGES[change](root)
+
+    assert _classify({"run": command}, root)[1] != []
+
+
+@pytest.mark.usefixtures("later")
+def test_file_that_is_no_longer_ignored_is_seen(tmp_path: Path) -> None:
+    """What is ignored may be said in a `.gitignore` of any directory on the way, in the repository and at home."""
+    root = create_repository(tmp_path / "project", "ignored")
+    assert _classify({"run": "git stash -u"}, root)[1] == []
+    assert _classify({"run": "git clean -fd"}, root)[1] == []
+
+    (root / ".gitignore").write_text("x\n")
+
+    assert "governance.yaml" in _classify({"run": "git stash -u"}, root)[1]
+    assert "governance.yaml" in _classify({"run": "git clean -fd"}, root)[1]
 
 
 def test_git_that_cannot_be_run_leaves_the_set_unknown(

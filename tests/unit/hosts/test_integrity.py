@@ -103,3 +103,21 @@ def test_find_changes_without_a_baseline_reports_present_faults_only(project: Pa
     assert json.loads(baseline.read_text())
     baseline.write_text("{")
     assert create_check(project).find_changes() == []
+
+
+@pytest.mark.parametrize("file", ["settings.json", "settings.local.json"])
+@pytest.mark.parametrize("name", ["VERDIKT_HOME", "HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "LD_PRELOAD"])
+def test_variable_in_a_projects_settings_that_moves_what_governs_is_reported(
+    project: Path, file: str, name: str
+) -> None:
+    """Such a variable reaches the hooks; one that concerns the project's own programs is left alone."""
+    path = project / ".claude" / file
+    settings = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps(settings | {"env": {"NODE_ENV": "test"}}))
+    assert create_check(project).record_baseline() == []
+
+    path.write_text(json.dumps(settings | {"env": {"NODE_ENV": "test", name: "/tmp/x"}}))
+
+    assert create_check(project).record_baseline() == [
+        f"`{path}` sets {name}, which move or load what governs; remove them"
+    ]

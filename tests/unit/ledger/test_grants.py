@@ -14,6 +14,7 @@ from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.grant import Grant
+from verdikt.observe.watched_files import AnswerCache
 
 NOW = FakeClock().now()
 
@@ -162,3 +163,20 @@ def _read_index(store: FileStore) -> str:
         row = db.read_state(OPERATOR, "grants")
     assert row is not None
     return row.text
+
+
+def test_grant_is_read_again_only_when_the_operators_log_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a grant holds, a decision does not read what follows it in the log, and still hears of its revocation."""
+    store = open_store(tmp_path)
+    store.operator_entries = AnswerCache(8, FakeClock(seconds=4e9))  # as if the files had settled
+    grants.add_grant(store, build_grant())
+    assert grants.find_live_grants(store, "s", NOW) == (build_grant(),)
+    with monkeypatch.context() as patch:
+        patch.setattr(store.reader, "read_lines", lambda *_, **__: pytest.fail("the log was read"))
+        assert grants.find_live_grants(store, "s", NOW) == (build_grant(),)
+
+    grants.revoke_grant(store, "g1")
+
+    assert grants.find_live_grants(store, "s", NOW) == ()

@@ -15,10 +15,10 @@ def _read_by_git(root: Path, revision: str) -> dict[str, tuple[str, str]]:
     return {name: (mode, object_id) for mode, _, object_id, name in rows}
 
 
-def _read_by_us(root: Path, revision: str, *, parent: bool = False) -> dict[str, tuple[str, str]] | None:
+def _read_by_us(root: Path, revision: str) -> dict[str, tuple[str, str]] | None:
     repository = find_repository(str(root))
     assert repository is not None
-    entries = read_guarded_ids(repository, revision, NAMES, parent=parent)
+    entries = read_guarded_ids(repository, revision, NAMES)
     if entries is None:
         return None
     return {name: (entry.split(b" ")[0].decode().zfill(6), entry[-20:].hex()) for name, entry in entries.items()}
@@ -41,7 +41,8 @@ def test_entries_are_those_that_git_lists(tmp_path: Path, packed: bool) -> None:
     commits = run_git(root, "rev-list", "--all").split()
     for revision in ("HEAD", "main", "other", "bare", "touches", "origin/far", "refs/heads/same", *commits):
         assert _read_by_us(root, revision) == _read_by_git(root, revision), revision
-    assert _read_by_us(root, "plain", parent=True) == _read_by_git(root, "plain^")
+    for revision in ("plain^", "HEAD~2", "HEAD^^", "main~1^", "stash@{0}^2", "stash@{1}"):
+        assert _read_by_us(root, revision) == _read_by_git(root, revision), revision
 
 
 def test_linked_work_tree_has_a_head_of_its_own(tmp_path: Path) -> None:
@@ -52,7 +53,9 @@ def test_linked_work_tree_has_a_head_of_its_own(tmp_path: Path) -> None:
     assert _read_by_us(tmp_path / "linked", "HEAD") == _read_by_git(root, "bare")
 
 
-@pytest.mark.parametrize("name", ["nowhere", "HEAD~1", "@{-1}", "main^{tree}", "../main", "other..main", "x.lock", ""])
+@pytest.mark.parametrize(
+    "name", ["nowhere", "HEAD~999", "HEAD^9", "main^0", "@{-1}", "main^{tree}", "../main", "other..main", "x.lock", ""]
+)
 def test_name_that_is_not_plain_is_left_to_git(tmp_path: Path, name: str) -> None:
     """What git would have to interpret is not guessed."""
     assert _read_by_us(create_repository(tmp_path / "project", "tracked"), name) is None

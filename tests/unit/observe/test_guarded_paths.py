@@ -1,6 +1,7 @@
 """The paths that the agent must not write."""
 
 import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,15 @@ def test_host_project_stays_guarded_elsewhere(tmp_path: Path) -> None:
     paths = list_guarded_paths("/elsewhere", {"HOME": "/h", "CLAUDE_PROJECT_DIR": str(tmp_path)})
 
     assert {str(tmp_path / "governance.yaml"), "/elsewhere/governance.yaml", str(tmp_path / ".git/hooks")} <= set(paths)
+
+
+def test_variables_of_a_session_do_not_move_what_the_system_names(tmp_path: Path) -> None:
+    """With another HOME, the person's own policy, data and settings of hosts stay guarded."""
+    home = pwd.getpwuid(os.getuid()).pw_dir
+    moved = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "c"), "VERDIKT_HOME": str(tmp_path / "d")}
+
+    guarded = list_guarded_paths("/project", moved)
+
+    for name in (".config/verdikt", ".local/share/verdikt", ".claude/settings.json", ".codex/config.toml"):
+        assert f"{home}/{name}" in guarded, name
+    assert {str(tmp_path / "d"), str(tmp_path / "c/verdikt")} <= set(guarded)

@@ -129,3 +129,22 @@ def test_transcript_too_long_to_read_says_nothing(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(transcripts, "MAX_BYTES", 10)
     assert find_call_ids(path, {"a"}) is None
     assert find_call_ids(str(tmp_path), {"a"}) is None
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_explicit_validation_is_compared_with_the_transcript_too(tmp_path: Path, is_seen: bool) -> None:
+    """`evidence validate` signs nothing on a call that only the hook was told about, and says so."""
+    scene = Scene(tmp_path)
+    path = scene.transcript(prompt(), tool_use(*(("t1", "t2") if is_seen else ("t1",))))
+    scene.ask("Fix src/app.py and run `make verify`", host="claude", transcript_path=path)
+    scene.edit("src/app.py")
+    scene.run("make verify")
+
+    proof = scene.gov.evidence_gate.validate_claim(
+        scene.session, "done", "command_zero_exit", {"command": "make verify"}
+    )
+
+    assert proof.holds is is_seen
+    assert bool(scene.entries(EntryKind.VALIDATOR_PASS)) is is_seen
+    assert ("prove nothing" in proof.reason) is not is_seen
+    assert [gap.body["moment"] for gap in scene.entries(EntryKind.GAP)] == ([] if is_seen else ["validate"])

@@ -634,12 +634,25 @@ static bool is_checked_event(void) {
     return false;
 }
 
+/* The settings of a project may set variables for the hooks, and must not be able to send them to another data directory,
+ * where nothing is accepted or anything is. The one that this program was installed in has the record of the wiring. */
+static void pin_data_directory(void) {
+    char path[PATH_MAX];
+    struct stat status;
+    if (!find_sibling(path, sizeof path, "../wiring.json")) return;
+    char *end = strstr(path, "/hooks/../wiring.json");
+    if (end == NULL || stat(path, &status) != 0) return;
+    *end = '\0';
+    (void)setenv("VERDIKT_HOME", path, 1);
+}
+
 #ifndef VERDIKT_HOOK_PARTS
 int main(int count, char **arguments) {
     install_signal_handlers();
     parse_arguments(count, arguments);
     reserve_standard_descriptors();
     unblock_signals();
+    pin_data_directory();
     (void)alarm(call.request_seconds);
     const char *setting = getenv("VERDIKT_DAEMON");
     bool is_off = setting != NULL && strcmp(setting, "off") == 0;

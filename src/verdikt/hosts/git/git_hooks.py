@@ -14,7 +14,7 @@ BACKUP_SUFFIX = ".before-verdikt"
 _SCRIPT_TEMPLATE = """\
 #!/bin/sh
 {mark}
-before="$0{kept}"
+{home}before="$0{kept}"
 {body}
 """
 
@@ -45,11 +45,12 @@ class GitHookState:
     has_other: bool
 
 
-def render_script(hook: str, python: tuple[str, ...]) -> bytes:
-    """Return the text of a hook."""
+def render_script(hook: str, python: tuple[str, ...], data_directory: str = "") -> bytes:
+    """Return the text of a hook, which uses this data directory whatever the variables of an agent's session say."""
+    home = f"VERDIKT_HOME={shlex.quote(data_directory)}\nexport VERDIKT_HOME\n" if data_directory else ""
     check = " ".join(map(shlex.quote, (*python, "-m", "verdikt", "git", "check")))
     body = (_PUSH_BODY if hook == "pre-push" else _COMMIT_BODY).format(check=check, hook=hook)
-    return _SCRIPT_TEMPLATE.format(mark=HOOK_MARKER, kept=BACKUP_SUFFIX, body=body.rstrip("\n")).encode()
+    return _SCRIPT_TEMPLATE.format(mark=HOOK_MARKER, home=home, kept=BACKUP_SUFFIX, body=body.rstrip("\n")).encode()
 
 
 def read_hook_states(directory: str) -> list[GitHookState]:
@@ -63,14 +64,14 @@ def read_hook_states(directory: str) -> list[GitHookState]:
     return states
 
 
-def install_hooks(directory: str, python: tuple[str, ...]) -> list[str]:
+def install_hooks(directory: str, python: tuple[str, ...], data_directory: str = "") -> list[str]:
     """Install our hooks, moving aside those that are there. Return the paths that changed."""
     changed_paths = []
     try:
         os.makedirs(directory, exist_ok=True)
         for name in GIT_HOOKS:
             path = os.path.join(directory, name)
-            script = render_script(name, python)
+            script = render_script(name, python, data_directory)
             if not _is_own_hook(path) and os.path.lexists(path):
                 # Renaming over it would lose a hook that was set aside earlier.
                 if os.path.lexists(path + BACKUP_SUFFIX):

@@ -3,17 +3,22 @@
 import os
 import shutil
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from verdikt.errors import WiringError
 from verdikt.hosts.host import PROJECT_SCOPES, Host
 from verdikt.hosts.registry import HOSTS, WIRABLE_HOSTS, load_wiring
 from verdikt.hosts.wiring.file_change import FileChange, WiringRecord, read_file, refuse_unwritable
 from verdikt.hosts.wiring.git_exclusion import plan_exclusion
 from verdikt.hosts.wiring.installation import Installation
-from verdikt.hosts.wiring.registration import WRAPPER_NAMES
+from verdikt.hosts.wiring.registration import WRAPPER_NAMES, is_hook_command
 from verdikt.ledger.kept_files import KeptFiles
 from verdikt.observe.project_checks import detect_project_checks
+
+if TYPE_CHECKING:
+    from verdikt.govern import PathAccess
 
 GIT = "git"
 """Not an agent, but wired like one: the hooks of a repository, which `verdikt.hosts.git` installs."""
@@ -151,6 +156,26 @@ def keep_wired_files(data_directory: str, project: str, home: str) -> None:
                 # A file that is wired must keep its hooks, which says more than that it may not gain a word.
                 if switch not in record.files:
                     kept_files.keep(switch, project=project, off_switch=word)
+
+
+def keep_found_files(
+    data_directory: str, project: str, home: str, env: Mapping[str, str], access: "PathAccess"
+) -> None:
+    """Keep the settings that name the hook, where another user's data directory has no record of what was wired.
+
+    They are read, and later put back, with the rights that `access` gives.
+    """
+    kept_files = KeptFiles(data_directory, access=access)
+    for name, host in HOSTS.items():
+        files = [file for scope, file in host.settings_files.items() if scope != "managed"]
+        for path in (host.resolve_file(file, project=project, home=home, env=env) for file in files):
+            with suppress(WiringError, OSError):
+                with access(path):
+                    is_wired = is_hook_command((read_file(path) or b"").decode(errors="replace"))
+                if is_wired:
+                    kept_files.keep(path, project=project)
+                    for switch, word in _list_off_switches(name, project, home).items():
+                        kept_files.keep(switch, project=project, off_switch=word)
 
 
 def _list_off_switches(host: str, project: str, home: str) -> dict[str, str]:
