@@ -6,20 +6,19 @@ Effects of the whole script are given as one list per command; the functions add
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects import host
-from verdikt.effects.invocation import RAW_CONNECTION_PROGRAMS, SHELLS
+from verdikt.effects.invocation import DOWNLOADERS, RAW_CONNECTION_PROGRAMS, SHELLS
 from verdikt.effects.zone_effects import derive_effect
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_record, find_role
 from verdikt.model.effect import EffectClass
 from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
     from verdikt.model.effect import Effect, Target
-    from verdikt.shell.command import Command, Word
+    from verdikt.shell.command import Command
 
 _LOOKUP_PROGRAMS = find_role("name_lookup")
 OUTGOING_PREFIXES = (
@@ -39,13 +38,6 @@ _WRITE_EFFECTS = ("fs.write", "fs.append", "fs.overwrite")
 _FILTER_PROGRAMS = find_role("selective_filter")
 _PASS_THROUGH_PROGRAMS = find_role("pass_through")
 """Programs whose output holds everything they read."""
-_TOKEN_HOSTS = {
-    "gh": ("github.com",),
-    "glab": ("gitlab.com",),
-    "gcloud": ("googleapis.com", "pkg.dev", "run.app", "cloudfunctions.net"),
-    "az": ("azure.com", "microsoft.com", "windows.net"),
-}
-"""Programs that print tokens, and the hosts these tokens are for."""
 _MAX_PIPELINE = 64
 """How many commands of a pipeline are followed back."""
 
@@ -99,19 +91,27 @@ def drop_login_reads(commands: Sequence[Command], effects_by_command: list[list[
 def _is_passed_to_login(command: Command, commands: Sequence[Command]) -> bool:
     if any(r.op == ">" and r.fd == 1 and r.target.text == "/dev/null" for r in command.redirects):
         return True
-    if command.feeds is not None and command.feeds < len(commands) and command.name in _TOKEN_HOSTS:
-        return _requests_only(commands[command.feeds], _TOKEN_HOSTS[command.name])
+    token_hosts = _list_token_hosts(command.name)
+    if command.feeds is not None and command.feeds < len(commands) and token_hosts:
+        return _requests_only(commands[command.feeds], token_hosts)
     if command.pipe_to is None or not 0 <= command.pipe_to < len(commands):
         return False
     return any(word.text in ("--password-stdin", "--with-token") for word in commands[command.pipe_to].argv)
 
 
-def _requests_only(command: Command, hosts: tuple[str, ...]) -> bool:
+def _list_token_hosts(name: str) -> list[str]:
+    """Return the hosts that the tokens which a program prints are for."""
+    record = find_record(name)
+    hosts: str = record.get("token_hosts", "") if record is not None else ""
+    return hosts.split()
+
+
+def _requests_only(command: Command, hosts: Sequence[str]) -> bool:
     """Return whether a command requests URLs of these hosts alone."""
     urls = [word.text for word in command.argv[1:] if word.text.startswith(("https://", "http://"))]
     names = [host.parse_host(url) for url in urls]
     return (
-        command.name in ("curl", "wget", "http", "https", "xh")
+        command.name in DOWNLOADERS
         and bool(names)
         and all(any(name == own or name.endswith(f".{own}") for own in hosts) for name in names)
     )
@@ -241,15 +241,8 @@ REF_DELETE_EFFECTS = frozenset(("git.branch.delete", "git.tag.delete"))
 """Effects that `downgrade_own_ref_deletes` looks at."""
 REPLACE_EFFECTS = frozenset(("fs.overwrite", "cred.write"))
 """Effects that `downgrade_conditional_writes` looks at."""
-_CREATOR_PROGRAMS: dict[str, str] = {
-    **dict.fromkeys(("mkdir", "virtualenv", "sphinx-quickstart", "initdb"), "every"),
-    **dict.fromkeys(("cp", "rsync", "degit", "tiged"), "last"),
-    **dict.fromkeys(("tar", "bsdtar"), "-C --directory"),
-    "unzip": "-d",
-    "cmake": "-B",
-    **dict.fromkeys(("wget", "curl"), "-o -O -P --output --directory-prefix --output-dir"),
-}
-"""Programs that create directories or files → which of their words name these, or after which options they stand."""
+_CREATOR_PROGRAMS = find_role("creator")
+"""Programs that create what their operands name, and whose effects do not say so."""
 _CREATE_VERBS = frozenset(
     "new create init venv clone startproject startapp scaffold generate worktree create-project create-app".split()
 )
@@ -354,22 +347,15 @@ def _find_created_paths(commands: Sequence[Command], resolver: TargetResolver) -
         if not words:
             continue
         has_create_verb = any(_is_create_verb(word.text) for word in words[:3])
-        selector = _CREATOR_PROGRAMS.get(command.name, "every" if has_create_verb else "")
-        for word in _select_words(words, selector) if selector else ():
+        if not has_create_verb and command.name not in _CREATOR_PROGRAMS:
+            continue
+        for word in words:
             text = word.text
             if "://" in text or (text.endswith(".git") and text != ".git"):
                 text = text.rstrip("/").removesuffix(".git").rsplit("/", 1)[-1]  # the directory that a clone makes
-            if word.is_known and not word.glob and text and (path := resolver.to_absolute(text, command.cwd)):
+            is_name = word.is_known and not word.glob and text[:1] not in ("", "-")
+            if is_name and (path := resolver.to_absolute(text, command.cwd)):
                 yield path
-
-
-def _select_words(words: Sequence[Word], selector: str) -> list[Word]:
-    if selector == "last":
-        return [words[-1]] if len(words) > 1 else []
-    if selector == "every":
-        return [word for word in words if word.text[:1] != "-"]
-    options = selector.split()
-    return [following for word, following in pairwise(words) if word.text in options]
 
 
 def _is_create_verb(text: str) -> bool:

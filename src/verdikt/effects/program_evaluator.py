@@ -11,15 +11,16 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.arguments import Arguments, matches_any, matches_texts
-from verdikt.effects.code.sql import classify_sql
+from verdikt.effects.code.sql import classify_sql, is_throwaway
 from verdikt.effects.command_verbs import find_verb, has_destroy_verb, is_recreatable, split_tokens
+from verdikt.effects.deployment_stage import list_stages
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.host import is_local_address, is_remote_path
 from verdikt.effects.program_record import EffectSpec, Program, find_program
 from verdikt.effects.self_protection import names_own_process
 from verdikt.effects.target_shapes import TARGET_SHAPES
 from verdikt.effects.word_kinds import get_written_text, has_kind
-from verdikt.model.effect import PRECEDENCE, Target
+from verdikt.model.effect import PRECEDENCE, Target, Zone
 from verdikt.shell.command import Word
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _HELP_FLAGS = frozenset(("--help", "--version", "--usage"))
 _RUN_SUBCOMMANDS = frozenset("run exec test x start task".split())
 # Options that are read both ways one by one; more of them are read with a value all together only.
 _MAX_SINGLE_READINGS = 3
+_TEMPORARY_PREFIXES = ("/tmp/", "/var/tmp/")
 _SEVERITY = {cls: -rank for rank, cls in enumerate(PRECEDENCE)}
 
 
@@ -165,7 +167,9 @@ def holds(conditions: str, call: Invocation) -> bool:
     `name:a|b` for the name that the program was called by, `text:*a*` for the whole command line without its blanks,
     `line:*a*` for it in lower case, `input:` whether something is handed to its standard input (`input:pipe|file`),
     `upstream:a` for a program in its pipe, `output:shown` whether its output is shown or kept, `earlier:pgrep=a*` for
-    words of a command before it, `own:` whether it means a process of verdikt.
+    words of a command before it, `own:` whether it means a process of verdikt,
+    `stage:live` for the installation that it works on, `database:-d=throwaway` for what the name of a database says,
+    `item:-G=a|b*` for one of the values that commas separate.
     """
     if not conditions:
         return False
@@ -242,7 +246,16 @@ def _list_kinds(_selector: str, call: Invocation) -> list[str]:
 
 
 def _list_zones(selector: str, call: Invocation) -> list[str]:
-    return [_find_zone(word, call) for word in call.args.select_words(selector)]
+    targets = [call.resolve_path(word) for word in call.args.select_words(selector)]
+    zones = [target.zone.value for target in targets]
+    # `secret.project`: a file that is named like a secret, in a place where the agent may create files.
+    root = call.resolver.project_root
+    for target in targets:
+        if target.zone is Zone.SECRET and target.path.startswith(_TEMPORARY_PREFIXES):
+            zones.append("secret.temp")
+        elif target.zone is Zone.SECRET and root and target.path.startswith(root + "/"):
+            zones.append("secret.project")
+    return zones
 
 
 def _find_zone(word: Word, call: Invocation) -> str:
@@ -322,6 +335,19 @@ def _list_own_processes(_selector: str, call: Invocation) -> list[str]:
     return [""] if names_own_process(call) else []
 
 
+def _list_named_stages(_selector: str, call: Invocation) -> list[str]:
+    return list_stages(call)
+
+
+def _list_databases(selector: str, call: Invocation) -> list[str]:
+    names = [word.text.rsplit("/", 1)[-1] for word in call.args.select_words(selector)]
+    return ["throwaway" for name in names if is_throwaway(name)]
+
+
+def _list_items(selector: str, call: Invocation) -> list[str]:
+    return [item for word in call.args.select_words(selector) for item in word.text.split(",")]
+
+
 _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "verb": _list_verbs,
     "noun": _list_nouns,
@@ -340,6 +366,9 @@ _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "line": _list_lines,
     "earlier": _list_earlier_words,
     "own": _list_own_processes,
+    "stage": _list_named_stages,
+    "database": _list_databases,
+    "item": _list_items,
 }
 _WORD_TRAITS: dict[str, Callable[[Word, Invocation], str]] = {"zone": _find_zone, "shape": _find_shape}
 

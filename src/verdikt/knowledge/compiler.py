@@ -23,7 +23,7 @@ COMPILED = Path(__file__).parent / "_compiled.py"
 ROW_KEYS = frozenset("does on as when unless else recoverable recoverable_when possible always note".split())
 """The keys of an effect; an entry with a single effect may have them itself instead of a list `effects`."""
 
-_SET_REFERENCE = re.compile(r"(?<!\w)@([a-z_]+)")
+_SET_REFERENCE = re.compile(r"(?<!\w)@([a-z_]+)([^+|@\s]*)")
 
 
 class RecordError(Exception):
@@ -46,25 +46,35 @@ def compile_files(files: Mapping[str, Record]) -> dict[str, Record]:
     records: dict[str, Record] = {}
     owners: dict[str, str] = {}
     for family, file in files.items():
-        # `simple` lists programs whose own keys take one line; a table of its own, `[[program]]`, is for longer ones.
+        _check_named_rows(family, file)
+        # `simple` lists programs in the short notation; a table of its own, `[[program]]`, is for longer ones.
         for source in (*file.get("simple", ()), *file.get("program", ())):
-            record = _compile_record(source, family, file.get("sets", {}))
+            record = _compile_record(source, family, file)
             for name in record["names"]:
                 if name in owners:
                     raise RecordError(f"{family}.toml: `{name}` is already in {owners[name]}.toml")
                 owners[name] = family
             records[record["names"][0]] = record
     return {
-        name: _resolve_like(record, f"{record['family']}.toml: {name}", records) for name, record in records.items()
+        name: _derive_values(_resolve_like(record, f"{record['family']}.toml: {name}", records))
+        for name, record in records.items()
     }
 
 
-def _compile_record(source: Record, family: str, sets: Mapping[str, str]) -> Record:
+def _check_named_rows(family: str, file: Record) -> None:
+    """Raise for a list of rows that has the name of a set, since both are referred to as `@name`."""
+    for name in file.get("rows", {}).keys() & file.get("sets", {}).keys():
+        raise RecordError(f"{family}.toml: `{name}` is the name of a set and of rows")
+
+
+def _compile_record(source: Record, family: str, file: Record) -> Record:
     names = source.get("names", "").split()
     if not names:
         raise RecordError(f"{family}.toml: a program without `names`")
     where = f"{family}.toml: {names[0]}"
-    record = _compile_entry(_expand_sets(source, sets, where), where)
+    sets = file.get("sets", {})
+    rows: dict[str, list[Record]] = _expand_sets(file.get("rows", {}), sets, where)
+    record = _compile_entry(_expand_sets(source, sets, where), where, rows)
     return {**record, "names": names, "family": family}
 
 
@@ -92,27 +102,47 @@ def _resolve_like(entry: Record, where: str, records: Mapping[str, Record], seen
     return {**base, **resolved}
 
 
-def _compile_entry(entry: Record, where: str) -> Record:
+def _compile_entry(entry: Record, where: str, rows: Mapping[str, list[Record]]) -> Record:
     """Return a program or a command with its effects as a list and its commands by name."""
     compiled = {key: value for key, value in entry.items() if key not in ROW_KEYS and key not in ("names", "commands")}
     if "does" in entry:
         if "effects" in entry:
             raise RecordError(f"{where}: expected `does` or `effects`, found both")
-        compiled["effects"] = [{key: value for key, value in entry.items() if key in ROW_KEYS}]
+        compiled["effects"] = _list_rows({key: value for key, value in entry.items() if key in ROW_KEYS}, where, rows)
     elif row_keys := sorted(ROW_KEYS & entry.keys()):
         raise RecordError(f"{where}: `{row_keys[0]}` without `does`")
-    if values := " ".join(_list_values(entry)):
-        compiled["values"] = values
     commands: dict[str, Record] = {}
     for command in entry.get("commands", ()):
         names = [" ".join(name.split()) for name in command.get("names", "").split(",")]
         for name in names:
             if not name or name in commands:
                 raise RecordError(f"{where}: expected a new name of a command, found `{name}`")
-            commands[name] = _compile_entry(command, f"{where} {name}")
+            commands[name] = _compile_entry(command, f"{where} {name}", rows)
     if commands:
         compiled["commands"] = commands
     return compiled
+
+
+def _list_rows(row: Record, where: str, rows: Mapping[str, list[Record]]) -> list[Record]:
+    """Return the rows that an entry with `does` has: its own, or those of the file that it names with `@`."""
+    name = row["does"].removeprefix("@")
+    if name == row["does"]:
+        return [row]
+    if name not in rows:
+        raise RecordError(f"{where}: expected the name of rows of the file after `@`, found `{name}`")
+    if len(row) > 1:
+        raise RecordError(f'{where}: expected nothing beside `does = "@{name}"`, found {", ".join(sorted(row)[1:])}')
+    return rows[name]
+
+
+def _derive_values(entry: Record) -> Record:
+    """Return an entry with all its options that take a value under `values`, at every level."""
+    derived = dict(entry)
+    if values := " ".join(_list_values(entry)):
+        derived["values"] = values
+    if "commands" in entry:
+        derived["commands"] = {name: _derive_values(command) for name, command in entry["commands"].items()}
+    return derived
 
 
 def _list_values(entry: Record) -> dict[str, None]:
@@ -127,7 +157,8 @@ def _list_values(entry: Record) -> dict[str, None]:
 def _expand_sets(value: Any, sets: Mapping[str, str], where: str) -> Any:
     """Replace each `@name` in the strings of a record by the words of the set with that name."""
     if isinstance(value, dict):
-        return {key: _expand_sets(item, sets, where) for key, item in value.items()}
+        # The name after `does = "@…"` is that of rows.
+        return {key: item if key == "does" else _expand_sets(item, sets, where) for key, item in value.items()}
     if isinstance(value, list):
         return [_expand_sets(item, sets, where) for item in value]
     if not isinstance(value, str) or "@" not in value or not sets:
@@ -135,15 +166,22 @@ def _expand_sets(value: Any, sets: Mapping[str, str], where: str) -> Any:
     # A misspelt set would be a condition that never holds.
     for reference in _SET_REFERENCE.finditer(value):
         if reference[1] not in sets:
-            raise RecordError(f"{where}: unknown set `{reference[0]}`")
+            raise RecordError(f"{where}: unknown set `@{reference[1]}`")
     return " ".join(_expand_word(word, sets) for word in value.split(" "))
 
 
 def _expand_word(word: str, sets: Mapping[str, str]) -> str:
-    """Replace a set that is a whole word by its words, and one after `=` by alternatives: `0=@kinds` → `0=a|b`."""
+    """Replace a set that is a whole word by its words, and one after `=` by alternatives: `0=@kinds` → `0=a|b`.
+
+    What follows the name belongs to each alternative: `0=@kinds:*` → `0=a:*|b:*`.
+    """
     if word[:1] == "@" and word[1:] in sets:
         return " ".join(sets[word[1:]].split())
-    return _SET_REFERENCE.sub(lambda match: "|".join(sets.get(match[1], match[0]).split()), word)
+
+    def join_alternatives(reference: re.Match[str]) -> str:
+        return "|".join(item + reference[2] for item in sets[reference[1]].split())
+
+    return _SET_REFERENCE.sub(join_alternatives, word)
 
 
 def iter_entries(record: Record) -> Iterator[tuple[str, Record]]:

@@ -2,19 +2,16 @@
 
 import json
 
+from verdikt.knowledge import find_role
 from verdikt.shell.command import Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import parse_options
 from verdikt.shell.redirection import read_contents
 from verdikt.shell.scope import Scope
 
-_RUN_SUBCOMMANDS = {
-    # npm accepts these misspellings of `run`, and of `install` below.
-    "npm": frozenset(("run", "run-script", "rum", "urn")),
-    "pnpm": frozenset(("run", "run-script")),
-    "yarn": frozenset(("run",)),
-    "bun": frozenset(("run",)),
-}
+# npm accepts these misspellings of `run`, and of `install` below.
+_RUN_SUBCOMMANDS = frozenset(("run", "run-script", "rum", "urn"))
+_SCRIPT_RUNNERS = find_role("script_runner")
 _LIFECYCLE_SUBCOMMANDS = frozenset(("test", "start", "stop", "restart", "t", "tst"))
 _PUBLISH_SUBCOMMANDS = frozenset(("publish", "pack"))
 _INSTALL_SUBCOMMANDS = frozenset(("install", "i", "ci", "add", "isntall"))
@@ -28,7 +25,7 @@ def trace_package_script(call: CommandCall) -> str | None:
         return None
     verb, arguments = words[0].text, words[1:]
     directory = next((v for o, v in options if o in ("--prefix", "-C", "--dir", "--cwd") and v is not None), None)
-    if verb in _RUN_SUBCOMMANDS[call.name]:
+    if verb in _RUN_SUBCOMMANDS:
         more, start = parse_options(arguments, 0, call.valued_options)
         directory = next((v for o, v in more if o in ("--prefix", "-C", "--dir", "--cwd") and v is not None), directory)
         names, arguments = [word.text for word in arguments[start : start + 1]], arguments[start + 1 :]
@@ -40,7 +37,7 @@ def trace_package_script(call: CommandCall) -> str | None:
     elif verb in _PUBLISH_SUBCOMMANDS:
         names = ["prepublishOnly", "prepare", "pack", "publish"]
     else:
-        names = [verb] if call.name in ("yarn", "pnpm", "bun") else []
+        names = [verb] if call.name in _SCRIPT_RUNNERS else []
     if names:
         _trace_scripts(call, names, arguments, directory)
     return None

@@ -167,10 +167,27 @@ def test_unlisted_command_that_says_to_destroy_is_told() -> None:
         ('x {"hostPID": true}', 'text:*"hostPID":true*', True),
         ("x a help", "0|1=help", True),
         ("x a b help", "0|1=help", False),
+        ("x --env=production", "stage:live", True),
+        ("RAILS_ENV=production x", "stage:live", True),
+        ("x RACK_ENV=staging", "stage:live", True),
+        ("x --env=development", "stage:live|test", False),
+        ("MIX_ENV=test x", "stage:test", True),
+        ("x --settings=app.settings.test", "stage:test", True),
+        ("MIX_ENV=test x --env=production", "stage:test", False),
+        ("x contest", "stage:test", False),
+        ("DATABASE_URL=postgres://localhost/a x", "stage:local", True),
+        ("DATABASE_URL=postgres://db.example.com/a x", "stage:local", False),
+        ("x app_test", "database:0=throwaway", True),
+        ("x app", "database:0=throwaway", False),
+        ("x -Ga,sudo", "item:-G=sudo", False),
+        ("x --groups=a,sudo", "item:--groups=sudo|wheel", True),
+        ("x --groups=a,pseudo", "item:--groups=sudo|wheel", False),
+        ("x /tmp/id_rsa", "zone:0=secret.temp", True),
+        ("x /home/dev/.ssh/id_rsa", "zone:0=secret.*", False),
     ],
 )
 def test_condition_on_circumstances_holds(text: str, conditions: str, expected: bool) -> None:
-    """Conditions ask for verb, noun, zone, kind, shape, variable, text, input and output, besides flags."""
+    """Conditions ask for verbs, operands, variables, text, input, output and stage, besides flags."""
     call = make_call(text)
     call.args = Arguments(call.command.argv[1:])
 

@@ -53,6 +53,31 @@ def test_set_is_replaced_by_its_words() -> None:
     assert record["effects"] == [{"does": "fs.read", "when": "-v --verbose 0=ns|node*", "unless": "user@host"}]
 
 
+def test_words_after_a_set_belong_to_each_alternative() -> None:
+    """`@name:*` stands for each word of the set with `:*` after it."""
+    record = compile_programs({"names": "x", "does": "fs.read", "when": "*=@a|@a:*+-v"}, sets={"a": "libc6 bash"})["x"]
+
+    assert record["effects"][0]["when"] == "*=libc6|bash|libc6:*|bash:*+-v"
+
+
+def test_named_rows_are_the_effects_of_each_entry_that_refers_to_them() -> None:
+    """`does = "@name"` stands for a list of rows of the file, in which sets are replaced too."""
+    record = compile_programs(
+        {"names": "x", "does": "@remove", "commands": [{"names": "rm", "does": "@remove"}]},
+        rows={"remove": [{"does": "sys.crash", "when": "*=@vital"}, {"does": "pkg.remove", "else": True}]},
+        sets={"vital": "bash init"},
+    )["x"]
+
+    rows = [{"does": "sys.crash", "when": "*=bash|init"}, {"does": "pkg.remove", "else": True}]
+    assert record["effects"] == record["commands"]["rm"]["effects"] == rows
+
+
+def test_name_of_a_set_is_no_name_of_rows() -> None:
+    """Both are referred to as `@name`."""
+    with pytest.raises(RecordError, match="`a` is the name of a set and of rows"):
+        compile_programs({"names": "x"}, rows={"a": []}, sets={"a": "b"})
+
+
 def test_program_like_another_has_its_entries_and_its_own() -> None:
     """`like` copies another record; own keys and commands replace or add."""
     records = compile_programs(
@@ -97,6 +122,7 @@ def test_each_set_of_a_term_is_replaced_and_an_unknown_one_refused() -> None:
         ([{"names": "x"}, {"names": "y x"}], "test.toml: `x` is already in test.toml"),
         ([{"names": "x", "on": "*"}], "test.toml: x: `on` without `does`"),
         ([{"names": "x", "does": "a", "effects": []}], "test.toml: x: expected `does` or `effects`, found both"),
+        ([{"names": "x", "does": "@y"}], "test.toml: x: expected the name of rows of the file after `@`, found `y`"),
         ([{"names": "x", "like": "y"}], "expected another program after `like`, found `y`"),
         ([{"names": "x", "like": "x"}], "x: expected another program after `like`, found `x`"),
         (

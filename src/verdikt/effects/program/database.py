@@ -1,11 +1,13 @@
-"""Databases: the SQL or the commands that a client would run, and the tools that move a schema back and forth."""
+"""Databases: the statements that a client, or a framework's console, would run."""
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
-from verdikt.effects import command_verbs
 from verdikt.effects.arguments import word_set
+from verdikt.effects.code import classify_code
 from verdikt.effects.code.sql import classify_file_access, classify_sql, is_throwaway
+from verdikt.effects.deployment_stage import list_stages
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -62,22 +64,47 @@ def _unread(call: Invocation, flags: str) -> Iterator[Effect]:
 def classify_client(
     call: Invocation, *, dialect: str, flags: str, files: str = "", database: str = "-d --dbname --database -D"
 ) -> Iterator[Effect]:
-    """Describe a client that takes SQL by `flags`, by standard input, or by a file."""
-    name = call.args.get_value(database)
-    base = name.text if name is not None else " ".join(word.text for word in call.args.operands[:1])
+    """Describe a client that takes statements by `flags`, by standard input, by a file or as an operand."""
+    base = _find_database(call, database)
     light = is_throwaway(base.rsplit("/", 1)[-1])
-    if _is_read_only(call):
-        yield call.make_effect("db.read", (Target(base, "database"),) if base else ())
+    targets = (Target(base, "database"),) if base else ()
+    # The variable means something to PostgreSQL's own client library only.
+    if dialect != "postgres" or not _is_read_only(call):
+        # A statement may also be the last operand: `cqlsh host 'DROP …'`, `cypher-shell 'MATCH …'`.
+        texts = _find_text(call, flags) + [word.text for word in call.args.operands if " " in word.text.strip()]
+        for text in [*texts, *_file(call, files)]:
+            yield from _classify_text(call, text, dialect, targets, light=light)
+        if not light:
+            yield from _unread(call, files)
+    yield call.make_effect("db.read", targets)
+
+
+def _find_database(call: Invocation, options: str) -> str:
+    """Return the database that an option or the first operand names; a statement names none."""
+    if (name := call.args.get_value(options)) is not None:
+        return name.text
+    first = call.args.operands[0].text if call.args.operands else ""
+    return first if " " not in first.strip() or "=" in first else ""
+
+
+def classify_query(call: Invocation, *, on: str = "*", dialect: str = "") -> Iterator[Effect]:
+    """Classify a command whose words are SQL: `wp db query`."""
+    for word in call.args.select_words(on):
+        yield from classify_sql(word.text, call, dialect)
+
+
+def classify_console(call: Invocation, *, language: str, on: str, when: str) -> Iterator[Effect]:
+    """Classify the program text for a framework's console: `rails runner CODE`, `manage.py shell -c CODE`."""
+    if not call.args.has_flag(when):
         return
-    # A statement may also be the last operand: `cqlsh host 'DROP …'`, `cypher-shell 'MATCH …'`.
-    spoken = _find_text(call, flags) + [word.text for word in call.args.operands if " " in word.text.strip()]
-    for text in spoken:
-        yield from _classify_text(call, text, dialect, light=light)
-    for text in _file(call, files):
-        yield from _classify_text(call, text, dialect, light=light)
-    if not light:
-        yield from _unread(call, files)
-    yield call.make_effect("db.read", (Target(base, "database"),) if base else ())
+    is_for_tests = "test" in list_stages(call)
+    for word in call.args.select_words(on)[:1]:
+        if not word.is_known:
+            yield call.make_effect("code.unknown", possible=True)
+            continue
+        for effect in classify_code(language, word.text, call):
+            is_rebuilt = is_for_tests and effect.what.startswith("db.")
+            yield call.make_effect("db.schema", note="a database for tests") if is_rebuilt else effect
 
 
 def _is_read_only(call: Invocation) -> bool:
@@ -88,7 +115,15 @@ def _is_read_only(call: Invocation) -> bool:
     return not call.command.redirects and not _LIFTS_READ_ONLY.search(f"{call.full_text} {call.command.stdin or ''}")
 
 
-def _classify_text(call: Invocation, text: str, dialect: str, *, light: bool) -> Iterator[Effect]:
+def _classify_text(
+    call: Invocation, text: str, dialect: str, targets: tuple[Target, ...], *, light: bool
+) -> Iterator[Effect]:
+    if dialect in _STATEMENTS:
+        code = _QUOTED.sub('""', text)
+        effects = (row for row in _STATEMENTS[dialect] if row[0].search(code))
+        for _, what, note in islice(effects, 1):
+            yield call.make_effect(what, targets, recoverable=light or None, note=note)
+        return
     for match in _META.finditer(text):
         if match[1]:
             yield from call.classify_shell(match[2])
@@ -97,6 +132,43 @@ def _classify_text(call: Invocation, text: str, dialect: str, *, light: bool) ->
     sql = _META.sub("", text)
     if sql.strip():
         yield from classify_sql(sql, call, dialect, recoverable=light)
+
+
+_QUOTED = compile_lazily(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_STATEMENTS = {
+    "mongo": (
+        (
+            compile_lazily(
+                r"\.\s*(?:dropDatabase|drop|dropCollection|dropAllUsers)\s*\(|\bdb\s*\[[^]]+\]\s*\.\s*drop\s*\("
+            ),
+            "db.drop",
+            "",
+        ),
+        (
+            compile_lazily(
+                r"\.\s*(?:deleteMany|remove|updateMany)\s*\(\s*(?:\{\s*\}|\))|\.\s*bulkWrite\s*\(\s*\[\s*\{\s*deleteMany"
+            ),
+            "db.delete.all",
+            "every document",
+        ),
+        (
+            compile_lazily(
+                r"\.\s*(?:shutdownServer|createUser|dropUser|grantRolesToUser|adminCommand|setProfilingLevel|fsyncLock)\s*\("
+            ),
+            "db.admin",
+            "",
+        ),
+    ),
+    "cypher": (
+        (compile_lazily(r"(?i)\bDROP\s+DATABASE\b"), "db.drop", ""),
+        (
+            compile_lazily(r"(?is)\A(?!.*(?:\bWHERE\b|\(\s*\w*\s*:\s*\w+\s*\{)).*\bDELETE\b"),
+            "db.delete.all",
+            "every node",
+        ),
+    ),
+}
+"""Query languages besides SQL: patterns of the statements that lose or open something, the worst first."""
 
 
 def classify_file_database(call: Invocation, *, dialect: str) -> Iterator[Effect]:
@@ -132,33 +204,6 @@ def _classify_dot_commands(call: Invocation, text: str) -> Iterator[Effect]:
             yield call.make_effect("db.write", note=word)
 
 
-_MONGO_DROP = compile_lazily(
-    r"\.\s*(?:dropDatabase|drop|dropCollection|dropAllUsers)\s*\(|\bdb\s*\[[^]]+\]\s*\.\s*drop\s*\("
-)
-_MONGO_ALL = compile_lazily(
-    r"\.\s*(?:deleteMany|remove|updateMany)\s*\(\s*(?:\{\s*\}|\))|\.\s*bulkWrite\s*\(\s*\[\s*\{\s*deleteMany"
-)
-_MONGO_ADMIN = compile_lazily(
-    r"\.\s*(?:shutdownServer|createUser|dropUser|grantRolesToUser|adminCommand|setProfilingLevel|fsyncLock)\s*\("
-)
-_QUOTED = compile_lazily(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
-
-
-def classify_mongo(call: Invocation) -> Iterator[Effect]:
-    base = call.args.operands[0].text if call.args.operands else ""
-    light = True if is_throwaway(base.rsplit("/", 1)[-1]) else None
-    target = (Target(base or "the database", "database"),)
-    for text in [*_find_text(call, "--eval -e"), *_file(call, "-f --file")]:
-        code = _QUOTED.sub('""', text)
-        if _MONGO_DROP.search(code):
-            yield call.make_effect("db.drop", target, recoverable=light)
-        elif _MONGO_ALL.search(code):
-            yield call.make_effect("db.delete.all", target, recoverable=light, note="every document")
-        elif _MONGO_ADMIN.search(code):
-            yield call.make_effect("db.admin", target)
-    yield call.make_effect("db.read", target)
-
-
 _REDIS_ADMIN = word_set(
     "config shutdown eval evalsha script slaveof replicaof debug module acl failover cluster fcall function migrate "
     "restore swapdb"
@@ -185,59 +230,3 @@ def classify_redis(call: Invocation) -> Iterator[Effect]:
             yield call.make_effect("db.delete.all", target, recoverable=True, note="many keys")
         else:
             yield call.make_effect("db.write")
-
-
-def classify_cypher(call: Invocation) -> Iterator[Effect]:
-    for text in [*_find_text(call, ""), *(word.text for word in call.args.operands), *_file(call, "-f --file")]:
-        code = _QUOTED.sub('""', text)
-        if re.search(r"\bDROP\s+DATABASE\b", code, re.IGNORECASE):
-            yield call.make_effect("db.drop", (Target("the graph", "database"),))
-        elif re.search(r"\bDELETE\b", code, re.IGNORECASE) and not re.search(
-            r"\bWHERE\b|\(\s*\w*\s*:\s*\w+\s*\{", code, re.IGNORECASE
-        ):
-            yield call.make_effect("db.delete.all", (Target("the graph", "database"),), note="every node")
-    yield call.make_effect("db.read")
-
-
-def classify_dropdb(call: Invocation) -> Iterator[Effect]:
-    for word in call.args.operands[:1]:
-        yield call.make_effect(
-            "db.drop", (Target(word.display_text, "database"),), recoverable=True if is_throwaway(word.text) else None
-        )
-
-
-def classify_mysqladmin(call: Invocation) -> Iterator[Effect]:
-    names = [word.text for word in call.args.operands]
-    if "drop" in names:
-        base = names[names.index("drop") + 1] if names.index("drop") + 1 < len(names) else ""
-        yield call.make_effect("db.drop", (Target(base, "database"),), recoverable=True if is_throwaway(base) else None)
-    elif {"shutdown", "password", "kill", "flush-privileges"} & set(names):
-        yield call.make_effect("db.admin")
-    else:
-        yield call.make_effect("db.read")
-
-
-def classify_pg_restore(call: Invocation) -> Iterator[Effect]:
-    base = call.args.get_value("-d --dbname")
-    if base is None:
-        yield from call.make_effects("fs.read", call.args.operands)
-    elif call.args.has_flag("-c --clean"):
-        yield call.make_effect(
-            "db.restore",
-            (Target(base.display_text, "database"),),
-            recoverable=True if is_throwaway(base.text) else None,
-        )
-    else:
-        yield call.make_effect("db.restore", (Target(base.display_text, "database"),), recoverable=True)
-
-
-def classify_by_verb(call: Invocation) -> Iterator[Effect]:
-    path = [word.text for word in call.args.operands]
-    _, kind = command_verbs.find_verb(path)
-    target = (Target(" ".join(path[:3]), "database"),)
-    if kind == "delete":
-        yield call.make_effect("db.drop", target)
-    elif kind == "write":
-        yield call.make_effect("db.admin" if {"user", "auth", "password", "secret"} & set(path) else "db.write", target)
-    else:
-        yield call.make_effect("db.read")

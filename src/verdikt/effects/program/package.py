@@ -1,117 +1,148 @@
-"""Package managers: what is installed and from where, what is published, what is taken away from everybody."""
+"""Package managers: where packages come from, which settings change that, and tasks and scripts by their names."""
 
-from collections.abc import Iterator
+import re
+import shlex
+from collections.abc import Iterator, Mapping
 
 from verdikt.effects.arguments import word_set
+from verdikt.effects.host import is_local_host, parse_host
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.package_registry import (
-    PACKAGE,
-    classify_install,
-    classify_setting,
-    is_known_registry,
-)
 from verdikt.model.effect import Effect, Target
-from verdikt.shell.command import Word
+from verdikt.model.lazy_regex import compile_lazily
+
+_KNOWN_REGISTRIES = word_set(
+    "pypi.org files.pythonhosted.org test.pypi.org upload.pypi.org download.pytorch.org pypi.nvidia.com "
+    "pypi.ngc.nvidia.com data.pyg.org storage.googleapis.com wheels.vllm.ai pypi.tuna.tsinghua.edu.cn "
+    "mirrors.aliyun.com pypi.mirrors.ustc.edu.cn mirrors.ustc.edu.cn mirror.baidu.com registry.npmjs.org "
+    "registry.yarnpkg.com registry.npmmirror.com npm.pkg.github.com npm.jsr.io jsr.io rubygems.org crates.io "
+    "static.crates.io index.crates.io proxy.golang.org sum.golang.org goproxy.cn goproxy.io packagist.org "
+    "repo.packagist.org conda.anaconda.org repo.anaconda.com repo1.maven.org deb.debian.org archive.ubuntu.com"
+)
+_SOURCE_ADDRESS = compile_lazily(
+    r"^(?:(?:git|hg|svn|bzr)\+|(?:https?|ftp|git|ssh)://|git@|(?:github|gitlab|bitbucket|gist|git):)"
+)
+_NAMED_ADDRESS = compile_lazily(r"^[\w.\[\]-]+@(?:git\+|https?:)")
+_OWNER_REPO = compile_lazily(r"^[A-Za-z0-9][\w.-]*/[\w.-]+(?:#.+)?$")
+_INDEX_OPTIONS = (
+    "-i --index-url --extra-index-url --find-links --index --registry --source -s --default-index --repository "
+    "--repo-url"
+)
+_INDEX_VARIABLES = word_set(
+    "PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS UV_INDEX UV_DEFAULT_INDEX UV_INDEX_URL UV_EXTRA_INDEX_URL "
+    "npm_config_registry NPM_CONFIG_REGISTRY YARN_REGISTRY YARN_NPM_REGISTRY_SERVER BUN_CONFIG_REGISTRY GOPROXY "
+    "CARGO_REGISTRIES_CRATES_IO_INDEX CARGO_REGISTRY_DEFAULT BUNDLE_MIRROR__ALL"
+)
+"""Variables that name the place packages come from."""
+_PACKAGE_OPTIONS = "-r --requirement -c --constraint --from --with --spec -p --package -e --editable"
 
 
-def classify_pip(call: Invocation) -> Iterator[Effect]:
-    operands = call.args.operands
-    yield from _pip_verb(call, operands[0].text if operands else "", operands[1:])
+def _is_foreign_package(text: str, *, repositories: bool = False) -> bool:
+    """Return whether a package comes from an address instead of a registry; so does `owner/name` with `repositories`."""
+    spec = text.split(" @ ", 1)[-1].strip()
+    spec = spec.split("@", 1)[1] if _NAMED_ADDRESS.match(spec) else spec
+    if _SOURCE_ADDRESS.match(spec):
+        return not _is_known_registry(spec)
+    return repositories and bool(_OWNER_REPO.match(spec)) and not spec.endswith((".tgz", ".tar.gz", "/"))
 
 
-def _pip_verb(call: Invocation, verb: str, rest: list[Word]) -> Iterator[Effect]:
-    if verb in ("install", "sync"):
-        yield from classify_install(
-            call, rest, "pkg.system" if call.args.has_flag("--break-system-packages") else "pkg.install"
-        )
-    elif verb in ("download", "wheel", "compile"):
-        yield call.make_effect("net.fetch")
-    elif verb == "uninstall":
-        # One package is reinstalled with one command; of everything that was installed there is no list.
-        whole = call.args.has_flag("-r --requirement") or not rest or any(not word.is_known for word in rest)
-        yield call.make_effect(
-            "pkg.remove.all" if whole else "pkg.remove", tuple(Target(w.display_text, PACKAGE) for w in rest)
-        )
-    elif verb == "config" and rest and rest[0].text in ("set", "edit"):
-        yield classify_setting(call, rest[1].text if len(rest) > 1 else "", rest[2].text if len(rest) > 2 else "")
-    else:
-        yield call.make_effect("pkg.read")
+def _is_known_registry(address: str) -> bool:
+    """Return whether an address is that of a public registry, or lies on this machine."""
+    host = address.split("://", 1)[-1].split("/", 1)[0].rsplit("@", 1)[-1].partition(":")[0]
+    return host in _KNOWN_REGISTRIES or is_local_host(parse_host(address))
 
 
-def classify_poetry_config(call: Invocation) -> Iterator[Effect]:
-    texts = [word.text for word in call.args.operands]
-    yield classify_setting(call, *[*texts, "", ""][:2])
+def classify_install(
+    call: Invocation, *, does: str = "pkg.install", on: str = "*", repositories: bool = False
+) -> Iterator[Effect]:
+    """Yield `does` for the packages that `on` selects, or `pkg.foreign` for what no known registry has."""
+    args = call.args
+    packages = args.select_words(on) if on else []
+    foreign = [word for word in packages if _is_foreign_package(word.text, repositories=repositories)]
+    foreign += [word for word in args.get_values(_PACKAGE_OPTIONS) if _is_foreign_package(word.text)]
+    foreign += args.get_values("--git")
+    address = args.get_value(_INDEX_OPTIONS)
+    address = address or next((value for name, value in call.list_assignments() if name in _INDEX_VARIABLES), None)
+    if address is not None and "://" in address.text and not _is_known_registry(address.text):
+        foreign.append(address)
+    foreign += [word for word in args.get_values("--trusted-host") if not _is_known_registry(word.text)]
+    targets = tuple(Target(word.display_text, "package") for word in foreign or packages)
+    yield call.make_effect("pkg.foreign" if foreign else does, targets)
 
 
-def classify_uv(call: Invocation) -> Iterator[Effect]:
-    operands = call.args.operands
-    verb = operands[0].text if operands else ""
-    if verb == "pip":
-        yield from _pip_verb(call, operands[1].text if len(operands) > 1 else "", operands[2:])
-    elif verb == "run":
-        yield from classify_install(call, [], "code.run")
-    elif verb == "tool" and len(operands) > 1:
-        if operands[1].text == "run":
-            yield from classify_install(call, operands[2:3], "pkg.run")
-        elif operands[1].text == "uninstall":
-            gone = tuple(Target(word.display_text, PACKAGE) for word in operands[2:])
-            yield call.make_effect("pkg.remove" if gone else "pkg.system.remove", gone)
-        else:
-            yield from classify_install(call, operands[2:])
-    elif verb in ("add", "sync", "lock"):
-        yield from classify_install(call, operands[1:])
-    elif verb == "publish":
-        yield call.make_effect("pkg.publish")
-    else:
-        yield call.make_effect(
-            "pkg.read" if verb in ("tree", "version", "cache", "python", "self", "") else "code.build"
-        )
+_RUN_SETTINGS = word_set("script-shell shell git init-module node-options onload-script")
+_CREDENTIAL_SETTING = compile_lazily(r"(?i)token|password|_auth|credential")
+_SOURCE_SETTING = compile_lazily(
+    r"(?i)(?:index[-_]url|find-links|trusted-host|registry|index-server|npmregistryserver"
+    r"|^go(?:proxy|sumdb|nosumdb|insecure|nosumcheck|flags))$"
+)
+_VERIFY_SETTINGS = word_set("strict-ssl http.sslverify ssl_verify")
+_NO_ADDRESSES = word_set("direct off on")
 
 
-def classify_uvx(call: Invocation) -> Iterator[Effect]:
-    yield from classify_install(call, call.args.operands[:1], "pkg.run")
+def classify_setting(call: Invocation) -> Iterator[Effect]:
+    """Yield the effect of `KEY VALUE` or of each `KEY=VALUE`: only package sources and credentials matter."""
+    texts = iter([word.text for word in call.args.operands] or [""])
+    for text in texts:
+        key, equals, value = text.partition("=")
+        yield _classify_pair(call, key, value if equals else next(texts, ""))
 
 
-def classify_pipx(call: Invocation) -> Iterator[Effect]:
-    operands = call.args.operands
-    verb = operands[0].text if operands else ""
-    if verb in ("install", "inject", "upgrade"):
-        yield from classify_install(call, operands[1:])
-    elif verb == "run":
-        yield from classify_install(call, operands[1:2], "pkg.run")
-    elif verb in ("uninstall-all", "reinstall-all"):
-        yield call.make_effect("pkg.system.remove" if verb == "uninstall-all" else "pkg.install")
-    elif verb == "uninstall":
-        yield call.make_effect("pkg.remove", tuple(Target(word.display_text, PACKAGE) for word in operands[1:]))
-    else:
-        yield call.make_effect("pkg.read")
+def _classify_pair(call: Invocation, key: str, value: str) -> Effect:
+    if key in _RUN_SETTINGS:
+        target = Target(f"{key}={value}", "other")
+        return call.make_effect("pkg.source", (target,), note="another program runs the scripts")
+    if _CREDENTIAL_SETTING.search(key):
+        return call.make_effect("cred.write", (Target(key, "other"),))
+    is_unverified = key.lower() in _VERIFY_SETTINGS and value.lower() in ("false", "0", "no")
+    addresses = [part for part in value.split(",") if part not in _NO_ADDRESSES]
+    if is_unverified or (_SOURCE_SETTING.search(key) and not all(map(_is_known_registry, addresses))):
+        return call.make_effect("pkg.source", (Target(value or key, "host"),))
+    return call.make_effect("pkg.setting", (Target(key, "other"),))
 
 
-_GO_SOURCES = word_set("GOPROXY GOSUMDB GONOSUMDB GOINSECURE GONOSUMCHECK GOFLAGS")
-
-
-def classify_go_env(call: Invocation) -> Iterator[Effect]:
+def classify_manifest_setting(call: Invocation) -> Iterator[Effect]:
+    """Classify `npm pkg set scripts.postinstall=…`: the manifest gets a script, which is read as if it ran."""
+    yield call.make_effect("pkg.setting")
     for word in call.args.operands:
-        key, equals, value = word.text.partition("=")
-        strange = key in _GO_SOURCES and any(
-            part not in ("direct", "off", "on", "") and not is_known_registry(part) for part in value.split(",")
-        )
-        if equals and call.args.has_flag("-w"):
-            yield call.make_effect("pkg.source" if strange else "pkg.setting", (Target(word.display_text, "other"),))
+        key, _, value = word.text.partition("=")
+        if key.startswith("scripts."):
+            yield from call.classify_shell(value)
+
+
+def classify_script(call: Invocation) -> Iterator[Effect]:
+    """Classify `yarn x`, which runs a script or a tool of the project; `yarn` alone installs its packages."""
+    if not call.args.operands:
+        if not call.args.has_flag("-e --eval --print"):
+            yield from classify_install(call)
+        return
+    name = call.args.operands[0].text
+    yield call.make_effect("code.run", (Target(name, "other"),))
+    texts = [word.text for word in call.command.argv]
+    yield from call.classify_shell(shlex.join(texts[texts.index(name) :]))
+
+
+def classify_package_program(call: Invocation, *, programs: Mapping[str, str]) -> Iterator[Effect]:
+    """Classify `npx PACKAGE …`; `programs` maps a package to the program that it brings, where their names differ."""
+    yield from classify_install(call, does="pkg.run", on="0", repositories=True)
+    for word in call.args.operands[:1]:
+        name = word.text[:1] + word.text[1:].partition("@")[0]
+        if name in programs:
+            texts = [other.text for other in call.command.argv]
+            yield from call.classify_shell(shlex.join([programs[name], *texts[texts.index(word.text) + 1 :]]))
+
+
+_DROP_TASK = compile_lazily(r"(?i)(?:flyway:?clean|dropall)$")
+_PUBLISH_TASK = compile_lazily(
+    r"(?:^|:)(?:deploy|deploy-file|perform|uploadarchives|upload|publish(?!m2$)[^:]*|closeandrelease[^:]*|releasestaging[^:]*)$",
+    re.IGNORECASE,
+)
 
 
 def classify_tasks(call: Invocation) -> Iterator[Effect]:
-    """Maven goals, Gradle and sbt tasks: the names say what is published."""
+    """Classify Maven goals, Gradle and sbt tasks: the names say what is published; what is local is built."""
     for word in call.args.operands:
-        name = word.text.rsplit(":", 1)[-1]
-        goal = word.text
-        low = name.lower()
-        if goal.endswith(("flyway:clean", "flywayClean", "liquibase:dropAll", "dropAll")):
+        if _DROP_TASK.search(word.text):
             yield call.make_effect("db.drop", (Target("the configured database", "database"),))
-        elif low in ("publishtomavenlocal", "publishlocal", "publishm2", "installdist"):
-            yield call.make_effect("code.build")
-        elif low in ("deploy", "deploy-file", "perform", "uploadarchives", "upload") or (
-            low.startswith(("publish", "closeandrelease", "releasestaging")) and "local" not in low
-        ):
-            yield call.make_effect("pkg.publish", (Target(goal, "other"),))
+        elif _PUBLISH_TASK.search(word.text) and "local" not in word.text.lower():
+            yield call.make_effect("pkg.publish", (Target(word.text, "other"),))
     yield call.make_effect("code.build")

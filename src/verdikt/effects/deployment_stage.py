@@ -1,0 +1,74 @@
+"""Which installation a command works on, as far as its words and variables tell: live, for tests, on this machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from verdikt.effects.code.sql import is_throwaway
+from verdikt.effects.execution_context import find_preceding
+from verdikt.effects.host import is_local_host, parse_host
+from verdikt.model.lazy_regex import compile_lazily
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+
+_LIVE = compile_lazily(r"\b(?:prod|production|live|staging)\b", re.IGNORECASE)
+_TEST = compile_lazily(r"(?i)(?:^|[._-])test(?:ing|s)?(?:$|[._-])")
+_STAGE_OPTIONS = "-e --env --environment --database --settings"
+_TEST_OPTIONS = "--env --environment --settings"
+_STAGE_VARIABLES = ("ENV", "ENVIRONMENT", "SETTINGS_MODULE")
+_ADDRESS_VARIABLES = ("URL", "DSN", "URI")
+
+
+def list_stages(call: Invocation) -> list[str]:
+    """Return `live`, or else `test`, where the command says so, and `local` if its addresses are all of this machine.
+
+    Anything that says live counts, also an `export` some commands before; `test` must be said for this command.
+    """
+    if any(map(_LIVE.search, _iter_live_hints(call))):
+        return ["live"]
+    addresses = list(_iter_values(call, _ADDRESS_VARIABLES))
+    is_local = all(is_local_host(parse_host(address)) for address in addresses)
+    # An address counts for more than the name of a stage: the frameworks connect to it in any stage.
+    is_harmless = is_local or all(is_throwaway(address.rsplit("/", 1)[-1]) for address in addresses)
+    stages = ["test"] if is_harmless and any(map(_TEST.search, _iter_test_hints(call))) else []
+    return [*stages, "local"] if addresses and is_local else stages
+
+
+def _iter_live_hints(call: Invocation) -> Iterator[str]:
+    yield from (word.text for word in call.args.get_values(_STAGE_OPTIONS))
+    yield from _iter_stage_operands(call)
+    for command in find_preceding(call.command, call.commands):
+        yield from (value.text for name, value in command.assignments if name.endswith(_STAGE_VARIABLES))
+        if command.name == "export":
+            for word in command.argv[1:]:
+                name, _, value_text = word.text.partition("=")
+                if name.endswith(_STAGE_VARIABLES):
+                    yield value_text
+
+
+def _iter_test_hints(call: Invocation) -> Iterator[str]:
+    yield from (word.text for word in call.args.get_values(_TEST_OPTIONS))
+    yield from _iter_stage_operands(call)
+    yield from _iter_values(call, _STAGE_VARIABLES)
+
+
+def _iter_values(call: Invocation, name_endings: tuple[str, ...]) -> Iterator[str]:
+    """Yield the values of the variables with such names that are set where the command runs.
+
+    In `RAILS_ENV=test docker exec app rails …` the container does not get the variable.
+    """
+    command = call.command
+    around = [c for c in find_preceding(command, call.commands) if len(c.via) < len(command.via)][-1:]
+    for setter in (*(wrapper for wrapper in around if wrapper.host == command.host), command):
+        yield from (value.text for name, value in setter.assignments if name.endswith(name_endings))
+
+
+def _iter_stage_operands(call: Invocation) -> Iterator[str]:
+    """Yield the values of operands that set a variable: `rake db:drop RAILS_ENV=test`."""
+    for word in call.args.operands:
+        name, equals, value_text = word.text.partition("=")
+        if equals and name.endswith(_STAGE_VARIABLES):
+            yield value_text
