@@ -167,9 +167,9 @@ def holds(conditions: str, call: Invocation) -> bool:
     `name:a|b` for the name that the program was called by, `text:*a*` for the whole command line without its blanks,
     `line:*a*` for it in lower case, `input:` whether something is handed to its standard input (`input:pipe|file`),
     `upstream:a` for a program in its pipe, `output:shown` whether its output is shown or kept, `earlier:pgrep=a*` for
-    words of a command before it, `own:` whether it means a process of verdikt, `stage:live` for the installation that
-    it works on, `database:-d=throwaway` for what the name of a database says, `item:-G=a|b*` for one of the values
-    that commas separate.
+    words of a command before it, `own:` whether it means a process of verdikt,
+    `stage:live` for the installation that it works on, `database:-d=throwaway` for what the name of a database says,
+    `item:-G=a|b*` for one of the values that commas separate.
     """
     if not conditions:
         return False
@@ -360,15 +360,15 @@ _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "env": _list_variables,
     "name": _list_names,
     "input": _list_inputs,
-    "stage": _list_named_stages,
-    "database": _list_databases,
-    "item": _list_items,
     "upstream": _list_upstream,
     "output": _list_outputs,
     "raw": _list_raw_texts,
     "line": _list_lines,
     "earlier": _list_earlier_words,
     "own": _list_own_processes,
+    "stage": _list_named_stages,
+    "database": _list_databases,
+    "item": _list_items,
 }
 _WORD_TRAITS: dict[str, Callable[[Word, Invocation], str]] = {"zone": _find_zone, "shape": _find_shape}
 

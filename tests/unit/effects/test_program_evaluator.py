@@ -187,7 +187,7 @@ def test_unlisted_command_that_says_to_destroy_is_told() -> None:
     ],
 )
 def test_condition_on_circumstances_holds(text: str, conditions: str, expected: bool) -> None:
-    """Conditions ask for verb, noun, kind, zone, shape, variable, text, input, output and stage, besides flags."""
+    """Conditions ask for verbs, operands, variables, text, input, output and stage, besides flags."""
     call = make_call(text)
     call.args = Arguments(call.command.argv[1:])
 
