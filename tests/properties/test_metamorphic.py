@@ -22,6 +22,8 @@ Variants = Iterator[list[str]]
 SHELL_CHARACTERS = frozenset("|&;<>$`(){}\n*?~#\"'\\")
 OTHER_MEANING = frozenset(("-C", "--git-dir", "--work-tree"))
 """Options that make the command act on another place, where other things may be at stake."""
+CHOICES = frozenset("-l --selector --field-selector -f --filename -k --kustomize".split())
+"""Options that choose what the command acts on, which may do nothing without them."""
 
 
 @cache
@@ -63,7 +65,8 @@ def insert_global_option(words: list[str], record: Record) -> Variants:
     """`docker volume rm x` → `docker --context y volume rm x`."""
     if has_commands(words):
         for name in list_options(record, "values", "globals"):
-            yield [words[0], name, "y", *words[1:]]
+            if name not in CHOICES:
+                yield [words[0], name, "y", *words[1:]]
         for name in list_options(record, "flags"):
             yield [words[0], name, *words[1:]]
 

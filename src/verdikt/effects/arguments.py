@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import cache
 from typing import NamedTuple
 
 from verdikt.shell.command import Word
 
-_OPERAND_SELECTORS = frozenset(("*", "0", "1", "2", "3", "-1", "1:", "2:"))
+_OPERAND_SELECTORS = frozenset(("*", "0", "1", "2", "3", "-1", "1:", "2:", ":2"))
 _HELP_FLAGS = frozenset(("--help", "--usage", "--longhelp", "--long-help", "--help-all", "--fullhelp", "--full-help"))
 _PLAIN_FLAGS = frozenset("-y --yes --force --verbose --quiet --silent --help --version --debug --dry-run".split())
 
@@ -24,8 +25,38 @@ def word_set(text: str) -> frozenset[str]:
 def _split_conditions(conditions: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """Split conditions into flags that match by themselves, and those that must be searched for."""
     names = conditions.split()
-    plain = frozenset(name for name in names if name[0] == "-" and not {"+", "="} & set(name))
+    plain = frozenset(name for name in names if name[0] == "-" and not {"+", "=", "*"} & set(name))
     return plain, tuple(name for name in names if name not in plain)
+
+
+@cache
+def _split_term(term: str) -> tuple[str, str]:
+    """Return the words that a condition such as `--type=a|b*` or `0|1=help` is about, and their patterns, if any."""
+    selector, equals, patterns = term.partition("=")
+    is_about_words = all(part[:1] == "-" or part in _OPERAND_SELECTORS for part in selector.split("|"))
+    return (selector, patterns) if equals and is_about_words else ("", "")
+
+
+def matches_any(text: str, patterns: str) -> bool:
+    """Return whether a text matches one of these patterns, which `|` separates: `a|b*`."""
+    exact, regex = _compile_patterns(patterns)
+    return text in exact or (regex is not None and regex.match(text) is not None)
+
+
+def matches_texts(texts: Sequence[str], patterns: str) -> bool:
+    """Return whether any of these texts matches one of the patterns; with `=` before the patterns, whether all do."""
+    if patterns[:1] == "=":
+        return bool(texts) and all(matches_any(text, patterns[1:]) for text in texts)
+    return any(matches_any(text, patterns) for text in texts)
+
+
+# The patterns come from records, which are few: each is compiled once, and never for a decision that comes later.
+@cache
+def _compile_patterns(patterns: str) -> tuple[frozenset[str], re.Pattern[str] | None]:
+    parts = patterns.split("|")
+    globs = [part for part in parts if {"*", "?", "["} & set(part)]
+    regex = re.compile("|".join(map(translate, globs))) if globs else None
+    return frozenset(parts).difference(globs), regex
 
 
 def _is_plain_flag(flag: str) -> bool:
@@ -42,7 +73,10 @@ class OptionTable(NamedTuple):
     before: frozenset[str] = frozenset()  # take a value before the first operand only: `git -c x=y`
     single_dash: bool = False  # one dash begins a long name: `-auto-approve`
     abbreviate: bool = False  # a long name may be cut off where that is unambiguous: `--ha` for `--hard`
+    posix: bool = False  # the first operand ends the options: what follows is for another program
     short_help: bool = False  # a last `-h` asks for help: a program with commands that lists no such option
+    verb_start: int = 0  # the first operand that may be the verb of the command: `aws SERVICE VERB`
+    verb_stop: int | None = None
 
     def with_values(self, values: str, *, single_dash: bool = False) -> OptionTable:
         """Return the table with more options that take a value."""
@@ -66,11 +100,12 @@ class Arguments:
     `forced` holds the identities of those that are read with a value this time.
     """
 
-    __slots__ = ("_flag_names", "asks_help", "doubtful", "flags", "operands", "table")
+    __slots__ = ("_flag_names", "after_dashes", "asks_help", "doubtful", "flags", "operands", "table")
 
     def __init__(self, argv: Sequence[Word], table: OptionTable = NO_OPTIONS, forced: Container[int] = ()) -> None:
         self.flags = flags = []  # type: list[tuple[str, Word | None]]
         self.operands = operands = []  # type: list[Word]
+        self.after_dashes: Sequence[Word] = ()
         self.doubtful: list[Word] = []
         self.asks_help = False
         self.table = table
@@ -84,12 +119,16 @@ class Arguments:
                 pending_flag = ""
             elif text[:1] != "-" or text == "-":
                 operands.append(word)
+                if table.posix:
+                    operands.extend(argv[position + 1 :])
+                    break
             elif text in values or (text in table.before and not operands):
                 pending_flag = text
             elif forced and id(word) in forced:
                 pending_flag = self._add_forced_flag(word)
             elif text == "--":
-                operands.extend(argv[position + 1 :])
+                self.after_dashes = argv[position + 1 :]
+                operands.extend(self.after_dashes)
                 break
             else:
                 if text in _HELP_FLAGS and (position == 0 or self._takes_no_value(argv[position - 1].text)):
@@ -150,8 +189,9 @@ class Arguments:
         """Return whether any of these conditions holds; most are names of flags.
 
         `-r+-f` requires both, `!-r` its absence. `--type=a|b*` requires a value that matches, `0=a|b*` and `*=a` the
-        same of an operand; a word without a dash is looked for among the operands. A long flag may be shortened
-        (`--recurs`), as GNU programs allow; `--force` is not short for `--force-with-lease`.
+        same of an operand, `1:==a|b` of all of them; a word without a dash is looked for among the operands. `--set-*`
+        matches the names of flags. A long flag may be shortened (`--recurs`), as GNU programs allow; `--force` is not
+        short for `--force-with-lease`.
         """
         plain, combinations = _split_conditions(conditions)
         if self.flags:
@@ -169,16 +209,15 @@ class Arguments:
     def _holds(self, term: str) -> bool:
         if term[0] == "!":
             return not self._holds(term[1:])
-        name, equals, patterns = term.partition("=")
-        if equals and (name[:1] == "-" or name in _OPERAND_SELECTORS):
-            return any(fnmatchcase(text.lower(), p) for text in self._select_texts(name) for p in patterns.split("|"))
+        selector, patterns = _split_term(term)
+        if selector:
+            texts = [word.text.lower() for word in self.select_words(selector)]
+            return matches_texts(texts, patterns)
         if term[0] != "-":
             return any(operand.text.lower() == term for operand in self.operands)
-        return any(flag == name or self._is_abbreviation(flag, (name,)) for flag, _ in self.flags)
-
-    def _select_texts(self, selector: str) -> list[str]:
-        """Return the texts that a condition with a pattern is about."""
-        return [word.text for word in self.select_words(selector)]
+        if "*" in term:
+            return any(matches_any(flag, term) for flag, _ in self.flags)
+        return any(flag == term or self._is_abbreviation(flag, (term,)) for flag, _ in self.flags)
 
     @staticmethod
     def _is_abbreviation(flag: str, names: Iterable[str]) -> bool:
@@ -204,16 +243,32 @@ class Arguments:
         """Return the words that a row's `selector` names.
 
         `*` all operands, `0` the first, `-1` the last, `1:` all but the first, `:-1` all but the last,
-        `-o --output` values of flags, `of=` values of `key=value` operands; `|` joins several.
+        `-o --output` values of flags, `--` what stands after two dashes, `of=` values of `key=value` operands; `|`
+        joins several, of `a||b` the second counts only where the first names nothing. `*=*://*` are those that match a
+        pattern, `joined` is all of them as one, `'text'` that text itself, and `/` is that path.
         """
         if selector == "*":
             return self.operands
+        if selector == "joined":
+            return [Word(" ".join([word.display_text for word in self.operands]))] if self.operands else []
+        if selector[0] in "/~":
+            return [Word(selector)]
+        if selector[0] == "'" and selector.find("'", 1) == len(selector) - 1:
+            return [Word(selector[1:-1])]
+        if "||" in selector:
+            first, _, second = selector.partition("||")
+            return self.select_words(first) or self.select_words(second)
         if "|" in selector:
             return [word for part in selector.split("|") for word in self.select_words(part)]
+        if selector == "--":
+            return [*self.after_dashes]
         if selector[0] == "-" and not selector[1:].isdigit():
             return self.get_values(selector)
         if selector.endswith("="):
             return [Word(w.text[len(selector) :], w.raw, w.glob) for w in self.operands if w.text.startswith(selector)]
+        if "=" in selector:
+            name, _, pattern = selector.partition("=")
+            return [word for word in self.select_words(name) if matches_any(word.text, pattern)]
         if ":" in selector:
             start, _, stop = selector.partition(":")
             return self.operands[int(start) if start else None : int(stop) if stop else None]

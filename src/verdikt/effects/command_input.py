@@ -7,7 +7,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from verdikt.effects.program.find import has_filter, list_matches
+from verdikt.effects.find_expression import has_filter, list_matches
 from verdikt.knowledge import find_role
 from verdikt.shell.command import UNKNOWN, Word
 

@@ -33,6 +33,15 @@ def is_local_host(name: str) -> bool:
     return _LOCAL_HOST.match(name) is not None
 
 
+_LOCAL_SERVICES = frozenset(("minio", "localstack", "host.lima.internal", "localhost.localstack.cloud"))
+
+
+def is_local_address(address: str) -> bool:
+    """Return whether an address, with a port or a scheme or without, is on this machine or in one of its containers."""
+    host = parse_host(address)
+    return is_local_host(host) or host in _LOCAL_SERVICES
+
+
 # A cloud machine gets its own credentials from these, without a password.
 _METADATA_HOSTS = frozenset(
     "169.254.169.254 169.254.170.2 metadata.google.internal metadata.goog 100.100.100.200 [fd00:ec2::254] metadata "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import Arguments, word_set
@@ -149,6 +150,11 @@ class Invocation:
         around = [c for c in find_preceding(self.command, self.commands) if len(c.via) < len(self.command.via)]
         return [pair for command in (*around[-1:], self.command) for pair in command.assignments]
 
+    def make_inner_call(self, argv: Sequence[Word], name: str = "") -> Invocation:
+        """Return an invocation of another program in the place of this one, with these words."""
+        command = replace(self.command, argv=tuple(argv))
+        return Invocation(command, self.resolver, self.commands, self._shell_classifier, name=name)
+
     def has_piped_input(self) -> bool:
         """Return whether another command's output is piped into this one."""
         return next(self.iter_upstream(), None) is not None
@@ -224,7 +230,10 @@ class Invocation:
     ) -> list[Effect]:
         """Return the effect on these words; on paths it is split by what they are: devices, sinks, absent files."""
         if kind != "path":
-            targets = tuple([Target(word.display_text, kind) for word in words])
+            texts = [word.display_text for word in words]
+            if kind == "ref":
+                texts = [text.removeprefix("refs/heads/") for text in texts]
+            targets = tuple([Target(text, kind) for text in texts])
             unknown = any(UNKNOWN in word.text for word in words)
             return [self.make_effect(what, targets, recoverable=recoverable, possible=possible or unknown, note=note)]
         if not words:

@@ -7,20 +7,25 @@ differ, what the stricter one finds is added.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from verdikt.effects.arguments import Arguments
-from verdikt.effects.code.sql import is_throwaway
-from verdikt.effects.command_verbs import find_verb, has_destroy_verb, is_recreatable
+from verdikt.effects.arguments import Arguments, matches_any, matches_texts
+from verdikt.effects.code.sql import classify_sql, is_throwaway
+from verdikt.effects.command_verbs import find_verb, has_destroy_verb, is_recreatable, split_tokens
 from verdikt.effects.deployment_stage import list_stages
-from verdikt.effects.program_record import EffectSpec, Program
+from verdikt.effects.execution_context import find_preceding
+from verdikt.effects.host import is_local_address, is_remote_path
+from verdikt.effects.program_record import EffectSpec, Program, find_program
+from verdikt.effects.self_protection import names_own_process
+from verdikt.effects.target_shapes import TARGET_SHAPES
+from verdikt.effects.word_kinds import get_written_text, has_kind
 from verdikt.model.effect import PRECEDENCE, Target, Zone
+from verdikt.shell.command import Word
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
     from verdikt.model.effect import Effect
-    from verdikt.shell.command import Word
 
 _HELP_FLAGS = frozenset(("--help", "--version", "--usage"))
 # Subcommands that run something the user wrote: a `delete` among its words is a name, not an order.
@@ -129,10 +134,9 @@ def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list
     dry_run = f"{reading.dry_run} {entry.dry_run_flags}" if reading.dry_run else entry.dry_run_flags
     if not entry.commands:
         return [] if holds(dry_run, call) else _apply_entry(entry, call)
-    match = _match_command(entry, call.args.operands)
+    match = _match_command(entry, call.args)
     if match is None:
-        is_unjudged = entry.classify is None and not entry.judges_verbs
-        if is_unjudged and call.args.operands and (unlisted_effects := _classify_unlisted(call)):
+        if not entry.judges_verbs and entry.classify is None and (unlisted_effects := _classify_unlisted(call)):
             return unlisted_effects
         return [] if holds(dry_run, call) else _apply_entry(entry, call)
     name, command = match
@@ -156,8 +160,14 @@ def holds(conditions: str, call: Invocation) -> bool:
     """Return whether any of these conditions holds: those of `Arguments.has_flag`, and some on the circumstances.
 
     `verb:delete` asks for the verb among the operands, `noun:recreatable` whether they name something without data,
-    `zone:0=temp|project` where an operand lies, `env:NAME=a|b*` for a variable set for the command, `name:a|b` for
-    the name that the program was called by, `input:` whether something is handed to its standard input,
+    `token:a|b` for a part of the words up to the verb, `kind:a|b` for the kind in `KIND NAME` and `KIND/NAME`. Of an
+    operand, `zone:0=temp|project` asks where it lies, `state:0=ignored` what git knows of it, `shape:0=remote` what
+    it looks like, `is:0=local_host` what it is (see `word_kinds`), `raw:0=a|b*` how it was written;
+    `shape:$NAME=here` asks the same of a variable. `env:NAME=a|b*` asks for a variable set for the command,
+    `name:a|b` for the name that the program was called by, `text:*a*` for the whole command line without its blanks,
+    `line:*a*` for it in lower case, `input:` whether something is handed to its standard input (`input:pipe|file`),
+    `upstream:a` for a program in its pipe, `output:shown` whether its output is shown or kept, `earlier:pgrep=a*` for
+    words of a command before it, `own:` whether it means a process of verdikt,
     `stage:live` for the installation that it works on, `database:-d=throwaway` for what the name of a database says,
     `item:-G=a|b*` for one of the values that commas separate.
     """
@@ -165,26 +175,74 @@ def holds(conditions: str, call: Invocation) -> bool:
         return False
     if ":" not in conditions:
         return call.args.has_flag(conditions)
-    return any(all(_holds_term(term, call) for term in part.split("+")) for part in conditions.split())
+    return any(all(_holds_term(term, call) for term in part) for part in _split_alternatives(conditions))
 
 
-def _holds_term(term: str, call: Invocation) -> bool:
-    if term[0] == "!":
-        return not _holds_term(term[1:], call)
-    subject, _, rest = term.partition(":")
-    ask = _CIRCUMSTANCES.get(subject)
-    if ask is None:
-        return call.args.has_flag(term)
-    selector, _, patterns = rest.rpartition("=")
-    return any(fnmatchcase(text, pattern) for text in ask(selector, call) for pattern in patterns.split("|"))
+class _Term(NamedTuple):
+    """One term of a condition; without a subject it is one that `Arguments.has_flag` knows."""
+
+    text: str
+    is_negated: bool
+    subject: str
+    selector: str
+    patterns: str
+
+
+# Bounded by the number of records: conditions never come from a command.
+@cache
+def _split_alternatives(conditions: str) -> tuple[tuple[_Term, ...], ...]:
+    return tuple(tuple(map(_parse_term, part.split("+"))) for part in conditions.split())
+
+
+def _parse_term(text: str) -> _Term:
+    plain_text = text.lstrip("!")
+    is_negated = (len(text) - len(plain_text)) % 2 == 1
+    subject, _, rest = plain_text.partition(":")
+    if subject not in _CIRCUMSTANCES and subject != "is":
+        return _Term(plain_text, is_negated, "", "", "")
+    is_plain = subject in ("text", "line") or "=" not in rest
+    selector, patterns = ("", rest) if is_plain else rest.partition("=")[::2]
+    return _Term(plain_text, is_negated, subject, selector, patterns)
+
+
+def _holds_term(term: _Term, call: Invocation) -> bool:
+    if not term.subject:
+        return call.args.has_flag(term.text) is not term.is_negated
+    if term.subject == "is":
+        words = call.args.select_words(term.selector)
+        has_any = any(has_kind(word, kind, call) for kind in term.patterns.split("|") for word in words)
+        return has_any is not term.is_negated
+    texts = _CIRCUMSTANCES[term.subject](term.selector, call)
+    return matches_texts(texts, term.patterns) is not term.is_negated
+
+
+def _find_verb_of(call: Invocation) -> tuple[int, str]:
+    table = call.args.table
+    texts = [word.text for word in call.args.operands[: table.verb_stop]]
+    return find_verb(texts, table.verb_start)
 
 
 def _list_verbs(_selector: str, call: Invocation) -> list[str]:
-    return [find_verb([word.text for word in call.args.operands])[1]]
+    return [_find_verb_of(call)[1]]
 
 
 def _list_nouns(_selector: str, call: Invocation) -> list[str]:
-    return ["recreatable"] if is_recreatable([word.text for word in call.args.operands[:2]]) else []
+    """Return `recreatable` if the word of the verb, or the one before it, names something that holds no data."""
+    index = _find_verb_of(call)[0]
+    texts = [word.text for word in call.args.operands[max(index - 1, 0) : index + 1]]
+    return ["recreatable"] if is_recreatable(texts) else []
+
+
+def _list_tokens(_selector: str, call: Invocation) -> list[str]:
+    index = _find_verb_of(call)[0]
+    return [token for word in call.args.operands[: index + 1] for token in split_tokens(word.text)]
+
+
+def _list_kinds(_selector: str, call: Invocation) -> list[str]:
+    """Return the kinds of the resources that operands name: `KIND NAME`, `KIND/NAME`, `KIND,KIND`, `KIND.GROUP`."""
+    texts = [word.text.lower() for word in call.args.operands]
+    heads = texts[:1] + [text for text in texts[1:] if "/" in text]
+    return [kind.split(".", 1)[0] for head in heads for kind in head.split("/", 1)[0].split(",")]
 
 
 def _list_zones(selector: str, call: Invocation) -> list[str]:
@@ -200,8 +258,35 @@ def _list_zones(selector: str, call: Invocation) -> list[str]:
     return zones
 
 
+def _find_zone(word: Word, call: Invocation) -> str:
+    return call.resolve_path(word).zone.value
+
+
+def _list_shapes(selector: str, call: Invocation) -> list[str]:
+    if selector[0] == "$":
+        return [_find_shape(value, call) for name, value in call.list_assignments() if name == selector[1:]]
+    return [_find_shape(word, call) for word in call.args.select_words(selector)]
+
+
+def _find_shape(word: Word, _call: Invocation) -> str:
+    """Return `unknown`, `here` for an address of this machine, `remote` for any other or `host:path`, else `local`."""
+    if not word.is_known:
+        return "unknown"
+    if is_local_address(word.text):
+        return "here"
+    return "remote" if "://" in word.text or is_remote_path(word.text) else "local"
+
+
+def _list_texts(_selector: str, call: Invocation) -> list[str]:
+    return ["".join(call.full_text.split())]
+
+
+def _list_states(selector: str, call: Invocation) -> list[str]:
+    return [call.resolve_path(word, with_state=True).state for word in call.args.select_words(selector)]
+
+
 def _list_variables(selector: str, call: Invocation) -> list[str]:
-    return [value.text for name, value in call.list_assignments() if fnmatchcase(name, selector)]
+    return [value.text for name, value in call.list_assignments() if matches_any(name, selector)]
 
 
 def _list_names(_selector: str, call: Invocation) -> list[str]:
@@ -209,9 +294,45 @@ def _list_names(_selector: str, call: Invocation) -> list[str]:
 
 
 def _list_inputs(_selector: str, call: Invocation) -> list[str]:
+    """Return an empty text if something is handed to the command, and what: pipe, text, file, known, path."""
     command = call.command
-    has_input = command.stdin is not None or command.pipe_from is not None or any(r.fd == 0 for r in command.redirects)
-    return [""] if has_input else []
+    files = [r.target.text for r in command.redirects if r.op == "<"]
+    kinds = ["file"] * any(not path.startswith("/dev/") for path in files)
+    kinds += ["pipe"] * call.has_piped_input()
+    kinds += ["text"] * any(r.op in ("<<", "<<<") for r in command.redirects)
+    kinds += ["known"] * (command.stdin is not None)
+    is_fed = command.stdin is not None or command.pipe_from is not None or any(r.fd == 0 for r in command.redirects)
+    return ["", *kinds, *files] if is_fed else kinds
+
+
+def _list_outputs(_selector: str, call: Invocation) -> list[str]:
+    """Return `shown` where the output is shown or kept as it is, and no other program chooses from it."""
+    command = call.command
+    is_kept = any(r.op in (">", ">>", ">|") and r.target.text != "/dev/null" and r.fd == 1 for r in command.redirects)
+    is_shown = command.pipe_to is None and (is_kept or not command.redirects) and command.feeds is None
+    return ["shown"] if is_shown else []
+
+
+def _list_upstream(_selector: str, call: Invocation) -> list[str]:
+    return [command.name for command in call.iter_upstream()]
+
+
+def _list_raw_texts(selector: str, call: Invocation) -> list[str]:
+    return [get_written_text(word).replace("/", "\\").lower() for word in call.args.select_words(selector)]
+
+
+def _list_lines(_selector: str, call: Invocation) -> list[str]:
+    return [call.full_text.lower()]
+
+
+def _list_earlier_words(selector: str, call: Invocation) -> list[str]:
+    names = selector.split("|")
+    earlier = find_preceding(call.command, call.commands)
+    return [word.text for command in earlier if command.name in names for word in command.argv]
+
+
+def _list_own_processes(_selector: str, call: Invocation) -> list[str]:
+    return [""] if names_own_process(call) else []
 
 
 def _list_named_stages(_selector: str, call: Invocation) -> list[str]:
@@ -230,14 +351,44 @@ def _list_items(selector: str, call: Invocation) -> list[str]:
 _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "verb": _list_verbs,
     "noun": _list_nouns,
+    "token": _list_tokens,
+    "kind": _list_kinds,
     "zone": _list_zones,
+    "state": _list_states,
+    "shape": _list_shapes,
+    "text": _list_texts,
     "env": _list_variables,
     "name": _list_names,
     "input": _list_inputs,
+    "upstream": _list_upstream,
+    "output": _list_outputs,
+    "raw": _list_raw_texts,
+    "line": _list_lines,
+    "earlier": _list_earlier_words,
+    "own": _list_own_processes,
     "stage": _list_named_stages,
     "database": _list_databases,
     "item": _list_items,
 }
+_WORD_TRAITS: dict[str, Callable[[Word, Invocation], str]] = {"zone": _find_zone, "shape": _find_shape}
+
+
+def select_targets(selector: str, call: Invocation) -> Sequence[Word]:
+    """Return the words that a row is about; `zone:*=secret` and `shape:*=remote` are those of a kind.
+
+    `program` is the program itself; `input` at the end adds the text on standard input, if it is known.
+    """
+    if selector == "program":
+        return call.command.argv[:1]
+    if selector.endswith("input"):
+        words = select_targets(selector[: -len("|input")], call) if "|" in selector else []
+        return [*words, Word(call.command.stdin)] if call.command.stdin else words
+    subject, colon, rest = selector.partition(":")
+    find_trait = _WORD_TRAITS.get(subject) if colon else None
+    if find_trait is None:
+        return call.args.select_words(selector)
+    name, _, patterns = rest.rpartition("=")
+    return [word for word in call.args.select_words(name) if matches_any(find_trait(word, call), patterns)]
 
 
 def _apply_entry(entry: Program, call: Invocation) -> list[Effect]:
@@ -249,10 +400,12 @@ def _apply_entry(entry: Program, call: Invocation) -> list[Effect]:
     return effects
 
 
-def _match_command(program: Program, operands: Sequence[Word]) -> tuple[str, Program] | None:
-    """Return the longest listed command that the operands begin with, and its entry."""
+def _match_command(program: Program, args: Arguments) -> tuple[str, Program] | None:
+    """Return the longest listed command that the operands begin with, and its entry; drops words before it."""
     commands = program.commands or {}
-    texts = [word.text for word in operands[: program.command_depth]]
+    while program.prefixes and args.operands and args.operands[0].text in program.prefixes:
+        args.operands = args.operands[1:]
+    texts = [word.text for word in args.operands[: program.command_depth]]
     for depth in range(len(texts), 0, -1):
         name = " ".join(texts[:depth]) if depth > 1 else texts[0]
         if name in commands:
@@ -265,7 +418,8 @@ def _classify_unlisted(call: Invocation) -> list[Effect]:
     texts = [word.text for word in call.args.operands[:3] if word.is_known and word.text[:1] != "-"]
     if texts[:1] and texts[0] in _RUN_SUBCOMMANDS:
         return []
-    flags = [flag for flag, _ in call.args.flags]
+    # An option that takes a value is no `-n` for a dry run: `kubectl -n prod`.
+    flags = [flag for flag, _ in call.args.flags if flag not in call.args.table.values]
     if find_verb(texts)[1] != "delete" or not has_destroy_verb([*texts, *flags]):
         return []
     return [call.make_effect("unknown.destroy", (Target(" ".join([call.name, *texts]), "other"),), possible=True)]
@@ -274,7 +428,6 @@ def _classify_unlisted(call: Invocation) -> list[Effect]:
 def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
     """Return the effects of the rows whose conditions hold."""
     effects: list[Effect] = []
-    args = call.args
     has_applied = False
     for row in rows:
         if (
@@ -284,12 +437,50 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
         ):
             continue
         recoverable = True if row.recoverable_when and holds(row.recoverable_when, call) else row.recoverable
-        words = args.select_words(row.selector) if row.selector else ()
-        has_applied = has_applied or bool(words) or row.without_target or not row.selector
-        if words:
+        words = select_targets(row.selector, call) if row.selector else ()
+        if row.selector and not words and not row.without_target:
+            continue
+        has_applied = True
+        if row.kind.startswith("sql:"):
+            effects += _classify_statements(row, words, call, recoverable=recoverable)
+        elif row.kind == "shell":
+            # In a list of arguments as JSON writes it, each text may be a command.
+            effects += [effect for word in words for effect in call.classify_shell(word.text.strip("[]\"'"))]
+            effects.append(call.make_effect(row.what, recoverable=recoverable, note=row.note))
+        elif row.kind == "script":
+            effects += run_script(words, call)
+        elif row.kind in TARGET_SHAPES:
+            effects += TARGET_SHAPES[row.kind](row, words, call)
+        elif words:
             effects += call.make_effects(
                 row.what, words, row.kind, recoverable=recoverable, possible=row.possible, note=row.note
             )
-        elif row.without_target or not row.selector:
+        else:
             effects.append(call.make_effect(row.what, recoverable=recoverable, possible=row.possible, note=row.note))
     return effects
+
+
+def run_script(words: Sequence[Word], call: Invocation) -> Iterable[Effect]:
+    """Return the effects of an interpreter that runs a file, or its input where it is given none.
+
+    A file with a name of its own is a known program: `manage.py`, `artisan`.
+    """
+    if not words or words[0].text == "-":
+        return call.classify_piped_code() if call.command.stdin is None and call.has_piped_input() else ()
+    effects = call.make_effects("code.run", words[:1])
+    argv = call.command.argv
+    place = next((index for index, word in enumerate(argv) if word is words[0]), 0)
+    name = words[0].text.rsplit("/", 1)[-1]
+    program = find_program(name) if place else None
+    return effects if program is None else effects + evaluate_program(program, call.make_inner_call(argv[place:], name))
+
+
+def _classify_statements(
+    row: EffectSpec, words: Sequence[Word], call: Invocation, *, recoverable: bool | None
+) -> Iterator[Effect]:
+    """Yield the effects of words that are SQL, and the row's own for text that is unknown or stands elsewhere."""
+    dialect = row.kind.partition(":")[2]
+    for word in words:
+        yield from classify_sql(word.text, call, dialect, recoverable=recoverable is True)
+    if (row.without_target and not words) or not all(word.is_known for word in words):
+        yield call.make_effect(row.what, recoverable=recoverable, note=row.note)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Not `handler`, `trace` and the like: those name functions, and a policy file is data.
 _ENTRY_KEYS = ROW_KEYS | frozenset(
-    "names values globals glued flags single_dash abbreviate own dry_run needs effects commands".split()
+    "names values globals glued flags single_dash abbreviate own prefixes dry_run needs effects commands".split()
 )
 _PROGRAM_KEYS = _ENTRY_KEYS | {"runs"}
 _RUNS_KEYS = frozenset(("skip", "joined", "after"))
@@ -111,7 +111,9 @@ def _check_keys(node: YamlNode, allowed: frozenset[str]) -> bool:
     return all(checks)
 
 
-_TEXT_KEYS = frozenset("names values globals glued flags dry_run does on as when unless recoverable_when note".split())
+_TEXT_KEYS = frozenset(
+    "names values globals glued flags prefixes dry_run does on as when unless recoverable_when note".split()
+)
 
 
 def _check_effects(node: YamlNode, record: Record) -> bool:

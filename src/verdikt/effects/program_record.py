@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.effects.arguments import NO_OPTIONS, OptionTable, word_set
 from verdikt.knowledge import Record, find_record
+from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
     from verdikt.model.effect import Effect
 
-MAX_COMMAND_WORDS = 3
+MAX_COMMAND_WORDS = 4
 """How many words of a command are compared with the names of commands."""
+
+_OPERAND_TERM = compile_lazily(r"(?:^|[ +!])(?:-?\d+:?=|(?:verb|noun|token|kind|shape|zone):)")
 
 Handler = Callable[["Invocation"], Iterable["Effect"]]
 
@@ -60,6 +63,10 @@ class Program:
     """Command (up to three words) → what it does. The options of the program itself count for it too."""
     command_depth: int = 0
     """How many words the longest name of a command has."""
+    prefixes: frozenset[str] = frozenset()
+    """Words before a command that change nothing of what it does: `gcloud beta`."""
+    judges_verbs: bool = False
+    """Whether its rows tell by the verb what a command does that is not listed."""
     classify: Handler | None = None
     """For what rows cannot express."""
     prepare: Handler | None = None
@@ -73,8 +80,6 @@ class Program:
     own_flags: bool = False
     """For a command: its options are its own (`docker compose -f x` and `docker run -f y` have nothing in common);
     it may have commands."""
-    judges_verbs: bool = False
-    """Whether its rows judge a command that it does not list by the verb, so that nothing else has to."""
     unconditional: bool = False
     """Whether the effects do not depend on the arguments, so that the arguments need not be parsed."""
     positional: bool = False
@@ -123,8 +128,18 @@ def _build_options(entry: Record, *, abbreviate: bool, is_command: bool = False)
         before=word_set(entry.get("globals", "")),
         single_dash=entry.get("single_dash", False),
         abbreviate=abbreviate,
+        posix=entry.get("posix", False),
         short_help=(is_command or "commands" in entry) and not _lists_short_help(entry),
+        **_read_verb_range(entry.get("verb", "")),
     )
+
+
+def _read_verb_range(text: str) -> dict[str, Any]:
+    """Return the operands among which a verb is looked for: `1` only the second, `1:` from there on."""
+    if not text:
+        return {}
+    start = int(text.rstrip(":"))
+    return {"verb_start": start, "verb_stop": None if text.endswith(":") else start + 1}
 
 
 def _lists_short_help(entry: Record) -> bool:
@@ -163,6 +178,8 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         options=options,
         dry_run_flags=entry.get("dry_run", ""),
         commands=commands or None,
+        prefixes=word_set(entry.get("prefixes", "")),
+        judges_verbs=any("verb:" in row.when for row in effects),
         command_depth=min(max((name.count(" ") + 1 for name in commands), default=0), MAX_COMMAND_WORDS),
         classify=classify,
         prepare=_import_handler(entry["prepare"], "classify_") if "prepare" in entry else None,
@@ -170,10 +187,14 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         runs_others=any(key in entry for key in ("runs", "code", "trace", "lines")),
         needs=entry.get("needs", 0),
         own_flags=own_flags,
-        judges_verbs=any("verb:" in row.when for row in effects),
         unconditional=bool(effects) and not is_conditional,
-        positional=bool(commands or classify or any(row.selector not in ("", "*") for row in effects)),
+        positional=bool(commands or classify or any(map(_is_positional, effects))),
     )
+
+
+def _is_positional(row: EffectSpec) -> bool:
+    """Return whether a row depends on which word is which operand."""
+    return row.selector not in ("", "*") or _OPERAND_TERM.search(f"{row.when} {row.unless}") is not None
 
 
 def _build_row(row: Record) -> EffectSpec:
@@ -200,9 +221,11 @@ def _list_options(entry: Record, keys: tuple[str, ...]) -> Iterable[str]:
     """Yield every option that an entry, its rows or its commands mention under these keys."""
     for part in (entry, *entry.get("effects", ())):
         for term in " ".join(part.get(key, "") for key in keys).replace("+", " ").split():
-            name = term.lstrip("!").partition("=")[0]
-            if name[:1] == "-":
-                yield name
+            for name in term.lstrip("!").partition("=")[0].split("|"):
+                # `-1=a` is about the last operand, and `--set-*` about any option that is called so.
+                is_option = name[:1] == "-" and "*" not in name and not ("=" in term and name[1:].isdigit())
+                if is_option:
+                    yield name
     for command in entry.get("commands", {}).values():
         yield from _list_options(command, keys)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from verdikt.effects.execution_context import find_preceding
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -19,6 +20,14 @@ PRODUCT_NAME = "verdikt"
 
 _HARMLESS_PROGRAMS = find_role("path_mention")
 _WORD_SEPARATOR = compile_lazily(r"[:=,]")
+_PROCESS_FILES = ("run/daemon.lock", "run/daemon.sock")
+# What our processes are called, and what others are called that every machine has.
+_OWN_PROCESSES = (
+    "verdikt-hook 20 closed python3 -I -m verdikt.hosts.hook claude PreToolUse",
+    "python3 -I -m verdikt.daemon",
+    "/bin/sh share/verdikt/hooks/guard.sh 20 closed",
+)
+_OTHER_PROCESSES = ("python3 -m http.server", "/bin/sh build.sh", "python manage.py runserver 20 site-packages share")
 _DAEMON_SOCKET = compile_lazily(r"verdikt/run\b|\bdaemon\.(?:sock|lock)\b")
 
 
@@ -45,6 +54,26 @@ def find_self_access(call: Invocation, effects: Sequence[Effect]) -> list[Effect
 def mentions_daemon_socket(text: str) -> bool:
     """Return whether program text names the socket of the warm process."""
     return _DAEMON_SOCKET.search(text) is not None
+
+
+def names_own_process(call: Invocation) -> bool:
+    """Return whether a command, or one before it, names the file with our process's number, or its socket."""
+    for command in (call.command, *find_preceding(call.command, call.commands)):
+        words = (*command.argv, *(redirect.target for redirect in command.redirects))
+        if any(word.text.endswith(_PROCESS_FILES) for word in words):
+            return True
+    return False
+
+
+def matches_own_process(pattern: str) -> bool:
+    """Return whether a pattern for processes matches ours, and none that every machine has."""
+    import re2  # heavy and rarely needed; in linear time, because the pattern is not ours
+
+    try:
+        expression = re2.compile(pattern)
+    except re2.error:
+        return PRODUCT_NAME in pattern
+    return any(map(expression.search, _OWN_PROCESSES)) and not any(map(expression.search, _OTHER_PROCESSES))
 
 
 def _find_own_paths(call: Invocation) -> tuple[Target, ...]:

@@ -23,7 +23,7 @@ COMPILED = Path(__file__).parent / "_compiled.py"
 ROW_KEYS = frozenset("does on as when unless else recoverable recoverable_when possible always note".split())
 """The keys of an effect; an entry with a single effect may have them itself instead of a list `effects`."""
 
-_SET_REFERENCE = re.compile(r"@([a-z_]+)([^+|@\s]*)")
+_SET_REFERENCE = re.compile(r"(?<!\w)@([a-z_]+)([^+|@\s]*)")
 
 
 class RecordError(Exception):
@@ -48,15 +48,17 @@ def compile_files(files: Mapping[str, Record]) -> dict[str, Record]:
     for family, file in files.items():
         _check_named_rows(family, file)
         # `simple` lists programs in the short notation; a table of its own, `[[program]]`, is for longer ones.
-        sources = [*file.get("simple", ()), *file.get("program", ())]
-        for source in sorted(sources, key=lambda source: "like" in source):
-            record = _compile_record(source, family, file, records)
+        for source in (*file.get("simple", ()), *file.get("program", ())):
+            record = _compile_record(source, family, file)
             for name in record["names"]:
                 if name in owners:
                     raise RecordError(f"{family}.toml: `{name}` is already in {owners[name]}.toml")
                 owners[name] = family
             records[record["names"][0]] = record
-    return records
+    return {
+        name: _derive_values(_resolve_like(record, f"{record['family']}.toml: {name}", records))
+        for name, record in records.items()
+    }
 
 
 def _check_named_rows(family: str, file: Record) -> None:
@@ -65,7 +67,7 @@ def _check_named_rows(family: str, file: Record) -> None:
         raise RecordError(f"{family}.toml: `{name}` is the name of a set and of rows")
 
 
-def _compile_record(source: Record, family: str, file: Record, earlier: Mapping[str, Record]) -> Record:
+def _compile_record(source: Record, family: str, file: Record) -> Record:
     names = source.get("names", "").split()
     if not names:
         raise RecordError(f"{family}.toml: a program without `names`")
@@ -73,12 +75,31 @@ def _compile_record(source: Record, family: str, file: Record, earlier: Mapping[
     sets = file.get("sets", {})
     rows: dict[str, list[Record]] = _expand_sets(file.get("rows", {}), sets, where)
     record = _compile_entry(_expand_sets(source, sets, where), where, rows)
-    if base_name := record.pop("like", ""):
-        if base_name not in earlier:
-            raise RecordError(f"{where}: expected a program of the file after `like`, found `{base_name}`")
-        base = {key: value for key, value in earlier[base_name].items() if key not in ("names", "family")}
-        record = {**base, **record, "commands": {**base.get("commands", {}), **record.get("commands", {})}}
     return {**record, "names": names, "family": family}
+
+
+def _resolve_like(entry: Record, where: str, records: Mapping[str, Record], seen: tuple[str, ...] = ()) -> Record:
+    """Return an entry with the keys and the commands of the program, or of a command of it, that it is `like`."""
+    resolved = {key: value for key, value in entry.items() if key != "like"}
+    if "commands" in entry:
+        commands = entry["commands"].items()
+        resolved["commands"] = {
+            name: _resolve_like(command, f"{where} {name}", records, seen) for name, command in commands
+        }
+    if "like" not in entry:
+        return resolved
+    base_name = entry["like"]
+    program_name, _, command_name = base_name.partition(" ")
+    base = records.get(program_name, {})
+    if command_name:
+        base = base.get("commands", {}).get(command_name, {})
+    if not base or base_name in seen:
+        raise RecordError(f"{where}: expected another program after `like`, found `{base_name}`")
+    base = _resolve_like(base, where, records, (*seen, base_name))
+    base = {key: value for key, value in base.items() if key not in ("names", "family")}
+    if "commands" in base and "commands" in resolved:
+        resolved["commands"] = {**base["commands"], **resolved["commands"]}
+    return {**base, **resolved}
 
 
 def _compile_entry(entry: Record, where: str, rows: Mapping[str, list[Record]]) -> Record:
@@ -90,8 +111,6 @@ def _compile_entry(entry: Record, where: str, rows: Mapping[str, list[Record]]) 
         compiled["effects"] = _list_rows({key: value for key, value in entry.items() if key in ROW_KEYS}, where, rows)
     elif row_keys := sorted(ROW_KEYS & entry.keys()):
         raise RecordError(f"{where}: `{row_keys[0]}` without `does`")
-    if values := " ".join(_list_values(entry)):
-        compiled["values"] = values
     commands: dict[str, Record] = {}
     for command in entry.get("commands", ()):
         names = [" ".join(name.split()) for name in command.get("names", "").split(",")]
@@ -116,6 +135,16 @@ def _list_rows(row: Record, where: str, rows: Mapping[str, list[Record]]) -> lis
     return rows[name]
 
 
+def _derive_values(entry: Record) -> Record:
+    """Return an entry with all its options that take a value under `values`, at every level."""
+    derived = dict(entry)
+    if values := " ".join(_list_values(entry)):
+        derived["values"] = values
+    if "commands" in entry:
+        derived["commands"] = {name: _derive_values(command) for name, command in entry["commands"].items()}
+    return derived
+
+
 def _list_values(entry: Record) -> dict[str, None]:
     """Return the options that take a value: those listed, and those whose value is code, a command or a directory."""
     runs, code = entry.get("runs", {}), entry.get("code", {})
@@ -128,11 +157,16 @@ def _list_values(entry: Record) -> dict[str, None]:
 def _expand_sets(value: Any, sets: Mapping[str, str], where: str) -> Any:
     """Replace each `@name` in the strings of a record by the words of the set with that name."""
     if isinstance(value, dict):
-        return {key: _expand_sets(item, sets, where) for key, item in value.items()}
+        # The name after `does = "@…"` is that of rows.
+        return {key: item if key == "does" else _expand_sets(item, sets, where) for key, item in value.items()}
     if isinstance(value, list):
         return [_expand_sets(item, sets, where) for item in value]
     if not isinstance(value, str) or "@" not in value or not sets:
         return value
+    # A misspelt set would be a condition that never holds.
+    for reference in _SET_REFERENCE.finditer(value):
+        if reference[1] not in sets:
+            raise RecordError(f"{where}: unknown set `@{reference[1]}`")
     return " ".join(_expand_word(word, sets) for word in value.split(" "))
 
 
@@ -141,12 +175,10 @@ def _expand_word(word: str, sets: Mapping[str, str]) -> str:
 
     What follows the name belongs to each alternative: `0=@kinds:*` → `0=a:*|b:*`.
     """
-    if word[1:] in sets and word[0] == "@":
+    if word[:1] == "@" and word[1:] in sets:
         return " ".join(sets[word[1:]].split())
 
     def join_alternatives(reference: re.Match[str]) -> str:
-        if reference[1] not in sets:
-            return reference[0]
         return "|".join(item + reference[2] for item in sets[reference[1]].split())
 
     return _SET_REFERENCE.sub(join_alternatives, word)

@@ -50,14 +50,20 @@ def trace_exec_options(call: CommandCall) -> None:
         names = row.options.split()
         for place in range(1, len(words)):
             value = _get_option_value(words, place, names)
-            if value is None or not value.lower().startswith(row.prefix):
+            prefix = _find_prefix(value, row.prefix) if value is not None else None
+            if value is None or prefix is None:
                 continue
-            text = value[len(row.prefix) :]
+            text = value[len(prefix) :]
             if row.language:
                 call.record_code(row.language, text)
                 trace_shell_calls(call, row.language, text)
             else:
                 call.walk_shell_text(text, inherit_stdin=False)
+
+
+def _find_prefix(value: str, prefixes: str) -> str | None:
+    """Return which of these prefixes, separated by `|`, a value has."""
+    return next((prefix for prefix in prefixes.split("|") if value.lower().startswith(prefix)), None)
 
 
 def has_no_exec_option(words: list[Word]) -> bool:

@@ -103,6 +103,9 @@ def test_forced_option_takes_the_next_word() -> None:
         ("-o", "out"),
         ("0|-o", "a out"),
         ("7", ""),
+        ("'the firewall'", "the firewall"),
+        ("7||'.'", "."),
+        ("0||'.'", "a"),
     ],
 )
 def test_selector_selects_its_words(selector: str, selected: str) -> None:
@@ -134,6 +137,10 @@ def test_selector_selects_its_words(selector: str, selected: str) -> None:
         ("*=oth?r", True),
         ("key=value", True),
         ("key=other", False),
+        ("--t*", True),
+        ("--x*", False),
+        ("1:==other|key*", True),
+        ("*==other|key*", False),
     ],
 )
 def test_condition_holds_by_flags_values_and_operands(conditions: str, holds: bool) -> None:

@@ -139,6 +139,34 @@ def test_unlisted_command_that_says_to_destroy_is_told() -> None:
         ("x -f /tmp/a", "zone:0=temp+-f", True),
         ("x /tmp/a", "zone:0=temp+-f", False),
         ("x db:drop", "db:drop", True),
+        ("x stop auditd.service", "is:1:=protection", True),
+        ("x stop nginx", "is:1:=protection", False),
+        ("x http://localhost:80/a", "is:0=local_host", True),
+        ("x API_TOKEN", "is:0=secret_name", True),
+        ("x init", "is:0=vital_process", True),
+        ("x verdikt-hook", "is:0=own_process", True),
+        ("x .*", "is:0=own_process", False),
+        ("x set a state off", "line:*state?off", True),
+        ("x a=b", "line:*a=b", True),
+        ("x share/verdikt/run/daemon.lock", "own:", True),
+        ("x a", "own:", False),
+        ("x a", "output:shown", True),
+        ("x a", "input:pipe|file", False),
+        ("x kms keys delete", "token:keys", True),
+        ("x delete keys", "token:keys", False),
+        ("x user-keys:create a", "token:user+token:keys", True),
+        ("x pod/a,svc.v1/b", "kind:pod", True),
+        ("x pod a secret/b", "kind:secret|secrets", True),
+        ("x pod secret", "kind:secret", False),
+        ("x pvc,pod.apps a", "kind:pvc+kind:pod", True),
+        ("x s3://bucket/a", "shape:0=remote", True),
+        ("x host:/a ./b", "shape:-1=local", True),
+        ("x http://localhost:4566", "shape:0=here", True),
+        ("x http://localhost.example.com", "shape:0=here", False),
+        ("AT=http://127.0.0.1:1 x", "shape:$AT=here", True),
+        ('x {"hostPID": true}', 'text:*"hostPID":true*', True),
+        ("x a help", "0|1=help", True),
+        ("x a b help", "0|1=help", False),
         ("x --env=production", "stage:live", True),
         ("RAILS_ENV=production x", "stage:live", True),
         ("x RACK_ENV=staging", "stage:live", True),
@@ -159,11 +187,27 @@ def test_unlisted_command_that_says_to_destroy_is_told() -> None:
     ],
 )
 def test_condition_on_circumstances_holds(text: str, conditions: str, expected: bool) -> None:
-    """Conditions ask for verb, noun, zone, variable, name, input, stage and kind of database, besides flags."""
+    """Conditions ask for verbs, operands, variables, text, input, output and stage, besides flags."""
     call = make_call(text)
     call.args = Arguments(call.command.argv[1:])
 
     assert holds(conditions, call) is expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "effects"),
+    [
+        ("address", "x http://example.com/a", [("net.send", ["example.com"])]),
+        ("device", "x /dev/sda", [("net.send", ["/dev/sda"])]),
+        ("device", "x disk.img", [("fs.write", ["disk.img"])]),
+        ("sent_file", "x a.txt", [("fs.read", ["a.txt"])]),
+        ("served", "x /etc", [("net.tunnel", ["/etc"])]),
+        ("piped_code", "x a", []),
+    ],
+)
+def test_shape_decides_what_is_told_of_a_target(kind: str, text: str, effects: list[tuple[str, list[str]]]) -> None:
+    """A row's `as` can ask to look at the target first: an image file is no device."""
+    assert evaluate(text, does="net.send", on="*", **{"as": kind}) == effects
 
 
 def test_command_without_the_operands_it_needs_does_nothing() -> None:
@@ -181,3 +225,41 @@ def test_effect_can_be_undone_under_a_condition() -> None:
 
     assert [e.recoverable for e in evaluate_program(program, make_call("x --context kind-a"))] == [True]
     assert [e.recoverable for e in evaluate_program(program, make_call("x --context prod"))] == [False]
+
+
+def test_rows_that_judge_by_the_verb_replace_the_guess_about_unlisted_commands() -> None:
+    """`verb` says where the verb may stand: the name of a service is none."""
+    rows = [
+        {"does": "cloud.delete", "on": "joined", "as": "resource", "when": "verb:delete"},
+        {"does": "cloud.read", "else": True},
+    ]
+    record = {"verb": "1:", "effects": rows, "commands": [{"names": "login", "does": "cred.write"}]}
+
+    assert evaluate("x vm delete a b", **record) == [("cloud.delete", ["vm delete a b"])]
+    assert evaluate("x delete list", **record) == [("cloud.read", [])]
+    assert evaluate("x iam tag delete-me", **{**record, "verb": "1"}) == [("cloud.read", [])]
+
+
+def test_word_before_a_command_is_dropped() -> None:
+    """`gcloud beta x delete` is the command `x delete`."""
+    record = {"prefixes": "beta alpha", "commands": [{"names": "vm delete", "does": "cloud.delete", "on": "*"}]}
+
+    assert evaluate("x beta vm delete a", **record) == evaluate("x vm delete a", **record)
+
+
+def test_target_may_be_words_of_a_kind_or_a_fixed_path() -> None:
+    """`on` picks words by a pattern, by where they lie, or names a path itself."""
+    assert evaluate("x a svn://h/b", does="repo.delete", on="*=*://*", **{"as": "resource"}) == [
+        ("repo.delete", ["svn://h/b"])
+    ]
+    assert evaluate("x README.md ./.env", does="cred.send", on="zone:*=secret") == [("cred.send", ["./.env"])]
+    assert evaluate("x", does="fs.overwrite", on="/") == [("fs.overwrite", ["/"])]
+
+
+def test_sql_row_is_judged_by_its_statements() -> None:
+    """`as = "sql:…"` reads the words; the row's own effect stands for text that is elsewhere or unknown."""
+    row = {"does": "cloud.write", "on": "--sql|input", "as": "sql:postgres", "always": True, "values": "--sql"}
+
+    assert evaluate("x --sql select", **row) == [("db.read", [])]
+    assert evaluate("x", **row) == [("cloud.write", [])]
+    assert evaluate("x \ufffc --sql \ufffc", **row)[-1] == ("cloud.write", [])

@@ -4,12 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from verdikt.effects.arguments import Arguments
+from tests.unit.effects.test_program_evaluator import make_call
 from verdikt.effects.effect_catalog import EFFECT_CATALOG, find_entry
+from verdikt.effects.program_evaluator import holds, select_targets
 from verdikt.effects.program_record import EffectSpec, Program, build_program, find_program
+from verdikt.effects.target_shapes import TARGET_SHAPES
 from verdikt.knowledge import list_programs
 
-KINDS = {"path", "host", "ref", "pid", "package", "database", "unit", "resource", "other"}
+PLAIN_KINDS = {"path", "host", "ref", "pid", "package", "database", "unit", "resource", "other"}
+KINDS = PLAIN_KINDS | {"shell", "sql", "script", *TARGET_SHAPES}
 
 
 def iter_rows(program: Program) -> Iterator[EffectSpec]:
@@ -27,9 +30,10 @@ def test_record_names_effects_of_the_catalog(name: str) -> None:
     assert program is not None
     for row in iter_rows(program):
         assert row.what in EFFECT_CATALOG or row.what.rpartition(".")[0] in EFFECT_CATALOG, row.what
-        assert row.kind in KINDS, row.kind
-        Arguments(()).select_words(row.selector or "*")
-        Arguments(()).has_flag(f"{row.when} {row.unless}")
+        assert row.kind.partition(":")[0] in KINDS, row.kind
+        call = make_call(name)
+        select_targets(row.selector or "*", call)
+        holds(f"{row.when} {row.unless} {row.recoverable_when}", call)
 
 
 def test_unlisted_effect_name_has_the_entry_of_its_parent() -> None:

@@ -81,7 +81,7 @@ def test_name_of_a_set_is_no_name_of_rows() -> None:
 
 
 def test_program_like_another_has_its_entries_and_its_own() -> None:
-    """`like` copies an earlier record of the file; own keys and commands replace or add."""
+    """`like` copies another record; own keys and commands replace or add."""
     records = compile_programs(
         {
             "names": "docker",
@@ -97,6 +97,26 @@ def test_program_like_another_has_its_entries_and_its_own() -> None:
     assert list(records["podman"]["commands"]) == ["rm", "ps"]
 
 
+def test_command_like_one_of_an_earlier_program_has_its_rows() -> None:
+    """`like = "docker rm"` in a command copies that command, and its own options replace those of the other."""
+    records = compile_programs(
+        {"names": "docker", "commands": [{"names": "rm", "own": True, "values": "-t", "does": "fs.delete"}]},
+        {"names": "buildah", "commands": [{"names": "remove", "like": "docker rm", "values": "-x"}]},
+    )
+
+    assert records["buildah"]["commands"]["remove"] == {"own": True, "values": "-x", "effects": [{"does": "fs.delete"}]}
+
+
+def test_each_set_of_a_term_is_replaced_and_an_unknown_one_refused() -> None:
+    """`token:@a+token:@b` has two sets; a misspelt one would be a condition that never holds."""
+    sets = {"a": "x y", "b": "z"}
+    record = compile_programs({"names": "p", "does": "fs.read", "when": "token:@a+!token:@b"}, sets=sets)["p"]
+
+    assert record["effects"][0]["when"] == "token:x|y+!token:z"
+    with pytest.raises(RecordError, match="p: unknown set `@c`"):
+        compile_programs({"names": "p", "does": "fs.read", "when": "@c"}, sets=sets)
+
+
 @pytest.mark.parametrize(
     ("programs", "message"),
     [
@@ -105,7 +125,8 @@ def test_program_like_another_has_its_entries_and_its_own() -> None:
         ([{"names": "x", "on": "*"}], "test.toml: x: `on` without `does`"),
         ([{"names": "x", "does": "a", "effects": []}], "test.toml: x: expected `does` or `effects`, found both"),
         ([{"names": "x", "does": "@y"}], "test.toml: x: expected the name of rows of the file after `@`, found `y`"),
-        ([{"names": "x", "like": "y"}], "expected a program of the file after `like`, found `y`"),
+        ([{"names": "x", "like": "y"}], "expected another program after `like`, found `y`"),
+        ([{"names": "x", "like": "x"}], "x: expected another program after `like`, found `x`"),
         (
             [{"names": "x", "commands": [{"names": "a, a"}]}],
             "test.toml: x: expected a new name of a command, found `a`",

@@ -6,7 +6,7 @@ from verdikt.effects.arguments import word_set
 from verdikt.effects.code.windows_paths import REGISTRY_PATH, classify_deletes, classify_reads
 from verdikt.effects.code.windows_shell_parser import CmdletArguments, WindowsCommand, parse_arguments
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.system import is_protection
+from verdikt.effects.word_kinds import is_protection
 from verdikt.model.effect import Effect, Target
 
 # The built-in aliases of cmdlets that matter; in Windows PowerShell `curl` and `wget` are aliases too.

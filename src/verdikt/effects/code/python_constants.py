@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import quote_shell_word
-from verdikt.effects.program.network import SECRET_NAME
+from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
 

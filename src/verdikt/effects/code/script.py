@@ -12,7 +12,7 @@ from verdikt.effects.code import script_patterns
 from verdikt.effects.code.constant_folding import fold_constants
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.network import SECRET_NAME
+from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import UNKNOWN, Word
 

@@ -5,20 +5,10 @@ from collections.abc import Iterator
 from verdikt.effects import host
 from verdikt.effects.http_services import classify_request
 from verdikt.effects.invocation import Invocation
+from verdikt.effects.word_kinds import has_secret_variable
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
-
-SECRET_NAME = compile_lazily(
-    r"(?i)(?:token|secret|passw|passwd|api_?key|private|credential|auth|session|cookie|aws_|_key\b|\bkeys?\b|_pat\b"
-    r"|bearer)"
-)
-_VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)")
-
-
-def secret_variable(word: Word) -> bool:
-    """Whether a word holds a variable that is called like a secret."""
-    return UNKNOWN in word.text and any(SECRET_NAME.search(name) for name in _VARIABLE.findall(word.raw))
 
 
 def classify_curl(call: Invocation) -> Iterator[Effect]:
@@ -51,7 +41,7 @@ def classify_curl(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("net.local" if local else "net.fetch", hosts)
     for word in urls:
         # What is put into an address is sent as well.
-        if secret_variable(word) and not local:
+        if has_secret_variable(word) and not local:
             yield call.make_effect("cred.send", hosts, possible=True, note="a secret in the address")
     method = args.get_value("-X --request")
     if method is not None:
@@ -142,7 +132,7 @@ def _send(
         _TO_PEOPLE.search(word.text) for word in [*call.args.operands, *call.args.get_values("--url")]
     ):
         yield call.make_effect("message.send", hosts)
-    if any(map(secret_variable, sent)):
+    if any(map(has_secret_variable, sent)):
         yield call.make_effect("cred.send", hosts, possible=True, note="a secret from the environment")
 
 
@@ -157,35 +147,12 @@ def classify_wget(call: Invocation) -> Iterator[Effect]:
     else:
         yield call.make_effect("net.local" if local else "net.fetch", hosts)
     for word in args.operands:
-        if secret_variable(word) and not local:
+        if has_secret_variable(word) and not local:
             yield call.make_effect("cred.send", hosts, possible=True, note="a secret in the address")
     output = [word for word in args.get_values("-O --output-document") if word.text != "-"]
     yield from call.make_effects("fs.overwrite", output)
     yield from call.make_effects("fs.write", args.get_values("-P --directory-prefix"))
     yield from call.make_effects("fs.read", args.get_values("-i --input-file"))
-    if (program := args.get_value("--use-askpass")) is not None:
-        yield from call.classify_shell(program.text)
-
-
-def classify_ssh(call: Invocation) -> Iterator[Effect]:
-    args = call.args
-    hosts = tuple(host.to_host_target(word) for word in args.operands[:1])
-    for option in args.get_values("-o"):
-        key, _, value = option.text.partition("=" if "=" in option.text else " ")
-        if key.lower() in ("proxycommand", "localcommand", "knownhostscommand", "match"):
-            yield from call.classify_shell(value)
-    if args.has_flag("-R"):
-        yield call.make_effect("net.tunnel", hosts, note="lets the other machine reach this one")
-    elif args.has_flag("-g") or any(
-        word.text.startswith(("0.0.0.0:", "*:", ":", "[::]:")) for word in args.get_values("-L")
-    ):
-        yield call.make_effect("net.tunnel", hosts, note="lets others come in through this machine")
-    elif args.has_flag("-D -w"):
-        yield call.make_effect("net.tunnel", hosts, note="sends traffic through the other machine")
-    if call.has_piped_input() and not host.is_local_host(hosts[0].text if hosts else ""):
-        yield call.make_effect("net.send", hosts)
-    else:
-        yield call.make_effect("net.connect", hosts)
 
 
 def classify_copy(call: Invocation) -> Iterator[Effect]:
@@ -198,8 +165,6 @@ def classify_copy(call: Invocation) -> Iterator[Effect]:
     far = [word for word in sources if host.is_remote_path(word.text)]
     near = [word for word in sources if not host.is_remote_path(word.text)]
     out = host.is_remote_path(last.text)
-    if call.name == "rsync" and (command := args.get_value("-e --rsh --rsync-path")) is not None:
-        yield from call.classify_shell(command.text)
     yield from call.make_effects("fs.read", near)
     if far:
         yield call.make_effect("net.fetch", tuple(Target(_machine(word), "host") for word in far))
@@ -226,39 +191,6 @@ def _machine(word: Word) -> str:
     if "://" in text:
         return host.parse_host(text)
     return text.split(":", 1)[0].rpartition("@")[2]
-
-
-def classify_netcat(call: Invocation) -> Iterator[Effect]:
-    args = call.args
-    hosts = tuple(host.to_host_target(word) for word in args.operands[:1])
-    if args.has_flag("-e -c --exec --sh-exec --lua-exec") and not (call.name == "nc" and args.has_flag("-z")):
-        command = args.get_value("-e -c --exec --sh-exec")
-        yield call.make_effect(
-            "net.shell", hosts, note=f"gives {command.display_text if command else 'a program'} to the other side"
-        )
-        return
-    if args.has_flag("-l --listen"):
-        yield call.make_effect("net.listen", hosts)
-        return
-    if args.has_flag("-z"):
-        yield call.make_effect(
-            "net.scan" if "-" in "".join(w.text for w in args.operands[1:]) else "net.connect", hosts
-        )
-        return
-    local = bool(hosts) and host.is_local_host(hosts[0].text)
-    yield from _stream(call, hosts, local=local)
-
-
-def _stream(call: Invocation, hosts: tuple[Target, ...], *, local: bool) -> Iterator[Effect]:
-    """Classify a raw connection: what comes in through the pipe goes out over it."""
-    if local:
-        yield call.make_effect("net.local", hosts)
-    elif any(r.op == "<" and not r.target.text.startswith("/dev/") for r in call.command.redirects):
-        yield call.make_effect("net.send.file", hosts)
-    elif call.has_piped_input() or any(r.op in ("<<", "<<<") for r in call.command.redirects):
-        yield call.make_effect("net.send", hosts)
-    else:
-        yield call.make_effect("net.connect", hosts)
 
 
 _FILE_WRITTEN = compile_lazily(r"creat|wronly|trunc|append")
@@ -289,83 +221,14 @@ def classify_socat(call: Invocation) -> Iterator[Effect]:
             yield from call.make_effects("fs.read" if reads else "fs.overwrite", [Word(rest.split(",")[0])])
 
 
-def classify_openssl(call: Invocation) -> Iterator[Effect]:
-    args = call.args
-    verb = args.operands[0].text if args.operands else ""
-    if verb == "s_client":
-        connect = args.get_value("-connect")
-        hosts = tuple(host.to_host_target(word) for word in [connect] if word is not None)
-        local = bool(hosts) and host.is_local_host(hosts[0].text)
-        yield from _stream(call, hosts, local=local)
-    elif verb == "s_server":
-        yield call.make_effect("net.listen")
-    else:
-        yield from call.make_effects(
-            "fs.read",
-            args.get_values("-in -key -inkey -CAkey -signkey -keyin")
-            if verb not in ("x509", "req", "verify")
-            else args.get_values("-in"),
-            possible=True,
-        )
-        yield from call.make_effects("fs.overwrite", args.get_values("-out -keyout"))
-
-
-def classify_telnet(call: Invocation) -> Iterator[Effect]:
-    hosts = tuple(host.to_host_target(word) for word in call.args.operands[:1])
-    yield from _stream(call, hosts, local=bool(hosts) and host.is_local_host(hosts[0].text))
-
-
-def classify_socket(call: Invocation) -> Iterator[Effect]:
-    hosts = tuple(host.to_host_target(word) for word in call.args.operands[:1])
-    if call.args.has_flag("-p"):
-        yield call.make_effect("net.shell", hosts)
-    else:
-        yield call.make_effect("net.listen" if call.args.has_flag("-s") else "net.connect", hosts)
-
-
-def classify_ftp(call: Invocation) -> Iterator[Effect]:
-    hosts = tuple(host.to_host_target(word) for word in call.args.operands[:1])
-    given = " ".join(w.text for w in (*call.args.get_values("-c -e -b"), *call.args.operands[1:]))
-    text = f"{call.command.stdin or ''}\n{given}"
-    puts = _PUTS.findall(text)
-    yield call.make_effect("net.send.file" if puts or "mirror -R" in given else "net.connect", hosts)
-    yield from call.classify_sent_files([Word(name, name) for name in puts])
-
-
 _PUTS = compile_lazily(r"(?im)(?:^|[;\n ])\s*(?:put|mput|send|append)\s+(?:-\w+\s+)*([^\s;]+)")
 
 
-def classify_shared_file(call: Invocation) -> Iterator[Effect]:
-    """`croc send x`, `wormhole send x`, `pastebinit x`: anyone with the word or the address gets the file."""
-    operands = call.args.operands
-    if operands and operands[0].text in ("receive", "recv", "relay", "help"):
-        yield call.make_effect("net.fetch")
-        return
-    names = operands[1:] if operands and operands[0].text in ("send", "upload", "put", "ssh", "share") else operands
-    yield call.make_effect("net.send.file")
-    yield from call.classify_sent_files(names)
-
-
-def classify_smb(call: Invocation) -> Iterator[Effect]:
-    hosts = tuple(Target(word.display_text, "host") for word in call.args.operands[:1])
-    puts = _PUTS.findall(" ".join(w.text for w in call.args.get_values("-c --command")))
-    yield call.make_effect("net.send.file" if puts else "net.connect", hosts)
-    yield from call.classify_sent_files([Word(name, name) for name in puts])
-
-
-def classify_logger(call: Invocation) -> Iterator[Effect]:
-    """Classify a line in the log; with a server and a file, the file goes there."""
-    files, server = call.args.get_values("-f --file"), call.args.get_values("-n --server")
-    yield from call.make_effects("fs.read", files)
-    if server:
-        yield call.make_effect(
-            "net.send.file" if files else "net.send", tuple(host.to_host_target(word) for word in server)
-        )
-    else:
-        yield call.make_effect("sys.read")
-
-
-def classify_dns(call: Invocation) -> Iterator[Effect]:
-    """Yield the effects of a lookup: the name reaches the server that answers for it."""
-    hosts = tuple(Target(word.display_text, "host") for word in call.args.operands if not word.text.startswith("+"))
-    yield call.make_effect("net.lookup", hosts)
+def classify_transfer(call: Invocation) -> Iterator[Effect]:
+    """Yield the effects of a client for files by the commands that it is given: in options, as words, as input."""
+    args = call.args
+    hosts = tuple(host.to_host_target(word) for word in args.operands[:1])
+    commands = " ".join(word.text for word in (*args.get_values("-c -e -b --command"), *args.operands[1:]))
+    names = _PUTS.findall(f"{call.command.stdin or ''}\n{commands}")
+    yield call.make_effect("net.send.file" if names or "mirror -R" in commands else "net.connect", hosts)
+    yield from call.classify_sent_files([Word(name, name) for name in names])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from verdikt.effects.arguments import Arguments, word_set
 from verdikt.effects.code.script import classify_script
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.network import SECRET_NAME
+from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -20,8 +20,6 @@ def classify_grep(call: Invocation) -> Iterator[Effect]:
     ):
         files = call.make_effects("fs.list", args.operands if given else args.operands[1:])
     yield from files
-    if (command := args.get_value("--pre")) is not None:
-        yield from call.classify_shell(command.text)
     if args.operands and args.has_flag("-r -R --recursive --hidden") and args.operands[-1].text[:1] in ("/", "~"):
         yield from _classify_password_search(call, args.operands if given else args.operands[1:], args.operands[0].text)
     if call.command.pipe_from is not None and not args.has_flag("-c --count -q --quiet --silent"):
@@ -75,23 +73,6 @@ def _secret_lines(call: Invocation, patterns: list[Word]) -> Iterator[Effect]:
     source = next(call.iter_upstream())
     if any(c.name in _SHOW_VARIABLES for c in (source, *call.iter_wrapped(source))):
         yield call.make_effect("env.read.secret", tuple(Target(word.display_text, "other") for word in patterns))
-
-
-def classify_jq(call: Invocation) -> Iterator[Effect]:
-    """Every variable of the environment, where the program takes them all."""
-    program = call.args.operands[0].text if call.args.operands else ""
-    if "env" in program.lower() and _ENVIRONMENT.search(program):
-        yield call.make_effect("env.read.all")
-
-
-_ENVIRONMENT = compile_lazily(r"(?<![\w.$\"])(?:env|\$ENV)(?![\w\"])(?!\s*[.\[:(])(?!\s*\|\s*keys)")
-
-
-def classify_cut(call: Invocation) -> Iterator[Effect]:
-    """Classify a read; of `NAME=value` the names alone are no secret."""
-    by, fields = call.args.get_value("-d --delimiter"), call.args.get_value("-f --fields")
-    names = by is not None and fields is not None and by.text in ("=", "") and fields.text == "1"
-    yield from call.make_effects("fs.list" if names else "fs.read", call.args.operands)
 
 
 _NAMES_ALONE = (
@@ -152,13 +133,6 @@ def classify_awk(call: Invocation) -> Iterator[Effect]:
         yield from classify_script("awk", program.text, call)
 
 
-def classify_sort(call: Invocation) -> Iterator[Effect]:
-    yield from call.make_effects("fs.read", call.args.operands)
-    yield from call.make_effects("fs.overwrite", call.args.get_values("-o --output"))
-    if (program := call.args.get_value("--compress-program")) is not None:
-        yield from call.classify_shell(program.text)
-
-
 _EDITOR_DELETES = compile_lazily(
     r"""(?:\bdelete\(\s*(?:[\w.]*expand\(\s*)?|\(delete-(?:directory|file)\s)\s*["']([^"']+)["']"""
 )
@@ -191,34 +165,3 @@ def classify_ed(call: Invocation) -> Iterator[Effect]:
     for line in lines:
         if line.startswith("!"):
             yield from call.classify_shell(line[1:])
-
-
-def classify_man(call: Invocation) -> Iterator[Effect]:
-    if (pager := call.args.get_value("-P --pager")) is not None:
-        yield from call.classify_shell(pager.text)
-    yield call.make_effect("sys.read")
-
-
-def classify_uniq(call: Invocation) -> Iterator[Effect]:
-    yield from call.make_effects("fs.read", call.args.operands[:1])
-    yield from call.make_effects("fs.overwrite", call.args.operands[1:2])
-
-
-def classify_xxd(call: Invocation) -> Iterator[Effect]:
-    yield from call.make_effects("fs.read", call.args.operands[:1])
-    yield from call.make_effects("fs.overwrite", call.args.operands[1:2])
-
-
-def classify_yq(call: Invocation) -> Iterator[Effect]:
-    operands = call.args.operands
-    files = operands[2:] if operands and operands[0].text in ("eval", "e", "eval-all", "ea") else operands[1:]
-    yield from call.make_effects("fs.write" if call.args.has_flag("-i --inplace --in-place") else "fs.read", files)
-
-
-def classify_patch(call: Invocation) -> Iterator[Effect]:
-    yield from call.make_effects("fs.read", call.args.get_values("-i --input"))
-    yield from call.make_effects(
-        "fs.write",
-        [*call.args.operands[:1], *call.args.get_values("-o --output")]
-        or [call.args.get_value("-d --directory") or Word(".")],
-    )

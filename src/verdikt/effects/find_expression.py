@@ -1,0 +1,55 @@
+"""The expression of a `find`: the directories it searches, the names it asks for, and whether it leaves files out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdikt.effects.arguments import word_set
+from verdikt.shell.command import Word
+
+if TYPE_CHECKING:
+    from verdikt.shell.command import Command
+
+_TESTS = word_set(
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -mtime -mmin -atime -amin -ctime -cmin -newer "
+    "-anewer -cnewer -size -user -group -perm -inum -links -uid -gid -fstype -used -samefile -lname"
+)
+_NEGATIONS = ("!", "-not")
+
+
+def list_roots(command: Command) -> list[Word]:
+    """Return the directories in which a `find` looks."""
+    roots = []
+    for word in command.argv[1:]:
+        text = word.text
+        if text in ("-H", "-L", "-P") or text.startswith(("-O", "-D")):
+            continue
+        if text.startswith(("-", "(", "!", ",")):
+            break
+        roots.append(word)
+    return roots or [Word(".")]
+
+
+def list_names(command: Command, tests: tuple[str, ...] = ("-name", "-iname")) -> list[str]:
+    """Return the names that a `find` asks for by these tests, without those that it excludes."""
+    texts = [word.text for word in command.argv]
+    return [
+        texts[i + 1] for i, text in enumerate(texts[:-1]) if text in tests and texts[max(i - 1, 0)] not in _NEGATIONS
+    ]
+
+
+def list_matches(command: Command) -> list[Word]:
+    """Return what a `find` matches, as words: the directories themselves, or narrowed by the name asked for."""
+    names = list_names(command)
+    matches = []
+    for root in list_roots(command):
+        base = root.text.rstrip("/") or "/"
+        matches += [Word(f"{base}/**/{name}", root.raw, True) for name in names] or [root]
+    return matches
+
+
+def has_filter(command: Command) -> bool:
+    """Return whether a `find` has a test that leaves something out, so that what it matches is not all there is."""
+    texts = [word.text for word in command.argv]
+    values = [texts[i + 1 : i + 2] for i, text in enumerate(texts) if text in _TESTS]
+    return any(value != ["*"] for value in values) or "-empty" in texts

@@ -1,0 +1,168 @@
+"""Programs for files whose operands mean different things by their place or number: cp, mv, ln, tar, find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from verdikt.effects.find_expression import has_filter, list_matches, list_names, list_roots
+from verdikt.effects.target import is_secret
+from verdikt.model.effect import Zone
+from verdikt.shell.command import Word
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+    from verdikt.model.effect import Effect
+
+_EMPTY_SOURCES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+_NAME_TESTS = ("-name", "-iname", "-path", "-ipath", "-wholename")
+_FILE_ACTIONS = ("-fprint", "-fprint0", "-fls", "-fprintf")
+_DOTTED_SECRETS = frozenset(".env .netrc .pgpass .git-credentials .pypirc .htpasswd .vault_pass .s3cfg".split())
+_FOREIGN_ZONES = (Zone.HOME, Zone.SYSTEM, Zone.SECRET, Zone.OUTSIDE)
+
+
+def classify_copy(call: Invocation) -> Iterator[Effect]:
+    """Yield reads of the sources and a write of the last operand, or of `-t`."""
+    sources, target = _split_operands(call)
+    if call.args.has_flag("-d --directory") and call.name == "install":
+        yield from call.make_effects("fs.write", call.args.operands)
+        return
+    yield from call.make_effects("fs.read", [word for word in sources if word.text not in _EMPTY_SOURCES])
+    if target is None:
+        return
+    if any(word.text in _EMPTY_SOURCES for word in sources):
+        yield from call.make_effects("fs.truncate", [target])
+    else:
+        what = "fs.write" if call.args.has_flag("-n --no-clobber -b --backup -u") else "fs.overwrite"
+        yield from call.make_effects(what, [_find_landing(call, sources, target)])
+
+
+def classify_move(call: Invocation) -> Iterator[Effect]:
+    sources, target = _split_operands(call)
+    if target is not None and target.text == "/dev/null":
+        yield from call.make_effects("fs.delete.tree", sources)
+        return
+    yield from call.make_effects("fs.move", sources)
+    if target is None:
+        return
+    if any(_is_everything(call, word) for word in sources) and call.resolve_path(target).zone is not Zone.PROJECT:
+        yield from call.make_effects("fs.move.all", sources[:1])
+    what = "fs.write" if call.args.has_flag("-n --no-clobber -b --backup") else "fs.overwrite"
+    yield from call.make_effects(what, [_find_landing(call, sources, target)])
+
+
+def _is_everything(call: Invocation, word: Word) -> bool:
+    """Return whether a word means the whole project or home: its root, or all that lies in it."""
+    path = call.resolver.to_absolute(word.text, call.command.cwd) if word.is_known else ""
+    whole = [place for place in (call.resolver.project_root, call.facts.home.rstrip("/")) if place]
+    return any(path in (place, f"{place}/*", f"{place}/.*", f"{place}/*.*") for place in whole)
+
+
+def _split_operands(call: Invocation) -> tuple[list[Word], Word | None]:
+    operands = call.args.operands
+    directory = call.args.get_value("-t --target-directory")
+    if directory is not None or len(operands) < 2:
+        return operands, directory
+    return operands[:-1], operands[-1]
+
+
+def _find_landing(call: Invocation, sources: list[Word], target: Word) -> Word:
+    """Return where a copied file comes to lie: in the directory that the last operand names, or under that name."""
+    if not target.is_known or target.glob or call.command.host:
+        return target
+    if len(sources) != 1 or not sources[0].is_known or sources[0].glob:
+        return target
+    path = call.resolver.to_absolute(target.text, call.command.cwd)
+    if path and (target.text.endswith("/") or call.facts.path(path, git=False).kind == "dir"):
+        return Word(f"{target.text.rstrip('/')}/{sources[0].text.rstrip('/').rsplit('/', 1)[-1]}", target.raw)
+    return target
+
+
+def classify_link(call: Invocation) -> Iterator[Effect]:
+    operands = call.args.operands
+    if not operands:
+        return
+    target = call.resolve_path(_find_link_target(call, operands))
+    is_foreign = target.zone not in (Zone.PROJECT, Zone.TEMP, Zone.UNKNOWN)
+    note = f"leads out of the project, to {target.text}" if is_foreign else ""
+    name = operands[-1] if len(operands) > 1 else Word(operands[0].text.rsplit("/", 1)[-1])
+    is_empty = operands[0].text in _EMPTY_SOURCES
+    if call.args.has_flag("-f --force") and len(operands) > 1:
+        yield from call.make_effects("fs.truncate" if is_empty else "fs.overwrite", [name], note=note)
+        is_foreign = is_foreign and not is_empty
+    elif not is_foreign:
+        yield from call.make_effects("fs.link", [name])
+    if is_foreign:
+        yield from call.make_effects("fs.link.out", [name], note=note)
+    if target.zone is Zone.SECRET:
+        yield call.make_effect("cred.read", (target,), note="links to a secret")
+
+
+def _find_link_target(call: Invocation, operands: list[Word]) -> Word:
+    """Return a link's target: a symbolic one counts from the link's directory, not from the working directory."""
+    first, last = operands[0], operands[-1]
+    is_from_here = not call.args.has_flag("-s --symbolic") or call.args.has_flag("-r --relative")
+    if is_from_here or first.text.startswith(("/", "~")) or not first.is_known or not last.is_known:
+        return first
+    if len(operands) < 2 or "/" not in last.text.rstrip("/"):
+        return first
+    return Word(f"{last.text.rstrip('/').rsplit('/', 1)[0]}/{first.text}", first.raw, first.glob)
+
+
+def classify_tar(call: Invocation) -> Iterator[Effect]:
+    args = call.args
+    if any(action.text.startswith("exec=") for action in args.get_values("--checkpoint-action")):
+        yield call.make_effect("code.unknown", possible=True, note="an archiver that runs a program")
+    operands = list(args.operands)
+    letters = {flag[1:] for flag, _ in args.flags if len(flag) == 2}
+    archive = args.get_value("-f --file")
+    # The old style without a dash: `tar czf out.tgz dir`.
+    if operands and not args.has_flag("-c -x -t -r -u -A --create --extract --get --list --append --update"):
+        letters |= set(operands.pop(0).text)
+        if "f" in letters and archive is None and operands:
+            archive = operands.pop(0)
+    directory = args.get_value("-C --directory") or Word(".")
+    members = [_join_path(directory, word) for word in operands]
+    if letters & {"c", "r", "u"} or args.has_flag("--create --append --update"):
+        yield from call.make_effects("fs.read", members)
+        if archive is not None and archive.text != "-":
+            yield from call.make_effects("fs.append" if letters & {"r", "u"} else "fs.overwrite", [archive])
+        if args.has_flag("--remove-files"):
+            yield from call.make_effects("fs.delete.tree", members)
+    elif "x" in letters or args.has_flag("--extract --get"):
+        if not args.has_flag("-O --to-stdout"):
+            note = " to absolute paths" if args.has_flag("-P --absolute-names") else ""
+            yield from call.make_effects("fs.write", [directory], note=f"unpacks an archive{note}")
+    elif archive is not None:
+        yield from call.make_effects("fs.list", [archive])
+
+
+def _join_path(directory: Word, word: Word) -> Word:
+    if word.text.startswith(("/", "~")) or directory.text == ".":
+        return word
+    return Word(f"{directory.text}/{word.text}", word.raw, word.glob)
+
+
+def classify_find(call: Invocation) -> Iterator[Effect]:
+    command = call.command
+    texts = [word.text for word in command.argv]
+    yield from call.make_effects("fs.list", list_roots(command))
+    yield from _classify_key_search(call)
+    if "-delete" in texts and "-empty" in texts:
+        yield from call.make_effects("fs.write", list_matches(command), note="deletes only what is empty")
+    elif "-delete" in texts:
+        yield from call.make_effects("fs.delete.tree", list_matches(command), possible=has_filter(command))
+    for index, text in enumerate(texts[:-1]):
+        if text in _FILE_ACTIONS:
+            yield from call.make_effects("fs.overwrite", [command.argv[index + 1]])
+
+
+def _classify_key_search(call: Invocation) -> Iterator[Effect]:
+    """Yield the effect of a search for keys by name outside the project, which is never an accident."""
+    for pattern in list_names(call.command, _NAME_TESTS):
+        name = pattern.strip("*").rsplit("/", 1)[-1].rstrip("*")
+        if is_secret(f"/x/{name if name[:1] != '.' or name in _DOTTED_SECRETS else 'x' + name}"):
+            places = tuple(t for t in map(call.resolve_path, list_roots(call.command)) if t.zone in _FOREIGN_ZONES)
+            if places:
+                yield call.make_effect("cred.read", places, possible=True, note=f"looks for {pattern}")
+                return

@@ -1,0 +1,49 @@
+"""Copies between this machine and a bucket: what comes, what goes there, what is gone for good."""
+
+from collections.abc import Iterator
+
+from verdikt.effects.host import is_remote_path
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.program_evaluator import holds
+from verdikt.model.effect import Effect, Target
+from verdikt.shell.command import Word
+
+
+def classify_copy(
+    call: Invocation, *, deletes: str = "", moves: bool = False, whole: str = "", by_path: bool = False, into: str = ""
+) -> Iterator[Effect]:
+    """Classify a copy of all operands but the last to the last, or to `into`.
+
+    Under the conditions `deletes` it removes at the far end what is not at this one; `moves` removes what it copied,
+    and under the conditions `whole` that is more than one object. With `by_path` whatever is no path is there.
+    """
+    operands = [*call.args.operands, *([Word(into)] if into else [])]
+    if len(operands) < 2:
+        yield call.make_effect("cloud.read")
+        return
+    *sources, sink = operands
+    distant = [word for word in sources if _is_distant(word, by_path=by_path)]
+    removes = holds(deletes, call)
+    if moves and distant:
+        note = "what is moved is no longer there"
+        yield call.make_effect("cloud.delete", _list_targets(distant), recoverable=not holds(whole, call), note=note)
+    if _is_distant(sink, by_path=by_path):
+        yield from call.classify_sent_files([word for word in sources if word not in distant])
+        what, note = (
+            ("cloud.delete", "deletes there what is not here") if removes else ("cloud.write", "puts files there")
+        )
+        yield call.make_effect(what, _list_targets([sink]), note=note)
+    else:
+        yield call.make_effect("net.fetch", _list_targets(distant))
+        note = "deletes what the bucket does not have" if removes else ""
+        yield from call.make_effects("fs.delete.tree" if removes else "fs.write", [sink], note=note)
+
+
+def _is_distant(word: Word, *, by_path: bool) -> bool:
+    if by_path:
+        return not word.text.startswith((".", "/", "~"))
+    return "://" in word.text or is_remote_path(word.text)
+
+
+def _list_targets(words: list[Word]) -> tuple[Target, ...]:
+    return tuple(Target(word.display_text, "resource") for word in words)
