@@ -25,7 +25,7 @@ def word_set(text: str) -> frozenset[str]:
 def _split_conditions(conditions: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """Split conditions into flags that match by themselves, and those that must be searched for."""
     names = conditions.split()
-    plain = frozenset(name for name in names if name[0] == "-" and not {"+", "=", "*"} & set(name))
+    plain = frozenset(name for name in names if name[0] == "-" and not {"+", "=", "*", "["} & set(name))
     return plain, tuple(name for name in names if name not in plain)
 
 
@@ -215,7 +215,7 @@ class Arguments:
             return matches_texts(texts, patterns)
         if term[0] != "-":
             return any(operand.text.lower() == term for operand in self.operands)
-        if "*" in term:
+        if "*" in term or "[" in term:
             return any(matches_any(flag, term) for flag, _ in self.flags)
         return any(flag == term or self._is_abbreviation(flag, (term,)) for flag, _ in self.flags)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from verdikt.effects.arguments import NO_OPTIONS, Arguments, word_set
 from verdikt.hosts.host import PROJECT_SCOPES, Host, SettingsLookup
 from verdikt.hosts.registry import HOSTS
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Target
 from verdikt.shell.command import Word
 
@@ -28,8 +29,7 @@ _HOST_BY_PROGRAM = {
     "gemini-cli": HOSTS["gemini"],
     "opencode-ai": HOSTS["opencode"],
 }
-_UNGOVERNED = word_set("aider aider-chat amp qwen qwen-code crush cline droid auggie openhands plandex goose")
-"""Agents that verdikt cannot wire."""
+_UNGOVERNED = find_role("ungoverned_agent")
 _START_VERBS = {"goose": word_set("run session web recipe"), "cursor": word_set("agent")}
 """Programs that are an agent with one of these verbs only: another `goose` migrates databases."""
 _OTHER_VERBS = word_set(

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from verdikt.effects.find_expression import has_filter, list_matches
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_record, find_role
 from verdikt.shell.command import UNKNOWN, Word
 
 if TYPE_CHECKING:
@@ -39,17 +39,7 @@ _LANGUAGE_BY_EXTENSION = {
     ".sql": "sql",
     ".ps1": "powershell",
 }
-_LANGUAGE_BY_INTERPRETER = {
-    "python": "python",
-    "pypy": "python",
-    "py": "python",
-    "node": "node",
-    "nodejs": "node",
-    "perl": "perl",
-    "ruby": "ruby",
-    "php": "php",
-    "lua": "lua",
-}
+_LANGUAGES = frozenset(_LANGUAGE_BY_EXTENSION.values())
 
 
 def substitute_listed_names(call: Invocation, index: int) -> None:
@@ -143,9 +133,10 @@ def find_static_output(command: Command) -> str | None:
 
 def detect_language(program: str, path: str, shells: Sequence[str] | frozenset[str]) -> str:
     """Return the language of a file that a program runs; empty for shell and for languages without a classifier."""
-    for name, language in _LANGUAGE_BY_INTERPRETER.items():
-        if program.startswith(name):
-            return language
+    record = find_record(program)
+    if record is not None and record.get("code", {}).get("language") in _LANGUAGES:
+        language: str = record["code"]["language"]
+        return language
     if program in shells or program in ("source", "."):
         return ""
     dot = path.rfind(".")

@@ -149,10 +149,12 @@ class Invocation:
         around = [c for c in find_preceding(self.command, self.commands) if len(c.via) < len(self.command.via)]
         return [pair for command in (*around[-1:], self.command) for pair in command.assignments]
 
-    def make_inner_call(self, argv: Sequence[Word], name: str = "") -> Invocation:
-        """Return an invocation of another program in the place of this one, with these words."""
+    def make_inner_call(self, argv: Sequence[Word], name: str = "", line: str = "") -> Invocation:
+        """Return an invocation of another program in the place of this one; `line` is the text shown for it."""
         command = self.command._replace(argv=tuple(argv))
-        return Invocation(command, self.resolver, self.commands, self._shell_classifier, name=name)
+        call = Invocation(command, self.resolver, self.commands, self._shell_classifier, name=name)
+        call._command_line = line
+        return call
 
     def has_piped_input(self) -> bool:
         """Return whether another command's output is piped into this one."""

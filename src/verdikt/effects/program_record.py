@@ -179,7 +179,7 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         dry_run_flags=entry.get("dry_run", ""),
         commands=commands or None,
         prefixes=word_set(entry.get("prefixes", "")),
-        judges_verbs=any("verb:" in row.when for row in effects),
+        judges_verbs=any("verb:" in row.when or row.when.startswith("0=") for row in effects),
         command_depth=min(max((name.count(" ") + 1 for name in commands), default=0), MAX_COMMAND_WORDS),
         classify=classify,
         prepare=_import_handler(entry["prepare"], "classify_") if "prepare" in entry else None,
@@ -223,7 +223,7 @@ def _list_options(entry: Record, keys: tuple[str, ...]) -> Iterable[str]:
         for term in " ".join(part.get(key, "") for key in keys).replace("+", " ").split():
             for name in term.lstrip("!").partition("=")[0].split("|"):
                 # `-1=a` is about the last operand, and `--set-*` about any option that is called so.
-                is_option = name[:1] == "-" and "*" not in name and not ("=" in term and name[1:].isdigit())
+                is_option = name[:1] == "-" and not {"*", "["} & set(name) and not ("=" in term and name[1:].isdigit())
                 if is_option:
                     yield name
     for command in entry.get("commands", {}).values():

@@ -78,7 +78,12 @@ def find_role(role: str) -> frozenset[str]:
 
     A role that no file lists raises `KeyError`: an empty set would make the caller blind without a word.
     """
-    return frozenset(_load_tables()[2][role])
+    return frozenset(list_role(role))
+
+
+def list_role(role: str) -> tuple[str, ...]:
+    """Return the names of the programs that have a role, in the order in which the files list them."""
+    return tuple(_load_tables()[2][role])
 
 
 @cache

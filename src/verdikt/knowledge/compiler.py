@@ -56,7 +56,8 @@ def compile_files(files: Mapping[str, Record]) -> dict[str, Record]:
                 owners[name] = family
             records[record["names"][0]] = record
     return {
-        name: _resolve_like(record, f"{record['family']}.toml: {name}", records) for name, record in records.items()
+        name: _derive_values(_resolve_like(record, f"{record['family']}.toml: {name}", records))
+        for name, record in records.items()
     }
 
 
@@ -110,8 +111,6 @@ def _compile_entry(entry: Record, where: str, rows: Mapping[str, list[Record]]) 
         compiled["effects"] = _list_rows({key: value for key, value in entry.items() if key in ROW_KEYS}, where, rows)
     elif row_keys := sorted(ROW_KEYS & entry.keys()):
         raise RecordError(f"{where}: `{row_keys[0]}` without `does`")
-    if values := " ".join(_list_values(entry)):
-        compiled["values"] = values
     commands: dict[str, Record] = {}
     for command in entry.get("commands", ()):
         names = [" ".join(name.split()) for name in command.get("names", "").split(",")]
@@ -134,6 +133,16 @@ def _list_rows(row: Record, where: str, rows: Mapping[str, list[Record]]) -> lis
     if len(row) > 1:
         raise RecordError(f'{where}: expected nothing beside `does = "@{name}"`, found {", ".join(sorted(row)[1:])}')
     return rows[name]
+
+
+def _derive_values(entry: Record) -> Record:
+    """Return an entry with all its options that take a value under `values`, at every level."""
+    derived = dict(entry)
+    if values := " ".join(_list_values(entry)):
+        derived["values"] = values
+    if "commands" in entry:
+        derived["commands"] = {name: _derive_values(command) for name, command in entry["commands"].items()}
+    return derived
 
 
 def _list_values(entry: Record) -> dict[str, None]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from verdikt.effects.arguments import word_set
-from verdikt.effects.code.cmdlet import ALIASES, classify_cmdlet, is_cmdlet
+from verdikt.effects.code.cmdlet import classify_cmdlet, is_cmdlet, resolve_alias
 from verdikt.effects.code.windows_paths import classify_deletes, classify_reads
 from verdikt.effects.code.windows_shell_parser import (
     WindowsCommand,
@@ -73,7 +73,7 @@ def _classify_methods(statement: str, call: Invocation) -> Iterator[Effect]:
 
 def _add_piped_operands(command: WindowsCommand, previous: WindowsCommand | None) -> WindowsCommand:
     """Return a cmdlet without operands with those that come through the pipe."""
-    name = ALIASES.get(command.name, command.name)
+    name = resolve_alias(command.name)
     if previous is None or name not in ("remove-item", "stop-process") or parse_arguments(command).operands:
         return command
     if previous.name in ("get-childitem", "gci", "ls", "dir", "get-item", "gi") and name == "remove-item":
@@ -147,7 +147,4 @@ def _classify_program(command: WindowsCommand, call: Invocation) -> Iterator[Eff
         yield call.make_effect("code.run", (Target(command.name, "other"),))
         return
     argv = (Word(command.name), *(Word(text) for text, _ in command.words))
-    inner = Invocation(
-        call.command._replace(argv=argv), call.resolver, call.commands, call.shell_classifier, name=command.name
-    )
-    yield from evaluate_program(program, inner)
+    yield from evaluate_program(program, call.make_inner_call(argv, command.name))
