@@ -194,6 +194,11 @@ def test_condition_on_circumstances_holds(text: str, conditions: str, expected: 
     assert holds(conditions, call) is expected
 
 
+def test_option_that_ends_like_a_selector_is_an_option() -> None:
+    """`--input` is the value of an option, and not what is handed to standard input."""
+    assert evaluate("x --input a", values="--input", does="fs.read", on="-i --input") == [("fs.read", ["a"])]
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "effects"),
     [
