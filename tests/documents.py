@@ -175,7 +175,11 @@ def host_files() -> str:
 
 def families() -> str:
     """Return the families of programs with their pages."""
-    rows = ((f"[{family}]({family}.md)", file["title"]) for family, file in read_files().items() if family != "role")
+    rows = (
+        (f"[{family}]({family}.md)", file["title"])
+        for family, file in read_files().items()
+        if "simple" in file or "program" in file
+    )
     return render_table(("family", "about"), rows)
 
 
@@ -217,7 +221,11 @@ TABLES: dict[str, Callable[[], str]] = {
         families,
     )
 }
-TABLES |= {f"family_{family}": partial(render_family, family) for family in read_files() if family != "role"}
+TABLES |= {
+    f"family_{family}": partial(render_family, family)
+    for family, file in read_files().items()
+    if "simple" in file or "program" in file
+}
 
 
 def update_tables(text: str) -> str:

@@ -23,7 +23,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "guidance": {"errors", "layers", "model", "graph", "evidence"},  # of evidence, its reader of commands
     "evidence": {"errors", "model", "shell", "knowledge", "host_descriptions"},
     "council": {"errors", "model", "observe"},
-    "observe": {"errors", "model", "host_descriptions"},
+    "observe": {"errors", "model", "knowledge", "host_descriptions"},
     "ledger": {"errors", "model", "observe"},
     "report": {"errors", "model"},
     "policy": {"errors", "model", "effects", "graph", "guards", "guidance", "evidence", "council", "observe", "ledger"},

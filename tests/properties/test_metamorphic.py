@@ -151,7 +151,9 @@ def move_options_last(words: list[str], record: Record) -> Variants:
 
 def use_alias(words: list[str], record: Record) -> Variants:
     """`podman x` → `nerdctl x`: another name of a program whose record does not tell its names apart."""
-    if "handler" not in record and "name:" not in str(record) and "runs" not in record and "trace" not in record:
+    # Which agent is started matters: some are governed as this one is, and others are not.
+    tells_names_apart = any(key in str(record) for key in ("name:", "agent.run"))
+    if not tells_names_apart and "handler" not in record and "runs" not in record and "trace" not in record:
         for name in record["names"]:
             if name != words[0]:
                 yield [name, *words[1:]]

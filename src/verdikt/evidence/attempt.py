@@ -7,7 +7,7 @@ from verdikt.evidence.contract import LADDER
 from verdikt.evidence.logged_call import LoggedCall
 from verdikt.evidence.program_kinds import resolve_program_name
 from verdikt.evidence.turn import TurnEvidence
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role, find_task_words
 
 REQUIRED_WAYS = 3
 """Number of distinct ways to get something that must have failed before a person is asked for it."""
@@ -18,7 +18,7 @@ RECENT_CALLS = 10
 # These succeed or fail without trying to get anything.
 _TRIVIAL_PROGRAMS = find_role("trivial")
 _NETWORK_PROGRAMS = find_role("network")
-_GIT_NETWORK_COMMANDS = frozenset({"fetch", "clone", "pull", "push", "ls-remote"})
+_HTTP_CLIENTS = find_role("http_task")
 
 
 def identify_tool(call: LoggedCall) -> str:
@@ -107,11 +107,9 @@ def _find_outside_requests(turn: TurnEvidence) -> list[int]:
 def _is_network_command(argv: tuple[str, ...]) -> bool:
     """Return whether a program contacts another machine."""
     name = resolve_program_name(argv[0]) if argv else ""
-    if name in ("curl", "wget", "http", "https", "xh", "httpie") or name in _NETWORK_PROGRAMS:
+    if name in _HTTP_CLIENTS or name in _NETWORK_PROGRAMS:
         return True
-    return (name == "git" and bool(_GIT_NETWORK_COMMANDS & set(argv[1:3]))) or (
-        name == "go" and argv[1:2] in (("get",), ("install",))
-    )
+    return not find_task_words(name, "network").isdisjoint(argv[1:3])
 
 
 def _find_distinct_failures(turn: TurnEvidence) -> list[int]:

@@ -10,6 +10,7 @@ from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.shell_runs import is_file_handler
 from verdikt.evidence.turn import TurnEvidence, is_path_below, is_same_path
 from verdikt.evidence.validator import VALIDATORS, Proof, Validator, prove_tests_no_worse
+from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import classify_file, is_test_file
 
@@ -123,6 +124,7 @@ def _is_changed(name: str, changed: tuple[str, ...]) -> bool:
     return any(is_same_path(name, posixpath.splitext(path)[0] if bare else path) or name == path for path in changed)
 
 
+_TASK_RUNNERS = find_role("task_runner")
 _UNCHANGED = r"unchanged|untouched|no changes?|(?:not|n't) (?:need|chang|touch)\w*"
 
 
@@ -230,7 +232,7 @@ def _find_run_of(turn: TurnEvidence, code: tuple[str, ...]) -> tuple[int, ...]:
             # Short stems such as `a` or `io` would match by accident.
             if named or any(stem in word.split(".") for word in run.argv for stem in stems if len(stem) > 2):
                 return (call.seq,)
-            if run.argv[0] in ("make", "just") and "Makefile" in {posixpath.basename(path) for path in code}:
+            if run.argv[0] in _TASK_RUNNERS and "Makefile" in {posixpath.basename(path) for path in code}:
                 return (call.seq,)
     return ()
 

@@ -7,12 +7,14 @@ from verdikt.evidence.program_kinds import is_type_check, resolve_program_name
 from verdikt.evidence.proof_request import Missing, ProofRequest
 from verdikt.evidence.shell_runs import ProgramRun
 from verdikt.evidence.validator import VALIDATORS, Proof, Validator, build_run_predicate
+from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import is_test_file
 
-_COMPILING_RUNNERS = frozenset({"cargo", "go", "mvn", "gradle", "dotnet", "swift", "bazel", "mix"})
+_COMPILING_RUNNERS = find_role("compiling_runner")
 """Programs whose test command compiles everything first."""
 
+_IMAGE_BUILDERS = find_role("image_builder")
 _IMAGE = compile_lazily(r"\b(?:image|container|docker\w*)\b", re.IGNORECASE)
 
 
@@ -21,7 +23,7 @@ def _builds(run: ProgramRun) -> bool:
 
 
 def _builds_image(run: ProgramRun) -> bool:
-    return run.argv[0] in ("docker", "podman", "buildah", "nerdctl") and "build" in run.argv
+    return run.argv[0] in _IMAGE_BUILDERS and "build" in run.argv
 
 
 BUILD = Validator(

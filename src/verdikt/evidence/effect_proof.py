@@ -7,24 +7,18 @@ from verdikt.evidence.program_kinds import resolve_program_name
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.shell_runs import ProgramRun, is_file_handler
 from verdikt.evidence.validator import VALIDATORS, Proof
+from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 
-_INSTALLERS = frozenset(
-    "pip pip3 uv npm yarn pnpm bun poetry pipenv pdm conda mamba cargo gem bundle composer go apt apt-get brew dnf yum"
-    " apk pacman choco winget python rustup nvm pyenv asdf mise dotnet mix".split()
-)
+_INSTALLERS = find_role("installer")
 _INSTALL_WORDS = frozenset("install add i ci sync get update upgrade require bundle".split())
 _OUTGOING = compile_lazily(
     r"^(?:deploy\w*|release\w*|publish\w*|upload\w*|apply|rollout|up|push|sync|migrat\w*|upgrade|send\w*|ship\w*|promote"
     r"|restart|create|put|post|patch|start|run)$",
     re.IGNORECASE,
 )
-_OUTGOING_PROGRAMS = frozenset(
-    "kubectl helm terraform tofu pulumi ansible-playbook vercel netlify flyctl fly heroku wrangler serverless sls cdk"
-    " sam aws gcloud az firebase twine gh glab docker podman scp rsync ssh sftp ncftpput lftp alembic flyway liquibase"
-    " psql mysql sqlite3 redis-cli mongosh"
-    " goreleaser eb cf mail sendmail mutt msmtp swaks curl http xh".split()
-)
+_OUTGOING_PROGRAMS = find_role("outgoing")
+_VERSION_CONTROL = find_role("version_control")
 
 
 def prove_install(request: ProofRequest) -> Proof | Missing:
@@ -73,10 +67,10 @@ def prove_outgoing(request: ProofRequest) -> Proof | Missing:
 
 def _is_outgoing(run: ProgramRun, text: str) -> bool:
     name = resolve_program_name(run.argv[0])
-    if is_file_handler(run.argv) and name not in ("gh", "scp", "rsync", "git"):
+    if is_file_handler(run.argv) and name not in _OUTGOING_PROGRAMS and name not in _VERSION_CONTROL:
         return False
     words = [part for word in run.argv for part in re.split(r"[^A-Za-z]+", word) if part]
-    if name == "git":
+    if name in _VERSION_CONTROL:
         return "push" in run.argv[1:3]
     has_verb = any(_OUTGOING.match(word) for word in words)
     return (name in _OUTGOING_PROGRAMS and has_verb) or has_verb or shares_word(run, text)

@@ -7,9 +7,12 @@ from verdikt.evidence.named_objects import find_changed_names, find_ref_names
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.turn import is_same_path
 from verdikt.evidence.validator import VALIDATORS, Proof
+from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import GitState
 
+_FORGES = find_role("forge")
+_HISTORY_PROGRAMS = _FORGES | find_role("version_control")
 _WORDS = {
     name: compile_lazily(words, re.IGNORECASE)
     for name, words in (
@@ -73,7 +76,7 @@ def _find_calls(request: ProofRequest, *commands: str) -> tuple[int, ...]:
     """Return the last successful call of git, or of a forge's program, with one of these subcommands."""
     for call in reversed(request.turn.calls):
         for run in call.successful_runs("other", "commit", "look"):
-            if run.argv[0] in ("git", "gh", "glab", "jj", "hg") and set(commands) & set(run.argv[1:5]):
+            if run.argv[0] in _HISTORY_PROGRAMS and set(commands) & set(run.argv[1:5]):
                 return (call.seq,)
         if call.kind == "mcp" and call.ok and any(command in call.tool for command in commands):
             return (call.seq,)
@@ -134,7 +137,7 @@ def _prove_merge(request: ProofRequest, before: GitState, after: GitState) -> Pr
 
 def _find_remote_merge(request: ProofRequest) -> Iterable[int]:
     for call in reversed(request.turn.calls):
-        if any(run.argv[0] in ("gh", "glab") and "merge" in run.argv for run in call.successful_runs("other")):
+        if any(run.argv[0] in _FORGES and "merge" in run.argv for run in call.successful_runs("other")):
             return (call.seq,)
         if call.kind == "mcp" and call.ok and "merge" in call.tool:
             return (call.seq,)

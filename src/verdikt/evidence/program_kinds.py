@@ -1,10 +1,10 @@
-"""Tables of programs that are evidence: which run tests, build, lint, commit, fetch, or only look."""
+"""What a program's run is as evidence: whether it tests, builds, lints, commits, fetches, or only looks."""
 
 import itertools
 import re
 from collections.abc import Sequence
 
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_record, find_role, find_task, find_task_words, resolve_alias
 from verdikt.model.lazy_regex import compile_lazily
 
 _TEST_WORD = compile_lazily(r"(?:^|[:_.-])(?:unit|e2e|integration)?-?(?:tests?|specs?|check)(?:$|[:_.-])")
@@ -13,68 +13,10 @@ _KIND_BY_PROGRAM = {
     name: kind for kind in ("test", "build", "lint", "http", "look") for name in find_role(f"{kind}_task")
 }
 
-_SUBCOMMANDS: dict[str, dict[str, str]] = {
-    "go": {"test": "test", "build": "build", "vet": "lint", "install": "build"},
-    "cargo": {
-        "test": "test",
-        "nextest": "test",
-        "t": "test",
-        "build": "build",
-        "check": "build",
-        "b": "build",
-        "clippy": "lint",
-    },
-    "dotnet": {"test": "test", "build": "build", "publish": "build"},
-    "deno": {"test": "test", "check": "build", "lint": "lint"},
-    "bun": {"test": "test", "build": "build"},
-    "mix": {"test": "test", "compile": "build"},
-    "swift": {"test": "test", "build": "build"},
-    "bazel": {"test": "test", "build": "build"},
-    "ruff": {"check": "lint", "format": "lint"},
-    "docker": {"build": "build", "buildx": "build"},
-    "git": {
-        "commit": "commit",
-        "status": "look",
-        "log": "look",
-        "diff": "look",
-        "show": "look",
-        "branch": "look",
-        "fetch": "look",
-        "remote": "look",
-        "blame": "look",
-        "ls-files": "look",
-        "rev-parse": "look",
-        "grep": "look",
-        "config": "look",
-    },
-    "mvn": {"test": "test", "verify": "test", "install": "test", "package": "test", "compile": "build"},
-    "gradle": {"test": "test", "check": "test", "build": "test", "assemble": "build"},
-    "npm": {"test": "test", "t": "test", "tst": "test"},
-    "yarn": {"test": "test", "build": "build", "lint": "lint"},
-    "pnpm": {"test": "test", "t": "test", "build": "build", "lint": "lint"},
-    "rake": {"test": "test", "spec": "test"},
-    "rails": {"test": "test"},
-    "next": {"build": "build", "lint": "lint"},
-    "ng": {"test": "test", "build": "build", "lint": "lint"},
-    "cmake": {"--build": "build"},
-    "black": {"--check": "lint"},
-    "isort": {"--check": "lint", "--check-only": "lint"},
-    "prettier": {"--check": "lint", "-c": "lint"},
-}
-_ALIASES = {"mvnw": "mvn", "gradlew": "gradle", "python3": "python", "py": "python", "nodejs": "node", "gmake": "make"}
-_KIND_BY_MODULE = {
-    "pytest": "test",
-    "unittest": "test",
-    "nose2": "test",
-    "build": "build",
-    "compileall": "build",
-    "py_compile": "build",
-    "mypy": "lint",
-    "ruff": "lint",
-    "flake8": "lint",
-    "pylint": "lint",
-    "coverage": "test",
-}
+_TASK_RUNNERS = find_role("task_runner")
+_SCRIPT_HOLDERS = find_role("package_script")
+_PROJECT_WRAPPERS = find_role("project_wrapper")
+_TYPE_CHECKERS = find_role("type_checker")
 
 _DRY_RUN_FLAGS = frozenset(
     "--collect-only --co --version --help -h --listTests --list -list --no-run --show-only --dry-run --just-print"
@@ -82,7 +24,6 @@ _DRY_RUN_FLAGS = frozenset(
     " -Dmaven.test.skip=true --fixtures --markers --setup-plan --setup-only --passWithNoTests --exit-zero --list-tests"
     " --no-fail --exit-0 --noop --recon".split()
 )
-_SHORT_DRY_RUN_FLAGS = {"make": {"-n", "-q"}, "ctest": {"-N"}, "git": {"-n"}, "pytest": {"-V"}}
 
 
 def classify_run(argv: Sequence[str]) -> str:
@@ -90,45 +31,70 @@ def classify_run(argv: Sequence[str]) -> str:
     if not argv:
         return "look"
     name, arguments = resolve_program_name(argv[0]), list(argv[1:])
-    # Without output, the compiler only checks types.
-    if name == "tsc" and "--noEmit" in arguments:
-        return "lint"
     # In place, it changes files; without that flag it only shows them.
-    if name == "sed" and any(word.startswith(("-i", "--in-place")) for word in arguments):
+    if edits_in_place(name, arguments):
         return "other"
-    if name in _KIND_BY_PROGRAM:
-        return _KIND_BY_PROGRAM[name]
-    return _classify_runner(name, arguments) or _classify_subcommand(name, arguments)
+    return (
+        _classify_command(name, arguments) or _classify_runner(name, arguments) or _KIND_BY_PROGRAM.get(name, "other")
+    )
 
 
-def _classify_runner(name: str, arguments: list[str]) -> str:
-    """Return the kind of what an interpreter or a task runner starts; empty for other programs."""
-    words = [word for word in arguments if not word.startswith("-")]
-    if name == "python" and "-m" in arguments[:4]:
-        module = arguments[arguments.index("-m") + 1 : arguments.index("-m") + 2]
-        return _KIND_BY_MODULE.get(module[0] if module else "", "other")
-    if name == "coverage" and words[:1] == ["run"]:
-        return "test" if any(word in ("pytest", "unittest") for word in words) else "other"
-    if name == "node" and "--test" in arguments:
-        return "test"
-    if name in ("make", "just", "task"):
-        return _classify_task_name(words[0] if words else "all")
-    if name in ("npm", "yarn", "pnpm", "bun") and words[:1] in (["run"], ["run-script"]):
-        return _classify_task_name(words[1] if len(words) > 1 else "")
+def edits_in_place(name: str, arguments: Sequence[str]) -> bool:
+    """Return whether an option makes a program edit the files that it names: `sed -i`, `perl -pi.bak`."""
+    options = find_task_words(name, "in_place")
+    letters = {option[1] for option in options if len(option) == 2}
+    return any(
+        word.partition("=")[0] in options or (word[:1] == "-" and word[1:2] != "-" and letters & set(word[1:]))
+        for word in (arguments if options else ())
+    )
+
+
+def _classify_command(name: str, arguments: list[str]) -> str:
+    """Return the kind of a program by its command, its goals or an option; empty when they tell nothing."""
+    task = find_task(name)
+    kinds: dict[str, str] = task["kinds"]
+    if not kinds:
+        return ""
+    if _list_module_options(name):
+        # Its other words are files and what those are given.
+        return kinds.get(_find_module(name, arguments) or "", "other")
+    has_command = False
+    for word in arguments:
+        is_option = word.startswith("-")
+        # Only the first word is the command, except for tools that take several goals.
+        if not is_option and has_command and not task.get("goals"):
+            continue
+        has_command = has_command or not is_option
+        kind = kinds.get(word.partition("=")[0] if is_option else word)
+        # A goal may have the name of its project before it: `:app:test`.
+        if kind := kind or (kinds.get(word.rsplit(":", 1)[-1]) if task.get("goals") else None):
+            return kind
     return ""
 
 
-def _classify_subcommand(name: str, arguments: list[str]) -> str:
-    """Return the kind of a program by its subcommand or goals."""
-    table = _SUBCOMMANDS.get(name, {})
-    for word in arguments:
-        kind = table.get(word) or (table.get(word.rsplit(":", 1)[-1]) if name == "gradle" else None)
-        if kind:
-            return kind
-        # Only the first word is the subcommand, except for tools that take several goals.
-        if not word.startswith("-") and name not in ("mvn", "gradle", "git"):
-            break
-    return "other"
+def _list_module_options(name: str) -> list[str]:
+    record = find_record(name)
+    options: str = record.get("code", {}).get("module", "") if record is not None else ""
+    return options.split()
+
+
+def _find_module(name: str, arguments: list[str]) -> str | None:
+    """Return the module that an interpreter runs with `-m`; None when it runs something else."""
+    options = _list_module_options(name)
+    for option, word in itertools.pairwise([*arguments[:4], ""]):
+        if option in options:
+            return word
+    return None
+
+
+def _classify_runner(name: str, arguments: list[str]) -> str:
+    """Return the kind of the named task that a task runner starts; empty for other programs."""
+    words = [word for word in arguments if not word.startswith("-")]
+    if name in _TASK_RUNNERS:
+        return _classify_task_name(words[0] if words else "all")
+    if name in _SCRIPT_HOLDERS and words[:1] in (["run"], ["run-script"]):
+        return _classify_task_name(words[1] if len(words) > 1 else "")
+    return ""
 
 
 def _classify_task_name(name: str) -> str:
@@ -140,21 +106,26 @@ def _classify_task_name(name: str) -> str:
     return "build" if re.search(r"build|compile|^all$|dist|bundle", name) else "other"
 
 
-_TYPE_CHECKER = compile_lazily(r"^(?:mypy|dmypy|pyright|basedpyright|ty|pyre|vue-tsc|tsc|type-?check\w*|types)$")
+_TYPE_CHECK_TASK = compile_lazily(r"^(?:type-?check\w*|types)$")
 
 
 def is_type_check(argv: Sequence[str]) -> bool:
     """Return whether a linter run is one of a type checker."""
-    return any(_TYPE_CHECKER.match(resolve_program_name(word)) for word in argv[:4])
+    names = [resolve_program_name(word) for word in argv[:4]]
+    return any(name in _TYPE_CHECKERS or _TYPE_CHECK_TASK.match(name) for name in names)
 
 
 def is_dry_run(argv: Sequence[str]) -> bool:
     """Return whether a flag makes the program do less than its name says: list tests, print help, ignore failures."""
     name = resolve_program_name(argv[0]) if argv else ""
     flags = {word.partition("=")[0] if not word.startswith("-D") else word for word in argv[1:]}
-    if flags & _DRY_RUN_FLAGS or flags & _SHORT_DRY_RUN_FLAGS.get(name, set()):
+    if flags & _DRY_RUN_FLAGS or flags & find_task_words(name, "dry"):
         return True
-    return name in ("gradle", "gradlew") and any(pair == ("-x", "test") for pair in itertools.pairwise(argv))
+    excluding_options, kinds = find_task_words(name, "excludes"), find_task(name)["kinds"]
+    return any(
+        option in excluding_options and kinds.get(goal) == "test"
+        for option, goal in itertools.pairwise(argv if excluding_options else ())
+    )
 
 
 _SELECTION_FLAGS = frozenset(
@@ -173,21 +144,27 @@ _TEST_PATH = compile_lazily(r"/|\.(?:py|js|jsx|ts|tsx|mjs|cjs|rb|php|go|rs|java|
 def is_partial_test_run(argv: Sequence[str]) -> bool:
     """Return whether a test run was told to run only a part of the tests."""
     name, arguments = resolve_program_name(argv[0]) if argv else "", list(argv[1:])
-    if name == "python" and "-m" in arguments:
-        index = arguments.index("-m")
-        name, arguments = (arguments[index + 1] if index + 1 < len(arguments) else ""), arguments[index + 2 :]
+    module = _find_module(name, arguments)
+    if module is not None:
+        name, arguments = module, arguments[arguments.index(module) + 1 :] if module else []
+    # A runtime such as bun has a test runner of its own, with options of its own.
+    runs_named_tasks = name in _TASK_RUNNERS or (name in _SCRIPT_HOLDERS and "code" not in (find_record(name) or {}))
+    kinds = find_task(name)["kinds"]
     for word in arguments:
         flag = word.partition("=")[0]
-        is_other_flag = (flag in ("-m", "-t", "-R", "-g") and name in ("make", "npm", "yarn", "pnpm")) or (
-            # Of node it is what makes it a test runner.
-            flag == "--test" and name in ("node", "python")
-        )
+        # Of node `--test` is what makes it a test runner.
+        is_other_flag = flag in kinds or (runs_named_tasks and flag in ("-m", "-t", "-R", "-g"))
         if flag in _SELECTION_FLAGS and not is_other_flag:
             return True
         if not word.startswith("-") and word not in _FULL_SUITE_PATHS and _TEST_PATH.search(word):
             return True
     words = [word for word in arguments if not word.startswith("-")]
-    return name == "cargo" and len(words) > 1 and words[0] in ("test", "t")
+    return len(words) > 1 and words[0] in find_task_words(name, "selects")
+
+
+def is_project_wrapper(word: str) -> bool:
+    """Return whether a word names a file of the project that starts the real tool: `./gradlew`."""
+    return word.rpartition("/")[2] in _PROJECT_WRAPPERS
 
 
 def resolve_program_name(word: str) -> str:
@@ -195,7 +172,23 @@ def resolve_program_name(word: str) -> str:
     directory, _, name = word.rpartition("/")
     name = name.removesuffix(".exe")
     # `./pytest` in a project may be any script; `.venv/bin/pytest` is the tool.
-    if directory and not re.search(r"(?:^|/)(?:s?bin|\.bin|Scripts)$", directory) and name not in ("mvnw", "gradlew"):
-        return word
-    name = _ALIASES.get(name, name)
-    return "python" if re.fullmatch(r"python\d(?:\.\d+)?", name) else name
+    is_tool = name in _PROJECT_WRAPPERS or re.search(r"(?:^|/)(?:s?bin|\.bin|Scripts)$", directory)
+    return word if directory and not is_tool else resolve_alias(name)
+
+
+def normalize_argv(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of a command from the program's own name on: `python -m pytest -q` is `pytest -q`.
+
+    Options before the command of a program such as git are left out: `git -C app commit` is `git commit`.
+    """
+    if not argv:
+        return ()
+    name, rest = resolve_program_name(argv[0]), list(argv[1:])
+    record = find_record(name) or {}
+    if len(rest) > 1 and rest[0] in _list_module_options(name):
+        return tuple(rest[1:])
+    if "globals" in record:
+        options_with_value = f"{record['globals']} {record.get('values', '')}".split()
+        while rest and rest[0].startswith("-"):
+            del rest[: 2 if rest[0] in options_with_value else 1]
+    return (name, *rest)

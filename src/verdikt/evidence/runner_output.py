@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from verdikt.knowledge import find_task_words
 from verdikt.model.lazy_regex import compile_lazily
 
 MAX_CHARACTERS = 400_000
@@ -295,20 +296,6 @@ def has_clean_summary(output: str) -> bool:
     return bool(_CLEAN_SUMMARIES.search(text)) and not _ERROR_SUMMARIES.search(text)
 
 
-_RUNNERS_BY_PROGRAM = {
-    "pytest": ("pytest",),
-    "py.test": ("pytest",),
-    "jest": ("jest", "json"),
-    "vitest": ("vitest", "jest", "json"),
-    "mocha": ("mocha", "json"),
-    "cargo": ("cargo",),
-    "go": ("go", "json"),
-    "rspec": ("rspec",),
-    "ctest": ("ctest",),
-}
-"""Program → the reports that it prints itself. A task runner may print any."""
-
-
 def can_have_printed(program: str, counts: TestCounts) -> bool:
-    """Return whether a report is one that this program prints."""
-    return counts.runner in _RUNNERS_BY_PROGRAM.get(program, (counts.runner,))
+    """Return whether a report is one that this program prints; a task runner may print any."""
+    return counts.runner in (find_task_words(program, "reports") or (counts.runner,))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from verdikt.evidence.program_kinds import classify_run, is_dry_run, resolve_program_name
-from verdikt.knowledge import find_role
+from verdikt.evidence.program_kinds import classify_run, edits_in_place, is_dry_run, resolve_program_name
+from verdikt.knowledge import find_role, find_task_words
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import analyse
 from verdikt.shell.command import Command, Redirect, Script
@@ -17,43 +17,15 @@ MAX_WORDS, MAX_WORD_LENGTH, MAX_RUNS = 60, 300, 40
 _MAX_CACHED_LENGTH = 4096
 """Length of a command up to which its runs are cached."""
 
-_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
-_TRANSPARENT_WRAPPERS = frozenset(
-    "timeout env nice ionice time sudo doas command exec nohup stdbuf poetry uv pipenv hatch pdm rye npx bunx pnpm"
-    " yarn xvfb-run"
-    " setsid caffeinate dotenv direnv mise nix conda chrt taskset unbuffer".split()
-)
+_SHELLS = find_role("shell")
+_TRANSPARENT_WRAPPERS = find_role("status_wrapper")
 """Wrappers that end with the status of what they run."""
 
 _WRITING_PROGRAMS = find_role("file_changer")
-_GIT_EDITS = frozenset(
-    "apply am checkout restore stash revert merge rebase pull cherry-pick reset switch clean mv rm".split()
-)
-_FORMATTERS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
-    name: (frozenset(only.split()), frozenset(unless.split()))
-    for names, only, unless in (
-        (
-            "black isort autopep8 yapf rustfmt stylua dprint shfmt clang-format buf",
-            "",
-            "--check --check-only --diff -c -d -l",
-        ),
-        ("ruff", "--fix --fix-only --unsafe-fixes format", "--check --diff"),
-        (
-            "prettier eslint stylelint biome rubocop gofmt goimports tslint xo standard",
-            "--write -w --fix --apply -a -A -i",
-            "",
-        ),
-        ("cargo go", "fmt fix generate", "--check"),
-        ("terraform mix dart swift-format", "fmt format -i", "-check --check --check-formatted"),
-        (
-            "protoc sqlc openapi-generator graphql-codegen codegen stringer mockgen autoflake pyupgrade",
-            "",
-            "--version --check",
-        ),
-    )
-    for name in names.split()
-}
-"""Programs that rewrite sources → words of which one is required for that, and words that prevent it."""
+_LAST_OPERAND_WRITERS = find_role("last_operand_writer")
+# Running one of these on an edited file is no evidence that the edit works.
+_FILE_HANDLERS = find_role("file_handler")
+_WORD_PRINTERS = find_role("word_printer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +161,7 @@ def _is_only_printer(script: Script, outer: list[Command], command: Command) -> 
 
 
 def _may_print_summary(command: Command) -> bool:
-    if command.name not in ("echo", "printf"):
+    if command.name not in _WORD_PRINTERS:
         return command.name in _PRINTERS
     words = [word.raw or word.text for word in command.argv[1:]]
     is_status = all(word.is_known or re.search(r"\$\?|PIPESTATUS", word.raw) for word in command.argv[1:])
@@ -267,30 +239,23 @@ def _propagates_status(raw: bytes, commands: list[Command], index: int, *, errex
     return True
 
 
-# Running one of these on an edited file is no evidence that the edit works.
-_FILE_HANDLERS = frozenset(
-    "git cp mv rm chmod chown touch ln mkdir rmdir tar zip unzip gzip gunzip dd tee patch install rsync scp truncate"
-    " code vim vi nano"
-    " emacs open xdg-open pbcopy dos2unix unix2dos md5sum sha256sum sha1sum cloc sed xargs gh svn hg shasum"
-    " cksum".split()
-)
-
-
 def is_file_handler(argv: tuple[str, ...]) -> bool:
     """Return whether a program only moves, writes or formats files, and so executes nothing that is in them."""
     name = resolve_program_name(argv[0]) if argv else ""
-    # With -i they edit files in place, like sed.
-    if name in ("perl", "ruby") and any(re.match(r"-[a-z]*i", word) for word in argv[1:]):
+    if name in _FILE_HANDLERS or edits_in_place(name, argv[1:]):
         return True
-    return name in _FILE_HANDLERS or (name in _FORMATTERS and name not in ("cargo", "go", "mix", "dart", "terraform"))
+    # A formatter; what rewrites sources by a command only (`cargo fmt`) does more than that.
+    return any(word == "*" or word.startswith("-") for word in find_task_words(name, "rewrites"))
 
 
 def _rewrites_sources(name: str, words: list[str]) -> bool:
-    required, excluded = _FORMATTERS.get(resolve_program_name(name), (frozenset(), frozenset()))
-    flags = {word.partition("=")[0] for word in words}
-    return (
-        resolve_program_name(name) in _FORMATTERS and (not required or bool(flags & required)) and not flags & excluded
-    )
+    name = resolve_program_name(name)
+    required = find_task_words(name, "rewrites")
+    if not required:
+        return False
+    chosen = {word.partition("=")[0] for word in words if word.startswith("-")}
+    chosen |= set([word for word in words if not word.startswith("-")][:1])
+    return ("*" in required or bool(chosen & required)) and not chosen & find_task_words(name, "keeps")
 
 
 def find_edited_paths(text: str) -> tuple[str, ...]:
@@ -313,13 +278,11 @@ def _find_edits(text: str) -> tuple[str, ...]:
         paths += [redirect.target.display_text for redirect in command.redirects if _writes_file(redirect)]
         words = [word.display_text for word in command.argv[1:]]
         operands = [word for word in words if not word.startswith("-")]
-        if command.name in ("sed", "perl") and any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in words):
-            paths += operands[1:] if command.name == "sed" else operands[-1:]
+        if edits_in_place(command.name, words):
+            paths += operands[1:]  # after the script
         elif command.name in _WRITING_PROGRAMS:
-            paths += operands[-1:] if command.name in ("cp", "mv", "ln", "rsync", "install") else operands
-        elif (command.name == "git" and operands[:1] and operands[0] in _GIT_EDITS) or _rewrites_sources(
-            command.name, words
-        ):
+            paths += operands[-1:] if command.name in _LAST_OPERAND_WRITERS else operands
+        elif _rewrites_sources(command.name, words):
             paths.append("*")
     return tuple(dict.fromkeys(path for path in paths if path))[:MAX_RUNS]
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from verdikt.evidence.facts import Snapshot, TreeState, TurnFacts, find_net_changes, sum_census
 from verdikt.evidence.named_objects import find_directory_names, find_file_names
+from verdikt.evidence.program_kinds import is_project_wrapper
 from verdikt.evidence.shell_runs import read_runs
 from verdikt.evidence.test_census import Census, count_tests
 from verdikt.evidence.turn import TurnEvidence, is_path_below, is_same_path
@@ -65,7 +66,7 @@ class TurnObserver:
 
     def _is_hollow(self, argv: tuple[str, ...], where: str, tree: WorkTree) -> bool:
         # `./gradlew` is a file of the project that starts the real tool.
-        if "/" in argv[0] and os.path.basename(argv[0]) not in ("mvnw", "gradlew"):
+        if "/" in argv[0] and not is_project_wrapper(argv[0]):
             program = os.path.realpath(os.path.join(where, argv[0]))
             return os.path.relpath(program, tree.root) in tree.files
         if "-m" in argv[:4]:

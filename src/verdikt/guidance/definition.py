@@ -8,7 +8,7 @@ from typing import Any
 from verdikt.graph.guard_node import GuardNode, describe_error
 from verdikt.guidance.audience import Audience
 from verdikt.guidance.budget import Budget
-from verdikt.guidance.command_success import get_shell_command, is_success, proves_command
+from verdikt.guidance.command_success import get_shell_command, is_success, proves_command, proves_tests
 from verdikt.guidance.completion import (
     Completion,
     CompositeChecker,
@@ -206,13 +206,17 @@ class Guidance:
     def _note_runs(self, action: Action, memory: Memory, context: PolicyContext, tree: Mapping[str, str]) -> None:
         """Record which of the required commands succeeded, and when files changed after that."""
         commands = self._list_required_commands()
-        tests = [test for config in self.feedback for test in getattr(config.provider, "commands", ())]
+        tests = [
+            test_commands
+            for config in self.feedback
+            if (test_commands := getattr(config.provider, "commands", None)) is not None
+        ]
         if not commands and not tests:
             return
         step = int(memory.get("step") or 0) + 1
         text = get_shell_command(action.tool, get_parameters(action))
         ran = [command for command in commands if text and proves_command(text, command)]
-        tested = bool(text) and any(proves_command(text, test) for test in tests)
+        tested = bool(text) and any(proves_tests(text, test_commands) for test_commands in tests)
         # What a test run itself writes (caches, reports) does not make it stale.
         edited = not ran and not tested and changes_files(action.tool, context)
         if not ran and not tested and not edited:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from verdikt.errors import GuidanceError
-from verdikt.guidance.command_success import TEST_COMMANDS
 from verdikt.guidance.feedback import Feedback, FeedbackContext
 
 
@@ -113,9 +112,9 @@ class BlockedStreakFeedback:
 
 @dataclass(frozen=True, slots=True)
 class StaleEvidenceFeedback:
-    """Runs when files were edited after the last test run; `commands` are the beginnings of test commands."""
+    """Runs when files were edited after the last test run: one of these commands, or else any that runs tests."""
 
-    commands: tuple[str, ...] = TEST_COMMANDS
+    commands: tuple[str, ...] = ()
     name: str = "StaleEvidence"
 
     def should_run(self, context: FeedbackContext) -> bool:

@@ -9,25 +9,31 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 Record = dict[str, Any]
 
 _DIGITS = frozenset("0123456789")
 _VERSION_CHARACTERS = "0123456789.-"
+_NO_TASK: Record = {"kinds": {}}
+
+
+@cache
+def _load_compiled() -> Any:
+    """Return the compiled module, or an object with the same names."""
+    try:
+        return import_module("verdikt.knowledge._compiled")
+    except ModuleNotFoundError:
+        # A checkout that was never built: slower, and the same answers.
+        compiler = import_module("verdikt.knowledge.compiler")
+        return SimpleNamespace(**compiler.build_namespace(compiler.read_files()))
 
 
 @cache
 def _load_tables() -> tuple[dict[str, int], tuple[str, ...], dict[str, list[str]]]:
     """Return the place of each name, the records as JSON text, and the names by role."""
-    try:
-        compiled = import_module("verdikt.knowledge._compiled")
-    except ModuleNotFoundError:
-        # A checkout that was never built: slower, and the same answers.
-        compiler = import_module("verdikt.knowledge.compiler")
-        tables: tuple[dict[str, int], tuple[str, ...], dict[str, list[str]]]
-        tables = compiler.build_tables(compiler.read_files())
-        return tables
+    compiled = _load_compiled()
     return compiled.INDEX, compiled.RECORDS, compiled.ROLES
 
 
@@ -73,3 +79,37 @@ def find_role(role: str) -> frozenset[str]:
     A role that no file lists raises `KeyError`: an empty set would make the caller blind without a word.
     """
     return frozenset(_load_tables()[2][role])
+
+
+@cache
+def _load_tasks() -> dict[str, Record]:
+    tasks: dict[str, Record] = json.loads(_load_compiled().TASKS)
+    return tasks
+
+
+def find_task(name: str) -> Record:
+    """Return which words make a program test, build, rewrite and so on; empty if nothing is known of that.
+
+    `kinds` maps a word to `test`, `build`, `lint`, `commit` or `look`; the other keys are those of `task.toml`.
+    """
+    return _load_tasks().get(name, _NO_TASK)
+
+
+def find_task_words(name: str, key: str) -> frozenset[str]:
+    """Return the words of one key of a program's tasks, such as `dry` or `rewrites`."""
+    return frozenset(find_task(name).get(key, "").split())
+
+
+def resolve_alias(name: str) -> str:
+    """Return the name under which the tasks of a program are listed: `mvnw` is `mvn`, `python3.11` is `python`."""
+    alias: str | None = _load_compiled().ALIASES.get(name)
+    if alias is None and name[-1:] in _DIGITS and name not in _load_tasks():
+        plain_name = name.rstrip(_VERSION_CHARACTERS)
+        return plain_name if plain_name in _load_tasks() and _find_versioned_record(name) is not None else name
+    return alias or name
+
+
+def list_checks() -> list[dict[str, str]]:
+    """Return what the files of a project say about its checks: `{"file": "go.mod", "test": "go test ./..."}`."""
+    checks: list[dict[str, str]] = _load_compiled().CHECKS
+    return checks

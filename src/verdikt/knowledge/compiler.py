@@ -207,17 +207,52 @@ def build_tables(files: Mapping[str, Record]) -> tuple[dict[str, int], tuple[str
     return index, texts, roles
 
 
+_TASK_KINDS = ("test", "build", "lint", "commit", "look")
+
+
+def build_tasks(files: Mapping[str, Record]) -> tuple[dict[str, Record], dict[str, str]]:
+    """Return program → its tasks, with the kind of each word under `kinds`, and the other names of programs."""
+    tasks: dict[str, Record] = {}
+    aliases: dict[str, str] = {}
+    for family, file in files.items():
+        for row in file.get("tasks", ()):
+            task = {key: value for key, value in row.items() if key not in ("names", "aliases", *_TASK_KINDS)}
+            task["kinds"] = {word: kind for kind in _TASK_KINDS for word in row.get(kind, "").split()}
+            names = row["names"].split()
+            for name in names:
+                if name in tasks:
+                    raise RecordError(f"{family}.toml: `{name}` has tasks already")
+                tasks[name] = task
+            aliases |= dict.fromkeys(row.get("aliases", "").split(), names[0])
+    return tasks, aliases
+
+
+def list_checks(files: Mapping[str, Record]) -> list[dict[str, str]]:
+    """Return what the files of a project say about its checks, in the order of the records."""
+    return [row for file in files.values() for row in file.get("checks", ())]
+
+
+def build_namespace(files: Mapping[str, Record]) -> dict[str, Any]:
+    """Return the names of the compiled module with their values."""
+    index, records, roles = build_tables(files)
+    tasks, aliases = build_tasks(files)
+    task_text = json.dumps(tasks, separators=(",", ":"), ensure_ascii=False)
+    return {
+        "INDEX": index,
+        "RECORDS": records,
+        "ROLES": roles,
+        "TASKS": task_text,
+        "ALIASES": aliases,
+        "CHECKS": list_checks(files),
+    }
+
+
 def render_module(files: Mapping[str, Record]) -> str:
     """Return the source of the compiled module."""
-    index, texts, roles = build_tables(files)
+    namespace = build_namespace(files)
     lines = ['"""Generated from programs/*.toml by `python -m verdikt.knowledge.compiler`; not edited by hand."""', ""]
-    lines += [
-        f"INDEX = {index!r}",
-        f"ROLES: dict[str, list[str]] = {roles!r}",
-        "RECORDS = (",
-        *(f"    {text!r}," for text in texts),
-        ")",
-    ]
+    lines += [f"{name} = {value!r}" for name, value in namespace.items() if name != "RECORDS"]
+    lines += ["RECORDS = (", *(f"    {text!r}," for text in namespace["RECORDS"]), ")"]
     return "\n".join(lines) + "\n"
 
 

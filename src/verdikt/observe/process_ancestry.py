@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from verdikt.hosts.registry import HOSTS
+from verdikt.knowledge import find_role
 from verdikt.observe.agent_environment import AGENT_VARIABLES, detect_agent
 
 PROC = "/proc"
@@ -28,31 +29,16 @@ AGENT_PROGRAMS: dict[str, tuple[str, ...]] = {
 _AGENT_BY_PROGRAM = {program: agent for agent, programs in AGENT_PROGRAMS.items() for program in programs}
 _AGENT_MARKS = frozenset(mark.encode() for marks in AGENT_VARIABLES.values() for mark in marks)
 
-SESSION_PROGRAMS = frozenset(
-    # Remote and console logins.
-    "sshd sshd-session dropbear mosh-server login agetty getty telnetd ttyd "
-    # Terminal multiplexers: their server leaves the terminal that it was started in.
-    "tmux screen zellij abduco dtach byobu "
-    # Desktops, which start programs for the person in front of them.
-    "gnome-shell gnome-session-binary plasmashell kwin_x11 kwin_wayland ksmserver xfce4-session xfce4-panel cinnamon "
-    "cinnamon-session mate-session mate-panel lxsession lxqt-session sway Hyprland river i3 awesome bspwm dwm openbox "
-    "xmonad fluxbox Xorg Xwayland xinit gdm-session-worker sddm-helper lightdm "
-    # Terminals.
-    "gnome-terminal-server ptyxis ptyxis-agent kgx konsole yakuake xterm uxterm lxterm rxvt urxvt alacritty kitty foot "
-    "footclient wezterm-gui ghostty tilix terminator terminology guake tilda sakura roxterm xfce4-terminal qterminal "
-    "lxterminal mate-terminal deepin-terminal cool-retro-term st rio warp-terminal hyper tabby contour blackbox "
-    # Editors with a terminal inside.
-    "code code-insiders codium emacs nvim vim idea pycharm zed-editor jupyter-lab".split()
-)
+SESSION_PROGRAMS = find_role("session_opener")
 """Programs that open a session for a person, found in a directory that only root can write."""
 
-_SCHEDULERS = frozenset("cron crond fcron anacron atd".split())
+_SCHEDULERS = find_role("scheduler")
 """Programs of root that run what an agent may have told them to run."""
 
-_INIT_PROGRAMS = frozenset({"systemd", "init", "launchd"})
+_INIT_PROGRAMS = find_role("init_program")
 """Programs that adopt processes whose parent has ended."""
 
-_INTERPRETERS = frozenset("node nodejs bun deno npx npm pnpm yarn uv uvx pipx python python3 sh bash".split())
+_INTERPRETERS = find_role("agent_interpreter")
 _SCRIPT_SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".py")
 _MAX_DEPTH = 128
 _READ_BYTES = 1 << 20

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
+from verdikt.knowledge import find_role, list_checks, resolve_alias
 from verdikt.observe.small_file import read_small_text
 from verdikt.observe.world import find_project_root
 
@@ -19,43 +20,6 @@ _TASK_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """Kind of check → names of tasks that run it, the usual ones first."""
 
-_CHECKS_BY_FILE: tuple[tuple[str, Mapping[str, str]], ...] = (
-    ("Cargo.toml", {"test": "cargo test", "build": "cargo build"}),
-    ("go.mod", {"test": "go test ./...", "build": "go build ./...", "lint": "go vet ./..."}),
-    ("pom.xml", {"test": "mvn -q test", "build": "mvn -q compile"}),
-    ("gradlew", {"test": "./gradlew test", "build": "./gradlew assemble"}),
-    ("build.gradle", {"test": "gradle test", "build": "gradle assemble"}),
-    ("mix.exs", {"test": "mix test", "build": "mix compile"}),
-    ("phpunit.xml", {"test": "vendor/bin/phpunit"}),
-    (".rspec", {"test": "bundle exec rspec"}),
-    ("tox.ini", {"test": "tox"}),
-    ("noxfile.py", {"test": "nox"}),
-    ("pytest.ini", {"test": "pytest -q"}),
-    ("CMakeLists.txt", {"build": "cmake --build build"}),
-    ("ruff.toml", {"lint": "ruff check ."}),
-    (".ruff.toml", {"lint": "ruff check ."}),
-    (".flake8", {"lint": "flake8"}),
-    ("mypy.ini", {"types": "mypy ."}),
-    ("tsconfig.json", {"types": "npx tsc --noEmit"}),
-    ("eslint.config.js", {"lint": "npx eslint ."}),
-    (".eslintrc.json", {"lint": "npx eslint ."}),
-)
-"""File at the top of a project → the checks that it shows to exist, the strongest first."""
-
-_CHECKS_BY_SECTION: tuple[tuple[str, str, str], ...] = (
-    (r"^\[tool\.pytest", "test", "pytest -q"),
-    (r"^\[tool:pytest\]", "test", "pytest -q"),
-    (r"^\[tool\.ruff", "lint", "ruff check ."),
-    (r"^\[tool\.mypy", "types", "mypy ."),
-    (r"^\[mypy", "types", "mypy ."),
-)
-"""Section of `pyproject.toml` or `setup.cfg` → the check that it configures."""
-
-_TEST_FILES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"^(?:test_\w+|\w+_test)\.py$"), "pytest -q"),
-    (re.compile(r"\.test\.(?:mjs|cjs|js)$"), "node --test"),
-    (re.compile(r"_spec\.rb$"), "bundle exec rspec"),
-)
 _TARGET = re.compile(r"^([A-Za-z][\w-]*)\s*:(?!=)", re.MULTILINE)
 
 
@@ -78,9 +42,7 @@ def detect_project_checks(cwd: str, home: str = "") -> dict[str, str]:
 
 def _find_scripts(root: str) -> Iterator[tuple[str, str]]:
     scripts = read_package_scripts(root)
-    runner = next(
-        (name for file, name in (("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn")) if _exists(root, file)), "npm"
-    )
+    runner = next((row["runner"] for row in list_checks() if "lock" in row and _exists(root, row["lock"])), "")
     for kind, names in _TASK_NAMES.items():
         for name in names:
             script = scripts.get(name, "")
@@ -90,27 +52,33 @@ def _find_scripts(root: str) -> Iterator[tuple[str, str]]:
 
 
 def _find_targets(root: str) -> Iterator[tuple[str, str]]:
-    for file, runner in (("Makefile", "make"), ("GNUmakefile", "make"), ("justfile", "just")):
+    for file, runner in _list_target_files():
         targets = set(_TARGET.findall(read_small_text(os.path.join(root, file)) or ""))
         for kind, names in _TASK_NAMES.items():
             yield from ((kind, f"{runner} {name}") for name in names if name in targets)
 
 
+def _list_target_files() -> list[tuple[str, str]]:
+    """Return the files with named tasks, and the programs that run these."""
+    return [(row["targets"], row["runner"]) for row in list_checks() if "targets" in row]
+
+
 def _find_by_files(root: str) -> Iterator[tuple[str, str]]:
-    for name, checks in _CHECKS_BY_FILE:
-        if _exists(root, name):
-            yield from checks.items()
+    for row in list_checks():
+        if "file" in row and _exists(root, row["file"]):
+            yield from ((kind, command) for kind, command in row.items() if kind in _TASK_NAMES)
 
 
 def _find_sections(root: str) -> Iterator[tuple[str, str]]:
     text = "\n".join(read_small_text(os.path.join(root, name)) or "" for name in ("pyproject.toml", "setup.cfg"))
-    for pattern, kind, command in _CHECKS_BY_SECTION:
-        if re.search(pattern, text, re.MULTILINE):
-            yield kind, command
+    for row in list_checks():
+        if "section" in row and re.search(row["section"], text, re.MULTILINE):
+            yield from ((kind, command) for kind, command in row.items() if kind in _TASK_NAMES)
 
 
 def _find_test_files(root: str) -> str:
     """Return the command for the first test file at the top or in a directory of tests; empty without one."""
+    patterns = [(re.compile(row["tests"]), row["test"]) for row in list_checks() if "tests" in row]
     count = 0
     for directory in ("", "tests", "test", "spec", "src"):
         for _, directories, names in os.walk(os.path.join(root, directory)):
@@ -119,7 +87,7 @@ def _find_test_files(root: str) -> str:
             directories[:] = [name for name in directories if not name.startswith(".") and name != "node_modules"]
             for name in names:
                 count += 1
-                for pattern, command in _TEST_FILES:
+                for pattern, command in patterns:
                     if pattern.search(name):
                         return command
             if count > MAX_TEST_FILE_SEARCH:
@@ -131,11 +99,12 @@ def read_task_script(directory: str, argv: tuple[str, ...]) -> str:
     """Return the commands behind `npm test`, `make target` and the like; empty when they are not known."""
     words = [word for word in argv[1:] if not word.startswith("-")]
     program = os.path.basename(argv[0]) if argv else ""
-    if program in ("npm", "yarn", "pnpm", "bun"):
+    if program in find_role("package_script"):
         name = words[1] if words[:1] in (["run"], ["run-script"]) and len(words) > 1 else (words or [""])[0]
         return read_package_scripts(directory).get("test" if name in ("t", "tst") else name, "")
-    if program in ("make", "gmake") and "-f" not in argv and "-C" not in argv:
-        text = read_small_text(os.path.join(directory, "Makefile")) or ""
+    files = [file for file, runner in _list_target_files() if runner == resolve_alias(program)]
+    if files and "-f" not in argv and "-C" not in argv:
+        text = read_small_text(os.path.join(directory, files[0])) or ""
         target = words[0] if words else next(iter(_TARGET.findall(text)), "")
         recipe = (
             re.search(rf"(?m)^{re.escape(target)}\s*:(?!=)[^\n]*\n((?:\t[^\n]*(?:\n|$))+)", text) if target else None

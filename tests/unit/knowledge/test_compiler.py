@@ -9,7 +9,9 @@ import pytest
 from verdikt.knowledge import find_record, find_role, list_programs
 from verdikt.knowledge.compiler import (
     RecordError,
+    build_namespace,
     build_tables,
+    build_tasks,
     compile_files,
     iter_entries,
     read_files,
@@ -172,3 +174,30 @@ def test_roles_list_the_names_of_their_programs() -> None:
     assert "bash" in find_role("shell")
     with pytest.raises(KeyError):
         find_role("no such role")
+
+
+def test_tasks_are_compiled_by_program_and_word() -> None:
+    """Each word of a kind leads to that kind, for every name of the row; an alias leads to the first name."""
+    row = {"names": "mvn x", "aliases": "mvnw", "test": "test verify", "build": "compile", "goals": True}
+
+    tasks, aliases = build_tasks({"test": {"tasks": [row]}})
+
+    assert tasks["mvn"] == tasks["x"]
+    assert tasks["mvn"] == {"goals": True, "kinds": {"test": "test", "verify": "test", "compile": "build"}}
+    assert aliases == {"mvnw": "mvn"}
+
+
+def test_tasks_of_one_program_stand_in_one_row() -> None:
+    """A second row would hide the first."""
+    with pytest.raises(RecordError, match=r"test\.toml: `x` has tasks already"):
+        build_tasks({"test": {"tasks": [{"names": "x"}, {"names": "x"}]}})
+
+
+def test_checkout_that_was_never_built_has_the_same_tables() -> None:
+    """What is compiled on the fly equals what the module holds."""
+    namespace: dict[str, Any] = {}
+    exec(render_module(read_files()), namespace)
+
+    built = build_namespace(read_files())
+
+    assert {name: namespace[name] for name in built} == built

@@ -1,0 +1,115 @@
+"""What the run of a program is as evidence, by the tasks in the records."""
+
+import pytest
+
+from verdikt.evidence.program_kinds import (
+    classify_run,
+    edits_in_place,
+    is_dry_run,
+    is_partial_test_run,
+    is_type_check,
+    normalize_argv,
+    resolve_program_name,
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("pytest -q", "test"),
+        ("cargo nextest run", "test"),
+        ("cargo run test", "other"),
+        ("mvn -q clean verify", "test"),
+        ("./gradlew :app:test", "test"),
+        ("python3.11 -m pytest", "test"),
+        ("python -m http.server", "other"),
+        ("python pytest", "other"),
+        ("node --test", "test"),
+        ("node test", "other"),
+        ("tsc", "build"),
+        ("tsc -p app --noEmit", "lint"),
+        ("black src --check", "lint"),
+        ("black src", "other"),
+        ("npm run build", "build"),
+        ("npm ci", "other"),
+        ("make", "build"),
+        ("make test", "test"),
+        ("git -C app status", "look"),
+        ("git commit -m x", "commit"),
+        ("sed s/a/b/ x", "look"),
+        ("sed -i.bak s/a/b/ x", "other"),
+        ("sed --in-place s/a/b/ x", "other"),
+    ],
+)
+def test_kind_of_a_run(command: str, kind: str) -> None:
+    """The command, a goal, a module or an option decides, and else the program."""
+    assert classify_run(command.split()) == kind
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("make -n test", True),
+        ("make test", False),
+        ("pytest --collect-only", True),
+        ("gradle build -x test", True),
+        ("gradle build -x javadoc", False),
+        ("pytest -x test", False),
+    ],
+)
+def test_dry_run(command: str, expected: bool) -> None:
+    """Options of every runner count, and those that a program's tasks list."""
+    assert is_dry_run(command.split()) is expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("pytest", False),
+        ("pytest -k one", True),
+        ("python -m pytest tests/test_a.py", True),
+        ("cargo test one", True),
+        ("cargo test", False),
+        ("npm test -t one", False),
+        ("bun test -t one", True),
+        ("node --test", False),
+    ],
+)
+def test_partial_run(command: str, expected: bool) -> None:
+    """An option or an operand selects tests, except where it means something else to the program."""
+    assert is_partial_test_run(command.split()) is expected
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("python -m pytest -q", "pytest -q"),
+        ("git -C app -c a=b commit", "git commit"),
+        ("pytest -q", "pytest -q"),
+        ("/usr/bin/python3 x.py", "python x.py"),
+    ],
+)
+def test_words_from_the_own_name_on(command: str, words: str) -> None:
+    """A module is a program of its own, and options before the command of git are left out."""
+    assert " ".join(normalize_argv(command.split())) == words
+
+
+def test_program_in_the_project_is_no_tool() -> None:
+    """`./pytest` may be any script; a wrapper of a build tool and a tool in an environment are the tool."""
+    assert resolve_program_name("./pytest") == "./pytest"
+    assert resolve_program_name(".venv/bin/pytest") == "pytest"
+    assert resolve_program_name("./mvnw") == "mvn"
+
+
+def test_option_that_edits_in_place() -> None:
+    """Also in a cluster, and with a suffix; the script itself is no option."""
+    assert edits_in_place("perl", ["-pi", "-e", "s/a/b/", "x"])
+    assert not edits_in_place("sed", ["-n", "s/i/b/", "x"])
+    assert not edits_in_place("grep", ["-i", "x"])
+
+
+def test_type_checker_is_told_from_other_linters() -> None:
+    """By its name, or by that of the project's task."""
+    assert is_type_check(["npx", "tsc", "--noEmit"])
+    assert is_type_check(["npm", "run", "typecheck"])
+    assert not is_type_check(["ruff", "check"])
