@@ -112,6 +112,15 @@ def is_recreatable(command_words: list[str]) -> bool:
     return any(piece in RECREATABLE_NOUNS for word in command_words for piece in split_tokens(word)[-1:])
 
 
+_SWITCHED_ON = _words("on enable enabled activate start begin true 1")
+
+
+def takes_offline(texts: list[str]) -> bool:
+    """Return whether words order an application into maintenance: `maintenance:on`, `maintenance-mode activate`."""
+    tokens = [token for text in texts[:5] for token in split_tokens(text.lstrip("-"))]
+    return "maintenance" in tokens and not _SWITCHED_ON.isdisjoint(tokens[tokens.index("maintenance") + 1 :])
+
+
 _DESTROY_VERBS = _words(
     "delete destroy purge terminate wipe nuke drop erase obliterate decommission teardown unpublish deprovision "
     "undeploy factory-reset truncate deleteall flushall removeall destroyall remove rm del reset flush revert "

@@ -247,7 +247,7 @@ def select_targets(selector: str, call: Invocation) -> Sequence[Word]:
     """
     if selector == "program":
         return call.command.argv[:1]
-    if selector.endswith("input"):
+    if selector == "input" or selector.endswith("|input"):
         words = select_targets(selector[: -len("|input")], call) if "|" in selector else []
         return [*words, Word(call.command.stdin)] if call.command.stdin else words
     subject, colon, rest = selector.partition(":")

@@ -36,6 +36,7 @@ from verdikt.effects.redirect import classify_redirect
 from verdikt.effects.self_protection import PRODUCT_NAME, find_self_access, mentions_daemon_socket
 from verdikt.effects.unknown_program import (
     classify_hidden_program,
+    classify_offline_order,
     classify_substitution,
     classify_unknown_program,
     classify_unnamed_program,
@@ -68,6 +69,8 @@ _COMPILERS = find_role("compiler")
 _SOURCE_LANGUAGES = {".go": "go", ".c": "c", ".cc": "c", ".cpp": "c", ".rs": "rust", ".java": "java", ".swift": "swift"}
 _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
+# Of these the words may say more than a record does.
+_CODE_EFFECTS = ("code.run", "unknown.program")
 _IMPORTS_VERDIKT = compile_lazily(r"\b(?:from|import)\s+verdikt\.(?:ledger|cli)\b")
 _POWERSHELL_START = compile_lazily(
     r"\s*(?:(?:\$\w+\s*=\s*|\(|&\s*\{\s*)?[A-Z][a-z]+-[A-Z]\w+\b|\[[A-Za-z.]+\]::|(?:irm|iwr)\s|ri\s[^|;]*-(?:r|fo))"
@@ -319,6 +322,10 @@ class ScriptClassifier:
             effects += classify_hidden_program(call, self._written_texts)
         else:
             effects = classify_unknown_program(call)
+        for effect in effects:
+            if effect.what in _CODE_EFFECTS:
+                effects = effects + classify_offline_order(call)
+                break
         for effect in effects:
             if effect.what == "code.run":
                 return effects + self._classify_run_files(call, effects)

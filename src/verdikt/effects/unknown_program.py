@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.effects.code import classify_code
 from verdikt.effects.command_input import MAX_LOOKBEHIND, find_program_word
-from verdikt.effects.command_verbs import has_destroy_verb
+from verdikt.effects.command_verbs import has_destroy_verb, takes_offline
 from verdikt.effects.invocation import DECODERS, DOWNLOADERS, RAW_CONNECTION_PROGRAMS, SHELLS
 from verdikt.effects.target import is_device
 from verdikt.effects.zone_effects import is_foreign_secret
@@ -56,6 +56,15 @@ def classify_unknown_program(call: Invocation) -> list[Effect]:
         label = " ".join([call.name, *texts[:3]])
         effects.append(call.make_effect("unknown.destroy", (Target(label, "other"),), possible=True))
     return effects
+
+
+def classify_offline_order(call: Invocation) -> list[Effect]:
+    """Return the effect of taking an application offline, whichever framework's console is told to do so."""
+    words = call.command.argv[1:6]
+    if not any("maintenance" in word.text for word in words) or not takes_offline([word.text for word in words]):
+        return []
+    target = Target("the application", "other")
+    return [call.make_effect("sys.service.stop", (target,), note="takes the application offline")]
 
 
 def _classify_named_paths(call: Invocation) -> Iterator[Effect]:

@@ -119,6 +119,11 @@ def test_unlisted_command_that_says_to_destroy_is_told() -> None:
     assert evaluate("docker plugin delete a", **DOCKER) == [("unknown.destroy", ["docker plugin delete a"])]
 
 
+def test_option_that_ends_like_a_selector_is_an_option() -> None:
+    """`--input` is the value of an option, and not what is handed to standard input."""
+    assert evaluate("x --input a", values="--input", does="fs.read", on="-i --input") == [("fs.read", ["a"])]
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "effects"),
     [

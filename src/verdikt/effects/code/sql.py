@@ -152,6 +152,10 @@ def classify_statements(text: str, dialect: str = "") -> list[StatementEffect]:
         effects.append(StatementEffect("db.drop", note="too long to be read", recoverable=True))
     elif _is_rolled_back(parts, dialect):
         return [StatementEffect("db.read", note="the transaction is rolled back")]
+    elif _is_read_only(parts, dialect):
+        # The database refuses changes; what reaches into its machine it does all the same.
+        note = "the transaction is read-only"
+        return [effect for effect in effects if effect.what == "db.exec"] or [StatementEffect("db.read", note=note)]
     return effects
 
 
@@ -206,6 +210,22 @@ def _is_rolled_back(parts: list[list[_Token]], dialect: str) -> bool:
         and last in ("ROLLBACK", "ABORT")
         and not any(part[0].upper in ("COMMIT", "END") for part in parts)
     )
+
+
+_READ_ONLY_DIALECTS = ("postgres", "mysql")
+# Statements that end a transaction, begin another one, or may lift what was set for it.
+_LEAVES_TRANSACTION = word_set(
+    "BEGIN START COMMIT ROLLBACK END ABORT SET RESET DISCARD DO CALL EXECUTE EXEC PREPARE WRITE SET_CONFIG PROGRAM"
+)
+
+
+def _is_read_only(parts: list[list[_Token]], dialect: str) -> bool:
+    """Return whether everything is one transaction that begins as read-only, and is left by its last statement only."""
+    first = [token.upper for token in parts[0]] if parts else []
+    if dialect not in _READ_ONLY_DIALECTS or first[:1] not in (["BEGIN"], ["START"]) or first[-2:] != ["READ", "ONLY"]:
+        return False
+    inner = parts[1:-1] if parts[-1][0].upper in ("COMMIT", "ROLLBACK", "END") and len(parts[-1]) == 1 else parts[1:]
+    return not any(token.upper in _LEAVES_TRANSACTION or token.text[:1] == "\\" for part in inner for token in part)
 
 
 def _classify_statement(tokens: list[_Token], created_tables: set[str], dialect: str) -> Iterator[StatementEffect]:

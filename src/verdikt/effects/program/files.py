@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from verdikt.effects.find_expression import has_filter, list_matches, list_names, list_roots
-from verdikt.effects.target import is_secret
+from verdikt.effects.target import is_secret, is_sink
 from verdikt.model.effect import Zone
 from verdikt.shell.command import Word
 
@@ -39,7 +39,8 @@ def classify_copy(call: Invocation) -> Iterator[Effect]:
 
 def classify_move(call: Invocation) -> Iterator[Effect]:
     sources, target = _split_operands(call)
-    if target is not None and target.text == "/dev/null":
+    # A file that is moved into a sink is copied there and then deleted.
+    if target is not None and is_sink(call.resolve_path(target).path):
         yield from call.make_effects("fs.delete.tree", sources)
         return
     yield from call.make_effects("fs.move", sources)
