@@ -4,12 +4,13 @@ import re
 from functools import lru_cache
 from shlex import quote
 
+from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.runner import find_runner
 
-_EDITORS = frozenset(("vim", "vi", "nvim", "view", "vimdiff", "ex"))
+_EDITORS = find_role("vim_editor")
 _LINE_OPTIONS = frozenset(
     ("-c", "--cmd", "-ex", "--ex", "-e", "--eval-command", "--execute", "--command", "-cmd", "-o", "--one-line")
 )

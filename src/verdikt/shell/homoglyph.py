@@ -2,6 +2,7 @@
 
 import unicodedata
 
+from verdikt.knowledge import list_role
 from verdikt.shell.wildcard import is_match
 
 # Letters that NFKD does not map to ASCII, by their looks: Cyrillic, Greek, Armenian, and dashes, slashes and dots.
@@ -21,58 +22,7 @@ def find_lookalike(name: str) -> str:
     return plain if plain.isascii() and plain and plain != name else ""
 
 
-_SENSITIVE_PROGRAMS = (
-    *(
-        "rm",
-        "sh",
-        "bash",
-        "dd",
-        "cat",
-        "curl",
-        "wget",
-        "nc",
-        "ncat",
-        "chmod",
-        "chown",
-        "mkfs",
-        "shred",
-        "mv",
-        "cp",
-        "python",
-    ),
-    *(
-        "python3",
-        "perl",
-        "ruby",
-        "node",
-        "sudo",
-        "su",
-        "kill",
-        "killall",
-        "pkill",
-        "find",
-        "tar",
-        "base64",
-        "xargs",
-        "env",
-    ),
-    *(
-        "eval",
-        "tee",
-        "ln",
-        "truncate",
-        "unlink",
-        "rmdir",
-        "zsh",
-        "dash",
-        "ssh",
-        "scp",
-        "crontab",
-        "systemctl",
-        "reboot",
-    ),
-    *("shutdown", "passwd", "usermod"),
-)
+_SENSITIVE_PROGRAMS = list_role("sensitive")
 # A pattern that matches more of them was hardly written to hide one.
 _MAX_GUESSES = 3
 
