@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.unit.effects.test_program_evaluator import make_call
+from verdikt.effects.conditions import holds, select_targets
 from verdikt.effects.effect_catalog import EFFECT_CATALOG, find_entry
-from verdikt.effects.program_evaluator import holds, select_targets
 from verdikt.effects.program_record import EffectSpec, Program, build_program, find_program
 from verdikt.effects.target_shapes import TARGET_SHAPES
 from verdikt.knowledge import list_programs

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from verdikt.effects.conditions import holds
 from verdikt.effects.host import is_remote_path
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program_evaluator import holds
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
