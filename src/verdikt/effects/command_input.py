@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from verdikt.effects.find_expression import has_filter, list_matches
-from verdikt.knowledge import find_record, find_role
+from verdikt.knowledge import find_language, find_role
 from verdikt.shell.command import UNKNOWN, Word
 
 if TYPE_CHECKING:
@@ -26,20 +26,6 @@ _UNFILTERED_RIPGREP_WORDS = frozenset("--files -0 --null --hidden --no-ignore -u
 _UNFILTERED_FD_WORDS = frozenset(
     ". -H -I -u -0 --hidden --no-ignore --unrestricted --print0 -t --type f file d".split()
 )
-_LANGUAGE_BY_EXTENSION = {
-    ".py": "python",
-    ".js": "node",
-    ".mjs": "node",
-    ".cjs": "node",
-    ".ts": "node",
-    ".pl": "perl",
-    ".rb": "ruby",
-    ".php": "php",
-    ".lua": "lua",
-    ".sql": "sql",
-    ".ps1": "powershell",
-}
-_LANGUAGES = frozenset(_LANGUAGE_BY_EXTENSION.values())
 
 
 def substitute_listed_names(call: Invocation, index: int) -> None:
@@ -133,11 +119,7 @@ def find_static_output(command: Command) -> str | None:
 
 def detect_language(program: str, path: str, shells: Sequence[str] | frozenset[str]) -> str:
     """Return the language of a file that a program runs; empty for shell and for languages without a classifier."""
-    record = find_record(program)
-    if record is not None and record.get("code", {}).get("language") in _LANGUAGES:
-        language: str = record["code"]["language"]
-        return language
     if program in shells or program in ("source", "."):
         return ""
     dot = path.rfind(".")
-    return _LANGUAGE_BY_EXTENSION.get(path[dot:], "") if dot > path.rfind("/") else ""
+    return find_language(program, path[dot:] if dot > path.rfind("/") else "")

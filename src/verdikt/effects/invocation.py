@@ -45,6 +45,7 @@ _FILE_CHANGE_EFFECTS = word_set(
 )
 _TEMPORARY_PREFIXES = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/")
 _WRAPPER_PROGRAMS = find_role("transparent_wrapper")
+_ARGUMENT_FEEDERS = find_role("argument_feeder")
 _FILE_EFFECT_PREFIXES = ("fs.", "git.", "cred.", "persist.", "guard.", "code.")
 _SERVED_ZONES = (Zone.HOME, Zone.SYSTEM, Zone.SECRET, Zone.OUTSIDE, Zone.PERSIST)
 _MAX_PIPELINE = 64
@@ -129,7 +130,7 @@ class Invocation:
         command, steps = self.command, 0
         if command.pipe_from is None and command.repeated:
             preceding = reversed(find_preceding(command, self.commands))
-            command = next((c for c in preceding if c.name in ("xargs", "parallel")), command)
+            command = next((c for c in preceding if c.name in _ARGUMENT_FEEDERS), command)
         while command.pipe_from is not None and 0 <= command.pipe_from < len(self.commands) and steps < _MAX_PIPELINE:
             command, steps = self.commands[command.pipe_from], steps + 1
             yield command

@@ -72,6 +72,11 @@ def list_programs() -> list[str]:
     return list(_load_tables()[0])
 
 
+def list_role(role: str) -> list[str]:
+    """Return the names of the programs that have a role, in the order of the record."""
+    return _load_tables()[2][role]
+
+
 @cache
 def find_role(role: str) -> frozenset[str]:
     """Return the names of the programs that have a role, such as `downloader`, `shell` or `decoder`.
@@ -79,11 +84,6 @@ def find_role(role: str) -> frozenset[str]:
     A role that no file lists raises `KeyError`: an empty set would make the caller blind without a word.
     """
     return frozenset(list_role(role))
-
-
-def list_role(role: str) -> tuple[str, ...]:
-    """Return the names of the programs that have a role, in the order in which the files list them."""
-    return tuple(_load_tables()[2][role])
 
 
 @cache
@@ -118,3 +118,17 @@ def list_checks() -> list[dict[str, str]]:
     """Return what the files of a project say about its checks: `{"file": "go.mod", "test": "go test ./..."}`."""
     checks: list[dict[str, str]] = _load_compiled().CHECKS
     return checks
+
+
+def find_suffix_program(suffix: str) -> str:
+    """Return the program that runs files with this ending (`.py`); empty if there is none."""
+    program: str = _load_compiled().SUFFIXES.get(suffix, {}).get("program", "")
+    return program
+
+
+def find_language(program: str, suffix: str = "") -> str:
+    """Return the language of the files that a program runs, or of files with this ending; empty if unknown."""
+    record = find_record(program) or {}
+    suffix_row: Record = _load_compiled().SUFFIXES.get(suffix, {})
+    language: str = record.get("code", {}).get("language") or suffix_row.get("language", "")
+    return language

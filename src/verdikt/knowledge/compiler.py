@@ -244,6 +244,7 @@ def build_namespace(files: Mapping[str, Record]) -> dict[str, Any]:
         "TASKS": task_text,
         "ALIASES": aliases,
         "CHECKS": list_checks(files),
+        "SUFFIXES": {suffix: row for file in files.values() for suffix, row in file.get("suffixes", {}).items()},
     }
 
 

@@ -4,12 +4,13 @@ import re
 from functools import lru_cache
 from shlex import quote
 
+from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.runner import find_runner
 
-_EDITORS = frozenset(("vim", "vi", "nvim", "view", "vimdiff", "ex"))
+_EDITORS = find_role("vim_editor")
 _LINE_OPTIONS = frozenset(
     ("-c", "--cmd", "-ex", "--ex", "-e", "--eval-command", "--execute", "--command", "-cmd", "-o", "--one-line")
 )
@@ -97,6 +98,8 @@ def trace_shell_lines(call: CommandCall) -> None:
     lines: list[str] = []
     words = call.words
     index = 1
+    runner = find_runner(call.name)
+    prefixes = runner.shell_lines if runner is not None else ()
     while index < len(words):
         text = words[index].text
         index += 1
@@ -105,12 +108,10 @@ def trace_shell_lines(call: CommandCall) -> None:
             index += 1
         elif text.startswith(("+", "-c!", "-c:!", "-c\\")):
             lines.append(text.removeprefix("-c").removeprefix("+"))
-        elif call.name == "sqlite3":
+        elif prefixes and text.lstrip().startswith(prefixes):
             lines.append(text)
     if call.frame.stdin is not None:
         lines += call.frame.stdin.splitlines()[:200]
-    runner = find_runner(call.name)
-    prefixes = runner.shell_lines if runner is not None else ()
     for line in lines:
         stripped = line.strip().removeprefix(":")
         prefix = next((prefix for prefix in prefixes if stripped.startswith(prefix)), None)

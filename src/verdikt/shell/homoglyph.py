@@ -22,7 +22,7 @@ def find_lookalike(name: str) -> str:
     return plain if plain.isascii() and plain and plain != name else ""
 
 
-_SENSITIVE_PROGRAMS = list_role("hidden_by_pattern")
+_SENSITIVE_PROGRAMS = list_role("sensitive")
 # A pattern that matches more of them was hardly written to hide one.
 _MAX_GUESSES = 3
 

@@ -3,6 +3,7 @@
 import base64
 import binascii
 
+from verdikt.knowledge import find_suffix_program
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
@@ -15,13 +16,6 @@ from verdikt.shell.scope import Scope
 _SHEBANG = compile_lazily(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \t]*\S*?([^/\s]+)(?:\s|$)")
 # Longer files are generated; reading one must not take a second.
 _MAX_SCRIPT_LENGTH = 200_000
-
-
-_PROGRAM_BY_SUFFIX = {
-    ".sh": "bash", ".bash": "bash", ".zsh": "zsh", ".ksh": "ksh", ".command": "bash",
-    ".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "node",
-    ".pl": "perl", ".rb": "ruby", ".php": "php", ".lua": "lua", ".ps1": "pwsh",
-}  # fmt: skip
 
 
 # Shells
@@ -162,7 +156,7 @@ def trace_script_file(call: CommandCall) -> str | None:
             call.record_code("sh", UNKNOWN)
         return None
     shebang = _SHEBANG.match(text)
-    program = (shebang[1] or shebang[2]) if shebang else _PROGRAM_BY_SUFFIX.get(suffix, "sh")
+    program = (shebang[1] or shebang[2]) if shebang else find_suffix_program(suffix) or "sh"
     if _is_shell(program):
         return _trace_file(call, file, arguments)
     _record_other_language(call, program, text)

@@ -6,6 +6,7 @@ from posixpath import basename, dirname, normpath
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import text_filters
 from verdikt.shell.command import UNKNOWN
@@ -20,9 +21,7 @@ _DIRECTIVE = compile_lazily(
     r"%(?:%|(?P<flags>[-+ #0]*)(?P<width>\*|\d{0,4})(?:\.(?P<precision>\*|\d{0,4}))?(?P<kind>[a-zA-Z]))"
 )
 # Their output is empty, so `$(cd x && pwd)` is still constant.
-_SILENT_PROGRAMS = frozenset(
-    ("true", ":", "cd", "pushd", "popd", "export", "local", "declare", "typeset", "readonly", "unset", "set", "shift")
-) | {"mkdir", "touch", "chmod", "sleep", "test", "[", "alias", "unalias", "shopt"}
+_SILENT_PROGRAMS = find_role("silent")
 
 
 def predict_output(call: "CommandCall") -> str | None:

@@ -18,7 +18,7 @@ _LIFTS_READ_ONLY = compile_lazily(r"(?i)read_only|read\s+write|\\|\bprogram\b|-f
 _META = compile_lazily(r"^\s*\\(!)?[ \t]*(.*)$", re.MULTILINE)
 
 
-def _find_text(call: Invocation, flags: str) -> list[str]:
+def _list_texts(call: Invocation, flags: str) -> list[str]:
     """Return the text that a client is given: by flag, by here-document, through a pipe of constants."""
     texts = [word.text for word in call.args.get_values(flags)]
     if call.command.stdin:
@@ -26,7 +26,7 @@ def _find_text(call: Invocation, flags: str) -> list[str]:
     return texts
 
 
-def _file(call: Invocation, flags: str) -> Iterator[str]:
+def _read_files(call: Invocation, flags: str) -> Iterator[str]:
     """Return the text of a script that lies in the project, where it can be read."""
     names = call.args.get_values(flags) + [r.target for r in call.command.redirects if r.op == "<"]
     above = next(call.iter_upstream(), None)
@@ -40,42 +40,39 @@ def _file(call: Invocation, flags: str) -> Iterator[str]:
                 yield text
 
 
-_TELLING = compile_lazily(
+_DESTROYING_NAME = compile_lazily(
     r"(?i)(?:^|[/_.\-])(?:drop|delete|truncate|wipe|reset|destroy|purge|down|rollback)(?:[_.\-]|$)"
 )
-_DUMP = compile_lazily(r"(?i)(?:^|[/_.\-])(?:dump|backup|restore|prod|production)(?:[_.\-]|$)")
+_RESTORING_NAME = compile_lazily(r"(?i)(?:^|[/_.\-])(?:dump|backup|restore|prod|production)(?:[_.\-]|$)")
 
 
-def _unread(call: Invocation, flags: str) -> Iterator[Effect]:
+def _classify_unread_files(call: Invocation, flags: str) -> Iterator[Effect]:
     """Yield the effects of a script that cannot be read, by what its name says."""
     for word in call.args.get_values(flags) + [r.target for r in call.command.redirects if r.op == "<"]:
         if not word.text or call.facts.text(call.resolve_path(word).path) is not None:
             continue
-        if _TELLING.search(word.text):
-            yield call.make_effect(
-                "db.drop", (Target(word.display_text, "database"),), possible=True, note="by the script's name"
-            )
-        elif _DUMP.search(word.text):
-            yield call.make_effect(
-                "db.restore", (Target(word.display_text, "database"),), possible=True, note="by the script's name"
-            )
+        is_destroying, is_restoring = _DESTROYING_NAME.search(word.text), _RESTORING_NAME.search(word.text)
+        if is_destroying or is_restoring:
+            target = Target(word.display_text, "database")
+            what = "db.drop" if is_destroying else "db.restore"
+            yield call.make_effect(what, (target,), possible=True, note="by the script's name")
 
 
 def classify_client(
     call: Invocation, *, dialect: str, flags: str, files: str = "", database: str = "-d --dbname --database -D"
 ) -> Iterator[Effect]:
-    """Describe a client that takes statements by `flags`, by standard input, by a file or as an operand."""
+    """Classify a client that takes statements by `flags`, by standard input, by a file or as an operand."""
     base = _find_database(call, database)
     light = is_throwaway(base.rsplit("/", 1)[-1])
     targets = (Target(base, "database"),) if base else ()
     # The variable means something to PostgreSQL's own client library only.
     if dialect != "postgres" or not _is_read_only(call):
         # A statement may also be the last operand: `cqlsh host 'DROP …'`, `cypher-shell 'MATCH …'`.
-        texts = _find_text(call, flags) + [word.text for word in call.args.operands if " " in word.text.strip()]
-        for text in [*texts, *_file(call, files)]:
+        texts = _list_texts(call, flags) + [word.text for word in call.args.operands if " " in word.text.strip()]
+        for text in [*texts, *_read_files(call, files)]:
             yield from _classify_text(call, text, dialect, targets, light=light)
         if not light:
-            yield from _unread(call, files)
+            yield from _classify_unread_files(call, files)
     yield call.make_effect("db.read", targets)
 
 
@@ -85,12 +82,6 @@ def _find_database(call: Invocation, options: str) -> str:
         return name.text
     first = call.args.operands[0].text if call.args.operands else ""
     return first if " " not in first.strip() or "=" in first else ""
-
-
-def classify_query(call: Invocation, *, on: str = "*", dialect: str = "") -> Iterator[Effect]:
-    """Classify a command whose words are SQL: `wp db query`."""
-    for word in call.args.select_words(on):
-        yield from classify_sql(word.text, call, dialect)
 
 
 def classify_console(call: Invocation, *, language: str, on: str, when: str) -> Iterator[Effect]:
@@ -180,7 +171,7 @@ def classify_file_database(call: Invocation, *, dialect: str) -> Iterator[Effect
     light = target is not None and (target.state == "tracked" or is_throwaway(target.path.rsplit("/", 1)[-1]))
     if call.args.has_flag("-readonly --readonly") or "mode=ro" in file.text:
         harmless = True
-    spoken = [word.text for word in operands[1:]] + _find_text(call, "-cmd -c -s --cmd") + list(_file(call, "-init -f"))
+    spoken = [word.text for word in operands[1:]] + _list_texts(call, "-cmd -c -s --cmd") + list(_read_files(call, "-init -f"))
     for text in spoken:
         yield from _classify_dot_commands(call, text)
         sql = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("."))
