@@ -11,8 +11,9 @@ import pytest
 
 from tests.scripted_turn import TurnPlayer, list_commands, load_turns
 from verdikt.hosts.dispatch import dispatch_event
+from verdikt.hosts.host import ExitStatus
 from verdikt.hosts.host_decision import HostDecision
-from verdikt.hosts.registry import load_adapter
+from verdikt.hosts.registry import HOSTS, load_adapter
 
 PAYLOADS = Path(__file__).parent / "payloads"
 
@@ -39,8 +40,24 @@ NAMES = (
     "a failing test marked as expected to fail",
     "red tests called green",
     "a branch that does not exist",
+    "lint and types each with their own check",
+    "types called clean after a linter",
+    "said again while the sources are the same",
+    "said again after the sources changed",
+    "a script that ran",
+    "a script that did not run",
+    "installed without installing",
+    "deployed without deploying",
+    "a deployment by a script",
+    "a deployment that failed",
+    "a migration that ran",
+    "a migration that did not run",
 )
-TURNS = {turn["name"]: turn for turn in load_turns() if turn["file"] == "turns_python"}
+TURNS = {turn["name"]: turn for turn in load_turns() if turn["file"] in ("turns_python", "turns_effects")}
+
+
+EFFECTS = ("a script that ran", "a deployment by a script", "a deployment that failed", "a migration that ran")
+"""Turns about commands that should not be run again only to show how they ended."""
 
 
 def fill_payload(value: Any, fields: dict[str, Any]) -> Any:
@@ -126,15 +143,50 @@ class HostPlayer(TurnPlayer):
 def test_turn_has_the_same_result_on_every_host(tmp_path: Path, host: str, name: str) -> None:
     """The work tree and git decide, so that a missing exit status neither proves nor refutes anything."""
     turn = TURNS[name]
+    if name == "a deployment that failed" and HOSTS[host].exit_status is ExitStatus.NEVER:
+        # What cannot be known is not held against the agent, and not signed as proof either.
+        turn = turn | {"expect": "pass", "missing": ""}
     player = HostPlayer(tmp_path, turn["project"], host)
     prompt, after, stop = EVENTS[host]
-    player.report(prompt, turn["ask"])
-    for step in turn["steps"]:
-        for command in list_commands(step):
-            status, output = player.shell(command)
-            player.report(after, command=command, status=status, output=output)
+    for step in (*([{"ask": turn["ask"]}] if "ask" in turn else []), *turn["steps"]):
+        ((kind, value),) = step.items()
+        if kind in ("ask", "say"):
+            player.report(prompt if kind == "ask" else stop, value)
+        elif kind == "outside":
+            player.shell(value)
+        else:
+            for command in list_commands(step):
+                status, output = player.shell(command)
+                player.report(after, command=command, status=status, output=output)
 
     decision = player.report(stop, turn["say"])
 
     assert decision.is_blocked is (turn["expect"] == "refuse"), decision.reason
     assert turn.get("missing", "") in decision.reason
+    if turn["expect"] == "pass" and name in EFFECTS and HOSTS[host].exit_status is ExitStatus.NEVER:
+        assert player.last_stop["result"] == "silent"
+        assert "this client does not tell how" in player.last_stop["note"]
+
+
+@pytest.mark.parametrize("host", [name for name in EVENTS if HOSTS[name].exit_status is ExitStatus.NEVER])
+def test_client_without_a_status_is_told_how_to_show_it(tmp_path: Path, host: str) -> None:
+    """A run of the program that was changed can be repeated so that its end shows."""
+    player = HostPlayer(tmp_path, "none", host)
+    prompt, after, stop = EVENTS[host]
+
+    def run(command: str) -> None:
+        status, output = player.shell(command)
+        player.report(after, command=command, status=status, output=output)
+
+    player.report(prompt, "Fix hello.py")
+    run("printf 'print(1)\\n' > hello.py")
+    run("python3 hello.py")
+    refused = player.report(stop, "I fixed hello.py.")
+
+    assert refused.is_blocked
+    assert "prove it: python3 hello.py && echo succeeded" in refused.reason
+
+    run("python3 hello.py && echo succeeded")
+
+    assert not player.report(stop, "I fixed hello.py.").is_blocked
+    assert player.last_stop["result"] == "proven"

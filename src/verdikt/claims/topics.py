@@ -9,15 +9,27 @@ from verdikt.claims.named_objects import find_directory_names, find_file_names
 from verdikt.model.lazy_regex import compile_lazily
 
 _GOOD = r"[^.;,\n]{0,30}\b(?:clean|pass\w*|green|ok|happy|content|no (?:errors|issues|problems|warnings))\b"
+_SUBJECT = r"(?:^\W*|\bI(?:['’]ve| have)? |\bwe(?:['’]ve| have)? |\band |, )(?:also |now |then )?"
+"""What stands before the verb of a sentence about the agent's own work."""
+
 _ADDED_TOPICS = (
     ("types", compile_lazily(rf"\b(?:mypy|pyright|tsc|type[- ]?check\w*){_GOOD}", re.IGNORECASE)),
     ("lint", compile_lazily(rf"\b(?:ruff|eslint|flake8|pylint|clippy|lint\w*){_GOOD}", re.IGNORECASE)),
     (
         "change",
         compile_lazily(
-            r"(?:^\W*|\bI(?:['’]ve| have)? |\bwe(?:['’]ve| have)? |\band |, )"
-            r"(?:also |now |then )?(?:fixed|added|implemented|changed|updated|refactored|rewrote|removed|renamed"
-            r"|moved|deleted|created|cleaned up|tidied)\b",
+            rf"{_SUBJECT}(?:fixed|added|implemented|changed|updated|refactored|rewrote|removed|renamed|moved|deleted"
+            r"|created|cleaned up|tidied)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "deploy",
+        compile_lazily(
+            rf"{_SUBJECT}(?:(?:sent|e-?mailed|posted)\b[^.;\n]{{0,40}}\b(?:e-?mails?|messages?|newsletters?|reports?"
+            r"|invoices?|notifications?|invitations?|slack|team|customers?|clients?|users|subscribers)"
+            r"|migrated (?:the |our |your |all )*(?:\w+ )?(?:database|db|schema|tables|data)"
+            r"|(?:ran|applied) (?:the |all |both )*(?:\w+ )?migrations?)\b",
             re.IGNORECASE,
         ),
     ),
@@ -39,7 +51,8 @@ _UNVERIFIED = compile_lazily(
     re.IGNORECASE,
 )
 _REPORT = compile_lazily(
-    r"\b(?:commit(?:ted)?|pushed|merged|rebased|stashed|tagged|install\w*|deploy\w*|releas\w*|publish\w*)\b",
+    r"\b(?:commit(?:ted)?|pushed|merged|rebased|stashed|tagged|install\w*|deploy\w*|releas\w*|publish\w*|sent"
+    r"|e-?mailed|posted|migrat\w+)\b",
     re.IGNORECASE,
 )
 _TEST_WORD = compile_lazily(r"\b(?:tests?|tested|specs?|suite|pytest|jest|vitest|unittest)\b", re.IGNORECASE)

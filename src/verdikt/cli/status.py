@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 _MAX_CANARIES = 400
 """How many of doctor's newest calls are searched for the last proof of each host."""
 
-_UNPROVEN = ("ended_unproven", "refused")
-
 
 @click.command()
 @json_option
@@ -133,7 +131,9 @@ def _describe_log(store: "FileStore") -> dict[str, Any]:
             if entry.timestamp_seconds >= midnight:
                 verdicts[verdict_of(entry)[0]] += entry.kind is EntryKind.DECISION
                 is_stop = entry.kind is EntryKind.COMPLETION and entry.body.get("by") == "evidence"
-                unproven += is_stop and entry.body.get("result") in _UNPROVEN
+                # A refusal that is enforced sends the agent on; in shadow mode the turn ended with it.
+                is_open_end = entry.body.get("result") == "refused" and not entry.body.get("enforced")
+                unproven += is_stop and (is_open_end or entry.body.get("result") == "ended_unproven")
     pause = find_active_pause(store)
     return {
         "today": {

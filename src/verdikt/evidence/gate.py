@@ -11,7 +11,7 @@ from typing import Any
 
 from verdikt.claims.model import SentenceClaim
 from verdikt.claims.topics import refine_claims, reports_change
-from verdikt.evidence.proof_request import Missing, ProofRequest
+from verdikt.evidence.proof_request import Missing, ProofRequest, Unknowable
 from verdikt.evidence.proof_table import prove_attempts, prove_topic
 from verdikt.evidence.refusal import (
     MissingProof,
@@ -55,7 +55,7 @@ class GateJudgement:
     refusals: int = 0
     progress: str = ""
     reason: str = ""
-    note: str = ""  # what the facts show although no claim was read
+    note: str = ""  # what the facts show although no claim was read, or what cannot be known
     topics: tuple[str, ...] = ()  # what was proven
 
     def group_proofs(self) -> list[tuple[Proof, list[SentenceClaim]]]:
@@ -128,12 +128,12 @@ def judge_turn(
     message: str = "",
 ) -> GateJudgement:
     """Return whether the agent may stop, and what is to be recorded. `faults` are those of the final block."""
-    proofs, missing, topics = _prove_claims(refine_claims(claims, message), turn, settings, message)
-    has_claims = bool(proofs or missing)
+    proofs, missing, topics, unknown = _prove_claims(refine_claims(claims, message), turn, settings, message)
+    has_claims = bool(proofs or missing or unknown)
     blocking_calls = tuple(undecided_calls) if has_claims and settings.coverage == "enforce" else ()
     if not missing and not blocking_calls and not faults:
         result = GateResult.PROVEN if proofs else GateResult.SILENT
-        note = "" if has_claims or not message.strip() else _note_unchecked_sources(turn)
+        note = unknown or ("" if has_claims or not message.strip() else _note_unchecked_sources(turn))
         return GateJudgement(
             result, tuple(proofs), undecided_calls=tuple(undecided_calls), note=note, topics=tuple(topics)
         )
@@ -161,14 +161,15 @@ def judge_turn(
 
 def _prove_claims(
     claims: Sequence[SentenceClaim], turn: TurnEvidence, settings: EvidenceSettings, message: str
-) -> tuple[list[tuple[SentenceClaim, Proof]], list[MissingProof], list[str]]:
-    """Return the proofs, what is missing, and the topics that were proven."""
+) -> tuple[list[tuple[SentenceClaim, Proof]], list[MissingProof], list[str], str]:
+    """Return the proofs, what is missing, the topics that were proven, and what cannot be known."""
     is_admitted = any(
         claim.act == "admission" and not (claim.topics and set(claim.topics) <= _UNCHECKED_TOPICS) for claim in claims
     )
     proofs: list[tuple[SentenceClaim, Proof]] = []
     missing: list[MissingProof] = []
     topics: list[str] = []
+    unknown = ""
     # The last ones, without the sentences that claim nothing: many of those must not hide a claim at the end.
     for claim in [claim for claim in claims if claim.act != "none"][-MAX_CLAIMS:]:
         request = ProofRequest(claim, turn, message, is_admitted)
@@ -178,6 +179,8 @@ def _prove_claims(
                 if isinstance(outcome, Proof):
                     proofs.append((claim, outcome))
                     topics.append(topic)
+                elif isinstance(outcome, Unknowable):
+                    unknown = outcome.reason
                 else:
                     missing.append(MissingProof(claim, outcome.reason, suggest_command(turn, outcome)))
         # An agent that was only asked a question may well ask one back.
@@ -187,7 +190,7 @@ def _prove_claims(
                 missing.append(MissingProof(claim, outcome.reason, next_attempt))
             else:
                 proofs.append((claim, outcome))
-    return proofs, missing, list(dict.fromkeys(topics))
+    return proofs, missing, list(dict.fromkeys(topics)), unknown
 
 
 _CERTAIN_SCORE = 0.85

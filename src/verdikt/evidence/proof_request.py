@@ -1,4 +1,4 @@
-"""One thing that a sentence claims, with all that is known about the turn; and the two answers to it. Pure."""
+"""One thing that a sentence claims, with all that is known about the turn; and the answers to it. Pure."""
 
 import re
 from collections.abc import Callable
@@ -19,6 +19,13 @@ class Missing:
     kind: str = ""
     path: str = ""
     full_suite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unknowable:
+    """Why a claim can be neither proven nor held against the agent."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

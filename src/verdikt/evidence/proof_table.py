@@ -1,6 +1,7 @@
 """What proves a claim, by what it is about: one row for each topic. Pure."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from verdikt.evidence.attempt import suggest_next_attempt
 from verdikt.evidence.change_proof import prove_change
@@ -8,7 +9,7 @@ from verdikt.evidence.check_proof import prove_build, prove_lint, prove_tests, p
 from verdikt.evidence.effect_proof import prove_install, prove_outgoing
 from verdikt.evidence.file_proof import is_about_files, prove_file_operation
 from verdikt.evidence.git_proof import is_about_refs, prove_commit, prove_push
-from verdikt.evidence.proof_request import Missing, ProofRequest, Row, hold
+from verdikt.evidence.proof_request import Missing, ProofRequest, Row, Unknowable, hold
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.validator import Proof, ProofStatus, run_validator
 from verdikt.evidence.validator_registry import build_custom_validator
@@ -37,12 +38,15 @@ _VALIDATORS_BY_TOPIC: Mapping[str, tuple[str, ...]] = {
 }
 """Topic → validators whose explicit pass proves it; topics that are not here accept any of `done`."""
 
+_EFFECTS = frozenset({"launched", "command_effect"})
+"""Proofs that rest on a command which changed something outside of the files."""
+
 _REPEATABLE = frozenset({"tests", "build", "lint", "types", "commit", "push", "release", "deploy", "install"})
 """Topics about a state, which an earlier proof still shows while the sources are the same."""
 
 
-def prove_topic(request: ProofRequest, topic: str, settings: EvidenceSettings) -> Proof | Missing:
-    """Return the proof of one topic of a claim, or what is missing."""
+def prove_topic(request: ProofRequest, topic: str, settings: EvidenceSettings) -> Proof | Missing | Unknowable:
+    """Return the proof of one topic of a claim, what is missing, or why that cannot be known."""
     required = _find_missing_requirement(request, settings)
     if required is not None:
         return required
@@ -55,11 +59,25 @@ def prove_topic(request: ProofRequest, topic: str, settings: EvidenceSettings) -
     # What the row does not find may have been validated by name, or proven at an earlier stop.
     if isinstance(outcome, Missing):
         outcome = _find_explicit_pass(request, topic) or _find_earlier_proof(request, topic) or outcome
+    if isinstance(outcome, Missing) and (unknown := _find_unknown_effect(request, row)) is not None:
+        return unknown
     turn = request.turn
     # The parent's own check after the sub-agent's unproven claim settles it; one before it does not.
     if isinstance(outcome, Proof) and outcome.entries and max(outcome.entries) < turn.unproven_child:
         return Missing("a sub-agent ended without proof of its own claim, and nothing was checked since", "test")
     return outcome
+
+
+def _find_unknown_effect(request: ProofRequest, row: Row) -> Unknowable | None:
+    """Return that the command which is claimed ran, and that the host does not tell how it ended; None otherwise.
+
+    A check can be run again so that its end shows. A deployment or a migration should not be.
+    """
+    outcome = row(replace(request, turn=request.turn.assume_unknown_success()))
+    if not isinstance(outcome, Proof) or outcome.validator not in _EFFECTS:
+        return None
+    commands = [call.command for call in request.turn.calls if call.seq in outcome.entries]
+    return Unknowable(f"this client does not tell how `{' '.join(commands)[:120]}` ended")
 
 
 def prove_attempts(request: ProofRequest) -> tuple[Proof | Missing, str]:

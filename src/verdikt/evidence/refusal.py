@@ -50,7 +50,9 @@ def suggest_command(turn: TurnEvidence, missing: Missing) -> str:
         return "git push"
     if kind == "run":
         template = _PARSE_COMMANDS.get(posixpath.splitext(missing.path)[1], "")
-        return template.format(shlex.quote(missing.path)) if template else ""
+        # A name that begins with a dash would be read as an option.
+        path = f"./{missing.path}" if missing.path.startswith("-") else missing.path
+        return template.format(shlex.quote(path)) if template else ""
     return _find_own_command(turn, kind, full_suite=missing.full_suite) or turn.facts.checks.get(kind, "")
 
 

@@ -64,6 +64,11 @@ class TurnEvidence:
         """Return every file that was changed, by absolute path where it is known."""
         return tuple(dict.fromkeys(path for call in self.calls if not call.failed for path in call.edited))
 
+    def assume_unknown_success(self) -> "TurnEvidence":
+        """Return the turn as if every command had succeeded of which the host does not tell how it ended."""
+        calls = (replace(call, ok=True, status_unknown=False) if call.status_unknown else call for call in self.calls)
+        return replace(self, calls=tuple(calls))
+
     def is_fresh(self, call: LoggedCall) -> bool:
         """Return whether nothing relevant was changed after a call."""
         return not self.describe_change_since(call)

@@ -44,6 +44,21 @@ def test_status_of_a_governed_project_is_one_screen(project: Path, verdikt: Verd
     assert status["open_findings"] == 0
 
 
+def test_status_counts_turns_that_ended_unproven_and_not_their_refusals(project: Path, verdikt: Verdikt) -> None:
+    """Three refusals and then an end without proof are one turn."""
+    (project / "governance.yaml").write_text("profile: standard\nevidence: {mode: enforce}\n")
+    stop = {"hook_event_name": "Stop", "session_id": "s", "cwd": str(project), "stop_hook_active": False}
+    counts = []
+    for _ in range(4):
+        payload = stop | {"last_assistant_message": "I fixed the login. All tests pass."}
+        verdikt("hook", "codex", "Stop", json.dumps(payload))
+        counts.append(json.loads(verdikt("status", "--json").stdout)["today"]["unproven_turns"])
+
+    assert counts == [0, 0, 0, 1]
+    assert "1 unproven turn" in verdikt("status").stdout
+    assert "1 turn ended unproven" in verdikt("doctor", "--calls", "1").stdout
+
+
 def test_status_of_a_project_with_a_faulty_policy_names_the_fault(project: Path, verdikt: Verdikt) -> None:
     """A standstill must not look like protection."""
     (project / "governance.yaml").write_text("rulez: []")
