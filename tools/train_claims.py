@@ -55,7 +55,7 @@ OTHER_LANGUAGES_WEIGHT = 2.0
 LEVELS = 60
 """Number of steps of a weight on each side of 0. On left-out batches 20 read as well as 127, and compress to half."""
 
-VOCABULARY_BITS = 2**16
+VOCABULARY_BITS = 2**18
 KNOWN_SHARE = 0.5
 """The least share of words from the training data in a sentence of a known language."""
 
