@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
-from verdikt.claims.cues import CLASS_OF_PIECE, CLASS_OF_WORD
+from verdikt.claims.cues import CLASS_OF_PIECE, CLASS_OF_WORD, CLASSES, EASTERN, GERMAN_PARTICIPLE, PAST_ENDINGS
 from verdikt.claims.sentences import CODE, QUOTE, MarkedSentence
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -27,9 +27,6 @@ _FILE = compile_lazily(
 
 # Longer pieces first: `できません` before `ません`.
 _PIECE = compile_lazily("|".join(sorted(map(re.escape, CLASS_OF_PIECE), key=len, reverse=True)))
-_EASTERN = "\u1100"
-"""The first character of the scripts whose words do not stand apart or carry their grammar as syllables."""
-
 _TITLE_WORDS = 12
 _PAIRED_CLASSES = 9
 """Number of classes of words in a sentence whose pairs are features, so that their number stays bounded."""
@@ -61,7 +58,7 @@ def _hash_text(text: str) -> int:
 def _hash_characters(word: str) -> tuple[int, ...]:
     """Return the hashes of a word's 3- to 5-grams; of 2-grams too where a character is a syllable."""
     padded = f"<{word[:40]}>"
-    shortest = 2 if word[0] >= _EASTERN else 3
+    shortest = 2 if word[0] >= EASTERN else 3
     return tuple(
         _hash_text(padded[start : start + size])
         for size in range(shortest, 6)
@@ -90,34 +87,11 @@ def _read_class(word: str) -> str:
         return CLASS_OF_WORD[word]
     if not word[0].isalpha():
         return word
-    if word[0] >= _EASTERN:
+    if word[0] >= EASTERN:
         return "D" if _has_korean_past(word) else "x"
-    if word in _IRREGULAR or word.endswith(_PARTICIPLES) or _GERMAN_PARTICIPLE.fullmatch(word):
+    if word.endswith(PAST_ENDINGS) or GERMAN_PARTICIPLE.fullmatch(word):
         return "D"
     return "G" if word.endswith(("ing", "ando", "endo", "indo")) else "x"
-
-
-_GERMAN_PARTICIPLE = compile_lazily(
-    r"(?:ab|an|auf|aus|bei|bereit|da|durch|ein|fest|frei|heraus|hin|hinzu|hoch|los|mit|nach|um|vor|weg|weiter|wieder"
-    r"|wiederher|zu|zurück|zusammen)?ge[a-zäöüß]{2,16}(?:t|en)|(?:um|an|auf|nach|vor|aus|ein)?(?:be|er|ent|ver|zer|über)"
-    r"[a-zäöüß]{3,16}(?:t|oben|nannt)"
-)
-_IRREGULAR = frozenset(
-    "made built wrote written ran got took sent kept brought "
-    "mis remis pris repris fait refait défait écrit réécrit réduit introduit traduit construit reconstruit produit "
-    "ouvert couvert rendu revu résolu reçu étendu converti fini rétabli établi fourni extrait inclus découpé venu "
-    "hecho rehecho deshecho puesto escrito reescrito resuelto abierto cubierto visto vuelto hice deshice puse traje "
-    "reduje introduje produje feito refeito desfeito posto aberto coberto fiz refiz desfiz pus trouxe corrigi escrevi "
-    "reescrevi converti mexi cobri reverti restringi abri subi defini incluí introduzi reduzi protegi inverti resolvi "
-    "смог нашёл вынес перенёс свёл учёл внёс ввёл завёл привёл перевёл помог".split()
-)
-"""Past tenses and participles without a telling ending."""
-
-_PARTICIPLES = tuple(
-    "ed iert ado ido ados idos ada adas ida idas é ée és ées ei í ил ал ял ел ёл ила ала или али лся лась лись ен ена"
-    " ено ены ён ан ана ано аны ян ул ула ули рыт рыта рыто рыты нят нята нято няты тён тена тено тены".split()
-)
-"""Endings of past tenses and participles: English, German, Spanish and Portuguese, French, Russian."""
 
 
 def _has_korean_past(word: str) -> bool:
@@ -128,13 +102,12 @@ def _has_korean_past(word: str) -> bool:
 _START, _END, _ARTICLE, _UNKNOWN = map(_hash_text, ("^", "$", "uTHE", "ux"))
 _BREAKS = frozenset(_hash_text("u" + mark) for mark in ",:;，、；：")
 _CLASS_HASHES = {piece: _hash_text("u" + name) for piece, name in CLASS_OF_PIECE.items()}
-_NAMES = frozenset(_hash_text("u" + name) for name in {*CLASS_OF_WORD.values(), "D"} - _COMMON_CLASSES)
+_NAMES = frozenset(_hash_text("u" + name) for name in CLASSES.keys() - _COMMON_CLASSES)
 
 
 def list_features(sentence: MarkedSentence) -> set[int]:
     """Return the hashes of what is in a sentence: its words, their characters, shapes and classes, and its marks."""
-    if "." in sentence.masked:
-        sentence = replace(sentence, masked=_FILE.sub(lambda match: CODE * len(match[0]), sentence.masked))
+    sentence = _mask_files(sentence)
     words = [_read_word(word) for word in list_words(sentence.masked)]
     features = set(map(_hash_text, _list_marks(sentence, len(words))))
     features.update(*(word.characters for word in words))
@@ -148,10 +121,29 @@ def list_features(sentence: MarkedSentence) -> set[int]:
     features.update(_join_hashes(shapes, shapes[2:], 0x2C1B3C6D), _join_hashes(shapes, shapes[3:], 0x297A2D39))
     # The first words tell who acts and in which mood.
     features.update(_join_hashes(range(4), own[1:-1], 0x1B873593), _join_hashes(range(4), shapes[1:-1], 0x1B873593))
+    features.update(_list_class_features(sentence.masked, words))
+    return features
+
+
+def list_cue_features(sentence: MarkedSentence) -> set[int]:
+    """Return the part of the features that comes from the classes of words, to measure what they are worth."""
+    sentence = _mask_files(sentence)
+    return _list_class_features(sentence.masked, [_read_word(word) for word in list_words(sentence.masked)])
+
+
+def _mask_files(sentence: MarkedSentence) -> MarkedSentence:
+    if "." not in sentence.masked:
+        return sentence
+    return replace(sentence, masked=_FILE.sub(lambda match: CODE * len(match[0]), sentence.masked))
+
+
+def _list_class_features(text: str, words: list[_Word]) -> set[int]:
+    """Return the hashes of the classes in a masked text: each one, their sequences, their pairs in any order."""
     classes = [word.name for word in words]
-    if any(char >= _EASTERN for char in sentence.masked):
-        classes += [_CLASS_HASHES[piece] for piece in _PIECE.findall(sentence.masked)]
-    features.update(classes, *_list_sequences(_condense_classes(classes), 4))
+    if any(char >= EASTERN for char in text):
+        classes += [_CLASS_HASHES[piece] for piece in _PIECE.findall(text)]
+    features = set(classes)
+    features.update(*_list_sequences(_condense_classes(classes), 4))
     # The first clause by itself: `Login done, reset missing` begins with a claim.
     first = list(itertools.takewhile(lambda name: name not in _BREAKS, classes))
     if len(first) < len(classes):
@@ -161,7 +153,7 @@ def list_features(sentence: MarkedSentence) -> set[int]:
     named = sorted(_NAMES.intersection(classes))[:_PAIRED_CLASSES]
     for index, name in enumerate(named):
         features.update(_join_hashes(itertools.repeat(name), named[index + 1 :], 0x38B34AE5))
-    if sentence.masked.rstrip(" *_)").endswith(("?", "？")):
+    if text.rstrip(" *_)").endswith(("?", "？")):
         features.update(_join_hashes(itertools.repeat(_START), named, 0x52DCE729))
     return features
 
@@ -217,5 +209,5 @@ def _list_marks(sentence: MarkedSentence, size: int) -> Iterator[str]:
     yield from map("t {}".format, title)
     yield from map("t {} {}".format, title, title[1:])
     yield from (f"t class {CLASS_OF_WORD[word]}" for word in title if word in CLASS_OF_WORD)
-    if sentence.title and max(sentence.title) >= _EASTERN:
+    if sentence.title and max(sentence.title) >= EASTERN:
         yield from (f"t class {CLASS_OF_PIECE[piece]}" for piece in _PIECE.findall(sentence.title))
