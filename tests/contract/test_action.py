@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.contract.test_pre_commit import hook_repository, run_git
+from tests.contract.package_repository import run_git
 from tests.wheelhouse import ROOT
-
-__all__ = ["hook_repository"]  # a fixture
 
 SCANNER = """\
 import json, sys

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.wheelhouse import build_wheelhouse
 from verdikt.model.distribution import DISTRIBUTION_NAME
 
 PROGRAMS = ("verdikt", "verdikt-hook", "verdikt-launch", "spine-lite")
@@ -23,14 +22,6 @@ CALL = json.dumps(
         "tool_input": {"command": "rm -rf /"},
     }
 )
-
-
-@pytest.fixture(scope="module")
-def wheelhouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a directory of wheels that holds all that an installation needs."""
-    directory = tmp_path_factory.mktemp("wheels")
-    build_wheelhouse(directory, "pip", "setuptools")
-    return directory
 
 
 def find_tool(name: str) -> str:
@@ -78,12 +69,12 @@ def install(tool: str, wheelhouse: Path, home: Path) -> Path:
 
 
 @pytest.mark.parametrize("tool", ["uv", "pipx", "pip"])
-def test_one_line_install_governs_a_project(tool: str, wheelhouse: Path, tmp_path: Path) -> None:
+def test_one_line_install_governs_a_project(tool: str, hook_repository: tuple[Path, str, Path], tmp_path: Path) -> None:
     """The installed commands are all there, `init` wires a project, and what it wired blocks."""
     home, project = tmp_path / "home", tmp_path / "project"
     home.mkdir()
     project.mkdir()
-    programs = install(tool, wheelhouse, home)
+    programs = install(tool, hook_repository[2], home)
     env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "VERDIKT_DAEMON": "off"}
 
     assert all(os.access(programs / name, os.X_OK) for name in PROGRAMS)
