@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.package_repository import create_repository
 from tests.contract.warm import WarmProcess
 
 
@@ -23,3 +24,9 @@ def warm(place: WarmProcess) -> WarmProcess:
     """Return a warm process that listens."""
     place.start()
     return place
+
+
+@pytest.fixture(scope="session")
+def hook_repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, Path]:
+    """Return a repository of the package, its commit, and wheels to install it from without a network."""
+    return create_repository(tmp_path_factory.mktemp("package"))
