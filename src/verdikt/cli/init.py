@@ -147,15 +147,6 @@ def command(
         _print_next_steps([] if trust_codex else _list_unapproved_hosts(chosen, scope), policy_note)
 
 
-def _print_found_hosts(project: str) -> None:
-    """Print which clients are here, before the first question: the answers depend on it."""
-    installation = Installation(
-        project=os.path.realpath(project), data_directory=str(get_data_directory(os.environ)), env=os.environ
-    )
-    if titles := ", ".join(detect_hosts(installation)):
-        click.echo(f"found here: {titles}; `--host` names others, `--host git` has commits checked too")
-
-
 def _print_next_steps(unapproved_hosts: list[Host], policy_note: str) -> None:
     for host in unapproved_hosts:
         advice = host.approval_advice
@@ -347,3 +338,12 @@ def _change_to_dict(change: FileChange) -> dict[str, Any]:
 def _shorten_path(path: str) -> str:
     relative = os.path.relpath(path)
     return path if relative.startswith("..") else str(Path(relative))
+
+
+def _print_found_hosts(project: str) -> None:
+    """Print which clients are here, before the first question: the answers depend on it."""
+    installation = Installation(
+        project=os.path.realpath(project), data_directory=str(get_data_directory(os.environ)), env=os.environ
+    )
+    if titles := ", ".join(detect_hosts(installation)):
+        click.echo(f"found here: {titles}; `--host` names others, `--host git` has commits checked too")
