@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from tests.documents import PAGES, ROOT, TABLES, update_tables
 from verdikt.cli import root
-from verdikt.cli.docs import find_pages, read_page
+from verdikt.cli.docs import find_page, find_pages
 from verdikt.cli.policy_test import run_cases
 from verdikt.graph.policy import Policy
 from verdikt.graph.policy_test import read_cases
@@ -143,7 +143,7 @@ def test_messages_refer_to_pages_that_verdikt_docs_shows() -> None:
 
     assert [str(path) for path, text in sources.items() if re.search(r"(?:see|of) docs/", text)] == []
     assert named >= {"claude", "gemini", "daemon"}
-    assert [name for name in named if not read_page(name)] == []
+    assert [name for name in named if find_page(name) not in find_pages()] == []
 
 
 def test_index_lists_every_page() -> None:

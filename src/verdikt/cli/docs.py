@@ -16,6 +16,7 @@ INDEX = "README"
 """The page that lists the others, in the order in which to read them."""
 
 _MAX_WIDTH = 100
+_LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?!https?:)(?P<target>[^)#\s]+)\.md(?:#[^)]*)?\)")
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
@@ -33,9 +34,10 @@ def command(page: str) -> None:
              verdikt docs now-what
              verdikt docs hosts/claude
     """  # noqa: D301
-    text = _COMMENT.sub("", read_page(page or INDEX))
+    name = find_page(page or INDEX)
+    text = _COMMENT.sub("", find_pages()[name].read_text(encoding="utf-8"))
     if sys.stdout.isatty():
-        click.echo_via_pager(_render_markdown(text), color=True)
+        click.echo_via_pager(_render_markdown(rewrite_links(text, name)), color=True)
     else:
         # In a pipe the source itself: it is meant to be read as it is, and other programs can use it.
         click.echo(text, nl=False)
@@ -56,8 +58,8 @@ def _find_directory() -> Path:
     raise VerdiktError(f"no documentation in `{package}`: it was installed without; see the project's page")
 
 
-def read_page(name: str) -> str:
-    """Return the text of a page. Its last part is enough where that is unique: `claude` for `hosts/claude`."""
+def find_page(name: str) -> str:
+    """Return the full name of a page. Its last part is enough where that is unique: `claude` for `hosts/claude`."""
     pages = find_pages()
     # People copy what they see in texts and links.
     name = name.removesuffix(".md").removeprefix("docs/")
@@ -69,7 +71,18 @@ def read_page(name: str) -> str:
     if not matches:
         hint = suggest_name(name, [*pages, *(os.path.basename(page) for page in pages)], list_names=False)
         raise VerdiktError(f"no page `{name}`{hint}; `verdikt docs` lists them")
-    return pages[matches[0]].read_text(encoding="utf-8")
+    return matches[0]
+
+
+def rewrite_links(text: str, page: str) -> str:
+    """Return a page whose links to other pages are commands: in a terminal nothing can be clicked."""
+
+    def rewrite(match: re.Match[str]) -> str:
+        target = os.path.normpath(os.path.join(os.path.dirname(page), match["target"])).removesuffix(f"/{INDEX}")
+        # A list of pages names them by their names already.
+        return f"`{target}`" if match["text"] == target else f"{match['text']} (`verdikt docs {target}`)"
+
+    return _LINK.sub(rewrite, text)
 
 
 def _render_markdown(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -97,9 +98,8 @@ def command(
     if as_json:
         click.echo(json.dumps(activity.to_record(), indent=1, ensure_ascii=False))
     elif html_file is None:
-        is_terminal = sys.stdout.isatty()
-        paint = style_text if is_terminal else plain_paint
-        for line in render_terminal(activity, _format_seconds, paint, is_drawn=is_terminal):
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+        for line in render_terminal(activity, _format_seconds, style_text if width else plain_paint, width=width):
             click.echo(line)
 
 

@@ -23,8 +23,12 @@ if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
 
 
+def _complete_rule(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in load_catalogue() if name.startswith(incomplete)]
+
+
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_complete_rule)
 @json_option
 @home_option
 def command(name: str | None, as_json: bool, home: Path | None) -> None:

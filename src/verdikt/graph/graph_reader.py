@@ -110,7 +110,9 @@ class GraphReader:
         values = read_fields(node, self._rule_fields)
         if len(node.document.errors) > before:
             return None
-        rule = node.try_build(lambda: Rule.from_data(values).with_meanings(self.registry.meanings))
+        has_meaning = any("{does}" in values.get(key, "") for key in ("reason", "fix"))
+        meanings = self.registry.select_meanings(values.get("effect", ())) if has_meaning else None
+        rule = node.try_build(lambda: Rule.from_data(values, meanings))
         if rule is not None:
             self.located_items.append(LocatedItem(rule, node.location))
         return rule

@@ -26,8 +26,14 @@ class PolicyRegistry:
     meanings: Mapping[str, str] = field(default_factory=dict)
     load: Callable[[str], Any] = refuse_import
     _known: frozenset[str] = field(init=False, repr=False, compare=False)
+    _below: Mapping[str, list[str]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        below: dict[str, list[str]] = {}
+        for name in self.meanings:
+            for end in (*(end for end, char in enumerate(name) if char == "."), len(name)):
+                below.setdefault(name[:end], []).append(name)
+        object.__setattr__(self, "_below", below)
         parents = (name[:end] for name in self.effects for end, char in enumerate(name) if char == ".")
         object.__setattr__(self, "_known", frozenset([*self.effects, *parents]))
 
@@ -39,6 +45,18 @@ class PolicyRegistry:
         while name and name not in self.effects:
             name = name.rpartition(".")[0]
         return bool(name)
+
+    def select_meanings(self, patterns: str | Collection[str]) -> dict[str, str]:
+        """Return what the effects that these patterns match mean: those below each, and the nearest above it.
+
+        Without patterns, all of them.
+        """
+        if not patterns:
+            return dict(self.meanings)
+        names: list[str] = []
+        for pattern in (patterns,) if isinstance(patterns, str) else patterns:
+            names += self._below.get(pattern) or [pattern[: pattern.rfind(".")]]
+        return {name: self.meanings[name] for name in names if name in self.meanings}
 
     def get_guard_class(self, name: str) -> Callable[..., Any]:
         """Return the class of a built-in guard."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from verdikt.errors import PolicyError
@@ -75,8 +75,11 @@ class Rule:
         object.__setattr__(self, "_fixed_verdict", self._render_verdict({}) if is_fixed else None)
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Rule:
-        """Return a rule from plain data with the keys of the policy file; `if` is already compiled."""
+    def from_data(cls, data: Mapping[str, Any], meanings: Mapping[str, str] | None = None) -> Rule:
+        """Return a rule from plain data with the keys of the policy file; `if` is already compiled.
+
+        `meanings` are the words for `{does}`: effect → what it does.
+        """
         unknown = (
             set(data) - set(CONDITION_KEYS) - {"name", "unless", "verdict", "reason", "fix", "red_line", "exceptions"}
         )
@@ -94,20 +97,8 @@ class Rule:
             fix=data.get("fix", ""),
             red_line=data.get("red_line", False),
             exceptions=tuple(exception_from_data(exception) for exception in data.get("exceptions", ())),
+            meanings=meanings or {},
         )
-
-    def with_meanings(self, meanings: Mapping[str, str]) -> Rule:
-        """Return the rule with the words for `{does}`, if its texts have that placeholder."""
-        if "does" not in self._reason.placeholders | self._fix.placeholders:
-            return self
-        patterns = self.when.effect
-        # Only what this rule can match: the words are stored with it in the cache of policies.
-        words = {
-            name: text
-            for name, text in meanings.items()
-            if not patterns or any(_is_below(name, pattern) or _is_below(pattern, name) for pattern in patterns)
-        }
-        return replace(self, meanings=words)
 
     @property
     def general_reason(self) -> str:
@@ -257,7 +248,7 @@ class _LazyRules(Sequence[Rule]):
                 if "if" in part:
                     part["if"] = CelCondition(part["if"])
             meanings = data.pop("meanings")
-            self._cache[number] = Rule.from_data(data).with_meanings(meanings)
+            self._cache[number] = Rule.from_data(data, meanings)
         return self._cache[number]
 
 

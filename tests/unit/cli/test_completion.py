@@ -59,9 +59,9 @@ def complete(shell: str, line: str, tmp_path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("shell", ASK)
-def test_shell_completes_commands_subcommands_options_and_pages(shell: str, tmp_path: Path) -> None:
+def test_shell_completes_commands_subcommands_options_and_names(shell: str, tmp_path: Path) -> None:
     """The script that is printed works in the shell it is for."""
-    directories = [tmp_path / str(number) for number in range(4)]
+    directories = [tmp_path / str(number) for number in range(5)]
     for directory in directories:
         directory.mkdir()
 
@@ -69,6 +69,7 @@ def test_shell_completes_commands_subcommands_options_and_pages(shell: str, tmp_
     assert set(complete(shell, "verdikt ledger t", directories[1])) == {"tail"}
     assert "--since" in complete(shell, "verdikt report --si", directories[2])
     assert complete(shell, "verdikt docs now", directories[3]) == ["now-what"]
+    assert complete(shell, "verdikt rule git_fo", directories[4]) == ["git_force_push"]
 
 
 def test_unknown_shell_is_refused_with_a_suggestion(verdikt: Verdikt) -> None:

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from verdikt.cli import root
+from verdikt.cli.docs import rewrite_links
 
 
 def show(*words: str) -> tuple[int, str]:
@@ -64,6 +65,22 @@ def test_page_that_does_not_exist_gets_a_suggestion(name: str, message: str) -> 
 
     assert status == 1
     assert message in output
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "shown"),
+    [
+        ("README", "[install](install.md)", "`install`"),
+        ("README", "[hosts](hosts/README.md)", "`hosts`"),
+        ("now-what", "see [the gate](evidence.md#reports).", "see the gate (`verdikt docs evidence`)."),
+        ("hosts/claude", "[log](../log.md)", "`log`"),
+        ("hosts/claude", "[the other](codex.md)", "the other (`verdikt docs hosts/codex`)"),
+        ("log", "[site](https://a.b/c.md)", "[site](https://a.b/c.md)"),
+    ],
+)
+def test_links_to_pages_become_commands(page: str, text: str, shown: str) -> None:
+    """What can't be clicked can be typed."""
+    assert rewrite_links(text, page) == shown
 
 
 def test_page_on_a_terminal_is_rendered_in_a_pager(tmp_path: Path) -> None:

@@ -200,6 +200,25 @@ def test_tail_follow_prints_new_entries(home: Path) -> None:
         process.communicate()
 
 
+def test_tail_follow_prints_only_what_the_filter_selects(home: Path) -> None:
+    """A person who waits for blocks is not shown the rest."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "verdikt", "ledger", "tail", "-f", "-n", "1", "--verdict", "block", "--json"],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "VERDIKT_HOME": str(home), "PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["seq"] == 2
+        store = close_after_test(FileStore(home, FakeClock(), durable=False))
+        store.append("s3", "decision", decision("pass", "all"))
+        store.append("s3", "decision", decision("block", "no_push"))
+        assert json.loads(process.stdout.readline())["body"]["receipt"]["verdict"]["guard"] == "no_push"
+    finally:
+        process.terminate()
+        process.communicate()
+
+
 def test_session_prefix_selects_the_only_match(run: Run, home: Path) -> None:
     """A prefix of a session id is enough when only one session matches."""
     store = close_after_test(FileStore(home, FakeClock(), durable=False))
@@ -441,7 +460,12 @@ def test_views_select_by_verdict_rule_host_project_and_time(run: Run, home: Path
     assert list_sessions("--since", "2023-11-15") == ["s3"]
     assert list_sessions("--until", "2023-11-15") == ["s1", "s1", "s1", "s2"]
     assert list_sessions("--since", "1h") == []
-    assert json.loads(run("ledger", "stats", "--json", "--rule", "no_push").output)["entries"] == 1
+    for words in (("--verdict", "block"), ("--rule", "no_push"), ("--host", "claude"), ("--project", "/work/shop")):
+        stats = json.loads(run("ledger", "stats", "--json", *words).output)
+        assert stats["entries"] == len(list_sessions(*words))
+    assert json.loads(run("ledger", "stats", "--json", "--session", "s3").output)["verdict"] == {"block": 1}
+    assert json.loads(run("ledger", "stats", "--json", "--since", "2023-11-15").output)["session"] == {"s3": 1}
+    assert json.loads(run("ledger", "stats", "--json", "--until", "2023-11-14").output)["entries"] == 0
     assert len(run("ledger", "show", "s1", "--verdict", "block").output.splitlines()) == 1
     assert "expected an age such as 2h or 7d" in run("ledger", "tail", "--since", "soon").output
 

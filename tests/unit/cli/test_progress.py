@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import time
 
 import pytest
 
@@ -34,3 +35,21 @@ def test_progress(is_terminal: bool, step_seconds: float, is_shown: bool, monkey
     assert items == list(range(2000))
     assert ("reading: " in stream.getvalue() and " of 2,000" in stream.getvalue()) is is_shown
     assert stream.getvalue().endswith("\r\x1b[K" if is_shown else "")
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "delay", "is_shown"), [(True, 0.0, True), (True, 60.0, False), (False, 0.0, False)]
+)
+def test_status(is_terminal: bool, delay: float, is_shown: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work without items has a line as well, if it takes longer than the delay."""
+    stream = _Stream(is_terminal)
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(progress, "DELAY_SECONDS", delay)
+
+    with progress.show_status("verifying"):
+        deadline = time.monotonic() + 5
+        while is_shown and "verifying …" not in stream.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    assert ("verifying …" in stream.getvalue()) is is_shown
+    assert stream.getvalue().endswith("\r\x1b[K" if is_terminal else "")

@@ -10,6 +10,7 @@ from verdikt.engine import PolicyEngine
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import Escalate
 from verdikt.graph.context import GovernanceContext
+from verdikt.graph.policy_registry import PolicyRegistry
 from verdikt.graph.rule import Rule, RuleSet
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Effects, Target, Zone
@@ -34,9 +35,9 @@ def delete_effect(*targets: Target, **more: Any) -> Effect:
     return Effect(cls=EffectClass.DESTRUCTIVE, what="fs.delete.tree", targets=targets, by="rm -r", **more)
 
 
-def make_rule(**conditions: Any) -> Rule:
+def make_rule(meanings: dict[str, str] | None = None, **conditions: Any) -> Rule:
     """Return a blocking rule with these conditions."""
-    return Rule.from_data({"name": "r", "verdict": "block", "reason": "no", "fix": "stop", **conditions})
+    return Rule.from_data({"name": "r", "verdict": "block", "reason": "no", "fix": "stop", **conditions}, meanings)
 
 
 def evaluate_rule(
@@ -313,7 +314,7 @@ MEANINGS = {
 )
 def test_reason_says_what_this_effect_does(what: str, words: str) -> None:
     """`{does}` is the effect that fired, by its name or the nearest name above it, also from the cache of policies."""
-    rule = make_rule(effect=["fs.delete", "db.drop"], reason="{by} {does}").with_meanings(MEANINGS)
+    rule = make_rule(effect=["fs.delete", "db.drop"], reason="{by} {does}", meanings=MEANINGS)
     effect = Effect(cls=EffectClass.DESTRUCTIVE, what=what, by="rm -r")
     cached = RuleSet.load(RuleSet(rule).dump()).rules[0]
 
@@ -323,16 +324,31 @@ def test_reason_says_what_this_effect_does(what: str, words: str) -> None:
 
 def test_catalogue_shows_everything_that_a_rule_can_mean() -> None:
     """Where there is no command yet, `{does}` stands for all effects of the rule, and no others."""
-    rule = make_rule(effect=["fs.delete.tree", "db"], reason="{by} {does}").with_meanings(MEANINGS)
+    rule = make_rule(effect=["fs.delete.tree", "db"], reason="{by} {does}", meanings=MEANINGS)
 
     assert rule.general_reason == "{by} deletes a directory / drops a table"
-    assert make_rule(effect="db").with_meanings(MEANINGS).meanings == {}
 
 
 def test_words_are_not_part_of_what_a_rule_is() -> None:
     """Neither the policy's digest nor a comparison of rules depends on the wording of the catalog."""
     rule = make_rule(effect="fs.delete", reason="{does}")
+    worded = make_rule(effect="fs.delete", reason="{does}", meanings=MEANINGS)
 
-    assert rule.with_meanings(MEANINGS) == rule
-    assert "meanings" not in rule.with_meanings(MEANINGS).dump()
+    assert worded == rule
+    assert worded.dump() == rule.dump()
     assert evaluate_rule(rule, BASH, delete_effect()).reason == "has the effect fs.delete.tree"
+
+
+@pytest.mark.parametrize(
+    ("patterns", "names"),
+    [
+        ("fs.delete", {"fs.delete", "fs.delete.tree"}),
+        (["fs.delete.tree", "db"], {"fs.delete.tree", "db.drop"}),
+        (["db.drop.index"], {"db.drop"}),
+        ([], set(MEANINGS)),
+        (["net"], set()),
+    ],
+)
+def test_registry_selects_the_words_that_a_rule_can_need(patterns: Any, names: set[str]) -> None:
+    """Those of the effects below each pattern, and of the nearest one above it."""
+    assert PolicyRegistry(meanings=MEANINGS).select_meanings(patterns).keys() == names

@@ -47,7 +47,10 @@ class ActivityCollector:
             if entry.kind is EntryKind.GRANT and self._filter.is_in_time(entry):
                 what = shorten_text(summarize_entry(entry, 300))
                 word = next((word for word in ("grant", "revoke", "pause", "exceptions") if word in entry.body), "")
-                self.activity.lists["operator"].add(_describe_entry(entry, what, reason=word))
+                # A grant's own line begins with the guard, a revocation's with its id.
+                self.activity.lists["operator"].add(
+                    _describe_entry(entry, what if what.startswith(word) else f"{word}: {what}")
+                )
 
 
 class _SessionCollector:

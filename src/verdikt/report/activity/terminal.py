@@ -1,6 +1,7 @@
 """The activity report for a terminal: sparklines and bars, or plain numbers where the output is a pipe."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from textwrap import wrap
 
 from verdikt.report.activity.activity import Activity, RuleActivity
 from verdikt.report.activity.block_outcome import OUTCOMES
@@ -14,22 +15,21 @@ _MAX_EXAMPLES = 3
 
 
 def render_terminal(
-    activity: Activity, format_time: Callable[[float], str], paint: Paint, *, is_drawn: bool = True
+    activity: Activity, format_time: Callable[[float], str], paint: Paint, *, width: int = 0
 ) -> Iterator[str]:
-    """Yield the report line by line; without `is_drawn` there are numbers only."""
-    yield from _TerminalRenderer(activity, format_time, paint, is_drawn=is_drawn).iter_lines()
+    """Yield the report line by line: drawn for a terminal of a width, or numbers and whole texts without one."""
+    yield from _TerminalRenderer(activity, format_time, paint, width).iter_lines()
 
 
 class _TerminalRenderer:
     """Renders the parts of one report."""
 
-    def __init__(
-        self, activity: Activity, format_time: Callable[[float], str], paint: Paint, *, is_drawn: bool
-    ) -> None:
+    def __init__(self, activity: Activity, format_time: Callable[[float], str], paint: Paint, width: int) -> None:
         self.activity = activity
         self.format_time = format_time
         self.paint = paint
-        self.is_drawn = is_drawn
+        self.width = width
+        self.is_drawn = width > 0
 
     def iter_lines(self) -> Iterator[str]:
         """Yield every part."""
@@ -79,7 +79,7 @@ class _TerminalRenderer:
             bar = f"{self._draw_rule(rule, scale)}  " if self.is_drawn else ""
             yield f"  {rule.name:<{width}}  {bar}{counts}"
             for text in list(dict.fromkeys(occurrence.what for occurrence in rule.examples))[:_MAX_EXAMPLES]:
-                yield "      " + self.paint(text, "dim")
+                yield "      " + self.paint(self._fit(text, 6), "dim")
         if len(rules) > _MAX_RULES:
             yield f"  … and {len(rules) - _MAX_RULES} more rules"
 
@@ -142,19 +142,32 @@ class _TerminalRenderer:
             yield from self._render_occurrence(occurrence)
 
     def _render_occurrence(self, occurrence: Occurrence) -> Iterator[str]:
-        took = f"{occurrence.milliseconds:g} ms  " if occurrence.milliseconds else ""
+        took = f"{occurrence.milliseconds:.3g} ms  " if occurrence.milliseconds else ""
         place = f"{self.format_time(occurrence.seconds)[:16]} {occurrence.session[:8]} #{occurrence.seq}"
-        yield f"  {took}{occurrence.what}  {self.paint(place, 'dim')}"
+        yield f"  {took}{self._fit(occurrence.what, len(took) + len(place) + 4)}  {self.paint(place, 'dim')}"
         if occurrence.reason and not took:
-            yield "      " + self.paint(occurrence.reason, "dim")
+            yield "      " + self.paint(self._fit(occurrence.reason, 6), "dim")
+
+    def _fit(self, text: str, taken: int) -> str:
+        """Return a text cut to what is left of the line; whole where there is no width."""
+        room = max(20, self.width - taken)
+        return text if not self.width or len(text) <= room else text[: room - 1] + "…"
+
+    def _wrap(self, text: str, indent: str) -> Iterator[str]:
+        yield from (
+            wrap(text, max(40, self.width), initial_indent=indent, subsequent_indent=indent)
+            if self.width
+            else (indent + text,)
+        )
 
     def _render_suggestions(self) -> Iterator[str]:
         if self.activity.suggestions:
             yield from self._title("Suggestions")
         for suggestion in self.activity.suggestions:
-            yield f"  {suggestion.text}"
+            yield from self._wrap(suggestion.text, "  ")
+            # Never cut: they are there to be copied.
             yield from ("      " + self.paint(command, "pass") for command in suggestion.commands)
-            yield "      " + self.paint(suggestion.proof, "dim")
+            yield from (self.paint(line, "dim") for line in self._wrap(suggestion.proof, "      "))
 
 
 def draw_sparkline(numbers: Sequence[int]) -> str:

@@ -7,6 +7,7 @@ import pytest
 from tests.activity_log import DAY, open_activity_log, write_week
 from tests.unit.report.activity.test_collector import collect
 from tests.unit.report.activity.test_page import HOSTILE, format_time
+from verdikt.report.activity.activity import Suggestion
 from verdikt.report.activity.terminal import draw_sparkline, render_terminal
 from verdikt.report.entry_filter import EntryFilter
 from verdikt.report.explanation import plain_paint
@@ -25,8 +26,8 @@ def test_terminal_draws_and_pipe_has_numbers(tmp_path: Path) -> None:
     end = write_week(tmp_path, busy=2)
     activity = collect(tmp_path, EntryFilter(since=end - 8 * DAY, until=end), days=8)
 
-    drawn = "\n".join(render_terminal(activity, format_time, plain_paint))
-    plain = "\n".join(render_terminal(activity, format_time, plain_paint, is_drawn=False))
+    drawn = "\n".join(render_terminal(activity, format_time, plain_paint, width=80))
+    plain = "\n".join(render_terminal(activity, format_time, plain_paint))
 
     assert "█" in drawn
     assert "█" not in plain
@@ -38,6 +39,21 @@ def test_terminal_draws_and_pipe_has_numbers(tmp_path: Path) -> None:
     assert "asked    2 3 2 3 2 3 2 0" in plain
 
 
+def test_lines_fit_into_the_terminal_and_commands_stay_whole(tmp_path: Path) -> None:
+    """What is for reading is cut or wrapped, what is for copying is not."""
+    with open_activity_log(tmp_path) as log:
+        start = log.clock.now()
+        log.call("s", "rm -rf /home/dev/other/" + "x" * 200)
+    activity = collect(tmp_path, EntryFilter(since=start - 1, until=start + DAY))
+    scope = ("command", "npm publish " + "y" * 100)
+    activity.suggestions = [Suggestion(rules=("publish",), scope=scope, text="word " * 40, proof="why " * 40)]
+
+    lines = list(render_terminal(activity, format_time, plain_paint, width=60))
+
+    assert [line for line in lines if len(line) > 80 and "verdikt allow" not in line] == []
+    assert any(scope[1] in line for line in lines)
+
+
 def test_text_of_an_agent_cannot_control_the_terminal(tmp_path: Path) -> None:
     """Every character that is printed is printable."""
     with open_activity_log(tmp_path) as log:
@@ -46,7 +62,7 @@ def test_text_of_an_agent_cannot_control_the_terminal(tmp_path: Path) -> None:
             log.call(text, f"rm -rf '/home/dev/other/{text}'", host=text)
     activity = collect(tmp_path, EntryFilter(since=start - 1, until=start + DAY))
 
-    lines = list(render_terminal(activity, format_time, plain_paint, is_drawn=False))
+    lines = list(render_terminal(activity, format_time, plain_paint))
 
     assert [line for line in lines if not line.isprintable()] == []
     assert any("<script>" in line for line in lines)
