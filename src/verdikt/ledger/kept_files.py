@@ -40,6 +40,8 @@ class KeptFile:
     project: str = ""
     off_switch: str = ""
     """The word that would switch the wiring off in a file that may change otherwise, and need not exist."""
+    never_removed: bool = False
+    """Whether the file belongs to something larger, which would be broken without it: the settings of a repository."""
 
     def is_relevant(self, cwd: str, host_project: str) -> bool:
         """Return whether the file wires a session that runs in a directory, or was started in a project."""
@@ -78,7 +80,7 @@ class KeptFiles:
 
     # Keeping.
 
-    def keep(self, path: str, *, project: str = "", off_switch: str = "") -> None:
+    def keep(self, path: str, *, project: str = "", off_switch: str = "", never_removed: bool = False) -> None:
         """Keep a file as it is now; one that is absent, huge or no regular file is not kept.
 
         With `off_switch`, the file may change and need not exist, but must not gain that word.
@@ -94,7 +96,15 @@ class KeptFiles:
         if content is not None:
             self._store_content(content)
             digest = sha256_hex(content)
-        entry = KeptFile(path=path, digest=digest, mode=mode, real=real, project=inside, off_switch=off_switch)
+        entry = KeptFile(
+            path=path,
+            digest=digest,
+            mode=mode,
+            real=real,
+            project=inside,
+            off_switch=off_switch,
+            never_removed=never_removed,
+        )
         if self._load_index().get(path) != entry:
             self._update_index({path: entry})
 
@@ -134,8 +144,12 @@ class KeptFiles:
         if digest == entry.digest and (mode == entry.mode or not digest) and (digest or entry.off_switch):
             self._signatures[entry.path] = signature
             return None
+        if entry.never_removed and content is None and not moved and mode == -1:
+            # Gone with all around it, which switches nothing off; what was kept is put back if the word comes back.
+            self._signatures[entry.path] = signature
+            return None
         if self._is_acceptable(entry, content, strict=strict) and mode & stat.S_IRUSR:
-            self.keep(entry.path, project=entry.project, off_switch=entry.off_switch)
+            self.keep(entry.path, project=entry.project, off_switch=entry.off_switch, never_removed=entry.never_removed)
             self._signatures[entry.path] = signature
             return None
         if content is not None:
