@@ -14,6 +14,17 @@ BEHAVIOURS: dict[str, str] = {
     "doctor": "`verdikt doctor --live` sees the canary blocked, and leaves nothing behind",
 }
 
+BLOCKS, RUNS, WAITS = "blocks", "the tool runs", "waits until the wrapper is ended, and then runs the tool"
+WHEN_STOPPED = {
+    "claude-2.1.325": BLOCKS,
+    "claude-2.1.197": RUNS,
+    "codex-0.166.0": RUNS,
+    "gemini-0.61.0": WAITS,
+    "copilot-1.0.102": RUNS,
+    "opencode-1.18.33": BLOCKS,
+}
+"""What a client does when a hook that was stopped (SIGSTOP) exceeds the client's own time limit."""
+
 IN_PART: dict[tuple[str, str], str] = {
     (
         "feedback",

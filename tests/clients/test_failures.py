@@ -1,14 +1,18 @@
 """Every way in which our own hook can fail, on the real clients: the tool does not run."""
 
 import json
+import os
+import signal
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.clients.bench import Bench
-from tests.clients.table import list_clients
+from tests.clients.table import BLOCKS, RUNS, WAITS, WHEN_STOPPED, list_clients
 from tests.contract import native
 from verdikt import hosts
 from verdikt.hosts.codex import hook_approval
@@ -49,6 +53,7 @@ def wire(bench: Bench, registration: Registration) -> str:
     if host.name == "opencode":
         text = (Path(hosts.__file__).parent / "opencode" / "plugin.js").read_text()
         text = text.replace('["verdikt-guard"]', json.dumps([registration.wrapper_path, "5"]))
+        text = text.replace("MILLISECONDS = 30000", "MILLISECONDS = 8000")
         text = text.replace('["verdikt-hook"]', json.dumps(registration.build_hook_argv("opencode", "")[:-1]))
         (bench.project / ".opencode/plugin").mkdir(parents=True)
         (bench.project / ".opencode/plugin/verdikt.js").write_text(text)
@@ -143,6 +148,48 @@ def test_a_missing_interpreter_or_a_broken_wrapper_blocks_the_tool(
     assert line.startswith("exec ") == is_single_command
     if bench.client.name != "opencode":  # its plugin starts the wrapper without a shell
         assert ("||" in line) == (not is_single_command)
+
+
+STOPPED = """#!/bin/sh
+echo $$ > {pid_file}
+kill -STOP $$
+echo '{{}}'
+"""
+CLIENT_SECONDS, PATIENCE_SECONDS = 3, 20
+
+
+@pytest.mark.parametrize("version", list_clients("missing"))
+def test_a_wrapper_that_is_stopped_leaves_it_to_the_client(
+    version: str, create_bench: Callable[[str], Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signal needs no rights beyond the account's; what follows is each client's own choice."""
+    for name in ("claude", "codex", "copilot", "gemini"):
+        monkeypatch.setattr(f"verdikt.hosts.{name}.wiring.CLIENT_TIMEOUT_SECONDS", CLIENT_SECONDS)
+    bench = create_bench(version)
+    pid_file = tmp_path / "pid"
+    wrapper = write_script(tmp_path / "verdikt-stopped", STOPPED.format(pid_file=pid_file))
+    wire(bench, Registration(wrapper_path=wrapper, python=(sys.executable, "-I")))
+    waiting: list[bool] = []
+
+    def end_wrapper() -> None:
+        waiting.append(not bench.has_file("ran.txt"))
+        with suppress(ProcessLookupError, FileNotFoundError):
+            os.kill(int(pid_file.read_text()), signal.SIGKILL)  # a stopped process hears no other signal
+
+    timer = threading.Timer(PATIENCE_SECONDS, end_wrapper)
+    timer.start()
+    try:
+        session = bench.play(ModelTurn("go", (bench.shell("echo RAN > ran.txt"),)), ModelTurn("END"))
+    finally:
+        is_waiting = bool(waiting)
+        timer.cancel()
+        timer.join()
+        end_wrapper()
+
+    assert pid_file.exists(), session.run.stderr
+    found = WAITS if is_waiting and waiting[0] else RUNS if bench.has_file("ran.txt") else BLOCKS
+    assert found == WHEN_STOPPED[version], session.run.stdout
+    assert bench.has_file("ran.txt") == (found != BLOCKS), session.run.stdout
 
 
 def test_init_with_a_client_that_blocks_by_itself_wires_a_single_command(create_bench: Callable[[str], Bench]) -> None:

@@ -181,3 +181,23 @@ def test_variables_of_a_projects_settings_do_not_move_what_is_accepted(tmp_path:
 
     assert completed.returncode == 2
     assert b"not on Fridays" in completed.stderr
+
+
+def test_git_hooks_stay_in_force_when_another_manager_sets_its_own_path(project: Path) -> None:
+    """`core.hooksPath`, as `husky init` sets it, is taken back; other settings of the repository stay."""
+    env = _make_env(project)
+    install = [sys.executable, "-m", "verdikt", "git", "install"]
+    subprocess.run(install, cwd=project, env=env, check=True, capture_output=True)
+    _fire(project, "SessionStart", source="startup")
+    _fire(project, "PreToolUse")
+    subprocess.run(["git", "remote", "add", "origin", "../x"], cwd=project, check=True)
+    _fire(project, "PostToolUse", tool_response={"stdout": ""})
+    subprocess.run(["git", "config", "core.hooksPath", ".husky/_"], cwd=project, check=True)
+
+    code, text = _fire(project, "PostToolUse", tool_response={"stdout": ""})
+
+    settings = (project / ".git/config").read_text()
+    assert "hooksPath" not in settings
+    assert "../x" in settings
+    assert (code, ".git/config" in text) == (0, True)
+    assert _read_restorations(project)[-1]["path"].endswith(".git/config")

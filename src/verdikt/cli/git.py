@@ -21,6 +21,11 @@ from verdikt.ledger.data_directory import get_data_directory
 from verdikt.ledger.kept_files import KeptFiles
 from verdikt.model.hook_message import Answer
 from verdikt.observe.git_index import GitIndex
+from verdikt.observe.regular_file import read_regular_file
+
+HOOKS_PATH_SETTING = "hooksPath"
+"""The setting with which git looks for its hooks elsewhere."""
+MAX_CONFIG_BYTES = 1024 * 1024
 
 ZERO_DIGITS = frozenset("0")
 
@@ -74,15 +79,23 @@ def keep_hooks(directory: str, data_directory: str, project: str) -> None:
     """Keep the hooks, so that what an action changes of them can be put back."""
     # In a linked work tree the hooks are those of the main repository.
     top = directory.removesuffix("/.git/hooks") if directory.endswith("/.git/hooks") else project
+    kept_files = KeptFiles(data_directory)
     for state in git_hooks.read_hook_states(directory):
         if state.is_installed:
-            KeptFiles(data_directory).keep(state.path, project=top)
+            kept_files.keep(state.path, project=top)
+    # Other managers of hooks have git look elsewhere; that takes ours away as much as deleting them does.
+    config = os.path.join(os.path.dirname(directory), "config")
+    settings = read_regular_file(config, MAX_CONFIG_BYTES) if os.path.basename(directory) == "hooks" else None
+    if settings is not None and HOOKS_PATH_SETTING.lower().encode() not in settings.lower():
+        kept_files.keep(config, project=top, off_switch=HOOKS_PATH_SETTING, never_removed=True)
 
 
 def drop_hooks(directory: str, data_directory: str) -> None:
     """Keep the hooks no longer, before they are removed."""
+    kept_files = KeptFiles(data_directory)
     for state in git_hooks.read_hook_states(directory):
-        KeptFiles(data_directory).drop(state.path)
+        kept_files.drop(state.path)
+    kept_files.drop(os.path.join(os.path.dirname(directory), "config"))
 
 
 @command.command()

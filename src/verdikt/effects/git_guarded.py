@@ -7,6 +7,7 @@ carries a command that does the same without touching them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from posixpath import basename, relpath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -366,10 +367,17 @@ def _sparse_checkout(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
     verb, patterns = (args.operands[0].text, args.operands[1:]) if args.operands else ("", [])
     if verb not in ("set", "init", "reapply"):
         return
-    kept = [word.text.strip("/") for word in patterns]
-    if any(pattern in ("/*", "*", ".") for pattern in (word.text for word in patterns)):
+    excluded = [word.text[1:].strip("/") for word in patterns if word.text.startswith("!")]
+    kept = [word.text.strip("/") for word in patterns if not word.text.startswith("!")]
+    keeps_all = any(pattern.text in ("/*", "*", ".") for pattern in patterns)
+    if keeps_all and not excluded:
         return
     tracked = call.look_up("tracked")
+    if keeps_all:
+        # `!x` after `/*` takes files out again; it may be a pattern, and name any part of a path.
+        met = (path for path in tracked if any(_is_excluded(relpath(path, call.top), name) for name in excluded))
+        yield GuardedChange(tuple(met), LEAVE_ALONE)
+        return
     removed = []
     for path in tracked:
         directory = relpath(path, call.top).rpartition("/")[0]
@@ -380,6 +388,14 @@ def _sparse_checkout(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
     directories = dict.fromkeys(relpath(path, call.top).partition("/")[0] for path in removed)
     words = " ".join(map(quote_shell_word, [*kept, *directories]))
     yield GuardedChange(tuple(removed), f"git sparse-checkout set {words}")
+
+
+def _is_excluded(name: str, pattern: str) -> bool:
+    parts = name.split("/")
+    return any(
+        fnmatchcase("/".join(parts[: end + 1]), pattern) or fnmatchcase(parts[end], pattern)
+        for end in range(len(parts))
+    )
 
 
 def _clean(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:

@@ -104,7 +104,8 @@ def _classify_git_patch(call: Invocation, git: GitCall, command: Command, writte
     # From a subdirectory git takes the names from the top; outside a repository, from where it is.
     for base in dict.fromkeys((git.top, git.directory)):
         place = join(base, below.text) if below is not None else base
-        files = [git.to_absolute(word.text) for word in args.operands if word.is_known and word.text != "-"]
+        inputs = args.operands or [redirect.target for redirect in command.redirects if redirect.op == "<"]
+        files = [git.to_absolute(word.text) for word in inputs if word.is_known and word.text != "-"]
         for change in _read_patches(call, _PatchInput(place, strip, files, command.stdin), written):
             paths = tuple(
                 path for path in change.paths if not any(fnmatchcase(relpath(path, place), e) for e in excluded)
@@ -112,7 +113,7 @@ def _classify_git_patch(call: Invocation, git: GitCall, command: Command, writte
             names = dict.fromkeys(relpath(path, place) for path in paths)
             words = [quote_shell_word(word.text) for word in git.words]
             options = " ".join(quote_shell_word(f"--exclude={name}") for name in names)
-            fix = f"git {words[0]} {options} {' '.join(words[1:])}" if files else LEAVE_ALONE
+            fix = f"git {words[0]} {options} {' '.join(words[1:])}" if args.operands else LEAVE_ALONE
             yield from _make_effects(call, command, iter([GuardedChange(paths, fix)]))
 
 
@@ -220,6 +221,8 @@ def _find_copied(
     if command.name == "rsync":
         takes_contents = takes_contents or word.text.endswith("/")
     landing = destination if takes_contents or not is_directory else f"{destination}/{basename(source)}"
+    if any(argument.text == "--parents" for argument in command.argv):
+        landing = normpath(join(destination, word.text))
     paths = call.facts.guarded_in(PathSet(PathSetKind.COPY, landing, (source,))) or ()
     if written:
         places = call.facts.find_guarded(PathSet(PathSetKind.TREE, landing))
@@ -293,6 +296,17 @@ def _classify_unzip(call: Invocation, command: Command, written: WrittenTexts) -
     yield from _make_effects(call, command, iter([GuardedChange(paths, f"unzip {line} -x {names}")]))
 
 
+def _classify_seven_zip(call: Invocation, command: Command, written: WrittenTexts) -> Iterator[Effect]:
+    """`7z x archive -odirectory`; only archives whose names can be listed here."""
+    words = [word for word in command.argv[1:] if not word.text.startswith("-")]
+    if len(words) < 2 or words[0].text not in ("x", "e"):
+        return
+    place = next((word.text[2:] for word in command.argv if word.text.startswith("-o") and len(word.text) > 2), "")
+    directory = Word(place, place) if place else None
+    paths = _find_unpacked(call, command, _Unpacking(words[1], directory, "0", words[2:]))
+    yield from _make_effects(call, command, iter([GuardedChange(paths, LEAVE_ALONE)]))
+
+
 def _find_unpacked(call: Invocation, command: Command, unpacking: _Unpacking) -> tuple[str, ...]:
     """Return the guarded paths that unpacking an archive would write."""
     archive, directory, strip, members, excluded = unpacking
@@ -341,6 +355,7 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(find_role("file_copier"), _classify_copy),
     **dict.fromkeys(("tar", "bsdtar", "gtar"), _classify_tar),
     "unzip": _classify_unzip,
+    **dict.fromkeys(("7z", "7za", "7zz"), _classify_seven_zip),
     **dict.fromkeys(("python", "python3", "py"), _classify_python_module),
     **dict.fromkeys(AGENT_PROGRAMS, _classify_child),
 }

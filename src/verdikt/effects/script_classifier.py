@@ -28,6 +28,7 @@ from verdikt.effects.dataflow import (
 )
 from verdikt.effects.embedded_commands import classify_embedded_commands, is_command_text
 from verdikt.effects.environment_variables import classify_assignment
+from verdikt.effects.guarded_outputs import OUTPUT_PROGRAMS, find_guarded_outputs
 from verdikt.effects.guarded_sets import SET_PROGRAMS, find_guarded_effects
 from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.program_evaluator import evaluate_program
@@ -272,6 +273,8 @@ class ScriptClassifier:
             effects = [*effects, *self._classify_compiled_sources(call)]
         if name in SET_PROGRAMS or "@" in name:
             effects = [*effects, *find_guarded_effects(call, command, self._written_texts)]
+        if name in OUTPUT_PROGRAMS or any(word.text[:2] == "-o" or word.text[:5] == "--out" for word in command.argv):
+            effects = [*effects, *find_guarded_outputs(call, effects)]
         if self._mentions_verdikt:
             effects = [*effects, *find_self_access(call, effects)]
         return modifier_effects + effects if modifier_effects else effects

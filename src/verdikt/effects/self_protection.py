@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from verdikt.effects.arguments import word_set
 from verdikt.effects.execution_context import find_preceding
 from verdikt.knowledge import find_role
-from verdikt.model.effect import Zone
+from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
-    from verdikt.model.effect import Effect, Target
+    from verdikt.model.effect import Effect
 
 PRODUCT_NAME = "verdikt"
 """Text without this name cannot mean verdikt's files, and is not searched for them."""
 
 _HARMLESS_PROGRAMS = find_role("path_mention")
+_OWN_REQUIREMENT = compile_lazily(r"verdikt(?:\[[\w,-]*\])?(?:[=<>!~@ ].*)?")
+_CHANGING_WORDS = word_set(
+    "inject upgrade reinstall runpip uninject --force -f --reinstall --with --with-editable --editable -e"
+)
+"""Words with which `pipx` and `uv tool` change a tool that is installed; a first installation has none of them."""
+_READING_VERBS = word_set("list show freeze check index search config --version help inspect cache")
 _WORD_SEPARATOR = compile_lazily(r"[:=,]")
 _PROCESS_FILES = ("run/daemon.lock", "run/daemon.sock")
 # What our processes are called, and what others are called that every machine has.
@@ -33,6 +40,8 @@ _DAEMON_SOCKET = compile_lazily(r"verdikt/run\b|\bdaemon\.(?:sock|lock)\b")
 
 def find_self_access(call: Invocation, effects: Sequence[Effect]) -> list[Effect]:
     """Return the effects of handing a program verdikt's socket, which can answer hooks, or its log or state."""
+    if replaced := _find_replaced_environment(call, effects):
+        return [call.make_effect("guard.tamper", replaced, note="verdikt runs from that environment")]
     if call.name in _HARMLESS_PROGRAMS or any(effect.what.startswith("proc.") for effect in effects):
         return []
     own_paths = _find_own_paths(call)
@@ -49,6 +58,22 @@ def find_self_access(call: Invocation, effects: Sequence[Effect]) -> list[Effect
     if uncovered := tuple(t for t in own_paths if t.path not in covered):
         return [call.make_effect("guard.forge", uncovered, possible=True)]
     return []
+
+
+def _find_replaced_environment(call: Invocation, effects: Sequence[Effect]) -> tuple[Target, ...]:
+    """Return what a package manager would change of the environment that verdikt runs from."""
+    words = [word.text for word in call.command.argv]
+    if any(effect.what.startswith("pkg.") for effect in effects):
+        # `…/verdikt/runtime/bin/python -m pip install x`
+        interpreter = call.resolve_path(call.command.argv[0]) if "/" in words[0] else None
+        if interpreter is not None and interpreter.zone is Zone.GUARD and not _READING_VERBS & set(words):
+            return (interpreter,)
+    if any(effect.what in ("pkg.install", "pkg.remove") for effect in effects) and (own := _find_own_paths(call)):
+        return own  # `--target`, `--prefix`, `--python`
+    is_tool = words[0].rpartition("/")[2] == "pipx" or words[1:2] == ["tool"]
+    if is_tool and _CHANGING_WORDS & set(words) and any(_OWN_REQUIREMENT.fullmatch(word) for word in words[1:]):
+        return (Target(PRODUCT_NAME, "other"),)
+    return ()
 
 
 def mentions_daemon_socket(text: str) -> bool:

@@ -65,7 +65,7 @@ def read_logged_index(home: str) -> AcceptedIndex:
         if not isinstance(record, Mapping):
             continue
         keys = keys or IntroducedKeys(Keyring(Path(home) / "keys"), entries)
-        # Whoever can write a file can also write an unsigned entry.
+        # A program that can write a file can also write an unsigned entry.
         if keys.check_entry_signature(entry.kid, entry.hash, entry.sig, entry.ts) is None:
             index = _fold_acceptance(index, record)
     return index

@@ -42,6 +42,8 @@ class KeptFile:
     """The word that would switch the wiring off in a file that may change otherwise, and need not exist."""
     is_shared: bool = False
     """Whether the host writes into the file at any time, so that of it only the wiring must stay as it is."""
+    never_removed: bool = False
+    """Whether the file belongs to something larger, which would be broken without it: the settings of a repository."""
 
     def is_relevant(self, cwd: str, host_project: str) -> bool:
         """Return whether the file wires a session that runs in a directory, or was started in a project."""
@@ -80,7 +82,15 @@ class KeptFiles:
 
     # Keeping.
 
-    def keep(self, path: str, *, project: str = "", off_switch: str = "", is_shared: bool = False) -> None:
+    def keep(
+        self,
+        path: str,
+        *,
+        project: str = "",
+        off_switch: str = "",
+        is_shared: bool = False,
+        never_removed: bool = False,
+    ) -> None:
         """Keep a file as it is now; one that is absent, huge or no regular file is not kept.
 
         With `off_switch`, the file may change and need not exist, but must not gain that word. With `is_shared`, what
@@ -105,9 +115,20 @@ class KeptFiles:
             project=inside,
             off_switch=off_switch,
             is_shared=is_shared,
+            never_removed=never_removed,
         )
         if self._load_index().get(path) != entry:
             self._update_index({path: entry})
+
+    def _keep_again(self, entry: KeptFile) -> None:
+        """Keep a file with its new content."""
+        self.keep(
+            entry.path,
+            project=entry.project,
+            off_switch=entry.off_switch,
+            is_shared=entry.is_shared,
+            never_removed=entry.never_removed,
+        )
 
     def drop(self, path: str) -> None:
         """Keep a file no longer, because a person took it out through verdikt."""
@@ -149,8 +170,12 @@ class KeptFiles:
         if digest == entry.digest and (mode == entry.mode or not digest) and (digest or entry.off_switch):
             self._signatures[entry.path] = signature
             return None
+        if entry.never_removed and content is None and not moved and mode == -1:
+            # Gone with all around it, which switches nothing off; what was kept is put back if the word comes back.
+            self._signatures[entry.path] = signature
+            return None
         if self._is_acceptable(entry, content, strict=strict) and mode & stat.S_IRUSR:
-            self.keep(entry.path, project=entry.project, off_switch=entry.off_switch, is_shared=entry.is_shared)
+            self._keep_again(entry)
             self._signatures[entry.path] = signature
             return None
         if content is not None:

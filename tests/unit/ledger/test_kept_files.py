@@ -242,3 +242,19 @@ def test_ten_thousand_kept_files_are_compared_by_one_look_each(tmp_path: Path, m
 def test_wiring_is_compared_by_what_it_does(kept: str, found: str, strict: bool, expected: bool) -> None:
     """Notation does not count; hooks, and whatever is named like them, do."""
     assert has_equal_wiring(kept.encode(), found.encode(), strict=strict) is expected
+
+
+def test_settings_of_a_repository_are_put_back_and_never_removed(project: Path) -> None:
+    """Without them the repository would be broken, also if it was made again in the meantime."""
+    path = project / ".git/config"
+    path.parent.mkdir()
+    path.write_text("[core]\n")
+    kept_files = KeptFiles(project.parent / "data")
+    kept_files.keep(str(path), project=str(project), off_switch="hooksPath", never_removed=True)
+    path.unlink()
+    assert kept_files.restore_changed(str(project), "", strict=True) == []
+
+    path.write_text("[core]\n\thooksPath = x\n")
+
+    assert len(kept_files.restore_changed(str(project), "", strict=True)) == 1
+    assert path.read_text() == "[core]\n"

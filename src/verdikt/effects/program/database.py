@@ -171,7 +171,11 @@ def classify_file_database(call: Invocation, *, dialect: str) -> Iterator[Effect
     light = target is not None and (target.state == "tracked" or is_throwaway(target.path.rsplit("/", 1)[-1]))
     if call.args.has_flag("-readonly --readonly") or "mode=ro" in file.text:
         harmless = True
-    spoken = [word.text for word in operands[1:]] + _list_texts(call, "-cmd -c -s --cmd") + list(_read_files(call, "-init -f"))
+    spoken = (
+        [word.text for word in operands[1:]]
+        + _list_texts(call, "-cmd -c -s --cmd")
+        + list(_read_files(call, "-init -f"))
+    )
     for text in spoken:
         yield from _classify_dot_commands(call, text)
         sql = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("."))
