@@ -172,7 +172,9 @@ class Governance:
                         store_policy(self.store.home, part.digest, part.document)
                 marks = {}
                 if decision.passed and (writes := [e for e in decision.effects if e.what in FILE_WRITES]):
-                    marks = mark_created_files(writes) | mark_edit(action, facts, begin_edit)
+                    marks = mark_created_files(writes)
+                if decision.passed and action.kind is ActionKind.WRITE:
+                    marks |= mark_edit(action, facts, begin_edit)
                 # The duration is for the report of the slowest calls; the receipt has no clock in it.
                 duration = {"microseconds": max(0, int((self.clock.now() - started) * 1_000_000))}
                 log.append(EntryKind.DECISION, decision.to_log_body(action.call_id, marks) | duration)

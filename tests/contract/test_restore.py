@@ -165,10 +165,12 @@ def test_variables_of_a_projects_settings_do_not_move_what_is_accepted(tmp_path:
     env = {"HOME": str(home), "PATH": os.environ["PATH"], "VERDIKT_DAEMON": "off", "CLAUDE_PROJECT_DIR": str(project)}
     policy = project / "governance.yaml"
     policy.write_text("profile: standard\n" + RULE)
-    init = [sys.executable, "-m", "verdikt", "init", "--host", "claude", "--yes"]
+    init = [sys.executable, "-m", "verdikt", "init", "--host", "claude", "--scope", "local", "--yes"]
     subprocess.run(init, cwd=project, env=env, check=True, capture_output=True)
     accept(project, env)
-    line = json.loads((project / ".claude/settings.json").read_text())["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+    line = json.loads((project / ".claude/settings.local.json").read_text())["hooks"]["PreToolUse"][0]["hooks"][0][
+        "command"
+    ]
     policy.write_text("profile: none\n")
     moved = env | {"VERDIKT_HOME": str(planted), "XDG_DATA_HOME": str(planted), "HOME": str(planted)}
     accept(project, moved)

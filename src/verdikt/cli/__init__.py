@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from verdikt import __version__
 from verdikt.cli.exit_status import EXIT_BAD_POLICY
 from verdikt.cli.lazy_group import LazyGroup
 from verdikt.errors import PolicyError, VerdiktError
@@ -88,7 +89,7 @@ class RootGroup(LazyGroup):
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )
-@click.version_option(package_name="verdikt")
+@click.version_option(__version__)
 @click.pass_context
 def root(ctx: click.Context) -> None:
     """Decide what an AI agent may do, before it happens, and keep a tamper-evident log.

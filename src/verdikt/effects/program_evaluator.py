@@ -127,16 +127,16 @@ def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list
     """Evaluate a program or a command whose arguments are parsed already."""
     dry_run = f"{reading.dry_run} {entry.dry_run_flags}" if reading.dry_run else entry.dry_run_flags
     if not entry.commands:
-        return [] if holds(dry_run, call) else _apply_entry(entry, call)
+        return [] if _holds(dry_run, call) else _apply_entry(entry, call)
     match = _match_command(entry, call.args)
     if match is None:
         if not entry.judges_verbs and entry.classify is None and (unlisted_effects := _classify_unlisted(call)):
             return unlisted_effects
-        return [] if holds(dry_run, call) else _apply_entry(entry, call)
+        return [] if _holds(dry_run, call) else _apply_entry(entry, call)
     name, command = match
     depth = name.count(" ") + 1
     if command.own_flags:
-        if holds(dry_run, call):
+        if _holds(dry_run, call):
             return []
         call.subcommand = f"{call.subcommand} {name}".strip()
         return _evaluate_entry(command, reading.parse_command(command, call.args.operands[depth - 1], call), call)
@@ -147,7 +147,7 @@ def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list
     call.subcommand = f"{call.subcommand} {name}".strip()
     if command.dry_run_flags:
         dry_run = f"{dry_run} {command.dry_run_flags}"
-    return [] if holds(dry_run, call) else _apply_entry(command, call)
+    return [] if _holds(dry_run, call) else _apply_entry(command, call)
 
 
 def _apply_entry(entry: Program, call: Invocation) -> list[Effect]:
@@ -184,6 +184,20 @@ def _classify_unlisted(call: Invocation) -> list[Effect]:
     return [call.make_effect("unknown.destroy", (Target(" ".join([call.name, *texts]), "other"),), possible=True)]
 
 
+# Most conditions and targets need no more than the parsed arguments.
+
+
+def _holds(conditions: str, call: Invocation) -> bool:
+    if not conditions:
+        return False
+    return call.args.has_flag(conditions) if ":" not in conditions else holds(conditions, call)
+
+
+def _select_words(selector: str, call: Invocation) -> Sequence[Word]:
+    is_plain = ":" not in selector and selector != "program" and not selector.endswith("input")
+    return call.args.select_words(selector) if is_plain else select_targets(selector, call)
+
+
 def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
     """Return the effects of the rows whose conditions hold."""
     effects: list[Effect] = []
@@ -191,12 +205,12 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
     for row in rows:
         if (
             (row.otherwise and has_applied)
-            or (row.when and not holds(row.when, call))
-            or (row.unless and holds(row.unless, call))
+            or (row.when and not _holds(row.when, call))
+            or (row.unless and _holds(row.unless, call))
         ):
             continue
-        recoverable = True if row.recoverable_when and holds(row.recoverable_when, call) else row.recoverable
-        words = select_targets(row.selector, call) if row.selector else ()
+        recoverable = True if row.recoverable_when and _holds(row.recoverable_when, call) else row.recoverable
+        words = _select_words(row.selector, call) if row.selector else ()
         if row.selector and not words and not row.without_target:
             continue
         has_applied = True

@@ -203,8 +203,9 @@ def _is_doubtful(claim: SentenceClaim, turn: TurnEvidence) -> bool:
     That is so in the answer to a question: no work was asked for, nothing can have been changed, and no word in it
     reports a change.
     """
-    asks_for_work = turn.contract is not None and turn.contract.asks_for_work
-    was_idle = not asks_for_work and not turn.can_have_changed_files
+    # A request in a language whose verbs are not known is no question either.
+    is_question = turn.contract is None or (turn.contract.is_inquiry and not turn.contract.asks_for_work)
+    was_idle = is_question and not turn.can_have_changed_files
     return was_idle and claim.topics == ("change",) and claim.score < _CERTAIN_SCORE and not reports_change(claim.text)
 
 

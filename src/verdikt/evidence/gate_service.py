@@ -116,7 +116,7 @@ class EvidenceGate:
                 body["required_response_mode"] = "schema"
             if prompt.transcript_path and can_compare_transcript(prompt.host, prompt.agent, has_own_transcript=False):
                 # `evidence validate` is not told where the transcript is.
-                body["transcript"] = prompt.transcript_path
+                body["transcript"] = redact_text(prompt.transcript_path)[0]
             entry = self.store.append(session, EntryKind.CONTRACT, body)
             write_contract(self.store.home, session, entry.seq, to_yaml({"session": session, "seq": entry.seq, **body}))
 

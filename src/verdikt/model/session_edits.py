@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from verdikt.model.facts import Facts
 
 FILE_WRITES = ("fs.write", "fs.append")
-"""The effects that change the content of files."""
+"""The effects that may create files."""
 
 # Marks of one command. A session keeps 256, and one command that creates many files must not drop all older ones.
 _MAX_CREATED_MARKS = 16

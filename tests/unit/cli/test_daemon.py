@@ -69,7 +69,7 @@ def test_http_hooks_are_printed_and_verified_by_doctor(project: Path, verdikt: V
     command = json.dumps(settings["hooks"]["SessionStart"][0])
     settings["hooks"]["Stop"].append(json.loads(command.replace("SessionStart", "Stop")))
     file.write_text(json.dumps(settings))
-    loose = verdikt("doctor", "--calls", "1", **token)
+    loose = verdikt("doctor", "--calls", "1", "--limits", **token)
     verdikt("daemon", "stop")
     closed = verdikt("doctor", "--calls", "1", **token)
 

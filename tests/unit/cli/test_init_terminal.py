@@ -18,7 +18,7 @@ import verdikt.cli.init as init
 sys.prefix = {prefix!r}  # as if it were installed there
 init.is_service_possible = lambda: {is_root}
 from verdikt.cli import main
-sys.argv = ["verdikt", "init", "--host", "claude"]
+sys.argv = ["verdikt", "init", "--host", "claude", "--scope", "local"]
 main()
 """
 
@@ -74,7 +74,7 @@ def test_person_who_accepts_gets_hooks_that_run_from_an_isolated_environment(pro
     assert status == 0, shown
     assert SERVICE_OFFER not in shown
     runtime = project.parent / "home/.local/share/verdikt/runtime"
-    hooks = json.loads((project / ".claude/settings.json").read_text())["hooks"]
+    hooks = json.loads((project / ".claude/settings.local.json").read_text())["hooks"]
     assert f"{runtime}/bin/python" in hooks["PreToolUse"][0]["hooks"][0]["command"]
 
 
