@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from tools.train_claims import Batch, FeatureReader, load_batches, load_frames, read_features, train_model
 
-from verdikt.claims.cues import CLASSES
+from verdikt.claims.cues import CUES
 from verdikt.claims.features import list_cue_features, list_features, list_words
 from verdikt.claims.model import ACTS, TOPICS, ClaimModel, load_model, read_claims, read_model
 from verdikt.claims.sentences import MarkedSentence
@@ -150,7 +150,8 @@ def print_worth_of_cues(batches: Sequence[Batch]) -> None:
     held_out = [batch for batch in batches if batch.is_held_out]
     training = [batch for batch in batches if not batch.is_held_out] + load_frames()
     without = read_model(train_model(training, read=read_without_cues))
-    print(f"\nworth of the {len(CLASSES)} classes of words: `done` in the held-out batches (precision recall)")
+    names = {name for classes in CUES.values() for name in classes}
+    print(f"\nworth of the {len(names)} classes of words: `done` in the held-out batches (precision recall)")
     for language in sorted({batch.language for batch in held_out}):
         chosen = [batch for batch in held_out if batch.language == language]
         scores = [

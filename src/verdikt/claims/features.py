@@ -1,14 +1,21 @@
 """The features of a sentence that the claim model weighs, as hashed numbers. Pure; training and inference share it."""
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
-from verdikt.claims.cues import CLASS_OF_PIECE, CLASS_OF_WORD, CLASSES, EASTERN, GERMAN_PARTICIPLE, PAST_ENDINGS
+from verdikt.claims.cues import (
+    CUES,
+    EASTERN,
+    GERMAN_PARTICIPLE,
+    PAST_ENDINGS,
+    PROGRESSIVE_ENDINGS,
+    get_classes,
+    get_piece_pattern,
+)
 from verdikt.claims.sentences import CODE, QUOTE, MarkedSentence
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -25,8 +32,6 @@ _FILE = compile_lazily(
 )
 """A file that is named without backticks; it is code all the same, and `build.js` is no build."""
 
-# Longer pieces first: `できません` before `ません`.
-_PIECE = compile_lazily("|".join(sorted(map(re.escape, CLASS_OF_PIECE), key=len, reverse=True)))
 _TITLE_WORDS = 12
 _PAIRED_CLASSES = 9
 """Number of classes of words in a sentence whose pairs are features, so that their number stays bounded."""
@@ -67,11 +72,11 @@ def _hash_characters(word: str) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=16_384)
-def _read_word(word: str) -> _Word:
+def _read_word(word: str, language: str) -> _Word:
     return _Word(
         _hash_text("w" + word),
         _hash_text("s" + _read_shape(word)),
-        _hash_text("u" + _read_class(word)),
+        _hash_text("u" + _read_class(word, language)),
         _hash_characters(word),
     )
 
@@ -81,17 +86,18 @@ def _read_shape(word: str) -> str:
     return word if len(word) <= 4 or not word[0].isalpha() else "~" + word[-2:]
 
 
-def _read_class(word: str) -> str:
+def _read_class(word: str, language: str) -> str:
     """Return the class of a word; of an unknown one, whether it ends like a participle or a past tense."""
-    if word in CLASS_OF_WORD:
-        return CLASS_OF_WORD[word]
     if not word[0].isalpha():
         return word
     if word[0] >= EASTERN:
         return "D" if _has_korean_past(word) else "x"
-    if word.endswith(PAST_ENDINGS) or GERMAN_PARTICIPLE.fullmatch(word):
+    name = get_classes(language).get(word, "")
+    if name:
+        return name
+    if word.endswith(PAST_ENDINGS.get(language, ())) or (language == "de" and GERMAN_PARTICIPLE.fullmatch(word)):
         return "D"
-    return "G" if word.endswith(("ing", "ando", "endo", "indo")) else "x"
+    return "G" if word.endswith(PROGRESSIVE_ENDINGS.get(language, ())) else "x"
 
 
 def _has_korean_past(word: str) -> bool:
@@ -101,14 +107,24 @@ def _has_korean_past(word: str) -> bool:
 
 _START, _END, _ARTICLE, _UNKNOWN = map(_hash_text, ("^", "$", "uTHE", "ux"))
 _BREAKS = frozenset(_hash_text("u" + mark) for mark in ",:;，、；：")
-_CLASS_HASHES = {piece: _hash_text("u" + name) for piece, name in CLASS_OF_PIECE.items()}
-_NAMES = frozenset(_hash_text("u" + name) for name in CLASSES.keys() - _COMMON_CLASSES)
+_CLASS_HASHES = {name: _hash_text("u" + name) for classes in CUES.values() for name in classes}
+_NAMES = frozenset(_CLASS_HASHES[name] for name in _CLASS_HASHES.keys() - _COMMON_CLASSES)
+
+
+_PIECEWISE = frozenset({"ja", "zh", "ko"})
+"""Languages whose classes are pieces of a text, because words are not apart or carry their grammar."""
+
+
+def _find_pieces(text: str, language: str) -> list[str]:
+    """Return the classes of the pieces in a text, in order."""
+    classes = get_classes(language)
+    return [classes[piece] for piece in get_piece_pattern(language).findall(text)]
 
 
 def list_features(sentence: MarkedSentence) -> set[int]:
     """Return the hashes of what is in a sentence: its words, their characters, shapes and classes, and its marks."""
     sentence = _mask_files(sentence)
-    words = [_read_word(word) for word in list_words(sentence.masked)]
+    words = [_read_word(word, sentence.language) for word in list_words(sentence.masked)]
     features = set(map(_hash_text, _list_marks(sentence, len(words))))
     features.update(*(word.characters for word in words))
     for run in _RUN.findall(sentence.masked):
@@ -121,14 +137,15 @@ def list_features(sentence: MarkedSentence) -> set[int]:
     features.update(_join_hashes(shapes, shapes[2:], 0x2C1B3C6D), _join_hashes(shapes, shapes[3:], 0x297A2D39))
     # The first words tell who acts and in which mood.
     features.update(_join_hashes(range(4), own[1:-1], 0x1B873593), _join_hashes(range(4), shapes[1:-1], 0x1B873593))
-    features.update(_list_class_features(sentence.masked, words))
+    features.update(_list_class_features(sentence, words))
     return features
 
 
 def list_cue_features(sentence: MarkedSentence) -> set[int]:
     """Return the part of the features that comes from the classes of words, to measure what they are worth."""
     sentence = _mask_files(sentence)
-    return _list_class_features(sentence.masked, [_read_word(word) for word in list_words(sentence.masked)])
+    words = [_read_word(word, sentence.language) for word in list_words(sentence.masked)]
+    return _list_class_features(sentence, words)
 
 
 def _mask_files(sentence: MarkedSentence) -> MarkedSentence:
@@ -137,11 +154,12 @@ def _mask_files(sentence: MarkedSentence) -> MarkedSentence:
     return replace(sentence, masked=_FILE.sub(lambda match: CODE * len(match[0]), sentence.masked))
 
 
-def _list_class_features(text: str, words: list[_Word]) -> set[int]:
-    """Return the hashes of the classes in a masked text: each one, their sequences, their pairs in any order."""
+def _list_class_features(sentence: MarkedSentence, words: list[_Word]) -> set[int]:
+    """Return the hashes of the classes in a sentence: each one, their sequences, their pairs in any order."""
+    text = sentence.masked
     classes = [word.name for word in words]
-    if any(char >= EASTERN for char in text):
-        classes += [_CLASS_HASHES[piece] for piece in _PIECE.findall(text)]
+    if sentence.language in _PIECEWISE:
+        classes += [_CLASS_HASHES[name] for name in _find_pieces(text, sentence.language)]
     features = set(classes)
     features.update(*_list_sequences(_condense_classes(classes), 4))
     # The first clause by itself: `Login done, reset missing` begins with a claim.
@@ -160,7 +178,7 @@ def _list_class_features(text: str, words: list[_Word]) -> set[int]:
 
 def list_topic_features(sentence: MarkedSentence) -> set[int]:
     """Return the hashes of the words as they came, code included: `ruff check` names a topic, grammar does not."""
-    words = [_read_word(word) for word in list_words(sentence.text)]
+    words = [_read_word(word, sentence.language) for word in list_words(sentence.text)]
     hashes = [word.word for word in words]
     features = {*hashes, *_join_hashes(hashes, hashes[1:], 0x01000193)}
     features.update(*(word.characters for word in words))
@@ -208,6 +226,8 @@ def _list_marks(sentence: MarkedSentence, size: int) -> Iterator[str]:
     yield f"m title {bool(title)}"
     yield from map("t {}".format, title)
     yield from map("t {} {}".format, title, title[1:])
-    yield from (f"t class {CLASS_OF_WORD[word]}" for word in title if word in CLASS_OF_WORD)
-    if sentence.title and max(sentence.title) >= EASTERN:
-        yield from (f"t class {CLASS_OF_PIECE[piece]}" for piece in _PIECE.findall(sentence.title))
+    if sentence.language in _PIECEWISE:
+        yield from map("t class {}".format, _find_pieces(sentence.title, sentence.language))
+    else:
+        classes = get_classes(sentence.language)
+        yield from (f"t class {classes[word]}" for word in title if word in classes)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 
-from verdikt.claims.cues import CLASS_OF_WORD
+from verdikt.claims.cues import get_classes
 from verdikt.claims.features import list_features, list_topic_features, list_words
 from verdikt.claims.sentences import MarkedSentence, split_sentences
 from verdikt.model.lazy_regex import compile_lazily
@@ -197,7 +197,8 @@ def _list_clauses(sentence: MarkedSentence) -> list[MarkedSentence]:
     """Return the parts of a sentence between commas and words like `but`."""
     cuts = [0, len(sentence.masked)]
     cuts += [match.end() for match in _CLAUSE.finditer(sentence.masked)]
-    cuts += [match.start() for match in _WORD.finditer(sentence.masked) if CLASS_OF_WORD.get(match[0].lower()) == "BUT"]
+    classes = get_classes(sentence.language)
+    cuts += [match.start() for match in _WORD.finditer(sentence.masked) if classes.get(match[0].lower()) == "BUT"]
     spans = itertools.pairwise(sorted(cuts))
     # Masking keeps positions, so the text is cut at the same places.
     return [

@@ -3,11 +3,13 @@
 Every pattern here has a bounded length, and every line is read once, so no message takes unbounded time.
 """
 
+import itertools
 import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from verdikt.claims.cues import detect_latin_language, detect_script
 from verdikt.model.lazy_regex import compile_lazily
 
 LONGEST = 64_000
@@ -51,7 +53,8 @@ class MarkedSentence:
     """One sentence: its place in the message, its text, also with code and quotations masked, and what is around it.
 
     `kind` is text, item, heading or table; `tick` is `ticked`, `open` or empty; `title` is the heading and the
-    introduction (`Next steps:`) it stands under; `index` counts from the start, `is_last` marks the end.
+    introduction (`Next steps:`) it stands under; `index` counts from the start, `is_last` marks the end. `language` is
+    the likeliest one of those that the model knows.
     """
 
     start: int
@@ -63,6 +66,7 @@ class MarkedSentence:
     title: str
     index: int
     is_last: bool
+    language: str = "en"
 
 
 @dataclass(slots=True)
@@ -82,6 +86,8 @@ def split_sentences(message: str) -> tuple[MarkedSentence, ...]:
     parts: deque[tuple[_Block, int, int]] = deque(maxlen=SENTENCES)
     for block in _list_blocks(masked):
         parts.extend((block, start, end) for start, end in _list_spans(masked, block.start, block.end))
+    # One sentence is often too short to tell languages of the same script apart.
+    latin = detect_latin_language(" ".join(masked[start:end] for _, start, end in itertools.islice(parts, 20)))
     return tuple(
         MarkedSentence(
             offset + start,
@@ -93,6 +99,7 @@ def split_sentences(message: str) -> tuple[MarkedSentence, ...]:
             block.title,
             index,
             index == len(parts) - 1,
+            detect_script(masked[start:end]) or latin,
         )
         for index, (block, start, end) in enumerate(parts)
     )

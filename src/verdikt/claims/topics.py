@@ -12,6 +12,8 @@ _GOOD = r"[^.;,\n]{0,30}\b(?:clean|pass\w*|green|ok|happy|content|no (?:errors|i
 _SUBJECT = r"(?:^\W*|\bI(?:['’]ve| have)? |\bwe(?:['’]ve| have)? |\band |, )(?:also |now |then )?"
 """What stands before the verb of a sentence about the agent's own work."""
 
+_LETTERS = r"e-?mails?|messages?|newsletters?|reports?|summar(?:y|ies)|invoices?|notifications?|invitations?"
+
 _ADDED_TOPICS = (
     ("types", compile_lazily(rf"\b(?:mypy|pyright|tsc|type[- ]?check\w*){_GOOD}", re.IGNORECASE)),
     ("lint", compile_lazily(rf"\b(?:ruff|eslint|flake8|pylint|clippy|lint\w*){_GOOD}", re.IGNORECASE)),
@@ -26,8 +28,9 @@ _ADDED_TOPICS = (
     (
         "deploy",
         compile_lazily(
-            rf"{_SUBJECT}(?:(?:sent|e-?mailed|posted)\b[^.;\n]{{0,40}}\b(?:e-?mails?|messages?|newsletters?|reports?"
-            r"|invoices?|notifications?|invitations?|slack|team|customers?|clients?|users|subscribers)"
+            rf"{_SUBJECT}(?:(?:sent|e-?mailed|posted)\b[^.;\n]{{0,40}}\b(?:{_LETTERS}|slack|team|customers?|clients?|users"
+            rf"|subscribers)|(?:the |your |our |all )*(?:\w+ )?(?:{_LETTERS}) (?:(?:was|were|(?:has|have) been|is|are)"
+            r" (?:sent|e-?mailed|posted)|went out)"
             r"|migrated (?:the |our |your |all )*(?:\w+ )?(?:database|db|schema|tables|data)"
             r"|(?:ran|applied) (?:the |all |both )*(?:\w+ )?migrations?)\b",
             re.IGNORECASE,
@@ -52,7 +55,7 @@ _UNVERIFIED = compile_lazily(
 )
 _REPORT = compile_lazily(
     r"\b(?:commit(?:ted)?|pushed|merged|rebased|stashed|tagged|install\w*|deploy\w*|releas\w*|publish\w*|sent"
-    r"|e-?mailed|posted|migrat\w+)\b",
+    r"|e-?mailed|posted|went out|migrat\w+)\b",
     re.IGNORECASE,
 )
 _TEST_WORD = compile_lazily(r"\b(?:tests?|tested|specs?|suite|pytest|jest|vitest|unittest)\b", re.IGNORECASE)

@@ -55,6 +55,21 @@ def test_sentence_with_two_acts_has_both_with_their_own_topics() -> None:
     assert {claim.act: claim.topics for claim in claims} == {"done": ("change",), "admission": ("tests",)}
 
 
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("I sent the report to the team.", "done"),
+        ("The report was sent to the team.", "done"),
+        ("The report is sent to the team every Monday.", "none"),
+        ("Should I send the report to the team?", "none"),
+        ("Marta sent the report to the team yesterday.", "none"),
+    ],
+)
+def test_sending_is_a_claim_when_the_agent_reports_it(text: str, act: str) -> None:
+    """A report of something sent is a claim; a habit, a question and what others sent are not."""
+    assert [claim.act for claim in read_claims(text)] == [act]
+
+
 def test_file_without_backticks_is_a_name_and_not_a_word() -> None:
     """The name of a file (`build`) does not hide what was done to it."""
     assert [claim.act for claim in read_claims("I deleted build.js.")] == ["done"]
