@@ -1,0 +1,103 @@
+"""The MCP servers of the clients, for `verdikt doctor`: a canary through each relay, and what goes past it."""
+
+import json
+import os
+import subprocess
+from contextlib import suppress
+from typing import Any
+
+from verdikt.errors import WiringError
+from verdikt.hosts.host_decision import TEXT_MARK
+from verdikt.hosts.registry import HOSTS
+from verdikt.hosts.wiring.installation import Installation
+from verdikt.hosts.wiring.mcp_servers import (
+    CAN_ASK,
+    ServerEntry,
+    find_direct_duplicates,
+    list_servers,
+)
+
+CANARY_SECONDS = 30.0
+CANARY_TOOL = "verdikt_canary"
+"""A tool that no server lists: a relay refuses to call it, and a server that is reached directly does not know us."""
+
+_CAPABILITIES = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "verdikt", "version": "1"}}
+
+
+def check_servers(installation: Installation) -> list[dict[str, Any]]:
+    """Return a report on each server: whether it goes through the relay, and whether the relay refuses the canary."""
+    entries = list_servers(installation)
+    duplicates = find_direct_duplicates(entries)
+    return [_check_server(installation, entry, is_duplicate=entry in duplicates) for entry in entries]
+
+
+def _check_server(installation: Installation, entry: ServerEntry, *, is_duplicate: bool) -> dict[str, Any]:
+    state, healthy = "not relayed", not is_duplicate
+    if entry.is_relayed and not _is_known(installation, entry):
+        # A stranger could have put any command into a project's file.
+        state = "not tried: the file was changed since `verdikt init --mcp`, and the server would be started"
+        healthy = False
+    elif entry.is_relayed:
+        healthy = fire_relay_canary(entry.command, installation)
+        state = "canary refused" if healthy else "the canary was not refused by the relay"
+    elif is_duplicate:
+        state = "reached directly here, and through the relay elsewhere"
+    return {
+        "host": entry.host,
+        "server": entry.name,
+        "file": entry.file,
+        "relayed": entry.is_relayed,
+        "state": state,
+        "can_ask": CAN_ASK.get(entry.host, "unknown"),
+        "healthy": healthy,
+    }
+
+
+def _is_known(installation: Installation, entry: ServerEntry) -> bool:
+    """Whether an entry is a person's own, or in a project's file that is as `verdikt init` left it."""
+    if not entry.is_shared:
+        return True
+    try:
+        record = installation.load_record()
+        return entry.file in record.files and record.is_untouched(entry.file)
+    except WiringError:
+        return False
+
+
+def fire_relay_canary(command: tuple[str, ...], installation: Installation) -> bool:
+    """Start a relay as a client does, call a tool that does not exist, and return whether the relay refused it."""
+    requests = (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _CAPABILITIES},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": CANARY_TOOL, "arguments": {}}},
+    )
+    payload = "".join(f"{json.dumps(request)}\n" for request in requests)
+    env = {**os.environ, **installation.env}
+    try:
+        # The refusal does not wait for the server, and the end of our input ends both.
+        completed = subprocess.run(
+            command,
+            cwd=installation.project,
+            env=env,
+            input=payload,
+            capture_output=True,
+            text=True,
+            timeout=CANARY_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return any(_is_refusal(line) for line in completed.stdout.splitlines())
+
+
+def _is_refusal(line: str) -> bool:
+    with suppress(ValueError, KeyError, TypeError, IndexError):
+        message = json.loads(line)
+        return message["id"] == 2 and str(message["result"]["content"][0]["text"]).startswith(TEXT_MARK)
+    return False
+
+
+def describe_server(report: dict[str, Any]) -> str:
+    """Return a report as one line."""
+    asks = {"yes": "can be asked", "no": "cannot be asked", "unknown": "may be asked"}[report["can_ask"]]
+    return f"{report['server']} ({HOSTS[report['host']].title}, {report['file']}): {report['state']}; a person {asks}"

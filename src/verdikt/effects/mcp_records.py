@@ -1,0 +1,110 @@
+"""Classify calls of well-known MCP servers by their records: like the command, query or request they stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from verdikt.effects import host
+from verdikt.effects.code import classify_code
+from verdikt.effects.zone_effects import derive_zone_effects
+from verdikt.knowledge import find_server_tool
+from verdikt.model.effect import Effect, Target
+from verdikt.shell.command import Word
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+    from verdikt.model.action import Action
+
+_ARGUMENT = re.compile(r"\{(\w+)\}")
+_OPTIONAL = re.compile(r"\[([^\]]*)\]")
+_MAX_PATHS = 64
+
+
+def classify_recorded(action: Action, service: set[str], call: Invocation) -> list[Effect] | None:
+    """Return the effects of a tool that has a record; None for one that has none, or is called otherwise than usual."""
+    tool = action.tool.rpartition("__")[2]
+    record = find_server_tool(service, tool)
+    if record is None or not isinstance(action.payload, Mapping):
+        return None
+    effects: list[Effect] = []
+    for part in record.split(";"):
+        found = _classify_part(part.strip(), action.payload, action.tool, call)
+        if found is None:
+            return None  # arguments that the record does not know are read by name, like any other tool's
+        effects += found
+    return effects
+
+
+def _classify_part(part: str, payload: Mapping[str, Any], tool: str, call: Invocation) -> list[Effect] | None:
+    if part.startswith("run:"):
+        command = _build_command(part.removeprefix("run:").strip(), payload)
+        return None if command is None else list(call.classify_shell(command))
+    what, *keys = part.split()
+    if what in _TEXT_READERS:
+        texts = [text for key in keys if isinstance(text := payload.get(key), str) and text]
+        return [effect for text in texts for effect in _TEXT_READERS[what](text, call)] if texts else None
+    if not keys:
+        return [call.make_effect(what, (Target(tool, "other"),))]
+    paths = [path for key in keys for path in _list_texts(payload.get(key))][:_MAX_PATHS]
+    if not paths:
+        return None
+    effects = list(call.make_effects(what, [Word(path, path) for path in paths]))
+    return [*effects, *derive_zone_effects(effects, call.facts)] or [call.make_effect("none")]
+
+
+def _build_command(template: str, payload: Mapping[str, Any]) -> str | None:
+    """Return the command that a call stands for; None when an argument is missing that it needs."""
+    needed = _OPTIONAL.sub(lambda match: match[1] if _has_arguments(match[1], payload) else "", template)
+    if not _has_arguments(needed, payload):
+        return None
+    return _ARGUMENT.sub(lambda match: " ".join(map(quote, _list_texts(payload.get(match[1])))), needed)
+
+
+def _has_arguments(template: str, payload: Mapping[str, Any]) -> bool:
+    return all(_list_texts(payload.get(name)) for name in _ARGUMENT.findall(template))
+
+
+def _list_texts(value: object) -> list[str]:
+    """Return the texts of an argument: itself, a number, or the items of a list."""
+    if isinstance(value, str):
+        return [value] if value else []
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return [str(value)]
+    if isinstance(value, list | tuple):
+        return [item for item in value if isinstance(item, str) and item]
+    return []
+
+
+def _read_url(text: str, call: Invocation) -> Iterator[Effect]:
+    if text.startswith("file://"):
+        effects = list(call.make_effects("fs.read", [Word(text[7:], text[7:])]))
+        yield from (*effects, *derive_zone_effects(effects, call.facts))
+        return
+    name = host.parse_host(text)
+    yield call.make_effect("net.local" if host.is_local_host(name) else "net.fetch", (Target(name, "host"),))
+    if host.is_metadata_host(name):
+        yield call.make_effect("cred.read", (Target(name, "host"),), note="credentials of the machine")
+
+
+def _read_sql(text: str, call: Invocation) -> Iterator[Effect]:
+    # Few tools take a query, and every hook that no daemon answers would pay for the import.
+    from verdikt.effects.code.sql import classify_sql
+
+    effects = list(classify_sql(text, call))
+    yield from effects or [call.make_effect("mcp.read", note="a query")]
+
+
+def _read_shell(text: str, call: Invocation) -> Iterator[Effect]:
+    yield call.make_effect("mcp.run")
+    yield from call.classify_shell(text)
+
+
+def _read_code(text: str, call: Invocation) -> Iterator[Effect]:
+    yield call.make_effect("mcp.run")
+    yield from classify_code("node", text, call)
+
+
+_TEXT_READERS = {"url": _read_url, "sql": _read_sql, "shell": _read_shell, "code": _read_code}

@@ -1,0 +1,181 @@
+"""What the relay asks of governance: decisions on calls, records of outcomes, what a hook has decided already."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from verdikt.daemon.cache import PolicyCache
+from verdikt.errors import VerdiktError
+from verdikt.govern import Governance
+from verdikt.hosts.host_decision import HostDecision
+from verdikt.hosts.undecided_calls import find_decision
+from verdikt.ledger.data_directory import get_data_directory
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.group_commit import GroupCommit
+from verdikt.ledger.log_file import LogFile
+from verdikt.ledger.projections import load_projections
+from verdikt.mcp.host_link import is_attended, read_host_link
+from verdikt.model.action import Action, ActionKind, Outcome
+from verdikt.model.entry import EntryKind
+from verdikt.model.posture import Posture
+from verdikt.model.redaction import redact_value
+from verdikt.model.verdict import VerdictKind
+from verdikt.observe.clock import Clock, SystemClock
+from verdikt.observe.crash_log import record_crash
+
+HOST = "mcp"
+"""The host of an action that only the relay has seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRuling:
+    """What is to become of a call, and what an answer of a person must fit."""
+
+    decision: HostDecision
+    receipt: str = ""
+    policy: str = ""
+    is_covered: bool = False
+    """Whether the host's hook has decided this very call; it records the outcome too."""
+
+
+class CallGovernor:
+    """Governance for one relay process. Its policy follows the files; its log is that of every other host."""
+
+    def __init__(self, server: str, *, cwd: str, env: Mapping[str, str], clock: Clock | None = None) -> None:
+        self.server = server
+        self.cwd = cwd
+        self.clock = clock or SystemClock()
+        self._env = env
+        self._group_commit = GroupCommit()
+        home = get_data_directory(env)
+        self.store = FileStore(home, self.clock, load_projections(), group_commit=self._group_commit)
+        self._policies = PolicyCache(self.clock)
+        self._governance: Governance | None = None
+        self._unsynced: list[tuple[LogFile, int]] = []
+        self.session_id = f"mcp-{server}-{secrets.token_hex(8)}"
+
+    @property
+    def data_directory(self) -> Path:
+        """The data directory."""
+        return self.store.home
+
+    def close(self) -> None:
+        """Write what was deferred and close the log."""
+        self.store.close()
+
+    def build_action(
+        self, tool: str, payload: Mapping[str, Any], *, hints: Mapping[str, Any], meta: object = None
+    ) -> Action:
+        """Return the action that a request stands for, in the session of the host that sent it, if it is known."""
+        link = read_host_link(meta, self._env)
+        return Action(
+            kind=ActionKind.MCP,
+            tool=f"mcp__{self.server}__{tool}",
+            payload=payload,
+            session_id=link.session_id or self.session_id,
+            cwd=self.cwd,
+            host=HOST,
+            call_id=link.call_id,
+            hints=hints,
+        )
+
+    def decide(self, action: Action) -> CallRuling:
+        """Return what is to become of a call. It is in the log when this returns; a failure is a block."""
+        try:
+            governance = self._load_governance()
+            if self._is_covered(action, governance):
+                self.record_event(action.session_id, "covered", tool=action.tool, call_id=action.call_id)
+                return CallRuling(decision=HostDecision(), policy=governance.policy.digest, is_covered=True)
+            posture = None if is_attended(self._env) else Posture.AUTONOMOUS
+            self._group_commit.begin_batch()
+            try:
+                decision = governance.before(action, posture=posture)
+            finally:
+                log_positions = self._group_commit.end_batch()
+            for log, position in log_positions:
+                log.sync(position)
+        # The relay's own border: whatever fails here must not let the call through.
+        except Exception as error:
+            record_crash(self.data_directory, "mcp.before", error)
+            # The text of a foreign exception may quote a secret, so only its type is shown.
+            message = str(error) if isinstance(error, VerdiktError) else type(error).__name__
+            return CallRuling(decision=HostDecision.block(f"blocked: no decision could be made ({message})"))
+        host_decision = HostDecision.from_verdict(decision.verdict, warnings=decision.warnings)
+        return CallRuling(decision=host_decision, receipt=decision.receipt.sha256, policy=governance.policy.digest)
+
+    def decide_again(self, action: Action, policy: str) -> CallRuling | None:
+        """Decide a call that a person was asked about, if the policy is another one now; None when it is the same."""
+        try:
+            if self._load_governance().policy.digest == policy:
+                return None
+        except VerdiktError as error:
+            return CallRuling(decision=HostDecision.block(f"blocked: no decision could be made ({error})"))
+        return self.decide(action)
+
+    def restore_ruling(self, *, receipt: str, policy: str) -> CallRuling:
+        """Return the ruling behind a question that was asked earlier."""
+        return CallRuling(decision=HostDecision(), receipt=receipt, policy=policy)
+
+    @property
+    def policy_digest(self) -> str:
+        """The digest of the policy that decided last."""
+        return self._governance.policy.digest if self._governance is not None else ""
+
+    @property
+    def has_feedback(self) -> bool:
+        """Whether the policy may have something to say about a result, so that the client must wait for it."""
+        return self._governance is not None and self._governance.guidance_hooks is not None
+
+    def record_outcome(self, action: Action, outcome: Outcome) -> str:
+        """Record what came of a call; return what the agent should know now. Never raises."""
+        try:
+            answer = self._load_governance().after(action, outcome)
+            return HostDecision.from_answer(answer).context
+        except Exception as error:
+            record_crash(self.data_directory, "mcp.after", error)
+            return ""
+
+    def record_outcome_later(self, action: Action, outcome: Outcome) -> None:
+        """Record what came of a call, without waiting for the disk; `sync_log` or the next decision does."""
+        self._group_commit.begin_batch()
+        try:
+            self.record_outcome(action, outcome)
+        finally:
+            self._unsynced += self._group_commit.end_batch()
+
+    def sync_log(self) -> None:
+        """Wait until every recorded outcome is on the disk; a failure is noted in the crash file."""
+        positions, self._unsynced = self._unsynced, []
+        try:
+            for log, position in positions:
+                log.sync(position)
+        except VerdiktError as error:
+            record_crash(self.data_directory, "mcp.after", error)
+
+    def record_event(self, session_id: str, event: str, **fields: Any) -> None:
+        """Record something that the relay did by itself; a log that cannot be written is noted in the crash file."""
+        try:
+            body = redact_value({"event": event, "server": self.server, **fields})[0]
+            self.store.append(session_id or self.session_id, EntryKind.MCP, body)
+        except Exception as error:
+            record_crash(self.data_directory, f"mcp.{event}", error)
+
+    def _is_covered(self, action: Action, governance: Governance) -> bool:
+        """Whether the host's own hook let this very call through and still waits for its outcome."""
+        is_linked = action.session_id != self.session_id and bool(action.call_id)
+        if not is_linked or not governance.store.reader.has_session(action.session_id):
+            return False
+        verdict = find_decision(action, governance.store, call_id=action.call_id)
+        # An ask reaches us only after the person said yes: the host itself asked. In a posture without a person the log
+        # would have a block.
+        return verdict is not None and verdict.get("kind") != VerdictKind.BLOCK.word
+
+    def _load_governance(self) -> Governance:
+        policy = self._policies.load_policy(self.cwd, self._env)
+        if self._governance is None or self._governance.policy is not policy:
+            self._governance = Governance(policy, self.store, clock=self.clock, env=self._env, base_directory=self.cwd)
+        return self._governance

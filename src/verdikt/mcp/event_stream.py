@@ -1,0 +1,68 @@
+"""Server-sent events: read from a server one by one, and written for a client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from verdikt.errors import McpError
+from verdikt.mcp.message import MAX_MESSAGE_BYTES, Message, encode_message
+
+
+class LineStream(Protocol):
+    """What events are read from."""
+
+    def readline(self, limit: int = -1, /) -> bytes:
+        """Return the next line; empty at the end."""
+
+
+class ServerEvent(NamedTuple):
+    """One event. A comment is an event without data, which keeps a connection alive."""
+
+    data: bytes = b""
+    event_id: str = ""
+    retry: str = ""
+    is_comment: bool = False
+
+
+def read_events(stream: LineStream) -> Iterator[ServerEvent]:
+    """Yield each event as soon as it is complete; raise `McpError` for one that is too long."""
+    data: list[bytes] = []
+    size, event_id, retry = 0, "", ""
+    while line := stream.readline(MAX_MESSAGE_BYTES + 2):
+        if not line.endswith(b"\n") and len(line) > MAX_MESSAGE_BYTES:
+            raise McpError(f"expected an event of at most {MAX_MESSAGE_BYTES} bytes, found more")
+        line = line.rstrip(b"\r\n")
+        if not line:
+            if data or event_id or retry:
+                yield ServerEvent(b"\n".join(data), event_id, retry)
+            data, size, event_id, retry = [], 0, "", ""
+        elif line.startswith(b":"):
+            yield ServerEvent(is_comment=True)
+        else:
+            name, _, value = line.partition(b":")
+            value = value.removeprefix(b" ")
+            size += len(value)
+            if size > MAX_MESSAGE_BYTES:
+                raise McpError(f"expected an event of at most {MAX_MESSAGE_BYTES} bytes, found more")
+            if name == b"data":
+                data.append(value)
+            elif name == b"id":
+                event_id = value.decode("ascii", "replace")[:500]
+            elif name == b"retry":
+                retry = value.decode("ascii", "replace")[:20]
+
+
+def format_event(message: Message | None, *, event_id: str = "", retry: str = "") -> bytes:
+    """Return an event with a message, or an empty one that only carries an id."""
+    lines = [b"event: message"]
+    if event_id:
+        lines.append(f"id: {event_id}".encode("ascii", "replace"))
+    if retry.isdigit():
+        lines.append(f"retry: {retry}".encode())
+    lines.append(b"data: " + (encode_message(message) if message is not None else b""))
+    return b"\n".join(lines) + b"\n\n"
+
+
+KEEP_ALIVE = b": keep-alive\n\n"
+"""A comment, which clients ignore."""

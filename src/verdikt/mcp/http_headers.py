@@ -1,0 +1,122 @@
+"""Headers of MCP over HTTP: who may call, what must agree with the body, and what is passed on."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from verdikt.mcp.message import HEADER_MISMATCH, Message, MessageError
+from verdikt.mcp.relay import PROTOCOL_VERSION_KEY
+
+SESSION_HEADER = "mcp-session-id"
+METHOD_HEADER = "mcp-method"
+NAME_HEADER = "mcp-name"
+VERSION_HEADER = "mcp-protocol-version"
+PARAM_PREFIX = "mcp-param-"
+
+_LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+_NAMED_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_SINGLE_HEADERS = (SESSION_HEADER, METHOD_HEADER, NAME_HEADER, VERSION_HEADER, "content-length", "content-type", "host")
+
+_REQUEST_HEADERS_DROPPED = frozenset(
+    "host content-length content-encoding transfer-encoding connection keep-alive upgrade te trailer origin referer "
+    "accept-encoding expect proxy-connection proxy-authorization forwarded x-forwarded-for cookie".split()
+)
+_RESPONSE_HEADERS_PASSED = frozenset("cache-control www-authenticate retry-after allow last-event-id".split())
+
+
+def is_own_host(host: str | None, own_name: str) -> bool:
+    """Whether a `Host` header names this machine: a page of another site can only reach us under another name."""
+    return _parse_name(f"//{host}") in (*_LOOPBACK_NAMES, own_name) if host else False
+
+
+def is_allowed_origin(origin: str | None, allowed: Iterable[str] = ()) -> bool:
+    """Whether a request may come from there: from no web page, from one of this machine, or from one that was named."""
+    return origin is None or origin in allowed or (origin != "null" and _parse_name(origin) in _LOOPBACK_NAMES)
+
+
+def _parse_name(address: str) -> str:
+    try:
+        return (urlsplit(address).hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def check_agreement(pairs: Iterable[tuple[str, str]], message: Message, schema: object = None) -> None:
+    """Raise `MessageError` where a header contradicts the body, or is there twice.
+
+    Gateways and servers may go by the headers; the relay decides on the body.
+    """
+    headers: dict[str, str] = {}
+    for name, value in pairs:
+        if name.lower() in headers and (name.lower() in _SINGLE_HEADERS or name.lower().startswith(PARAM_PREFIX)):
+            raise _mismatch(name, message)
+        headers[name.lower()] = value
+    params = message.params
+    meta = params.get("_meta")
+    version = meta.get(PROTOCOL_VERSION_KEY) if isinstance(meta, Mapping) else None
+    _compare(headers, METHOD_HEADER, message.method or None, message)
+    _compare(headers, NAME_HEADER, params.get(_NAMED_PARAMS.get(message.method, "")), message)
+    if version is not None:
+        _compare(headers, VERSION_HEADER, version, message)
+    expected = _list_param_headers(schema, params.get("arguments"))
+    for name in headers:
+        if name.startswith(PARAM_PREFIX):
+            _compare(headers, name, expected.get(name), message)
+
+
+def _compare(headers: Mapping[str, str], name: str, expected: object, message: Message) -> None:
+    if name in headers and decode_header(headers[name]) != expected:
+        raise _mismatch(name, message)
+
+
+def _mismatch(name: str, message: Message) -> MessageError:
+    return MessageError(f"expected the header `{name}` once, and as the body says", HEADER_MISMATCH, message.id)
+
+
+def decode_header(value: str) -> str | None:
+    """Return a header's text, also from its base64 form; None for a damaged one."""
+    if not (value.startswith("=?base64?") and value.endswith("?=")):
+        return value
+    payload = value[9:-2]
+    try:
+        data = base64.b64decode(payload, validate=True)
+        return data.decode() if base64.b64encode(data).decode() == payload else None
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+
+
+def _list_param_headers(schema: object, arguments: object) -> dict[str, str]:
+    """Return the headers that repeat arguments, by the tool's schema, with the values that they must have."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping) or not isinstance(arguments, Mapping):
+        return {}
+    expected: dict[str, str] = {}
+    for name, description in properties.items():
+        header = description.get("x-mcp-header") if isinstance(description, Mapping) else None
+        if isinstance(header, str) and name in arguments:
+            expected[f"{PARAM_PREFIX}{header.lower()}"] = _format_value(arguments[name])
+    return expected
+
+
+def _format_value(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def select_request_headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the headers that a request keeps on its way to the server."""
+    kept = {name: value for name, value in pairs if name.lower() not in _REQUEST_HEADERS_DROPPED}
+    # What the server sends is decoded here, so it must not be compressed.
+    return {**kept, "Accept-Encoding": "identity"}
+
+
+def select_response_headers(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the headers that a response keeps on its way to the client."""
+    return [
+        (name, value)
+        for name, value in pairs
+        if name.lower() in _RESPONSE_HEADERS_PASSED or name.lower().startswith("mcp-")
+    ]

@@ -1,0 +1,513 @@
+"""The HTTP transport: a listener on this machine in front of a server's address, for both eras."""
+
+from __future__ import annotations
+
+import http.client
+import queue
+import select
+import socket
+import ssl
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from verdikt.errors import McpError
+from verdikt.mcp.event_stream import KEEP_ALIVE, format_event, read_events
+from verdikt.mcp.http_headers import (
+    SESSION_HEADER,
+    check_agreement,
+    is_allowed_origin,
+    is_own_host,
+    select_request_headers,
+    select_response_headers,
+)
+from verdikt.mcp.message import (
+    INTERNAL_ERROR,
+    MAX_MESSAGE_BYTES,
+    Message,
+    MessageError,
+    MessageKind,
+    build_error,
+    decode_message,
+    encode_message,
+)
+from verdikt.mcp.relay import Reaction, Relay, is_modern
+from verdikt.mcp.sealed_state import LIFETIME_SECONDS
+
+if TYPE_CHECKING:
+    from verdikt.mcp.pin_store import ServerPins
+
+MAX_SESSIONS = 1000
+"""Sessions whose capabilities are remembered; the client of an older one must begin again."""
+
+MAX_CONNECTIONS = 200
+KEEP_ALIVE_SECONDS = 15.0
+CONNECT_SECONDS = 20.0
+CLIENT_SECONDS = 60.0
+"""How long a client may take to send its request."""
+
+_JSON = "application/json"
+_EVENTS = "text/event-stream"
+
+
+class HttpRelay:
+    """What all requests share: the server's address, the sessions, and the questions that are open."""
+
+    def __init__(
+        self, target: str, create_relay: Callable[[], Relay], pins: ServerPins, *, origins: Iterable[str] = ()
+    ) -> None:
+        parts = urlsplit(target)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise McpError(f"expected the address of a server, such as http://127.0.0.1:8000/mcp, found `{target}`")
+        self._is_secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
+        self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        self._create_relay = create_relay
+        self._pins = pins
+        self.origins = tuple(origins)
+        self._sessions: OrderedDict[str, Relay] = OrderedDict()
+        self._open_questions: dict[str, ClientStream] = {}
+        self._lock = threading.Lock()
+
+    def find_relay(self, session_id: str | None, message: Message | None) -> Relay:
+        """Return the relay of a session; a new one for a request that belongs to none."""
+        # A request of the new era is complete in itself; with a relay of its own, ids of clients cannot collide.
+        if session_id is None or (message is not None and is_modern(message)):
+            return self._create_relay()
+        with self._lock:
+            relay = self._sessions.get(session_id)
+        return relay or self.remember(session_id, self._create_relay())
+
+    def remember(self, session_id: str, relay: Relay) -> Relay:
+        """Keep the relay of a session, and return the one that is kept."""
+        with self._lock:
+            kept = self._sessions.setdefault(session_id, relay)
+            self._sessions.move_to_end(session_id)
+            if len(self._sessions) > MAX_SESSIONS:
+                self._sessions.popitem(last=False)
+            return kept
+
+    def forget(self, session_id: str) -> None:
+        """Drop a session that has ended."""
+        with self._lock:
+            self._sessions.pop(session_id, None)
+
+    def hold(self, ask_id: str, stream: ClientStream) -> None:
+        """Note on which stream a question was asked."""
+        with self._lock:
+            self._open_questions[ask_id] = stream
+
+    def release(self, ask_id: str) -> ClientStream | None:
+        """Return the stream on which a question was asked, and forget the question."""
+        with self._lock:
+            return self._open_questions.pop(ask_id, None)
+
+    def find_schema(self, message: Message) -> object:
+        """Return the schema of the tool that a message calls."""
+        pin = self._pins.book.find(str(message.params.get("name", ""))) if message.method == "tools/call" else None
+        return pin.seen.get("inputSchema") if pin is not None else None
+
+    def connect(self) -> http.client.HTTPConnection:
+        """Return a connection to the server."""
+        if self._is_secure:
+            context = ssl.create_default_context()
+            return http.client.HTTPSConnection(self._host, self._port, timeout=CONNECT_SECONDS, context=context)
+        return http.client.HTTPConnection(self._host, self._port, timeout=CONNECT_SECONDS)
+
+    def send(
+        self, connection: http.client.HTTPConnection, method: str, headers: dict[str, str], body: bytes | None
+    ) -> http.client.HTTPResponse:
+        """Send a request to the server and return its response, whose body is still to come."""
+        connection.connect()
+        # From here on a tool may run for as long as it likes.
+        connection.sock.settimeout(None)
+        connection.request(method, self._path, body=body, headers=headers)
+        return connection.getresponse()
+
+
+class ClientStream:
+    """One response to a client, as JSON or as a stream of events; several threads may write to it."""
+
+    def __init__(self, handler: RelayHandler) -> None:
+        self._handler = handler
+        self._lock = threading.Lock()
+        self.has_begun = False
+        self.reactions: queue.Queue[Reaction] = queue.Queue()
+        self.is_waiting = False
+
+    def begin(self, headers: Iterable[tuple[str, str]] = ()) -> None:
+        """Send the head of a stream of events, once."""
+        with self._lock:
+            if not self.has_begun:
+                self.has_begun = True
+                self._handler.send_head(
+                    HTTPStatus.OK, [("Content-Type", _EVENTS), ("Cache-Control", "no-cache"), *headers]
+                )
+
+    def send(self, message: Message | None, *, event_id: str = "", retry: str = "") -> None:
+        """Send one event."""
+        self.begin()
+        self._write(format_event(message, event_id=event_id, retry=retry))
+
+    def keep_alive(self) -> None:
+        """Send a comment, which also shows whether the client is still there."""
+        self._write(KEEP_ALIVE)
+
+    def _write(self, data: bytes) -> None:
+        with self._lock:
+            self._handler.wfile.write(data)
+            self._handler.wfile.flush()
+
+
+class RelayHandler(BaseHTTPRequestHandler):
+    """One connection of a client. Each response ends it: a stream has no length, and errors leave nothing behind."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "verdikt"
+    sys_version = ""
+    server: RelayListener
+    timeout = CLIENT_SECONDS
+
+    def do_POST(self) -> None:
+        """Relay one message."""
+        body = self._read_body()
+        if body is None or not self._is_allowed():
+            return
+        try:
+            message = decode_message(body)
+            check_agreement(self.headers.items(), message, self._relay.find_schema(message))
+        except MessageError as error:
+            self._send_json(HTTPStatus.BAD_REQUEST, build_error(error.id, error.code, str(error)))
+            return
+        session_id = self.headers.get(SESSION_HEADER)
+        relay = self._relay.find_relay(session_id, message)
+        reaction = relay.receive_from_client(message)
+        if message.kind is MessageKind.REQUEST:
+            self._answer_request(relay, message, reaction)
+        elif reaction.ask_id:
+            self._settle_question(relay, reaction)
+            self._send_empty(HTTPStatus.ACCEPTED)
+        else:
+            self._forward_one_way(reaction)
+
+    def do_GET(self) -> None:
+        """Relay the stream on which a server of the old era sends what belongs to no request."""
+        session_id = self.headers.get(SESSION_HEADER)
+        if not self._is_allowed():
+            return
+        if session_id is None:
+            self._send_empty(HTTPStatus.METHOD_NOT_ALLOWED)
+            return
+        relay, connection = self._relay.find_relay(session_id, None), self._relay.connect()
+        try:
+            response = self._relay.send(connection, "GET", select_request_headers(self.headers.items()), None)
+            self._relay_response(relay, response, connection, None)
+        except (OSError, http.client.HTTPException, McpError):
+            self._fail_upstream(None)
+        finally:
+            connection.close()
+
+    def do_DELETE(self) -> None:
+        """Relay the end of a session."""
+        if not self._is_allowed():
+            return
+        connection = self._relay.connect()
+        try:
+            headers = select_request_headers(self.headers.items())
+            response = self._relay.send(connection, "DELETE", headers, None)
+            self._relay.forget(self.headers.get(SESSION_HEADER, ""))
+            self._send_empty(response.status)
+        except (OSError, http.client.HTTPException):
+            self._fail_upstream(None)
+        finally:
+            connection.close()
+
+    # Requests.
+
+    def _answer_request(self, relay: Relay, message: Message, reaction: Reaction) -> None:
+        """Answer a request: by the relay itself, after a question to the person, or by the server."""
+        stream = ClientStream(self)
+        if reaction.ask_id:
+            asked = self._ask_on_stream(stream, reaction)
+            if asked is None:
+                return
+            reaction = asked
+        if reaction.to_server:
+            self._forward_request(relay, message, reaction.to_server[0], stream)
+        elif reaction.to_client and stream.has_begun:
+            stream.send(reaction.to_client[0])
+        elif reaction.to_client:
+            self._send_json(HTTPStatus.OK, reaction.to_client[0])
+
+    def _ask_on_stream(self, stream: ClientStream, reaction: Reaction) -> Reaction | None:
+        """Send the question on the response's stream, and wait for the reaction to its answer."""
+        stream.is_waiting = True
+        self._relay.hold(reaction.ask_id, stream)
+        try:
+            stream.send(reaction.to_client[0])
+            for _ in range(int(LIFETIME_SECONDS / KEEP_ALIVE_SECONDS)):
+                with suppress(queue.Empty):
+                    return stream.reactions.get(timeout=KEEP_ALIVE_SECONDS)
+                stream.keep_alive()
+        except OSError:
+            pass  # the client is gone, and with it the question
+        finally:
+            stream.is_waiting = False
+            self._relay.release(reaction.ask_id)
+        return None
+
+    def _settle_question(self, relay: Relay, reaction: Reaction) -> None:
+        """Do what follows from an answer, on the stream on which the question was asked."""
+        stream = self._relay.release(reaction.ask_id)
+        if stream is None:
+            return
+        if stream.is_waiting:
+            stream.reactions.put(reaction)
+            return
+        for message in reaction.to_client:
+            stream.send(message)
+        for message in reaction.to_server:
+            self._post_aside(message)
+
+    def _forward_request(self, relay: Relay, original: Message, message: Message, stream: ClientStream) -> None:
+        connection = self._relay.connect()
+        try:
+            with _ClientWatch(self.connection, connection):
+                headers = select_request_headers(self.headers.items())
+                response = self._relay.send(connection, "POST", headers, encode_message(message))
+                if original.method == "initialize" and (session_id := response.headers.get(SESSION_HEADER)):
+                    self._relay.remember(session_id, relay)
+                self._relay_response(relay, response, connection, original, stream)
+        except (OSError, http.client.HTTPException, McpError, MessageError):
+            self._fail_upstream(original, stream)
+        finally:
+            connection.close()
+
+    def _forward_one_way(self, reaction: Reaction) -> None:
+        """Forward a notification or a response, to which a server only says that it has it."""
+        status = HTTPStatus.ACCEPTED
+        for message in reaction.to_server:
+            status = HTTPStatus(self._post_aside(message))
+        self._send_empty(status)
+
+    def _post_aside(self, message: Message) -> int:
+        """Send a message to the server in a request of its own; return the status."""
+        connection = self._relay.connect()
+        try:
+            headers = select_request_headers(self.headers.items())
+            response = self._relay.send(connection, "POST", headers, encode_message(message))
+            response.read(MAX_MESSAGE_BYTES)
+            status = response.status
+        except (OSError, http.client.HTTPException):
+            status = HTTPStatus.BAD_GATEWAY
+        finally:
+            connection.close()
+        return status
+
+    # Responses of the server.
+
+    def _relay_response(
+        self,
+        relay: Relay,
+        response: http.client.HTTPResponse,
+        connection: http.client.HTTPConnection,
+        original: Message | None,
+        stream: ClientStream | None = None,
+    ) -> None:
+        kind = response.headers.get("content-type", "").split(";")[0].strip().lower()
+        passed_headers = select_response_headers(response.headers.items())
+        if kind == _EVENTS and response.status == HTTPStatus.OK:
+            stream = stream or ClientStream(self)
+            stream.begin(passed_headers)
+            self._relay_events(relay, response, stream)
+            return
+        body = response.read(MAX_MESSAGE_BYTES + 1)
+        if kind != _JSON or not body:
+            # No message, so nothing to decide about; what it says is not for a client to interpret.
+            self._send_empty(response.status, passed_headers, stream, original)
+            return
+        reaction = relay.receive_from_server(_restore_id(decode_message(body), original))
+        message = reaction.to_client[0] if reaction.to_client else None
+        if stream is not None and stream.has_begun:
+            stream.send(message)
+        elif message is not None:
+            self._send_json(response.status, message, passed_headers)
+        else:
+            self._send_empty(HTTPStatus.BAD_GATEWAY)
+        _run_deferred(relay, reaction)
+
+    def _relay_events(self, relay: Relay, response: Any, stream: ClientStream) -> None:
+        """Relay a stream event by event, as each arrives."""
+        for event in read_events(response):
+            if event.is_comment:
+                stream.keep_alive()
+                continue
+            if not event.data:
+                stream.send(None, event_id=event.event_id, retry=event.retry)
+                continue
+            try:
+                message = decode_message(event.data)
+            except MessageError as error:
+                for outgoing in relay.reject_broken(event.data, str(error)).to_client:
+                    stream.send(outgoing)
+                continue
+            reaction = relay.receive_from_server(message)
+            if reaction.ask_id:
+                self._relay.hold(reaction.ask_id, stream)
+            for outgoing in reaction.to_client:
+                stream.send(outgoing, event_id=event.event_id, retry=event.retry)
+            for outgoing in reaction.to_server:
+                self._post_aside(outgoing)
+            _run_deferred(relay, reaction)
+
+    # The connection of the client.
+
+    @property
+    def _relay(self) -> HttpRelay:
+        return self.server.relay
+
+    def _is_allowed(self) -> bool:
+        host, origin = self.headers.get("host"), self.headers.get("origin")
+        if is_own_host(host, self.server.host_name) and is_allowed_origin(origin, self._relay.origins):
+            return True
+        self._send_empty(HTTPStatus.FORBIDDEN)
+        return False
+
+    def _read_body(self) -> bytes | None:
+        """Return the body of a request; None after an answer that says what is wrong with it."""
+        length = self.headers.get("content-length", "")
+        status = None
+        if self.headers.get("transfer-encoding") or self.headers.get("content-encoding") or not length.isdigit():
+            status = HTTPStatus.LENGTH_REQUIRED
+        elif int(length) > MAX_MESSAGE_BYTES:
+            status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        elif self.headers.get("content-type", "").split(";")[0].strip().lower() != _JSON:
+            # A page of another site can send other types without asking first.
+            status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+        if status is not None:
+            self._send_empty(status)
+            return None
+        return self.rfile.read(int(length))
+
+    def send_head(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
+        """Send status and headers; the connection ends after the response."""
+        self.close_connection = True
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Connection", "close")
+        self.end_headers()
+
+    def _send_json(self, status: int, message: Message, headers: Iterable[tuple[str, str]] = ()) -> None:
+        data = encode_message(message)
+        self.send_head(status, [("Content-Type", _JSON), ("Content-Length", str(len(data))), *headers])
+        self.wfile.write(data)
+
+    def _send_empty(
+        self,
+        status: int,
+        headers: Iterable[tuple[str, str]] = (),
+        stream: ClientStream | None = None,
+        original: Message | None = None,
+    ) -> None:
+        if stream is not None and stream.has_begun and original is not None:
+            stream.send(build_error(original.id, INTERNAL_ERROR, "the server did not answer"))
+            return
+        self.send_head(status, [("Content-Length", "0"), *headers])
+
+    def _fail_upstream(self, original: Message | None, stream: ClientStream | None = None) -> None:
+        """Answer where the server cannot be reached, or breaks off."""
+        request_id = original.id if original is not None else None
+        error = build_error(request_id, INTERNAL_ERROR, "the server cannot be reached, or broke off")
+        with suppress(OSError):
+            if stream is not None and stream.has_begun:
+                stream.send(error)
+            elif original is not None:
+                self._send_json(HTTPStatus.BAD_GATEWAY, error)
+            else:
+                self._send_empty(HTTPStatus.BAD_GATEWAY)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing: what matters is in the log."""
+
+
+class RelayListener(ThreadingHTTPServer):
+    """Listens for clients, a thread for each connection, and no more than `MAX_CONNECTIONS` of them."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, host: str, port: int, relay: HttpRelay) -> None:
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.relay = relay
+        self.host_name = host.lower()
+        self._slots = threading.BoundedSemaphore(MAX_CONNECTIONS)
+        super().__init__((host, port), RelayHandler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection in a thread; too many of them wait here."""
+        self._slots.acquire()
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Serve a connection, and make room for the next."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._slots.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Drop the connection of a request that failed: no answer means that nothing was allowed."""
+
+
+class _ClientWatch:
+    """Closes the connection to the server when the client goes away: in the new era that cancels a request."""
+
+    def __init__(self, client: socket.socket, upstream: http.client.HTTPConnection) -> None:
+        self._client, self._upstream = client, upstream
+        self._has_ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *exception: object) -> None:
+        self._has_ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._has_ended.wait(0.1):
+            try:
+                readable, _, _ = select.select([self._client], [], [], 0)
+                if readable and self._client.recv(1, socket.MSG_PEEK) == b"":
+                    break
+            except (OSError, ValueError):
+                break
+        if not self._has_ended.is_set() and self._upstream.sock is not None:
+            with suppress(OSError):
+                self._upstream.sock.shutdown(socket.SHUT_RDWR)
+
+
+def _restore_id(message: Message, original: Message | None) -> Message:
+    """Return a response without an id as one to the request: servers answer so when they refuse before they decode."""
+    if original is None or message.kind is not MessageKind.RESPONSE or message.id is not None:
+        return message
+    return Message(message.kind, {**message.body, "id": original.id})
+
+
+def _run_deferred(relay: Relay, reaction: Reaction) -> None:
+    if reaction.deferred is not None:
+        reaction.deferred()
+        relay.sync_log()
+
+
+def parse_listen_address(text: str) -> tuple[str, int]:
+    """Return host and port of `HOST:PORT`; raise `McpError` for anything else."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65535:
+        raise McpError(f"expected HOST:PORT, such as 127.0.0.1:8765, found `{text}`")
+    return host.strip("[]"), int(port)

@@ -1,0 +1,123 @@
+"""MCP servers of real clients behind the relay: pass, block and ask, each with a scripted model on loopback."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance import accept
+from tests.clients.bench import Bench, Session
+from tests.clients.test_governed import read_entries
+from verdikt.hosts.live.model_api import ModelTurn, ToolUse
+from verdikt.model.entry import EntryKind
+
+SERVER = Path(__file__).parent.parent / "unit" / "mcp" / "scripted_server.py"
+CLIENTS = ("claude-2.1.325", "codex-0.166.0", "gemini-0.61.0")
+POLICY = """\
+profile: standard
+rules:
+  - name: notes_are_kept
+    tool: mcp__notes__delete_note
+    verdict: block
+    reason: "notes stay where they are"
+    fix: "archive the note"
+"""
+
+
+def add_server(bench: Bench) -> None:
+    """Configure a server for the client, as its documentation says."""
+    command, arguments = sys.executable, [str(SERVER), str(bench.root / "seen")]
+    server = {"command": command, "args": arguments}
+    if bench.client.name == "claude":
+        (bench.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
+        settings = bench.home / ".claude/settings.json"
+        settings.parent.mkdir(parents=True, exist_ok=True)
+        settings.write_text(json.dumps({"enableAllProjectMcpServers": True}))
+    elif bench.client.name == "codex":
+        config = bench.home / ".codex/config.toml"
+        table = f'[mcp_servers.notes]\ncommand = "{command}"\nargs = {json.dumps(arguments)}\nrequired = true\n'
+        config.write_text(f"{config.read_text()}\n{table}")
+    else:
+        config = bench.home / ".gemini/settings.json"
+        config.write_text(
+            json.dumps(json.loads(config.read_text()) | {"mcpServers": {"notes": {**server, "trust": True}}})
+        )
+
+
+def call(bench: Bench, tool: str) -> ToolUse:
+    """Return the call of a tool of the server, as the client names it to its model."""
+    if bench.client.name == "codex":
+        return ToolUse(tool, {}, "mcp__notes")
+    return ToolUse(f"mcp__notes__{tool}" if bench.client.name == "claude" else f"mcp_notes_{tool}", {})
+
+
+def play(bench: Bench) -> Session:
+    """Play a session with one call each that passes, is blocked and is asked about."""
+    turns = [ModelTurn(tool, (call(bench, tool),)) for tool in ("get_note", "delete_note", "frobnicate")]
+    # `verdikt` of this environment, which the committed configuration names without a path.
+    path = f"{Path(sys.executable).parent}:{bench.program_directory}:/usr/local/bin:/usr/bin:/bin"
+    return bench.play(*turns, ModelTurn("END"), ModelTurn("END"), env={"PATH": path})
+
+
+def list_calls(bench: Bench) -> list[str]:
+    """Return the tools that the server has run."""
+    seen = bench.root / "seen"
+    return seen.read_text().split() if seen.exists() else []
+
+
+@pytest.mark.parametrize("version", CLIENTS)
+def test_the_relay_alone_governs_the_server_of_a_client(version: str, create_bench: Callable[[str], Bench]) -> None:
+    """What passes runs once; a block and an ask without a person never run, and the model reads why."""
+    bench = create_bench(version)
+    (bench.project / "governance.yaml").write_text(POLICY)
+    accept(bench.project, {"HOME": str(bench.home)})
+    add_server(bench)
+    for config in (
+        bench.project / ".mcp.json",
+        bench.home / ".codex/config.toml",
+        bench.home / ".gemini/settings.json",
+    ):
+        if config.exists():
+            words = ["-m", "verdikt", "mcp", "--name", "notes", "--trust-first", "--", sys.executable, str(SERVER)]
+            before = json.dumps([str(SERVER), str(bench.root / "seen")])[1:-1]
+            config.write_text(config.read_text().replace(before, json.dumps([*words, str(bench.root / "seen")])[1:-1]))
+    session = play(bench)
+
+    assert list_calls(bench) == ["get_note"], session.run.stderr
+    assert session.has_received("ran get_note")
+    assert session.has_received("notes stay where they are")
+    assert session.has_received("frobnicate")
+    decisions = read_entries(bench, EntryKind.DECISION)
+    assert [entry.body["receipt"]["verdict"]["kind"] for entry in decisions][:2] == ["pass", "block"]
+
+
+@pytest.mark.parametrize("version", CLIENTS)
+def test_one_command_governs_hooks_and_servers_and_one_call_is_decided_once(
+    version: str, create_bench: Callable[[str], Bench]
+) -> None:
+    """`verdikt init --mcp`: where the client names session and call, the relay recognises what the hook decided."""
+    bench = create_bench(version)
+    add_server(bench)
+    originals = {path: path.read_bytes() for path in (bench.project / ".mcp.json",) if path.exists()}
+    bench.govern(POLICY)
+    wired = bench.run_verdikt("init", "--host", bench.client.name, "--mcp", "--yes")
+    assert wired.returncode == 0, wired.stderr
+    session = play(bench)
+
+    assert list_calls(bench) == ["get_note"], session.run.stderr
+    # Gemini CLI shows its hook another name of the tool, which the policy's rule does not match.
+    assert session.has_received(
+        "in a connected service" if bench.client.name == "gemini" else "notes stay where they are"
+    )
+    covered = [entry for entry in read_entries(bench, EntryKind.MCP) if entry.body["event"] == "covered"]
+    notes = [
+        entry
+        for entry in read_entries(bench, EntryKind.DECISION)
+        if entry.body["receipt"]["action"]["tool"].endswith("get_note")
+    ]
+    # Gemini CLI tells a server neither its session nor the call.
+    assert (len(covered), len(notes)) == ((1, 1) if bench.client.name != "gemini" else (0, 2))
+    assert bench.run_verdikt("uninstall", "--yes").returncode == 0
+    assert {path: path.read_bytes() for path in originals} == originals

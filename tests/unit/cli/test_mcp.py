@@ -1,0 +1,136 @@
+"""`verdikt mcp`: names, pins for people, and one command that governs a client's servers and takes it all back."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.unit.cli.conftest import Verdikt
+from tests.unit.cli.test_pause import build_clean_env, run_at_terminal
+from verdikt.cli import root
+from verdikt.cli.mcp import guess_host_name, guess_server_name
+from verdikt.mcp.pin_store import ServerPins
+
+SERVER = [sys.executable, str(Path(__file__).parent.parent / "mcp" / "scripted_server.py")]
+NOTE = {"name": "get_note", "description": "Returns a note.", "inputSchema": {"type": "object"}}
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (("mcp-server-git", "--repository", "."), "git"),
+        (("npx", "-y", "@modelcontextprotocol/server-filesystem", "/tmp"), "filesystem"),
+        (("uvx", "mcp-server-fetch@2026.1"), "fetch"),
+        (("node", "dist/server.js"), "server"),
+        (("/opt/tools/notes-mcp",), "notes"),
+    ],
+)
+def test_a_server_is_named_after_its_package(command: tuple[str, ...], name: str) -> None:
+    """Without what all of them have in common."""
+    assert guess_server_name(command) == name
+
+
+def test_a_server_at_an_address_is_named_after_its_host() -> None:
+    """By the first part of the host's name."""
+    assert guess_host_name("https://notes.example.org/mcp") == "notes"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["mcp", "--name", "a__b", "--", "x"], "letters, digits"),
+        (["mcp", "--name", "x"], "after `--`"),
+        (["mcp", "--listen", "127.0.0.1:0"], "both"),
+        (["mcp", "--listen", "127.0.0.1:0", "--to", "http://x/", "--", "y"], "both"),
+        (["mcp", "--listen", "0.0.0.0:0", "--to", "http://127.0.0.1/"], "--everywhere"),
+        (["mcp", "--listen", "x", "--to", "http://127.0.0.1/"], "HOST:PORT"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_is_refused(arguments: list[str], message: str) -> None:
+    """With what was expected."""
+    result = CliRunner().invoke(root, arguments)
+
+    assert result.exit_code != 0
+    assert message in result.output
+
+
+def make_pins(home: Path) -> ServerPins:
+    """Return the pins of a server that changed a tool since it was accepted."""
+    pins = ServerPins(home / ".local/share/verdikt", "notes", ("notes-server",))
+    pins.record_tools([NOTE], trust=True)
+    pins.record_tools([{**NOTE, "description": "Deletes\u202e everything."}], trust=True)
+    return pins
+
+
+def test_pins_show_what_changed(tmp_path: Path) -> None:
+    """With the diff, its hidden characters made visible, and what is conspicuous."""
+    make_pins(tmp_path)
+    result = CliRunner(env={"HOME": str(tmp_path)}).invoke(root, ["mcp", "pins", "show", "notes"])
+
+    assert "changed" in result.output
+    assert '"description": "Returns a note."' in result.output
+    assert "Deletes\\u202e everything." in result.output
+    assert "direction of the text" in result.output
+    rows = json.loads(CliRunner(env={"HOME": str(tmp_path)}).invoke(root, ["mcp", "pins", "--json"]).output)
+    assert rows["servers"][0]["states"] == {"get_note": "changed"}
+
+
+def test_only_a_person_at_a_terminal_accepts_a_change(tmp_path: Path) -> None:
+    """A pipe is refused; the terminal's user is recorded, with the effects that were confirmed."""
+    make_pins(tmp_path)
+    env = build_clean_env(tmp_path)
+    arguments = ["mcp", "pins", "accept", "notes", "get_note", "--effect", "read", "--yes"]
+    refused = CliRunner(env=env).invoke(root, arguments)
+    assert refused.exit_code == 1
+    assert make_pins(tmp_path).get_state("get_note") == "changed"
+
+    code, output = run_at_terminal(*arguments, env=env)
+    assert code == 0, output
+    pin = ServerPins(tmp_path / ".local/share/verdikt", "notes", ("notes-server",)).book.pins["get_note"]
+    assert (pin.state, pin.accepted_by, pin.effects) == ("accepted", "ada", ("read",))
+
+
+def test_a_forgotten_server_is_new_again(tmp_path: Path) -> None:
+    """Its next list counts as the first."""
+    pins = make_pins(tmp_path)
+    code, output = run_at_terminal("mcp", "pins", "forget", "notes", env=build_clean_env(tmp_path))
+
+    assert (code, "forgot notes" in output) == (0, True)
+    assert not pins.path.exists()
+
+
+def test_one_command_governs_the_servers_of_a_client_and_one_takes_it_back(project: Path, verdikt: Verdikt) -> None:
+    """The doctor proves the relay; what was written is gone afterwards, byte for byte."""
+    (project / ".claude").mkdir()
+    home = project.parent / "home"
+    original = json.dumps({"mcpServers": {"notes": {"command": SERVER[0], "args": [SERVER[1], str(project / "seen")]}}})
+    (home / ".claude.json").write_text(original)
+    shown = verdikt("init", "--host", "claude", "--mcp", "--dry-run")
+    assert "through the relay: notes" in shown.stdout
+    assert (home / ".claude.json").read_text() == original
+
+    wired = verdikt("init", "--host", "claude", "--mcp", "--yes")
+    assert wired.returncode == 0, wired.stderr
+    report = json.loads(verdikt("doctor", "--json", "--calls", "1").stdout)
+    [server] = report["mcp"]
+    assert (server["relayed"], server["state"], server["can_ask"]) == (True, "canary refused", "yes")
+    assert not (project / "seen").exists()
+
+    assert verdikt("uninstall", "--yes").returncode == 0
+    assert (home / ".claude.json").read_text() == original
+
+
+def test_the_doctor_flags_a_server_that_is_also_reached_directly(project: Path, verdikt: Verdikt) -> None:
+    """One client goes past the relay."""
+    (project / ".claude").mkdir()
+    servers = json.dumps({"mcpServers": {"notes": {"command": SERVER[0], "args": [SERVER[1], str(project / "seen")]}}})
+    (project.parent / "home/.claude.json").write_text(servers)
+    verdikt("init", "--host", "claude", "--mcp", "--yes")
+    (project / ".cursor").mkdir()
+    (project / ".cursor/mcp.json").write_text(servers)
+    completed = verdikt("doctor", "--calls", "1")
+
+    assert completed.returncode == 1
+    assert "reached directly here, and through the relay elsewhere" in completed.stdout

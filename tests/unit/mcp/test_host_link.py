@@ -1,0 +1,92 @@
+"""The hook of a host and the relay recognise each other: one call is decided once."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.mcp.relay_bench import RelayBench
+from verdikt.govern import Governance
+from verdikt.mcp.host_link import HostLink, read_host_link
+from verdikt.model.action import Action, ActionKind, Outcome
+from verdikt.model.entry import EntryKind
+
+CODEX_META = {"x-codex-turn-metadata": {}, "sessionId": "s1", "callId": "c1"}
+CLAUDE_META = {"claudecode/toolUseId": "c1"}
+CLAUDE_ENV = {"CLAUDE_CODE_SESSION_ID": "s1"}
+
+
+@pytest.mark.parametrize(
+    ("meta", "env", "link"),
+    [
+        (CODEX_META, {}, HostLink("s1", "c1")),
+        (CLAUDE_META, CLAUDE_ENV, HostLink("s1", "c1")),
+        (None, CLAUDE_ENV, HostLink("s1", "")),
+        ({"progressToken": 1}, {}, HostLink()),
+        ({**CODEX_META, "sessionId": 7}, {}, HostLink("", "c1")),
+    ],
+)
+def test_the_session_and_the_call_of_a_host_are_recognised(meta: object, env: dict[str, str], link: HostLink) -> None:
+    """By what the real clients send."""
+    assert read_host_link(meta, env) == link
+
+
+def decide_by_hook(bench: RelayBench, **changes: Any) -> Action:
+    """Decide a call as the host's hook does, and return its action."""
+    fields: dict[str, Any] = {"tool": "mcp__notes__get_note", "payload": {"id": 1}, "session_id": "s1", "call_id": "c1"}
+    action = Action(kind=ActionKind.MCP, host="claude", cwd=str(bench.project), **(fields | changes))
+    with Governance.load(cwd=str(bench.project), env=bench.env) as governance:
+        governance.before(action)
+    return action
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> RelayBench:
+    """Return a relay that a host with a session has started."""
+    bench = RelayBench(tmp_path, env=CLAUDE_ENV)
+    bench.list_tools()
+    return bench
+
+
+def test_a_call_that_the_hook_let_through_is_decided_once(bench: RelayBench) -> None:
+    """The log shows one decision, that the relay recognised it, and leaves the outcome to the hook."""
+    decide_by_hook(bench)
+    request_id = bench.call("get_note", {"id": 1}, _meta=CLAUDE_META).to_server[0].id
+    bench.server(id=request_id, result={"content": []})
+
+    assert len(bench.entries(EntryKind.DECISION)) == 1
+    assert bench.entries(EntryKind.TOOL_CALL) == []
+    [event] = bench.entries(EntryKind.MCP)
+    assert (event.body["event"], event.session) == ("covered", "s1")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"payload": {"id": 2}}, {"call_id": "c2"}, {"tool": "mcp__notes__delete_note"}, {"session_id": "s2"}],
+)
+def test_a_decision_on_another_call_does_not_count(bench: RelayBench, changes: dict[str, Any]) -> None:
+    """Tool, arguments, call and session must all be the same."""
+    decide_by_hook(bench, **changes)
+    bench.call("get_note", {"id": 1}, _meta=CLAUDE_META)
+
+    assert len(bench.entries(EntryKind.DECISION)) == 2
+
+
+def test_a_call_whose_outcome_is_recorded_does_not_cover_another(bench: RelayBench) -> None:
+    """The id of a call that has ended cannot be used again."""
+    action = decide_by_hook(bench)
+    with Governance.load(cwd=str(bench.project), env=bench.env) as governance:
+        governance.after(action, Outcome(success=True))
+    bench.call("get_note", {"id": 1}, _meta=CLAUDE_META)
+
+    assert len(bench.entries(EntryKind.DECISION)) == 2
+
+
+def test_a_call_that_the_hook_blocked_is_decided_again(tmp_path: Path) -> None:
+    """If it arrives all the same, the host did not obey: nothing runs."""
+    rule = "rules:\n  - {name: r, tool: mcp__notes__get_note, verdict: block, reason: no, fix: none}\n"
+    bench = RelayBench(tmp_path, env=CLAUDE_ENV, policy=rule)
+    bench.list_tools()
+    decide_by_hook(bench)
+
+    assert bench.call("get_note", {"id": 1}, _meta=CLAUDE_META).to_server == []
