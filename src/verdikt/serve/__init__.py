@@ -1,0 +1,1 @@
+"""The team service: its store, its HTTP interface and its command. Needs the extra `team`."""

@@ -1,0 +1,398 @@
+"""What the service answers: one function per route, and the table of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+
+from verdikt import __version__
+from verdikt.errors import ServiceError, WireError
+from verdikt.ledger.chain_verifier import verify_chain
+from verdikt.model.canonical_json import parse_json
+from verdikt.model.entry import decode_entry, unseal_line
+from verdikt.report.export import export_parquet
+from verdikt.serve.json_response import build_json_response
+from verdikt.serve.machine_api import MACHINE_ROUTES
+from verdikt.serve.openapi import build_openapi
+from verdikt.serve.people import COOKIE_SECONDS
+from verdikt.serve.routes import ADMINS, ANYBODY, AUDITORS, READERS, ApiCall, ApiRoute
+from verdikt.team.index_row import VERDICT_CODES
+from verdikt.team.search_query import SearchQuery, parse_query
+
+if TYPE_CHECKING:
+    from verdikt.serve.store import StoredChain
+
+MAX_PAGE = 500
+MAX_INDEX_PAGE = 20_000
+_DAY_MICROSECONDS = 86_400_000_000
+_VERDICT_WORDS = {code: word for word, code in VERDICT_CODES.items()}
+_CSV_COLUMNS = ("ts", "machine", "session", "seq", "kind", "verdict", "guard", "class", "tool", "effect", "host")
+
+
+class NotFound(ServiceError):
+    """Something that does not exist, or not for this person's organisation."""
+
+
+def sign_in(call: ApiCall) -> Response:
+    """Exchange the secret of a link for a cookie."""
+    secret = _read_body(call).get("code")
+    signed_in = call.service.people.exchange_link(secret, call.service.clock.now()) if isinstance(secret, str) else None
+    if signed_in is None:
+        return build_json_response(
+            {"error": "this link was used already or is too old; make another with `verdikt serve`"}, 403
+        )
+    person, cookie = signed_in
+    _record(call, person.organisation, person.name, "sign_in", person.name)
+    response = build_json_response({"name": person.name})
+    response.set_cookie(
+        call.service.cookie_name,
+        cookie,
+        max_age=COOKIE_SECONDS,
+        path="/",
+        secure=call.service.is_secure,
+        httponly=True,
+        samesite="strict",
+    )
+    return response
+
+
+def sign_out(call: ApiCall) -> Response:
+    """End the login."""
+    call.service.people.end_login(call.cookie)
+    assert call.person is not None
+    _record(call, call.organisation, call.person.name, "sign_out", call.person.name)
+    response = build_json_response({})
+    response.delete_cookie(call.service.cookie_name, path="/", secure=call.service.is_secure, httponly=True)
+    return response
+
+
+def read_me(call: ApiCall) -> Any:
+    """Return who is signed in, and which version answers."""
+    assert call.person is not None
+    return {"name": call.person.name, "roles": sorted(call.person.roles), "version": __version__}
+
+
+def read_overview(call: ApiCall) -> Any:
+    """Return the decisions of the last days by hour, and what needs attention."""
+    store, now = call.service.store, call.service.now_microseconds()
+    days = _read_number(call, "days", 7, 366)
+    since = now - days * _DAY_MICROSECONDS
+    machines = store.list_machines(call.organisation)
+    hours: dict[int, dict[str, int]] = {}
+    for hour, verdict, count in store.count_verdicts(call.organisation, since, now):
+        hours.setdefault(hour, {})[_VERDICT_WORDS.get(verdict, "")] = count
+    return {
+        "now": now,
+        "since": since,
+        "hours": [{"hour": hour, **counts} for hour, counts in sorted(hours.items())],
+        "machines": len(machines),
+        "machines_seen_today": sum((machine.seen or 0) > now - _DAY_MICROSECONDS for machine in machines),
+        "forks": sum(machine.forks for machine in machines),
+        "problems": [{"session": name, "problem": text} for name, text in sorted(call.service.problems.items())],
+    }
+
+
+def list_sessions(call: ApiCall) -> Any:
+    """Return a page of sessions, the last active first."""
+    limit = _read_number(call, "limit", 50, MAX_PAGE)
+    page = call.service.store.find_sessions(call.organisation, _read_query(call), call.query.get("cursor", ""), limit)
+    return {"sessions": page.sessions, "cursor": page.cursor}
+
+
+def read_session(call: ApiCall) -> Any:
+    """Return one session with its counts."""
+    session = call.service.store.read_session(call.organisation, _read_chain_id(call))
+    if session is None:
+        raise NotFound("no such session")
+    return session
+
+
+def list_session_entries(call: ApiCall) -> Any:
+    """Return the index rows of a session after an entry, oldest first, as arrays: a session may have 100,000."""
+    chain = _find_chain(call)
+    limit = _read_number(call, "limit", 5000, MAX_INDEX_PAGE)
+    since = _read_number(call, "since", 0, 2**53)
+    rows = call.service.store.read_index(call.organisation, chain.id, since, limit)
+    columns = ("seq", "ts", "kind", "verdict", "guard", "class", "effect", "summary")
+    return {
+        "columns": columns,
+        "rows": [[row[column] for column in columns] for row in rows],
+        "head": chain.head.seq,
+    }
+
+
+def read_entry(call: ApiCall) -> Any:
+    """Return one entry: its fields, its line as it was sent, and whether its own hash is right."""
+    chain = _find_chain(call)
+    seq = _parse_id(call.path["seq"])
+    line = next(call.service.store.read_lines(call.organisation, chain.id, since=seq - 1, limit=1), None)
+    if line is None or seq < 1:
+        raise NotFound("no such entry")
+    fields = unseal_line(line)
+    if isinstance(fields, str):
+        return {"line": line.decode(errors="replace"), "problem": fields}
+    return {"entry": fields, "line": line.decode(), "problem": "", "outcome": _find_outcome(call, chain, fields)}
+
+
+def _find_outcome(call: ApiCall, chain: StoredChain, fields: dict[str, Any]) -> Any:
+    """Return the tool call that belongs to a decision: the first one after it with its call id."""
+    call_id = fields.get("body", {}).get("call_id") if fields["kind"] == "decision" else None
+    if not call_id:
+        return None
+    for line in call.service.store.read_lines(call.organisation, chain.id, since=fields["seq"], limit=200):
+        later = unseal_line(line)
+        if isinstance(later, dict) and later["kind"] == "tool_call":
+            body = later.get("body", {})
+            if body.get("call_id") == call_id:
+                names = ("success", "exit_code", "seconds", "error")
+                return {"seq": later["seq"], **{name: body[name] for name in names if name in body}}
+    return None
+
+
+def verify_session(call: ApiCall) -> Any:
+    """Verify the whole chain of a session as it is stored: links, hashes, bodies that are there, its head."""
+    chain = _find_chain(call)
+    store, organisation = call.service.store, call.organisation
+    report = verify_chain(lambda: store.read_lines(organisation, chain.id), session=chain.session)
+    return {
+        "intact": report.is_intact and report.head == chain.head,
+        "entries": report.entry_count,
+        "absent_bodies": report.absent_body_count,
+        "signed_seq": chain.signed_seq,
+        "head": {"seq": chain.head.seq, "hash": chain.head.hash},
+        "findings": [finding.message for finding in report.findings],
+        "forks": [
+            {"seq": seq, "received": received, "bytes": len(data)}
+            for seq, received, data in store.read_forks(organisation, chain.id)
+        ],
+    }
+
+
+def list_entries(call: ApiCall) -> Any:
+    """Return a page of the entries that a query selects, newest first."""
+    limit = _read_number(call, "limit", 100, MAX_PAGE)
+    page = call.service.store.search_entries(call.organisation, _read_query(call), call.query.get("cursor", ""), limit)
+    return {"entries": page.entries, "cursor": page.cursor}
+
+
+def export_entries(call: ApiCall) -> Response:
+    """Stream everything that a query selects: lines as they were sent, or the index as a table."""
+    form = call.query.get("format", "jsonl")
+    if form not in EXPORT_FORMATS:
+        raise WireError(f"expected one of {', '.join(EXPORT_FORMATS)} as format, found `{form}`")
+    if form == "parquet" and find_spec("pyarrow") is None:
+        # Said now: an answer that has begun can only be cut off.
+        raise WireError("Parquet needs pyarrow, which the service does not have: `pip install pyarrow`")
+    query = _read_query(call)
+    media_type, build_stream = EXPORT_FORMATS[form]
+    stream = build_stream(call, query)
+    headers = {"Content-Disposition": f'attachment; filename="verdikt-export.{form}"'}
+    return StreamingResponse(stream, media_type=media_type, headers=headers)
+
+
+def _walk_entries(call: ApiCall, query: SearchQuery) -> Iterator[list[dict[str, Any]]]:
+    cursor = ""
+    while True:
+        page = call.service.store.search_entries(call.organisation, query, cursor, MAX_PAGE)
+        yield page.entries
+        cursor = page.cursor
+        if not cursor:
+            return
+
+
+def _stream_lines(call: ApiCall, query: SearchQuery) -> Iterator[bytes]:
+    for entries in _walk_entries(call, query):
+        # A page's lines are read chain by chain: reading each by itself would unpack its segment again and again.
+        seqs_by_chain: dict[int, set[int]] = {}
+        for entry in entries:
+            seqs_by_chain.setdefault(entry["chain"], set()).add(entry["seq"])
+        lines = {
+            (chain, seq): line for chain, seqs in seqs_by_chain.items() for seq, line in _read_some(call, chain, seqs)
+        }
+        yield from (lines[(entry["chain"], entry["seq"])] for entry in entries)
+
+
+def _read_some(call: ApiCall, chain: int, seqs: set[int]) -> Iterator[tuple[int, bytes]]:
+    first, last = min(seqs), max(seqs)
+    lines = call.service.store.read_lines(call.organisation, chain, since=first - 1, limit=last - first + 1)
+    for seq, line in enumerate(lines, start=first):
+        if seq in seqs:
+            yield seq, line
+
+
+def _stream_table(call: ApiCall, query: SearchQuery) -> Iterator[bytes]:
+    columns = (*_CSV_COLUMNS, "hash", "summary")
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(columns)
+    for entries in _walk_entries(call, query):
+        for entry in entries:
+            writer.writerow([_defuse_formula(str(entry[column])) for column in columns])
+        yield buffer.getvalue().encode()
+        buffer.seek(0)
+        buffer.truncate()
+
+
+def _stream_parquet(call: ApiCall, query: SearchQuery) -> Iterator[bytes]:
+    """Yield a Parquet file; it is written to the disk first, because its index is at its end."""
+    entries = (decode_entry(line, body_required=False) for line in _stream_lines(call, query))
+    with tempfile.TemporaryFile() as file:
+        export_parquet(entries, file)
+        file.seek(0)
+        while chunk := file.read(1 << 16):
+            yield chunk
+
+
+EXPORT_FORMATS: dict[str, tuple[str, Callable[[ApiCall, SearchQuery], Iterator[bytes]]]] = {
+    "jsonl": ("application/x-ndjson", _stream_lines),
+    "csv": ("text/csv; charset=utf-8", _stream_table),
+    "parquet": ("application/vnd.apache.parquet", _stream_parquet),
+}
+"""Format → its media type, and what streams it."""
+
+
+def _defuse_formula(text: str) -> str:
+    """Return a cell that no spreadsheet runs: what an agent wrote may begin like a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+def list_machines(call: ApiCall) -> Any:
+    """Return the machines and when each was last heard of."""
+    return {"machines": [machine._asdict() for machine in call.service.store.list_machines(call.organisation)]}
+
+
+def revoke_machine(call: ApiCall) -> Any:
+    """Take a machine's right to send."""
+    machine = _parse_id(call.path["machine"])
+    if machine not in {row.id for row in call.service.store.list_machines(call.organisation)}:
+        raise NotFound("no such machine")
+    call.service.store.revoke_machine(call.organisation, machine, call.service.now_microseconds())
+    assert call.person is not None
+    _record(call, call.organisation, call.person.name, "revoke_machine", str(machine))
+    return {}
+
+
+def create_code(call: ApiCall) -> Any:
+    """Return a code by which machines can enrol; it is shown once."""
+    body = _read_body(call)
+    uses, hours = body.get("uses", 1), body.get("hours", 24)
+    if type(uses) is not int or type(hours) is not int or not (0 < uses <= 100_000 and 0 < hours <= 720):
+        raise WireError("expected 1 to 100,000 uses and 1 to 720 hours")
+    now = call.service.clock.now()
+    code = call.service.machines.create_code(call.organisation, uses, hours * 3600, now)
+    assert call.person is not None
+    _record(call, call.organisation, call.person.name, "create_code", f"{uses} uses")
+    return {"code": code}
+
+
+def list_events(call: ApiCall) -> Any:
+    """Return what was done to this service."""
+    return {"events": call.service.people.list_events(call.organisation)}
+
+
+def read_openapi(_: ApiCall) -> Any:
+    """Return the description of this interface."""
+    machine_routes = [(route.method, route.path, route.summary) for route in MACHINE_ROUTES]
+    return build_openapi(ROUTES, [("POST", "/v1/enrol", "enrol a machine by a code"), *machine_routes])
+
+
+def read_metrics(call: ApiCall) -> Response:
+    """Return counters for Prometheus."""
+    return PlainTextResponse(call.service.metrics.render(), media_type="text/plain; version=0.0.4")
+
+
+def read_health(_: ApiCall) -> Any:
+    """Return that the process answers."""
+    return {"status": "ok"}
+
+
+def read_readiness(call: ApiCall) -> Any:
+    """Return that the database answers; an error otherwise."""
+    call.service.store.check()
+    return {"status": "ok"}
+
+
+_Q = {"q": "what to search for, such as `verdict:block since:7d`"}
+_PAGE = {"cursor": "from the page before", "limit": "at most this many"}
+
+ROUTES: tuple[ApiRoute, ...] = (
+    ApiRoute("POST", "/v1/sign-in", sign_in, ANYBODY, "exchange a one-time link for a cookie"),
+    ApiRoute("POST", "/v1/sign-out", sign_out, READERS, "end the login"),
+    ApiRoute("GET", "/v1/me", read_me, READERS, "who is signed in"),
+    ApiRoute("GET", "/v1/overview", read_overview, READERS, "decisions by hour", {"days": "how many days"}),
+    ApiRoute("GET", "/v1/sessions", list_sessions, READERS, "sessions, the last active first", _Q | _PAGE),
+    ApiRoute("GET", "/v1/sessions/{chain}", read_session, READERS, "one session"),
+    ApiRoute(
+        "GET",
+        "/v1/sessions/{chain}/entries",
+        list_session_entries,
+        READERS,
+        "the index of a session, oldest first",
+        {"since": "after this entry", "limit": "at most this many"},
+    ),
+    ApiRoute("GET", "/v1/sessions/{chain}/verification", verify_session, READERS, "verify a session's chain"),
+    ApiRoute("GET", "/v1/entries", list_entries, READERS, "search entries, newest first", _Q | _PAGE),
+    ApiRoute("GET", "/v1/entries/{chain}/{seq}", read_entry, READERS, "one entry with its line"),
+    ApiRoute(
+        "GET",
+        "/v1/export",
+        export_entries,
+        AUDITORS,
+        "everything that is found",
+        _Q | {"format": "`jsonl`, `csv` or `parquet`"},
+    ),
+    ApiRoute("GET", "/v1/machines", list_machines, READERS, "the machines"),
+    ApiRoute("POST", "/v1/machines/{machine}/revocation", revoke_machine, ADMINS, "a machine may no longer send"),
+    ApiRoute("POST", "/v1/enrolment-codes", create_code, ADMINS, "a code by which machines enrol"),
+    ApiRoute("GET", "/v1/events", list_events, AUDITORS, "what was done to this service"),
+    ApiRoute("GET", "/v1/openapi.json", read_openapi, ANYBODY, "this description"),
+    ApiRoute("GET", "/metrics", read_metrics, ANYBODY, "counters for Prometheus"),
+    ApiRoute("GET", "/healthz", read_health, ANYBODY, "the process answers"),
+    ApiRoute("GET", "/readyz", read_readiness, ANYBODY, "the database answers"),
+)
+"""Every route but the pages, their files and the feed, which is a stream (`feed.py`)."""
+
+
+def _record(call: ApiCall, organisation: int, actor: str, verb: str, subject: str) -> None:
+    call.service.people.record_event(organisation, actor, verb, subject, call.service.clock.now())
+
+
+def _read_body(call: ApiCall) -> dict[str, Any]:
+    body = parse_json(call.body)
+    if not isinstance(body, dict):
+        raise WireError("expected a JSON object")
+    return body
+
+
+def _read_query(call: ApiCall) -> SearchQuery:
+    return parse_query(call.query.get("q", ""), call.service.clock.now())
+
+
+def _read_number(call: ApiCall, name: str, default: int, maximum: int) -> int:
+    text = call.query.get(name, str(default))
+    if not (text.isascii() and text.isdigit() and len(text) <= 16):
+        raise WireError(f"expected a number as `{name}`, found `{text[:40]}`")
+    return min(int(text), maximum)
+
+
+def _parse_id(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise NotFound("no such thing")
+    return int(text)
+
+
+def _read_chain_id(call: ApiCall) -> int:
+    return _parse_id(call.path["chain"])
+
+
+def _find_chain(call: ApiCall) -> StoredChain:
+    chain = call.service.store.read_chain(call.organisation, _read_chain_id(call))
+    if chain is None:
+        raise NotFound("no such session")
+    return chain

@@ -1,0 +1,174 @@
+"""The ASGI application: routes with authentication, protection of browsers, and the pages."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from anyio.to_thread import run_sync
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from verdikt.errors import CanonicalError, ServiceError, WireError
+from verdikt.serve.api import ROUTES, NotFound
+from verdikt.serve.feed import stream_feed
+from verdikt.serve.json_response import build_json_response
+from verdikt.serve.machine_api import MACHINE_ROUTES, MachineApi
+from verdikt.serve.request_body import MAX_BODY_BYTES, read_body
+from verdikt.serve.routes import READERS, ApiCall, ApiRoute
+from verdikt.serve.service import Service
+from verdikt.web.files import find_file, read_shell
+
+_LOGGER = logging.getLogger("verdikt.serve")
+
+WRITE_HEADER = "x-verdikt"
+"""A header that no form and no other site's script can set; every write must carry it."""
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""On every answer. Pages show text that agents wrote: no script but ours runs, and none can be made from text."""
+
+PAGES = ("/", "/sessions", "/session/{chain}", "/integrity", "/settings", "/sign-in")
+"""The addresses of pages; the shell is the same for all, and the script in it draws the page."""
+
+
+def build_app(service: Service) -> ASGIApp:
+    """Return the application of one replica."""
+    routes = [Route(path, _serve_shell, methods=["GET"]) for path in PAGES]
+    routes.append(Route("/static/{path:path}", _serve_file, methods=["GET"]))
+    routes += [Route(route.path, _build_endpoint(service, route), methods=[route.method]) for route in ROUTES]
+    routes.append(Route("/v1/feed", _build_feed(service), methods=["GET"]))
+    machines = MachineApi(service)
+    routes.append(Route("/v1/enrol", machines.enrol, methods=["POST"]))
+    routes += [Route(route.path, machines.build_endpoint(route), methods=[route.method]) for route in MACHINE_ROUTES]
+    return _Guard(Starlette(routes=routes), service)
+
+
+class _Guard:
+    """Refuses requests for other names and too large bodies, adds the headers to every answer, and counts."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app = app
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        has_started = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal has_started
+            has_started = True
+            if message["type"] == "http.response.start":
+                headers = {name.lower().encode(): value.encode() for name, value in SECURITY_HEADERS.items()}
+                present = {name for name, _ in message["headers"]}
+                added = [(name, value) for name, value in headers.items() if name not in present]
+                message["headers"] = [*message["headers"], *added]
+                self._service.metrics.count("verdikt_requests_total", status=str(message["status"]))
+            await send(message)
+
+        # A page of another site that makes its name point to this address still sends its own name.
+        host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+        if host not in self._service.hosts:
+            await _fail(421, "this service does not answer to that name")(scope, receive, send_with_headers)
+            return
+        try:
+            await self._app(scope, receive, send_with_headers)
+        except Exception:
+            _LOGGER.exception("a request failed: %s %s", scope["method"], scope["path"])
+            # An answer that has begun can only be cut off.
+            if not has_started:
+                await _fail(500, "the service failed; its log has the reason")(scope, receive, send_with_headers)
+
+
+def _fail(status: int, message: str) -> Response:
+    return build_json_response({"error": message}, status)
+
+
+async def _serve_shell(_: Request) -> Response:
+    return Response(read_shell(), media_type="text/html; charset=utf-8", headers={"Cache-Control": "no-store"})
+
+
+async def _serve_file(request: Request) -> Response:
+    file = find_file(request.path_params["path"])
+    if file is None:
+        return _fail(404, "no such file")
+    data, media_type, etag = file
+    headers = {"ETag": etag, "Cache-Control": "no-cache"}
+    if request.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers=headers)
+    return Response(data, media_type=media_type, headers=headers)
+
+
+def _build_endpoint(service: Service, route: ApiRoute) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        if route.is_write and (problem := _find_forgery(service, request)):
+            return _fail(403, problem)
+        body = await read_body(request) if route.is_write else b""
+        if body is None:
+            return _fail(413, f"expected at most {MAX_BODY_BYTES} bytes")
+        # Store and handlers block, so all of a request runs in one thread.
+        response: Response = await run_sync(_handle, service, route, request, body)
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+    return answer
+
+
+def _handle(service: Service, route: ApiRoute, request: Request, body: bytes) -> Response:
+    cookie = request.cookies.get(service.cookie_name, "")
+    try:
+        person = service.people.find_person(cookie, service.clock.now()) if cookie and route.roles else None
+        if route.roles and person is None:
+            return _fail(401, "sign in first: `verdikt serve` prints a link")
+        if person is not None and not person.roles & route.roles:
+            return _fail(403, f"this needs one of the roles {', '.join(sorted(route.roles))}")
+        call = ApiCall(service, person, request.path_params, request.query_params, body, cookie)
+        result: Any = route.handler(call)
+    except NotFound as error:
+        return _fail(404, str(error))
+    except (WireError, CanonicalError) as error:
+        return _fail(400, str(error))
+    except ServiceError as error:
+        # The message may name the database: it goes into the log, not to the browser.
+        _LOGGER.error("the store failed: %s", error)  # noqa: TRY400 - the message says it all
+        return _fail(503, "the database does not answer; the service's log has the reason")
+    return result if isinstance(result, Response) else build_json_response(result)
+
+
+def _find_forgery(service: Service, request: Request) -> str:
+    """Return why a write cannot come from a page of this service; empty when it can."""
+    if request.headers.get("origin") not in service.origins:
+        return "expected a request of this service's own page"
+    if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        return "expected a request of this service's own page"
+    return "" if request.headers.get(WRITE_HEADER) else f"expected the header `{WRITE_HEADER}`"
+
+
+def _build_feed(service: Service) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        cookie = request.cookies.get(service.cookie_name, "")
+        person = await run_sync(service.people.find_person, cookie, service.clock.now()) if cookie else None
+        if person is None or not person.roles & READERS:
+            return _fail(401, "sign in first")
+        position = request.headers.get("last-event-id") or request.query_params.get("position", "")
+        return StreamingResponse(
+            stream_feed(service, person.organisation, position),
+            media_type="text/event-stream",
+            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+        )
+
+    return answer

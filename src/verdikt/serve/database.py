@@ -1,0 +1,90 @@
+"""A connection pool to SQLite or PostgreSQL, with the transactions that the store needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+
+from verdikt.errors import ServiceError
+
+_LOCK_TIMEOUT_SECONDS = 20
+_WRITES = "verdikt_writes"
+
+
+class Database:
+    """One database; safe for threads. A write transaction in SQLite holds its only lock from the beginning."""
+
+    def __init__(self, url: str) -> None:
+        self.url = parse_url(url)
+        self.is_postgresql = self.url.get_backend_name() == "postgresql"
+        self.engine = _create_postgresql(self.url) if self.is_postgresql else _create_sqlite(self.url)
+
+    @contextmanager
+    def begin_read(self) -> Iterator[Connection]:
+        """Yield a connection in a transaction that sees one state of the database."""
+        with _translate_errors(self.url), self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def begin_write(self) -> Iterator[Connection]:
+        """Yield a connection whose changes are committed when the block ends without an error."""
+        with (
+            _translate_errors(self.url),
+            self.engine.connect().execution_options(**{_WRITES: True}) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def parse_url(url: str) -> URL:
+    """Return the URL of a database that the service can use; raise `ServiceError` for any other."""
+    try:
+        parsed = make_url(url)
+        backend = parsed.get_backend_name()
+    except (ArgumentError, ValueError, NoSuchModuleError):
+        backend = ""
+    if backend not in ("sqlite", "postgresql"):
+        raise ServiceError("expected `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE` as database, found another")
+    return parsed.set(drivername="postgresql+psycopg") if backend == "postgresql" else parsed
+
+
+@contextmanager
+def _translate_errors(url: URL) -> Iterator[None]:
+    """Turn an error of the driver into ours; the URL is shown without its password."""
+    try:
+        yield
+    except DBAPIError as error:
+        reason = str(error.orig).strip().splitlines()[0] if error.orig else type(error).__name__
+        raise ServiceError(f"the database {url.render_as_string()} failed: {reason}") from error
+
+
+def _create_postgresql(url: URL) -> Engine:
+    return create_engine(url, pool_size=8, max_overflow=8, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+
+
+def _create_sqlite(url: URL) -> Engine:
+    engine = create_engine(url, connect_args={"timeout": _LOCK_TIMEOUT_SECONDS, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: object) -> None:
+        # The driver's own transactions begin too late, at the first write; ours are begun below.
+        connection.isolation_level = None
+        for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", "cache_size = -16000"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # A transaction that reads first and writes later could fail when another wrote in between.
+        writes = connection.get_execution_options().get(_WRITES)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine

@@ -1,0 +1,239 @@
+"""Queries over entries and sessions: conditions of the search box as SQL, pages by keyset and never by offset."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import ColumnElement, and_, exists, func, literal_column, or_, select, tuple_
+
+from verdikt.errors import WireError
+from verdikt.serve import schema
+from verdikt.team.index_row import CLASS_CODES, KIND_CODES, VERDICT_CODES
+from verdikt.team.search_query import SearchQuery, escape_like, to_like_pattern
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Label, Select
+
+_KINDS = {code: kind for kind, code in KIND_CODES.items()}
+_VERDICTS = {code: verdict for verdict, code in VERDICT_CODES.items()}
+_CLASSES = {code: effect_class for effect_class, code in CLASS_CODES.items()}
+_WORD_KEYS = ("guard", "tool", "effect", "host")
+
+
+class EntryPage(NamedTuple):
+    """Some entries, and the cursor of the page after them: empty when there is none."""
+
+    entries: list[dict[str, Any]]
+    cursor: str
+
+
+class SessionPage(NamedTuple):
+    """Some sessions, and the cursor of the page after them: empty when there is none."""
+
+    sessions: list[dict[str, Any]]
+    cursor: str
+
+
+def search_entries(connection: Connection, organisation: int, query: SearchQuery, cursor: str, limit: int) -> EntryPage:
+    """Return a page of the entries that a query selects, newest first."""
+    entry = schema.entry
+    statement = _select_entries().where(*_build_conditions(organisation, query))
+    if cursor:
+        statement = statement.where(tuple_(entry.c.ts, entry.c.n) < tuple_(*parse_cursor(cursor)))
+    statement = statement.order_by(entry.c.ts.desc(), entry.c.n.desc()).limit(limit + 1)
+    rows = connection.execute(statement).mappings().all()
+    page = rows[:limit]
+    following = f"{page[-1]['ts']}.{page[-1]['n']}" if len(rows) > limit else ""
+    return EntryPage([_to_record(row) for row in page], following)
+
+
+def find_sessions(
+    connection: Connection, organisation: int, query: SearchQuery, cursor: str, limit: int
+) -> SessionPage:
+    """Return a page of the sessions that have an entry which a query selects, the last active first."""
+    chain, machine, entry = schema.chain, schema.machine, schema.entry
+    statement = (
+        select(chain, machine.c.name.label("machine_name"))
+        .join(machine, machine.c.id == chain.c.machine)
+        .where(chain.c.organisation == organisation, chain.c.seq > 0)
+    )
+    if query != SearchQuery():
+        statement = statement.where(
+            exists(select(entry.c.n).where(entry.c.chain == chain.c.id, *_build_conditions(organisation, query)))
+            if _needs_entries(query)
+            else and_(*_build_chain_conditions(query))
+        )
+    if cursor:
+        statement = statement.where(tuple_(chain.c.last_ts, chain.c.id) < tuple_(*parse_cursor(cursor)))
+    statement = statement.order_by(chain.c.last_ts.desc(), chain.c.id.desc()).limit(limit + 1)
+    rows = connection.execute(statement).mappings().all()
+    page = rows[:limit]
+    following = f"{page[-1]['last_ts']}.{page[-1]['id']}" if len(rows) > limit else ""
+    return SessionPage([session_to_record(row) for row in page], following)
+
+
+def read_index(connection: Connection, organisation: int, chain: int, since: int, limit: int) -> list[dict[str, Any]]:
+    """Return the index rows of a chain after an entry, oldest first."""
+    entry = schema.entry
+    statement = _select_entries().where(entry.c.organisation == organisation, entry.c.chain == chain)
+    statement = statement.where(entry.c.seq > since).order_by(entry.c.seq).limit(limit)
+    return [_to_record(row) for row in connection.execute(statement).mappings()]
+
+
+def read_arrivals(
+    connection: Connection, organisation: int, position: str, limit: int, *, postgresql: bool
+) -> tuple[str, list[dict[str, Any]]]:
+    """Return what arrived after a position of the feed, oldest first, and the position after it."""
+    entry = schema.entry
+    statement = _select_entries().where(entry.c.organisation == organisation).limit(limit)
+    if not postgresql:
+        # SQLite has one writer, so numbers are committed in their order.
+        (number,) = parse_cursor(position, parts=1)
+        rows = connection.execute(statement.where(entry.c.n > number).order_by(entry.c.n)).mappings().all()
+        return (str(rows[-1]["n"]) if rows else position), [_to_record(row) for row in rows]
+    transaction, number = parse_cursor(position)
+    xid: Label[int] = literal_column("entry.xid::text::bigint").label("xid")
+    rows = (
+        connection.execute(
+            statement.add_columns(xid)
+            .where(literal_column("entry.xid") < func.pg_snapshot_xmin(func.pg_current_snapshot()))
+            .where(literal_column(f"(entry.xid, entry.n) > ('{transaction}'::xid8, {number})"))
+            .order_by(literal_column("entry.xid"), entry.c.n)
+        )
+        .mappings()
+        .all()
+    )
+    return (f"{rows[-1]['xid']}.{rows[-1]['n']}" if rows else position), [_to_record(row) for row in rows]
+
+
+def parse_cursor(cursor: str, parts: int = 2) -> tuple[int, ...]:
+    """Return the numbers of a cursor; raise `WireError` when it is none of ours."""
+    numbers = cursor.split(".")
+    if len(numbers) != parts or not all(number.isascii() and number.isdigit() for number in numbers):
+        raise WireError("expected a cursor that this service gave, found another")
+    if any(int(number) >= 2**63 for number in numbers):
+        raise WireError("expected a cursor that this service gave, found another")
+    return tuple(map(int, numbers))
+
+
+def _select_entries() -> Select[Any]:
+    entry, chain, machine = schema.entry, schema.chain, schema.machine
+    words = {name: schema.word.alias(f"word_{name}") for name in _WORD_KEYS}
+    statement = select(
+        entry.c.n,
+        entry.c.chain,
+        entry.c.seq,
+        entry.c.ts,
+        entry.c.kind,
+        entry.c.verdict,
+        entry.c["class"],
+        entry.c.hash,
+        entry.c.summary,
+        entry.c.shape,
+        chain.c.session,
+        machine.c.name.label("machine"),
+        *(words[name].c.text.label(name) for name in _WORD_KEYS),
+    ).join(chain, chain.c.id == entry.c.chain)
+    statement = statement.join(machine, machine.c.id == chain.c.machine)
+    for name, table in words.items():
+        statement = statement.join(table, table.c.id == entry.c[name])
+    return statement
+
+
+def _needs_entries(query: SearchQuery) -> bool:
+    """Return whether sessions cannot be selected by their own row alone."""
+    return bool(query.words or query.codes or query.patterns.keys() & {"guard", "tool", "effect"})
+
+
+def _build_chain_conditions(query: SearchQuery) -> list[ColumnElement[bool]]:
+    """Return the conditions of a query that concern the session as a whole."""
+    chain = schema.chain
+    conditions: list[ColumnElement[bool]] = []
+    columns = {"session": chain.c.session, "project": chain.c.directory, "host": chain.c.host}
+    for key, patterns in query.patterns.items():
+        if key in columns:
+            conditions.append(or_(*(_match(columns[key], pattern, key) for pattern in patterns)))
+        elif key == "machine":
+            names = schema.machine.c.name
+            machines = select(schema.machine.c.id).where(or_(*(_match(names, pattern, key) for pattern in patterns)))
+            conditions.append(chain.c.machine.in_(machines))
+    if query.since is not None:
+        conditions.append(chain.c.last_ts >= query.since)
+    if query.until is not None:
+        conditions.append(chain.c.first_ts <= query.until)
+    return conditions
+
+
+def _build_conditions(organisation: int, query: SearchQuery) -> list[ColumnElement[bool]]:
+    """Return the conditions on entries, those of their session included."""
+    entry, chain = schema.entry, schema.chain
+    conditions: list[ColumnElement[bool]] = [entry.c.organisation == organisation]
+    conditions += [entry.c[name].in_(codes) for name, codes in query.codes.items()]
+    for name in ("guard", "tool", "effect"):
+        if name in query.patterns:
+            texts = schema.word.c.text
+            matching = or_(*(_match(texts, pattern, name) for pattern in query.patterns[name]))
+            conditions.append(entry.c[name].in_(select(schema.word.c.id).where(matching)))
+    conditions += [entry.c.summary.ilike(f"%{escape_like(word)}%", escape="\\") for word in query.words]
+    if query.since is not None:
+        conditions.append(entry.c.ts >= query.since)
+    if query.until is not None:
+        conditions.append(entry.c.ts <= query.until)
+    if by_session := _build_chain_conditions(SearchQuery(patterns=query.patterns)):
+        conditions.append(
+            entry.c.chain.in_(select(chain.c.id).where(chain.c.organisation == organisation, *by_session))
+        )
+    return conditions
+
+
+def _match(column: ColumnElement[str], pattern: str, key: str) -> ColumnElement[bool]:
+    """Return a condition for a pattern with `*`; the beginning of a session and the end of a project are enough."""
+    like = to_like_pattern(pattern)
+    if key == "session":
+        like += "%"
+    elif key == "project":
+        like = f"%{like}"
+    return column.like(like, escape="\\")
+
+
+def _to_record(row: Any) -> dict[str, Any]:
+    """Return an entry as the API shows it."""
+    return {
+        "chain": row["chain"],
+        "seq": row["seq"],
+        "ts": row["ts"],
+        "kind": _KINDS.get(row["kind"], ""),
+        "verdict": _VERDICTS.get(row["verdict"], ""),
+        "class": _CLASSES.get(row["class"], ""),
+        "guard": row["guard"],
+        "tool": row["tool"],
+        "effect": row["effect"],
+        "host": row["host"],
+        "session": row["session"],
+        "machine": row["machine"],
+        "hash": bytes(row["hash"]).hex(),
+        "shape": bytes(row["shape"]).hex(),
+        "summary": row["summary"],
+    }
+
+
+def session_to_record(row: Any) -> dict[str, Any]:
+    """Return a session as the API shows it."""
+    names = (
+        "session",
+        "generation",
+        "seq",
+        "signed_seq",
+        "first_ts",
+        "last_ts",
+        "received",
+        "host",
+        "directory",
+        "title",
+    )
+    return {
+        "chain": row["id"],
+        "machine": row["machine_name"],
+        "hash": bytes(row["hash"]).hex(),
+        **{name: row[name] for name in (*names, "decisions", "asks", "blocks", "claims", "proofs", "forked")},
+    }

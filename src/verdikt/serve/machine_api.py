@@ -1,0 +1,162 @@
+"""What machines call: enrol, send lines, ask how far their chains are stored, say how they are."""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import zstandard
+from anyio.to_thread import run_sync
+
+from verdikt.errors import CanonicalError, ServiceError, WireError
+from verdikt.model.canonical_json import parse_json
+from verdikt.serve.group_ingest import GroupIngest, Overloaded
+from verdikt.serve.ingest import Submission
+from verdikt.serve.json_response import build_json_response
+from verdikt.serve.machines import MAX_NAME_CHARS, EnrolledMachine, Unauthorized
+from verdikt.serve.request_body import read_body
+from verdikt.team.chain_extension import Continuation
+from verdikt.team.wire import MAX_BATCH_BYTES, parse_batch
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from verdikt.model.chain_head import ChainHead
+    from verdikt.serve.service import Service
+
+RETRY_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRoute:
+    """A route that machines call, with their signature."""
+
+    method: str
+    path: str
+    handler: Callable[[MachineApi, EnrolledMachine, bytes], Awaitable[Response]]
+    summary: str
+
+
+class MachineApi:
+    """The routes of machines, on one event loop."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.groups = GroupIngest(service)
+
+    def build_endpoint(self, route: MachineRoute) -> Callable[[Request], Awaitable[Response]]:
+        """Return an endpoint that checks the machine's signature, and calls the handler."""
+
+        async def answer(request: Request) -> Response:
+            body = await read_body(request)
+            if body is None:
+                return build_json_response({"error": "the request is too large"}, 413)
+            path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+            header = request.headers.get("authorization", "")
+            try:
+                machine = await run_sync(self._verify, header, route.method, path, body)
+                return await route.handler(self, machine, body)
+            except Unauthorized as error:
+                # The time lets a machine whose clock is wrong correct itself.
+                return build_json_response({"error": str(error), "time": int(self.service.clock.now())}, 401)
+            except (WireError, CanonicalError) as error:
+                return build_json_response({"error": str(error)}, 422)
+            except Overloaded as error:
+                return _ask_again(429, str(error))
+            except ServiceError:
+                return _ask_again(503, "the database does not answer")
+
+        return answer
+
+    def _verify(self, header: str, method: str, path: str, body: bytes) -> EnrolledMachine:
+        return self.service.machines.verify_request(header, method, path, body, self.service.clock.now())
+
+    async def enrol(self, request: Request) -> Response:
+        """Let a machine in by a code."""
+        body = await read_body(request)
+        try:
+            fields = parse_json(body or b"")
+            code, name, key = (fields[field] for field in ("code", "name", "public_key"))
+            public_key = bytes.fromhex(key)
+        except (CanonicalError, KeyError, TypeError, ValueError, binascii.Error):
+            return build_json_response({"error": "expected code, name and public_key"}, 422)
+        is_name = isinstance(name, str) and 0 < len(name) <= MAX_NAME_CHARS and name.isprintable()
+        if not is_name or not isinstance(code, str) or len(public_key) != 32:
+            return build_json_response({"error": "expected a short name, and a public key of 32 bytes"}, 422)
+        try:
+            machine = await run_sync(self._enrol, code, name, public_key)
+        except ServiceError:
+            return _ask_again(503, "the database does not answer")
+        if machine is None:
+            return build_json_response({"error": "this code is unknown, used up or too old"}, 403)
+        return build_json_response({"machine": machine.id})
+
+    def _enrol(self, code: str, name: str, public_key: bytes) -> EnrolledMachine | None:
+        now = self.service.clock.now()
+        machine = self.service.machines.enrol(code, name, public_key, now)
+        if machine is not None:
+            self.service.people.record_event(machine.organisation, name, "enrol", str(machine.id), now)
+        return machine
+
+    async def receive_entries(self, machine: EnrolledMachine, body: bytes) -> Response:
+        """Store a batch, and answer with the heads that are stored now."""
+        submissions = await run_sync(_parse_submissions, machine, body)
+        results = await self.groups.store(submissions)
+        heads = {
+            item.stretch.session: {
+                "seq": result.head.seq,
+                "hash": result.head.hash,
+                "generation": result.generation,
+                "became": result.continuation.value,
+            }
+            for item, result in zip(submissions, results, strict=True)
+        }
+        forked = any(result.continuation is Continuation.FORKS for result in results)
+        return build_json_response({"heads": heads}, 409 if forked else 200)
+
+    async def read_heads(self, machine: EnrolledMachine, _: bytes) -> Response:
+        """Return generation and head of each of the machine's sessions."""
+        heads: dict[str, tuple[int, ChainHead]] = await run_sync(self.service.store.read_heads, machine.id)
+        return build_json_response(
+            {
+                "heads": {
+                    session: {"seq": head.seq, "hash": head.hash, "generation": generation}
+                    for session, (generation, head) in heads.items()
+                }
+            }
+        )
+
+    async def receive_status(self, machine: EnrolledMachine, body: bytes) -> Response:
+        """Remember which version a machine runs."""
+        fields = parse_json(body)
+        version = fields.get("version") if isinstance(fields, dict) else None
+        if not isinstance(version, str) or len(version) > MAX_NAME_CHARS or not version.isprintable():
+            raise WireError("expected a version")
+        await run_sync(self.service.machines.record_status, machine.id, version, self.service.clock.now())
+        return build_json_response({})
+
+
+MACHINE_ROUTES: tuple[MachineRoute, ...] = (
+    MachineRoute("POST", "/v1/entries", MachineApi.receive_entries, "lines of a log, compressed with zstd"),
+    MachineRoute("GET", "/v1/heads", MachineApi.read_heads, "how far each session is stored"),
+    MachineRoute("POST", "/v1/status", MachineApi.receive_status, "the version that a machine runs"),
+)
+
+
+def _parse_submissions(machine: EnrolledMachine, body: bytes) -> list[Submission]:
+    try:
+        # Read no further than the limit: a thousandth of it can hold all of this process's memory.
+        with zstandard.ZstdDecompressor().stream_reader(body) as reader:
+            lines = reader.read(MAX_BATCH_BYTES + 1)
+    except zstandard.ZstdError as error:
+        raise WireError("expected lines compressed with zstd") from error
+    return [Submission(machine.organisation, machine.id, stretch) for stretch in parse_batch(lines)]
+
+
+def _ask_again(status: int, message: str) -> Response:
+    response = build_json_response({"error": message}, status)
+    response.headers["Retry-After"] = str(RETRY_SECONDS)
+    return response

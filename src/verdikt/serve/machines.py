@@ -1,0 +1,141 @@
+"""Machines: enrolment by a code, and the check of their signatures."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from sqlalchemy import insert, select, update
+
+from verdikt.errors import WireError
+from verdikt.model.canonical_json import sha256_hex
+from verdikt.serve import schema
+from verdikt.team.request_signature import MAX_CLOCK_SKEW_SECONDS, build_message, parse_header
+
+if TYPE_CHECKING:
+    from verdikt.serve.database import Database
+
+CACHE_SECONDS = 10.0
+"""How long a key is used without asking the database: a revocation takes effect within this time."""
+
+MAX_CACHED_KEYS = 50_000
+MAX_NAME_CHARS = 100
+_MICROSECONDS = 1_000_000
+
+
+class Unauthorized(WireError):
+    """A request whose signature is missing, wrong, too old, or of a revoked machine."""
+
+
+class EnrolledMachine(NamedTuple):
+    """A machine whose signature was right."""
+
+    id: int
+    organisation: int
+
+
+class Machines:
+    """The machines of the service; safe for threads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._keys: dict[int, tuple[float, int, Ed25519PublicKey]] = {}
+
+    def create_code(self, organisation: int, uses: int, seconds: int, now: float) -> str:
+        """Return a code by which a number of machines can enrol for a while; only its digest is stored."""
+        code = f"vde_{secrets.token_urlsafe(24)}"
+        with self._database.begin_write() as connection:
+            connection.execute(
+                insert(schema.enrolment).values(
+                    code_sha256=sha256_hex(code.encode()),
+                    organisation=organisation,
+                    uses_left=uses,
+                    expires=int((now + seconds) * _MICROSECONDS),
+                )
+            )
+        return code
+
+    def enrol(self, code: str, name: str, public_key: bytes, now: float) -> EnrolledMachine | None:
+        """Return the machine that a code lets in; None when the code is unknown, used up or too old.
+
+        A name that is taken gets a number, so that a new key never continues the chains of an old one.
+        """
+        table, codes = schema.machine, schema.enrolment
+        with self._database.begin_write() as connection:
+            organisation = connection.execute(
+                update(codes)
+                .where(codes.c.code_sha256 == sha256_hex(code.encode()), codes.c.uses_left > 0)
+                .where(codes.c.expires > int(now * _MICROSECONDS))
+                .values(uses_left=codes.c.uses_left - 1)
+                .returning(codes.c.organisation)
+            ).scalar()
+            if organisation is None:
+                return None
+            known = connection.execute(
+                select(table.c.id).where(table.c.organisation == organisation, table.c.public_key == public_key)
+            ).scalar()
+            if known is not None:
+                # The answer to an earlier attempt was lost.
+                return EnrolledMachine(known, organisation)
+            names = set(connection.execute(select(table.c.name).where(table.c.organisation == organisation)).scalars())
+            unique = next(
+                candidate
+                for number in range(len(names) + 2)
+                if (candidate := f"{name}-{number + 1}" if number else name) not in names
+            )
+            values = {"organisation": organisation, "name": unique, "public_key": public_key}
+            machine = connection.execute(
+                insert(table).values(**values, enrolled=int(now * _MICROSECONDS)).returning(table.c.id)
+            ).scalar_one()
+            return EnrolledMachine(int(machine), int(organisation))
+
+    def verify_request(self, header: str, method: str, path: str, body: bytes, now: float) -> EnrolledMachine:
+        """Return the machine that signed a request; raise `Unauthorized` when the signature does not hold."""
+        try:
+            signature = parse_header(header)
+        except WireError as error:
+            raise Unauthorized(str(error)) from error
+        if abs(signature.time - now) > MAX_CLOCK_SKEW_SECONDS:
+            raise Unauthorized(
+                f"expected a time within {MAX_CLOCK_SKEW_SECONDS} s of {int(now)}, found {signature.time}"
+            )
+        organisation, key = self._find_key(signature.machine, now)
+        try:
+            key.verify(
+                bytes.fromhex(signature.signature),
+                build_message(method, path, signature.machine, signature.time, body),
+            )
+        except InvalidSignature:
+            raise Unauthorized("the signature of this request is wrong") from None
+        return EnrolledMachine(signature.machine, organisation)
+
+    def _find_key(self, machine: int, now: float) -> tuple[int, Ed25519PublicKey]:
+        with self._lock:
+            cached = self._keys.get(machine)
+        if cached and 0 <= now - cached[0] < CACHE_SECONDS:
+            return cached[1:]
+        table = schema.machine
+        with self._database.begin_read() as connection:
+            row = connection.execute(
+                select(table.c.organisation, table.c.public_key).where(table.c.id == machine, table.c.revoked.is_(None))
+            ).one_or_none()
+        if row is None or len(row.public_key) != 32:
+            raise Unauthorized("this machine is not enrolled, or was revoked")
+        key = Ed25519PublicKey.from_public_bytes(bytes(row.public_key))
+        with self._lock:
+            if len(self._keys) >= MAX_CACHED_KEYS:
+                self._keys.clear()
+            self._keys[machine] = (now, row.organisation, key)
+        return row.organisation, key
+
+    def record_status(self, machine: int, version: str, now: float) -> None:
+        """Remember when a machine was last heard of, and which version it runs."""
+        table = schema.machine
+        with self._database.begin_write() as connection:
+            connection.execute(
+                update(table).where(table.c.id == machine).values(seen=int(now * _MICROSECONDS), version=version)
+            )

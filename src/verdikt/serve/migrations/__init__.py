@@ -1,0 +1,1 @@
+"""The migrations of the service's database, run by Alembic."""

@@ -1,0 +1,1 @@
+"""One module per version of the database, oldest first; a released one is never edited."""

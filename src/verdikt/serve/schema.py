@@ -1,0 +1,187 @@
+"""The tables of the service, the same in SQLite and PostgreSQL. `migrations/` creates and changes them."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData()
+
+# SQLite counts rows by itself only in a column that is exactly INTEGER PRIMARY KEY.
+_Serial = BigInteger().with_variant(Integer, "sqlite")
+
+organisation = Table(
+    "organisation",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("created", BigInteger, nullable=False),
+)
+
+machine = Table(
+    "machine",
+    metadata,
+    Column("id", _Serial, primary_key=True),
+    Column("organisation", Integer, ForeignKey("organisation.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("public_key", LargeBinary, nullable=False),
+    Column("enrolled", BigInteger, nullable=False),
+    Column("revoked", BigInteger),
+    Column("seen", BigInteger),
+    Column("version", Text, nullable=False, server_default=""),
+    UniqueConstraint("organisation", "name"),
+)
+
+chain = Table(
+    "chain",
+    metadata,
+    Column("id", _Serial, primary_key=True),
+    Column("organisation", Integer, ForeignKey("organisation.id"), nullable=False),
+    Column("machine", BigInteger, ForeignKey("machine.id"), nullable=False),
+    Column("session", Text, nullable=False),
+    # A session whose machine contradicted what it had sent before goes on as another chain, from its first entry.
+    Column("generation", Integer, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Column("signed_seq", BigInteger, nullable=False),
+    Column("first_ts", BigInteger, nullable=False),
+    Column("last_ts", BigInteger, nullable=False),
+    Column("received", BigInteger, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("directory", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("decisions", Integer, nullable=False),
+    Column("asks", Integer, nullable=False),
+    Column("blocks", Integer, nullable=False),
+    Column("claims", Integer, nullable=False),
+    Column("proofs", Integer, nullable=False),
+    Column("forked", Boolean, nullable=False),
+    UniqueConstraint("machine", "session", "generation"),
+    Index("chain_by_time", "organisation", "last_ts", "id"),
+)
+"""One hash chain; `seq` and `hash` are its head, which is locked, compared and advanced when lines are stored."""
+
+word = Table(
+    "word",
+    metadata,
+    Column("id", _Serial, primary_key=True),
+    Column("text", Text, nullable=False, unique=True),
+)
+"""Guards, tools, effects and hosts: an entry has their numbers."""
+
+entry = Table(
+    "entry",
+    metadata,
+    Column("n", _Serial, primary_key=True),
+    Column("organisation", Integer, nullable=False),
+    Column("chain", BigInteger, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("ts", BigInteger, nullable=False),
+    Column("kind", SmallInteger, nullable=False),
+    Column("verdict", SmallInteger),
+    Column("guard", Integer, nullable=False),
+    Column("class", SmallInteger, nullable=False),
+    Column("tool", Integer, nullable=False),
+    Column("effect", Integer, nullable=False),
+    Column("host", Integer, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Column("summary", Text, nullable=False),
+    Column("shape", LargeBinary, nullable=False),
+    Index("entry_by_chain", "chain", "seq", unique=True),
+    Index("entry_by_time", "organisation", "ts", "n"),
+    sqlite_autoincrement=True,
+)
+"""What is searched and listed of each entry. In PostgreSQL it also has `xid`, by which the feed skips nothing."""
+
+segment = Table(
+    "segment",
+    metadata,
+    Column("chain", BigInteger, primary_key=True),
+    Column("first", BigInteger, primary_key=True),
+    Column("last", BigInteger, nullable=False),
+    Column("received", BigInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+"""The lines themselves, as they were sent: zstd over consecutive lines of one chain."""
+
+fork = Table(
+    "fork",
+    metadata,
+    Column("chain", BigInteger, primary_key=True),
+    Column("seq", BigInteger, primary_key=True),
+    Column("hash", LargeBinary, primary_key=True),
+    Column("received", BigInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+"""Evidence: lines that contradict what the same machine had sent before."""
+
+tally = Table(
+    "tally",
+    metadata,
+    Column("organisation", Integer, primary_key=True),
+    Column("hour", Integer, primary_key=True),
+    Column("verdict", SmallInteger, primary_key=True),
+    Column("guard", Integer, primary_key=True),
+    # Replicas add to rows of their own, so none waits for another.
+    Column("shard", SmallInteger, primary_key=True),
+    Column("count", BigInteger, nullable=False),
+)
+
+person = Table(
+    "person",
+    metadata,
+    Column("id", _Serial, primary_key=True),
+    Column("organisation", Integer, ForeignKey("organisation.id"), nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("roles", Text, nullable=False),
+    Column("disabled", Boolean, nullable=False),
+    UniqueConstraint("organisation", "subject"),
+)
+
+login = Table(
+    "login",
+    metadata,
+    Column("secret_sha256", Text, primary_key=True),
+    Column("person", BigInteger, ForeignKey("person.id"), nullable=False),
+    # A link that is exchanged once for a cookie, or the cookie itself.
+    Column("is_link", Boolean, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+)
+
+enrolment = Table(
+    "enrolment",
+    metadata,
+    Column("code_sha256", Text, primary_key=True),
+    Column("organisation", Integer, ForeignKey("organisation.id"), nullable=False),
+    Column("uses_left", Integer, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+)
+"""Codes for fleets: each lets a number of machines enrol for a while."""
+
+audit_event = Table(
+    "audit_event",
+    metadata,
+    Column("n", _Serial, primary_key=True),
+    Column("organisation", Integer, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("verb", Text, nullable=False),
+    Column("object", Text, nullable=False),
+    Column("prev", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+)
+"""What people and machines did to this service: chained, so that a removed row shows."""

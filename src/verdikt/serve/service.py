@@ -1,0 +1,53 @@
+"""What a running service consists of: store, people, clock, and how it is reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verdikt.observe.clock import SystemClock
+from verdikt.serve.machines import Machines
+from verdikt.serve.metrics import Metrics
+from verdikt.serve.people import People
+
+if TYPE_CHECKING:
+    from verdikt.observe.clock import Clock
+    from verdikt.serve.store import TeamStore
+
+
+@dataclass
+class Service:
+    """One replica. All state is in the store, except counters for `/metrics`."""
+
+    store: TeamStore
+    origins: frozenset[str]
+    """The origins under which browsers reach the service (`http://127.0.0.1:8787`); requests for others are refused."""
+    clock: Clock = field(default_factory=SystemClock)
+    metrics: Metrics = field(default_factory=Metrics)
+    people: People = field(init=False)
+    machines: Machines = field(init=False)
+    problems: dict[str, str] = field(default_factory=dict)
+    """Session → why its log could not be imported; of the embedded form."""
+
+    def __post_init__(self) -> None:
+        self.people = People(self.store.database)
+        self.machines = Machines(self.store.database)
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The values of the `Host` header that the service answers to: another one is a rebound name."""
+        return frozenset(origin.split("://", 1)[1] for origin in self.origins)
+
+    @property
+    def is_secure(self) -> bool:
+        """Return whether browsers reach the service by TLS."""
+        return all(origin.startswith("https://") for origin in self.origins)
+
+    @property
+    def cookie_name(self) -> str:
+        """The name of the login's cookie; with the prefix, browsers bind it to this host and to TLS."""
+        return "__Host-verdikt" if self.is_secure else "verdikt_login"
+
+    def now_microseconds(self) -> int:
+        """Return the time as stores have it."""
+        return int(self.clock.now() * 1_000_000)

@@ -1,0 +1,102 @@
+"""One replica of the service for a team: any number of them on one database, behind a load balancer."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Self
+from urllib.parse import urlsplit
+
+import uvicorn
+
+from verdikt.errors import ServiceError
+from verdikt.observe.clock import Clock, SystemClock
+from verdikt.serve.app import build_app
+from verdikt.serve.service import Service
+from verdikt.serve.store import TeamStore
+from verdikt.web.files import check_vendor_files
+
+ORGANISATION = "default"
+_SHARDS = 1024
+
+
+@dataclass
+class TeamService(AbstractContextManager["TeamService"]):
+    """A replica. Entering it opens store and socket; `run` serves until it is told to end."""
+
+    database_url: str
+    listen: str
+    public_url: str
+    clock: Clock = field(default_factory=SystemClock)
+
+    def __enter__(self) -> Self:
+        check_vendor_files()
+        self._socket = bind_socket(self.listen)
+        try:
+            # Replicas count into rows of their own, so that none waits for another.
+            self.store = TeamStore(self.database_url, shard=os.getpid() % _SHARDS)
+        except BaseException:
+            self._socket.close()
+            raise
+        host, port = self._socket.getsockname()[:2]
+        public_url = self.public_url or f"http://{host}:{port}"
+        self.service = Service(self.store, frozenset({parse_origin(public_url)}), self.clock)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+        self.store.close()
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        host, port = self._socket.getsockname()[:2]
+        return f"{host}:{port}"
+
+    def run(self, on_start: Callable[[], None] | None = None) -> None:
+        """Serve until the process is told to end."""
+        config = uvicorn.Config(
+            build_app(self.service),
+            http="httptools",
+            lifespan="off",
+            log_level="warning",
+            server_header=False,
+            timeout_keep_alive=30,
+            limit_concurrency=2000,
+        )
+        self._server = uvicorn.Server(config)
+        if on_start:
+            on_start()
+        self._server.run(sockets=[self._socket])
+
+    def stop(self) -> None:
+        """Ask `run` to end, from another thread."""
+        self._server.should_exit = True
+
+
+def parse_origin(url: str) -> str:
+    """Return the origin of an address under which browsers and machines reach the service."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/") or parts.query:
+        raise ServiceError(f"expected an address such as `https://verdikt.example`, found `{url}`")
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def bind_socket(listen: str) -> socket.socket:
+    """Return a listening socket on `HOST:PORT`."""
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdigit():
+        raise ServiceError(f"expected HOST:PORT, found `{listen}`")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host.strip("[]"), int(port)))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise ServiceError(f"cannot listen on `{listen}`: {error}") from error
+    listener.listen(1024)
+    return listener

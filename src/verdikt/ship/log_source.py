@@ -1,0 +1,44 @@
+"""The log of a data directory as something to be sent: which sessions changed, and their lines from an entry on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from verdikt.ledger.log_reader import LogReader
+from verdikt.team.wire import ReceivedLine, parse_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class LogSource:
+    """Reads a log without a lock. One thread uses it at a time."""
+
+    def __init__(self, home: Path) -> None:
+        self._reader = LogReader(home / "ledger")
+        self._sizes: dict[str, int] = {}
+
+    def find_changed_sessions(self) -> list[str]:
+        """Return the sessions whose file has another size than at the last call; archives at the first call only."""
+        sizes = {path.name.removesuffix(".jsonl"): path.stat().st_size for path in self._reader.list_hot_files()}
+        if not self._sizes:
+            sessions = self._reader.list_sessions()
+        else:
+            changed = [name for name, size in sizes.items() if self._sizes.get(name) != size]
+            sessions = [session for name in changed if (session := self._reader.find_session_id(name))]
+        # Remembered before the files are read: what is written meanwhile is seen at the next call.
+        self._sizes = sizes
+        return sessions
+
+    def forget_sizes(self) -> None:
+        """Let the next call return every session."""
+        self._sizes = {}
+
+    def read_lines(self, session: str, since: int) -> Iterator[ReceivedLine]:
+        """Yield the verified lines from entry `since` on, that one included.
+
+        It is sent again although it is stored: its hash shows whether the log was rewritten before it.
+        """
+        for line in self._reader.read_lines(session, since=max(since - 1, 0)):
+            yield parse_line(line)

@@ -1,0 +1,90 @@
+"""Who this machine is to its service: an address, a number, and a key that never leaves it."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from verdikt.errors import ServiceError
+from verdikt.team.request_signature import RequestSignature, build_message, format_header
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LEVELS = ("full", "index")
+"""What leaves the machine: whole entries; or their headers, the digests of their bodies, and what is searched by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolment:
+    """What enrolling gave."""
+
+    url: str
+    machine: int
+    level: str = "full"
+
+
+class MachineIdentity:
+    """The files in `ship/` of a data directory: `config.json` and `machine.key`."""
+
+    def __init__(self, home: Path) -> None:
+        self._directory = home / "ship"
+        self._config = self._directory / "config.json"
+        self._key = self._directory / "machine.key"
+
+    @property
+    def is_enrolled(self) -> bool:
+        """Return whether this machine has a service to send to."""
+        return self._config.exists()
+
+    def load_or_create_key(self) -> Ed25519PrivateKey:
+        """Return the machine's key, made on the first call, readable by its owner only."""
+        try:
+            return Ed25519PrivateKey.from_private_bytes(self._key.read_bytes())
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError) as error:
+            raise ServiceError(f"cannot read `{self._key}`: {error}; remove it and enrol again") from error
+        key = Ed25519PrivateKey.generate()
+        self._directory.mkdir(mode=0o700, exist_ok=True)
+        data = key.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
+        fd = os.open(self._key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+        return key
+
+    def public_key_hex(self) -> str:
+        """Return the public half of the key."""
+        return self.load_or_create_key().public_key().public_bytes(Encoding.Raw, PublicFormat.Raw).hex()
+
+    def save_enrolment(self, enrolment: Enrolment) -> None:
+        """Remember the service."""
+        temporary = self._config.with_suffix(".tmp")
+        temporary.write_text(json.dumps(asdict(enrolment), indent=1) + "\n")
+        temporary.replace(self._config)
+
+    def load_enrolment(self) -> Enrolment:
+        """Return the service that this machine sends to."""
+        try:
+            enrolment = Enrolment(**json.loads(self._config.read_text()))
+        except FileNotFoundError:
+            raise ServiceError("this machine sends its log nowhere: `verdikt ship enrol URL --code CODE`") from None
+        except (OSError, ValueError, TypeError) as error:
+            raise ServiceError(f"cannot read `{self._config}`: {error}; enrol again") from error
+        if enrolment.level not in LEVELS:
+            raise ServiceError(f"expected one of {', '.join(LEVELS)} as level, found `{enrolment.level}`")
+        return enrolment
+
+    def forget(self) -> None:
+        """Send nothing any more; the key stays, so that enrolling again gives the same machine."""
+        self._config.unlink(missing_ok=True)
+
+    def sign_request(self, machine: int, method: str, path: str, body: bytes, time: int) -> str:
+        """Return the `Authorization` header of a request."""
+        signature = self.load_or_create_key().sign(build_message(method, path, machine, time, body)).hex()
+        return format_header(RequestSignature(machine, time, signature))

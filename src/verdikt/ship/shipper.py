@@ -1,0 +1,137 @@
+"""Send what the service does not have yet, from where it says that it ends."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import zstandard
+
+from verdikt.errors import LedgerError, WireError
+from verdikt.model.entry import Entry, EntryKind
+from verdikt.ship.service_client import Refused, Unreachable
+from verdikt.team.index_row import build_index, build_index_row
+from verdikt.team.wire import format_index
+
+if TYPE_CHECKING:
+    from verdikt.ship.log_source import LogSource
+    from verdikt.ship.service_client import ServiceClient
+    from verdikt.team.wire import ReceivedLine
+
+BATCH_LINES = 300
+BATCH_BYTES = 600_000
+FIRST_PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 300.0
+POLL_SECONDS = 2.0
+
+
+@dataclass
+class Shipper:
+    """Sends a log. `problems` says of a session why its log cannot be sent to the end."""
+
+    source: LogSource
+    client: ServiceClient
+    level: str = "full"
+    problems: dict[str, str] = field(default_factory=dict)
+    sent_count: int = 0
+    _seqs: dict[str, int] | None = None
+    _failures: int = 0
+
+    def ship_new_lines(self) -> None:
+        """Send everything that is new; raise `Unreachable` or `Refused` when the service does not take it."""
+        if self._seqs is None:
+            # The service knows best how far it is: nothing about it is stored here.
+            heads = self.client.call("GET", "/v1/heads").get("heads")
+            self._seqs = {session: _read_seq(head) for session, head in _as_mapping(heads).items()}
+            self.source.forget_sizes()
+        try:
+            for session in self.source.find_changed_sessions():
+                self._ship_session(session, self._seqs)
+        except (Unreachable, Refused):
+            # Which of them arrived is asked again.
+            self._seqs = None
+            raise
+
+    def choose_pause(self, error: Unreachable | Refused | None) -> float:
+        """Return the seconds until the next attempt: longer after each failure, never the same on two machines."""
+        if error is None:
+            self._failures = 0
+            return POLL_SECONDS
+        self._failures += 1
+        longest = min(FIRST_PAUSE_SECONDS * float(1 << min(self._failures - 1, 12)), LONGEST_PAUSE_SECONDS)
+        asked = error.retry_seconds if isinstance(error, Unreachable) else 0.0
+        return min(max(asked, longest * random.uniform(0.5, 1.0)), LONGEST_PAUSE_SECONDS)
+
+    def _ship_session(self, session: str, seqs: dict[str, int]) -> None:
+        self.problems.pop(session, None)
+        lines = self._read(session, seqs.get(session, 0))
+        attempts = 0
+        while batch := self._take_batch(session, lines):
+            try:
+                answer = self.client.call("POST", "/v1/entries", self._encode(batch))
+            except Refused as error:
+                if error.status != 422:
+                    raise
+                self.problems[session] = str(error)
+                return
+            head = _as_mapping(_as_mapping(answer.get("heads")).get(session))
+            became, seq = head.get("became"), _read_seq(head)
+            seqs[session] = seq
+            if became in ("extends", "repeats"):
+                self.sent_count += len(batch) if became == "extends" else 0
+                continue
+            attempts += 1
+            if attempts > 2 or (became == "missing" and batch[0].seq <= seq + 1):
+                self.problems[session] = f"the service does not take entry {batch[0].seq}"
+                return
+            if became == "missing" and batch[0].seq > seq + 1 and self._first_seq(session) > seq + 1:
+                self.problems[session] = f"entries before {self._first_seq(session)} are no longer on this machine"
+                return
+            # After a fork the service begins another chain, and names its end: the beginning.
+            lines = self._read(session, seq)
+
+    def _first_seq(self, session: str) -> int:
+        first = next(self._read(session, 0), None)
+        return first.seq if first else 0
+
+    def _read(self, session: str, since: int) -> Iterator[ReceivedLine]:
+        return self.source.read_lines(session, since)
+
+    def _take_batch(self, session: str, lines: Iterator[ReceivedLine]) -> list[ReceivedLine]:
+        batch: list[ReceivedLine] = []
+        size = 0
+        try:
+            for line in lines:
+                if self.level != "full" and line.fields["v"] == 1:
+                    # Its hash covers the body itself, so it cannot be sent without.
+                    self.problems[session] = f"entry {line.seq} was written by an older verdikt"
+                    return batch
+                batch.append(line)
+                size += len(line.line)
+                if len(batch) >= BATCH_LINES or size >= BATCH_BYTES:
+                    break
+        except (LedgerError, WireError) as error:
+            self.problems[session] = str(error)
+        return batch
+
+    def _encode(self, batch: list[ReceivedLine]) -> bytes:
+        data = b"".join(line.line if self.level == "full" else _leave_out_body(line) for line in batch)
+        return zstandard.ZstdCompressor(level=3).compress(data)
+
+
+def _leave_out_body(line: ReceivedLine) -> bytes:
+    """Return a line without its body, and what may be searched by instead."""
+    entry = Entry(**{**line.fields, "kind": EntryKind(line.fields["kind"])})
+    index = build_index(build_index_row(line.fields))
+    return entry.to_line(with_body=False) + format_index(index)
+
+
+def _as_mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _read_seq(head: Any) -> int:
+    seq = _as_mapping(head).get("seq")
+    return seq if type(seq) is int and seq >= 0 else 0

@@ -1,0 +1,1 @@
+"""The pages of the team service: static files, and nothing else."""

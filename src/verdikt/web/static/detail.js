@@ -1,0 +1,105 @@
+// Everything about one entry: what was wanted, what it would do, what was decided and why, and what came of it.
+import { useData } from "./api.js";
+import { html } from "./html.js";
+import { useKeys } from "./keys.js";
+import { Verdict } from "./parts.js";
+import { showBlock, showMoment, showText } from "./text.js";
+
+export function Detail({ chain, seq, onClose }) {
+  const { data, error } = useData(`/v1/entries/${chain}/${seq}`);
+  const copyLink = () => navigator.clipboard?.writeText(`${location.origin}/session/${chain}?seq=${seq}`);
+  useKeys({ ".": copyLink });
+  if (error && !data) return html`<aside class="detail"><p class="freshness stale">${error.message}</p></aside>`;
+  if (!data) return html`<aside class="detail" aria-busy="true"></aside>`;
+  if (data.problem)
+    return html`<aside class="detail"><p class="block">${showText(data.problem)}</p><pre>${showBlock(data.line)}</pre></aside>`;
+  const entry = data.entry;
+  const body = entry.body;
+  return html`<aside class="detail" aria-label=${`Entry ${seq}`}>
+    <div class="bar">
+      <h2>#${entry.seq} ${showText(entry.kind.replaceAll("_", " "))}</h2>
+      <button onClick=${copyLink}>Copy link</button>
+      <button onClick=${onClose}>Close</button>
+    </div>
+    <p class="facts">${showMoment(entry.ts)}</p>
+    ${body === undefined
+      ? html`<p>Its body stayed on its machine; the chain has its digest <code>${entry.body_sha256.slice(0, 16)}…</code>.</p>`
+      : body.receipt && typeof body.receipt === "object"
+        ? html`<${Decision} body=${body} outcome=${data.outcome} />`
+        : html`<${Fields} value=${body} />`}
+    <details>
+      <summary>Line as it stands in the log</summary>
+      <pre>${showBlock(data.line)}</pre>
+    </details>
+    <p class="facts hash">hash ${entry.hash}<br />${entry.sig ? `signed by ${showText(entry.kid)}` : "covered by a later signature"}</p>
+  </aside>`;
+}
+
+// A body may come from any machine: whatever is not of the expected type is shown as it is.
+const asList = (value) => (Array.isArray(value) ? value : []);
+const asObject = (value) => (value && typeof value === "object" && !Array.isArray(value) ? value : {});
+
+function Decision({ body, outcome }) {
+  const receipt = asObject(body.receipt);
+  const action = asObject(receipt.action);
+  const verdict = asObject(receipt.verdict);
+  const payload = asObject(action.payload);
+  return html`<dl>
+    <dt>wanted</dt>
+    <dd>${showText(action.tool)}${Object.entries(payload).map(([name, value]) => html`<${Value} key=${name} name=${name} value=${value} />`)}</dd>
+    <dt>verdict</dt>
+    <dd><${Verdict} verdict=${showText(verdict.kind)} /> ${showText(verdict.reason)}</dd>
+    <dt>rule</dt>
+    <dd><a href=${`/integrity?q=${encodeURIComponent(`guard:${verdict.guard}`)}`}>${showText(verdict.guard)}</a></dd>
+    ${verdict.fix && html`<dt>fix</dt><dd>${showText(verdict.fix)}</dd>`}
+    <dt>effects</dt>
+    <dd>
+      <ul class="plain">
+        ${asList(receipt.effects).map((effect) => html`<li><${Effect} effect=${asObject(effect)} /></li>`)}
+      </ul>
+    </dd>
+    <dt>outcome</dt>
+    <dd>${describeOutcome(outcome, showText(verdict.kind))}</dd>
+    <dt>where</dt>
+    <dd>${showText(action.cwd)}</dd>
+    <dt>receipt</dt>
+    <dd>
+      <code>${showText(body.receipt_sha256).slice(0, 16)}…</code> policy <code>${showText(receipt.policy).slice(0, 16)}…</code>, posture
+      ${" "}${showText(asObject(receipt.posture).before)}
+      <details>
+        <summary>facts that the decision rests on</summary>
+        <pre>${showBlock(JSON.stringify(receipt.facts, null, 2))}</pre>
+      </details>
+    </dd>
+  </dl>`;
+}
+
+function describeOutcome(outcome, verdict) {
+  if (!outcome) return verdict === "block" ? "not run" : "no outcome was recorded";
+  const seconds = outcome.seconds === undefined ? "" : ` after ${Number(outcome.seconds).toFixed(1)} s`;
+  const status = outcome.exit_code === undefined ? "" : `, exit status ${showText(outcome.exit_code)}`;
+  return html`${outcome.success ? "succeeded" : "failed"}${seconds}${status}, <a href=${`?seq=${Number(outcome.seq)}`}>#${Number(outcome.seq)}</a>`;
+}
+
+function Effect({ effect }) {
+  const targets = asList(effect.targets).map((target) => showText(asObject(target).text)).join(", ");
+  const certainty = effect.certainty === "possible" ? "possibly " : "";
+  const lasting = effect.recoverable === false ? ", can't be undone" : "";
+  return html`<span class=${`class ${showText(effect.class)}`}>${showText(effect.class)}</span> ${certainty}${showText(effect.what)}
+    ${targets && html` on <code>${targets}</code>`}${lasting}`;
+}
+
+function Value({ name, value }) {
+  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  return html`<div><span class="name">${showText(name)}</span><pre>${showBlock(text)}</pre></div>`;
+}
+
+function Fields({ value }) {
+  return html`<dl>
+    ${Object.entries(asObject(value)).map(
+      ([name, field]) =>
+        html`<dt>${showText(name.replaceAll("_", " "))}</dt>
+          <dd>${typeof field === "object" && field ? html`<pre>${showBlock(JSON.stringify(field, null, 2))}</pre>` : showBlock(String(field))}</dd>`,
+    )}
+  </dl>`;
+}

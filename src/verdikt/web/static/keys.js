@@ -1,0 +1,39 @@
+// The keyboard: pages register keys while they are shown; `g` begins a two-key word.
+import { useEffect } from "./html.js";
+
+const handlers = [];
+let prefix = "";
+let prefixTimer = 0;
+
+function isTyping(target) {
+  return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
+}
+
+addEventListener("keydown", (event) => {
+  if (event.metaKey || event.ctrlKey || event.altKey) return;
+  if (isTyping(event.target) && event.key !== "Escape") return;
+  const key = prefix + event.key;
+  prefix = "";
+  clearTimeout(prefixTimer);
+  // The page that was shown last comes first.
+  for (let index = handlers.length - 1; index >= 0; index -= 1) {
+    const action = handlers[index].current[key];
+    if (action) {
+      event.preventDefault();
+      action(event);
+      return;
+    }
+  }
+  if (event.key === "g") {
+    prefix = "g ";
+    prefixTimer = setTimeout(() => (prefix = ""), 1500);
+  }
+});
+
+export function useKeys(actions) {
+  const handler = { current: actions };
+  useEffect(() => {
+    handlers.push(handler);
+    return () => handlers.splice(handlers.indexOf(handler), 1);
+  });
+}

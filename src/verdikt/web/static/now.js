@@ -1,0 +1,105 @@
+// What happens now: counts, a chart of the last days, and the live feed.
+import { useData } from "./api.js";
+import { Chart } from "./chart.js";
+import { html, useEffect, useRef, useState } from "./html.js";
+import { useKeys } from "./keys.js";
+import { WindowedList } from "./list.js";
+import { Empty, Freshness, Verdict } from "./parts.js";
+import { go } from "./router.js";
+import { lastName, showCount, showMoment, showText } from "./text.js";
+
+const MAX_FEED = 2000;
+
+// New entries as they arrive. The stream is closed while the tab is hidden, and continued where it was.
+function useFeed(isPaused, onEntries) {
+  const position = useRef("");
+  useEffect(() => {
+    if (isPaused) return undefined;
+    let source = null;
+    const open = () => {
+      if (source || document.hidden) return;
+      source = new EventSource(`/v1/feed${position.current ? `?position=${encodeURIComponent(position.current)}` : ""}`);
+      source.onmessage = (event) => {
+        position.current = event.lastEventId;
+        const entries = JSON.parse(event.data);
+        if (entries.length) onEntries(entries);
+      };
+    };
+    const close = () => {
+      source?.close();
+      source = null;
+    };
+    const onVisibility = () => (document.hidden ? close() : open());
+    open();
+    document.addEventListener("visibilitychange", onVisibility);
+    return () => {
+      document.removeEventListener("visibilitychange", onVisibility);
+      close();
+    };
+  }, [isPaused]);
+}
+
+export function NowPage() {
+  const overview = useData("/v1/overview?days=7", { everySeconds: 30 });
+  const recent = useData("/v1/entries?q=kind%3Adecision&limit=200");
+  const [arrived, setArrived] = useState([]);
+  const [isPaused, setPaused] = useState(false);
+  const [selected, setSelected] = useState(-1);
+  useFeed(isPaused, (entries) => {
+    const decisions = entries.filter((entry) => entry.kind === "decision").reverse();
+    setArrived((before) => [...decisions, ...before].slice(0, MAX_FEED));
+    setSelected((index) => (index >= 0 ? index + decisions.length : index));
+  });
+  useKeys({ p: () => setPaused(!isPaused) });
+
+  const seen = new Set(arrived.map((entry) => `${entry.chain}/${entry.seq}`));
+  const entries = [...arrived, ...(recent.data?.entries ?? []).filter((entry) => !seen.has(`${entry.chain}/${entry.seq}`))];
+  const data = overview.data;
+  return html`<main class="page">
+    <h1>Now</h1>
+    <${Freshness} ...${overview} />
+    ${data && html`<${Attention} data=${data} />`}
+    ${data && html`<${Chart} hours=${data.hours} since=${data.since} now=${data.now} />`}
+    <div class="bar">
+      <h2>Decisions</h2>
+      <button aria-pressed=${isPaused} onClick=${() => setPaused(!isPaused)}>${isPaused ? "Resume" : "Pause"}</button>
+    </div>
+    ${recent.data && entries.length === 0
+      ? html`<${Empty}>Nothing was decided yet. Let an agent work in a governed project, and its calls appear here.<//>`
+      : html`<${WindowedList}
+          label="Decisions, newest first"
+          count=${entries.length}
+          selected=${selected}
+          onSelect=${setSelected}
+          onOpen=${(index) => go(`/session/${entries[index].chain}?seq=${entries[index].seq}`)}
+          renderRow=${(index) => html`<${FeedRow} entry=${entries[index]} />`}
+        />`}
+  </main>`;
+}
+
+function FeedRow({ entry }) {
+  return html`<span class="time wide">${showMoment(entry.ts)}</span>
+    <${Verdict} verdict=${entry.verdict} />
+    <span class="summary">${showText(entry.summary)}</span>
+    <span class="guard">${entry.verdict === "pass" ? "" : showText(entry.guard)}</span>
+    <span class="side">${showText(entry.host)}</span>`;
+}
+
+function Attention({ data }) {
+  const total = { pass: 0, warn: 0, ask: 0, block: 0 };
+  for (const hour of data.hours) for (const word of Object.keys(total)) total[word] += hour[word] ?? 0;
+  const all = total.pass + total.warn + total.ask + total.block;
+  return html`<section aria-label="The last seven days">
+    <ul class="tiles">
+      <li><a href="/sessions?q=since:7d"><b>${all.toLocaleString()}</b> decisions</a></li>
+      <li><a href="/integrity?q=verdict:ask+since:7d"><b class="ask">${total.ask.toLocaleString()}</b> asks</a></li>
+      <li><a href="/integrity?q=verdict:block+since:7d"><b class="block">${total.block.toLocaleString()}</b> blocks</a></li>
+      <li><a href="/settings"><b>${data.machines_seen_today}</b> of ${showCount(data.machines, "machine")} seen today</a></li>
+    </ul>
+    ${(data.forks > 0 || data.problems.length > 0) &&
+    html`<ul class="attention">
+      ${data.forks > 0 && html`<li>${showCount(data.forks, "rewritten history", "rewritten histories")}: <a href="/sessions">look at the marked sessions</a></li>`}
+      ${data.problems.slice(0, 5).map((item) => html`<li>${showText(lastName(item.session))}: ${showText(item.problem)}</li>`)}
+    </ul>`}
+  </section>`;
+}

@@ -1,0 +1,39 @@
+// Small pieces that several pages share.
+import { html, useEffect, useRef } from "./html.js";
+import { useKeys } from "./keys.js";
+import { go, withQuery } from "./router.js";
+import { showTime } from "./text.js";
+
+export function Verdict({ verdict }) {
+  if (!verdict) return html`<span class="verdict none"></span>`;
+  return html`<span class=${`verdict ${verdict}`}>${verdict}</span>`;
+}
+
+// Instead of a spinner: how old the data is, and why there is none newer.
+export function Freshness({ at, error }) {
+  if (error) return html`<p class="freshness stale" role="status">${error.message}${at ? `; as of ${showTime(at * 1000)}` : ""}</p>`;
+  return html`<p class="freshness" role="status">${at ? `as of ${showTime(at * 1000)}` : "…"}</p>`;
+}
+
+const HINT = 'verdict:block guard:git_* host:claude since:7d "push --force"';
+
+export function SearchBox({ query }) {
+  const input = useRef(null);
+  useKeys({ "/": () => input.current.focus(), Escape: () => input.current.blur() });
+  useEffect(() => {
+    input.current.value = query;
+  }, [query]);
+  const submit = (event) => {
+    event.preventDefault();
+    input.current.blur();
+    go(withQuery({ q: input.current.value.trim(), selected: "" }));
+  };
+  return html`<form class="search" role="search" onSubmit=${submit}>
+    <input ref=${input} type="search" name="q" defaultValue=${query} placeholder=${HINT} aria-label="Search" autocomplete="off" spellcheck="false" />
+    <button type="submit">Search</button>
+  </form>`;
+}
+
+export function Empty({ children }) {
+  return html`<p class="empty">${children}</p>`;
+}

@@ -1,0 +1,156 @@
+// One session: every entry in order, and all about the selected one.
+import { call, useData } from "./api.js";
+import { Detail } from "./detail.js";
+import { html, useEffect, useMemo, useState } from "./html.js";
+import { useKeys } from "./keys.js";
+import { WindowedList } from "./list.js";
+import { Empty, Freshness, Verdict } from "./parts.js";
+import { go, withQuery } from "./router.js";
+import { lastName, showCount, showMoment, showText, showTime } from "./text.js";
+
+const PAGE_ROWS = 20000;
+
+// All index rows of a session, page after page, then what is new every few seconds.
+function useRows(chain) {
+  const [state, setState] = useState({ chain, rows: [], head: 0, error: undefined, at: 0 });
+  useEffect(() => {
+    let current = true;
+    let rows = [];
+    setState({ chain, rows, head: 0, at: 0 });
+    const load = async () => {
+      try {
+        for (;;) {
+          const since = rows.length ? rows[rows.length - 1][0] : 0;
+          const page = await call(`/v1/sessions/${chain}/entries?since=${since}&limit=${PAGE_ROWS}`);
+          if (!current) return;
+          rows = page.rows.length ? [...rows, ...page.rows] : rows;
+          setState({ chain, rows, head: page.head, at: Date.now() });
+          if (page.rows.length < PAGE_ROWS) return;
+        }
+      } catch (error) {
+        if (current) setState((before) => ({ ...before, error }));
+      }
+    };
+    load();
+    const timer = setInterval(() => document.hidden || load(), 3000);
+    return () => {
+      current = false;
+      clearInterval(timer);
+    };
+  }, [chain]);
+  return state;
+}
+
+export function SessionPage({ chain, query }) {
+  const session = useData(`/v1/sessions/${chain}`, { everySeconds: 5 });
+  const { rows, error, at } = useRows(chain);
+  const [showsAll, setShowsAll] = useState(true);
+  const shown = useMemo(() => (showsAll ? rows : rows.filter((row) => row[2] === "decision")), [rows, showsAll]);
+  const wanted = Number(query.get("seq") ?? 0);
+  const selected = useMemo(() => (wanted ? shown.findIndex((row) => row[0] === wanted) : -1), [shown, wanted]);
+  const select = (index) => index >= 0 && index < shown.length && go(withQuery({ seq: shown[index][0] }), { replace: true });
+  const jump = (step) => {
+    for (let index = selected + step; index >= 0 && index < shown.length; index += step) {
+      if (shown[index][3] === "ask" || shown[index][3] === "block") {
+        select(index);
+        return;
+      }
+    }
+  };
+  useKeys({
+    "[": () => jump(-1),
+    "]": () => jump(1),
+    d: () => setShowsAll(!showsAll),
+    Escape: () => go(withQuery({ seq: "" }), { replace: true }),
+  });
+  if (session.error?.status === 404) return html`<main class="page"><h1>Session</h1><${Empty}>There is no such session.<//></main>`;
+  return html`<main class=${selected >= 0 ? "page split has-detail" : "page split"}>
+    <div class="head">
+      <h1>${showText(lastName(session.data?.directory) || session.data?.session || "Session")}</h1>
+      ${session.data?.title && html`<p class="title">${showText(session.data.title)}</p>`}
+      ${session.data && html`<${SessionFacts} session=${session.data} />`}
+      <${Freshness} at=${at} error=${error} />
+      <${Lane} rows=${rows} onSelect=${(seq) => go(withQuery({ seq }), { replace: true })} />
+      <div class="bar">
+        <button aria-pressed=${!showsAll} onClick=${() => setShowsAll(!showsAll)}>Decisions only</button>
+        <button onClick=${() => jump(-1)}>Previous ask or block</button>
+        <button onClick=${() => jump(1)}>Next ask or block</button>
+        <${Verification} chain=${chain} />
+      </div>
+    </div>
+    <${WindowedList}
+      label="Entries, oldest first"
+      count=${shown.length}
+      selected=${selected}
+      onSelect=${select}
+      renderRow=${(index) => html`<${EntryRow} row=${shown[index]} />`}
+    />
+    ${selected >= 0 && html`<${Detail} chain=${chain} seq=${wanted} onClose=${() => go(withQuery({ seq: "" }), { replace: true })} />`}
+  </main>`;
+}
+
+function SessionFacts({ session }) {
+  return html`<p class="facts">
+    ${showText(session.machine)} · ${showText(session.host || "–")} · ${showMoment(session.first_ts)} – ${showMoment(session.last_ts)} ·
+    ${" "}${showCount(session.decisions, "action")}, ${showCount(session.asks, "ask")}, ${showCount(session.blocks, "block")} ·
+    ${" "}signed up to ${session.signed_seq} of ${session.seq}${session.forked ? html` · <b class="block">this history was rewritten later</b>` : ""}
+  </p>`;
+}
+
+function EntryRow({ row }) {
+  const [seq, ts, kind, verdict, guard, , effect, summary] = row;
+  return html`<span class="seq">${seq}</span>
+    <span class="time">${showTime(ts)}</span>
+    <span class="kind">${verdict ? html`<${Verdict} verdict=${verdict} />` : showText(kind.replaceAll("_", " "))}</span>
+    <span class="summary">${showText(summary)}</span>
+    <span class="guard">${verdict && verdict !== "pass" ? showText(guard) : showText(effect)}</span>`;
+}
+
+const LANE_MARKS = 400;
+
+// The whole session on one line: where asks and blocks are. A mark stands for the strictest of its stretch.
+function Lane({ rows, onSelect }) {
+  const marks = useMemo(() => {
+    const rank = { block: 3, ask: 2, warn: 1 };
+    const step = Math.max(1, rows.length / LANE_MARKS);
+    const strictest = new Map();
+    rows.forEach((row, index) => {
+      const slot = Math.floor(index / step);
+      if (rank[row[3]] > (rank[strictest.get(slot)?.[3]] ?? 0)) strictest.set(slot, row);
+    });
+    return [...strictest].map(([slot, row]) => ({ left: ((slot + 0.5) * step * 100) / Math.max(1, rows.length), row }));
+  }, [rows]);
+  return html`<div class="lane" aria-label=${`${marks.length} marks of asks and blocks`}>
+    ${marks.map(
+      ({ left, row }) =>
+        html`<button
+          key=${row[0]}
+          class=${`mark-${row[3]}`}
+          style=${{ left: `${Math.min(left, 99.5)}%` }}
+          title=${`${row[3]} at ${row[0]}: ${showText(row[7])}`}
+          aria-label=${`${row[3]} at entry ${row[0]}`}
+          onClick=${() => onSelect(row[0])}
+        ></button>`,
+    )}
+  </div>`;
+}
+
+function Verification({ chain }) {
+  const [state, setState] = useState(null);
+  useEffect(() => setState(null), [chain]);
+  const verify = async () => {
+    setState({ text: "verifying…" });
+    try {
+      const report = await call(`/v1/sessions/${chain}/verification`);
+      const bodies = report.absent_bodies ? `, ${showCount(report.absent_bodies, "body left out", "bodies left out")}` : "";
+      const text = report.intact
+        ? `intact: ${showCount(report.entries, "entry", "entries")}, signed up to ${report.signed_seq}${bodies}`
+        : `FAILING: ${report.findings.map(showText).join("; ") || "the head is another"}`;
+      setState({ text, isIntact: report.intact });
+    } catch (error) {
+      setState({ text: error.message, isIntact: false });
+    }
+  };
+  const style = state?.isIntact === undefined ? "" : state.isIntact ? "pass" : "block";
+  return html`<button onClick=${verify}>Verify</button><span class=${`result ${style}`} role="status">${state?.text ?? ""}</span>`;
+}

@@ -1,0 +1,109 @@
+// Who is signed in, the machines, the theme, and what was done to this service.
+import { call, useData } from "./api.js";
+import { html, useState } from "./html.js";
+import { Freshness } from "./parts.js";
+import { showAge, showCount, showMoment, showText } from "./text.js";
+
+export function SettingsPage({ me }) {
+  const machines = useData("/v1/machines", { everySeconds: 15 });
+  const events = useData(me.roles.includes("auditor") || me.roles.includes("admin") ? "/v1/events" : "");
+  const isAdmin = me.roles.includes("admin");
+  const signOut = async () => {
+    await call("/v1/sign-out", { method: "POST", body: {} });
+    location.assign("/sign-in");
+  };
+  return html`<main class="page scrolls">
+    <h1>Settings</h1>
+    <section>
+      <h2>You</h2>
+      <p>${showText(me.name)}, ${me.roles.map(showText).join(", ")} · verdikt ${showText(me.version)}</p>
+      <div class="bar"><button onClick=${signOut}>Sign out</button><${ThemeSwitch} /></div>
+    </section>
+    <section>
+      <h2>Machines</h2>
+      <${Freshness} ...${machines} />
+      <table>
+        <thead><tr><th>name</th><th>last heard</th><th>sessions</th><th>entries</th><th>state</th>${isAdmin && html`<th>revoke</th>`}</tr></thead>
+        <tbody>
+          ${(machines.data?.machines ?? []).map((machine) => html`<tr key=${machine.id}>
+            <td>${showText(machine.name)}</td>
+            <td>${machine.seen ? `${showAge(machine.seen)} ago` : "never"}</td>
+            <td>${machine.sessions.toLocaleString()}</td>
+            <td>${machine.entries.toLocaleString()}</td>
+            <td class=${machine.forks || machine.revoked ? "block" : ""}>${describeMachine(machine)}</td>
+            ${isAdmin && html`<td>${machine.revoked ? "" : html`<${RevokeButton} machine=${machine} />`}</td>`}
+          </tr>`)}
+        </tbody>
+      </table>
+      ${isAdmin && html`<${CodeMaker} />`}
+    </section>
+    ${events.data &&
+    html`<section>
+      <h2>What was done to this service</h2>
+      <table>
+        <thead><tr><th>when</th><th>who</th><th>what</th></tr></thead>
+        <tbody>
+          ${events.data.events.map((event) => html`<tr key=${event.n}>
+            <td>${showMoment(event.at)}</td>
+            <td>${showText(event.actor)}</td>
+            <td>${showText(event.verb.replaceAll("_", " "))} ${showText(event.object)}</td>
+          </tr>`)}
+        </tbody>
+      </table>
+    </section>`}
+  </main>`;
+}
+
+function describeMachine(machine) {
+  if (machine.revoked) return "revoked";
+  return machine.forks ? showCount(machine.forks, "rewritten history", "rewritten histories") : "in order";
+}
+
+// Two presses: a revoked machine must enrol again.
+function RevokeButton({ machine }) {
+  const [state, setState] = useState("Revoke");
+  const revoke = async () => {
+    if (state === "Revoke") {
+      setState("Really revoke");
+      return;
+    }
+    try {
+      await call(`/v1/machines/${machine.id}/revocation`, { method: "POST", body: {} });
+      setState("revoked");
+    } catch (error) {
+      setState(error.message);
+    }
+  };
+  return html`<button disabled=${state === "revoked"} onClick=${revoke}>${state}</button>`;
+}
+
+function CodeMaker() {
+  const [answer, setAnswer] = useState(null);
+  const make = async () => {
+    try {
+      setAnswer((await call("/v1/enrolment-codes", { method: "POST", body: { uses: 1, hours: 24 } })).code);
+    } catch (error) {
+      setAnswer(error.message);
+    }
+  };
+  return html`<div class="bar code-maker">
+    <button onClick=${make}>Make a code for a machine</button>
+    ${answer && html`<p role="status">for one machine, for a day: <code>verdikt ship enrol ${location.origin} --code ${showText(answer)}</code></p>`}
+  </div>`;
+}
+
+function ThemeSwitch() {
+  const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? "system");
+  const choose = (event) => {
+    const value = event.currentTarget.value;
+    if (value === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = value;
+    localStorage.setItem("theme", value);
+    setTheme(value);
+  };
+  return html`<label>Theme
+    <select value=${theme} onChange=${choose}>
+      ${["system", "light", "dark"].map((name) => html`<option value=${name} selected=${name === theme}>${name}</option>`)}
+    </select>
+  </label>`;
+}

@@ -1,0 +1,98 @@
+"""`verdikt serve --db` and `verdikt ship`, as people type them: real processes, on SQLite and on PostgreSQL."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.activity_log import open_activity_log
+from tests.postgres import run_postgres
+from tests.unit.web.browser import ensure_vendor_files
+from verdikt.serve.store import TeamStore
+from verdikt.team.search_query import SearchQuery
+
+
+def run_verdikt(*arguments: str) -> str:
+    """Run a command and return what it printed; fail when it fails."""
+    command = [sys.executable, "-m", "verdikt", *arguments]
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout.strip()
+
+
+@contextmanager
+def run_replica(database: str) -> Iterator[str]:
+    """Yield the address of a replica in a process of its own."""
+    command = [sys.executable, "-m", "verdikt", "serve", "--db", database, "--listen", "127.0.0.1:0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout is not None
+        match = re.fullmatch(r"listening on (127\.0\.0\.1:[0-9]+)", process.stdout.readline().strip())
+        assert match
+        yield f"http://{match[1]}"
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Yield the URL of an empty database."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'team.db'}"
+    else:
+        with run_postgres() as server:
+            yield server.create_database()
+
+
+def test_a_team_begins_with_six_commands(database: str, tmp_path: Path) -> None:
+    """Tables, a code, a replica, enrolment, sending, a sign-in link: the log of the machine is at the service."""
+    ensure_vendor_files()
+    home = tmp_path / "home"
+    with open_activity_log(home) as log:
+        log.call("s", "git status")
+        log.call("s", "git push --force origin main")
+    run_verdikt("serve", "migrate", "--db", database)
+    code = run_verdikt("serve", "code", "--db", database)
+    with run_replica(database) as url, run_replica(database) as second:
+        enrolled = run_verdikt("ship", "enrol", url, "--code", code, "--name", "ana-laptop", "--home", str(home))
+        sent = run_verdikt("ship", "run", "--once", "--home", str(home))
+        status = run_verdikt("ship", "status", "--home", str(home))
+        link = run_verdikt("serve", "link", "ana", "--role", "admin", "--public-url", second, "--db", database)
+    with TeamStore(database) as store:
+        machine = store.list_machines(1)[0]
+        lines = [
+            b"".join(store.read_lines(1, session["chain"]))
+            for session in store.find_sessions(1, SearchQuery(patterns={"session": ("s",)})).sessions
+        ]
+
+    assert "enrolled as machine 1" in enrolled
+    assert re.fullmatch(r"[0-9]+ entries sent", sent)
+    assert f"has {machine.entries} entries of this machine" in status
+    assert re.fullmatch(rf"{re.escape(second)}/sign-in#[\w-]{{40,}}", link)
+    assert lines == [(home / "ledger" / "s.jsonl").read_bytes()]
+    assert (machine.name, bool(machine.version)) == ("ana-laptop", True)
+
+
+def test_ship_before_enrolling_says_what_to_do(tmp_path: Path) -> None:
+    """A machine that is not enrolled sends nothing."""
+    command = [sys.executable, "-m", "verdikt", "ship", "run", "--once", "--home", str(tmp_path)]
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert completed.returncode == 1
+    assert "verdikt ship enrol URL --code CODE" in completed.stderr
+
+
+def test_serve_with_an_unknown_role_is_refused(tmp_path: Path) -> None:
+    """The roles are named."""
+    database = f"sqlite:///{tmp_path / 'team.db'}"
+    run_verdikt("serve", "migrate", "--db", database)
+    command = [sys.executable, "-m", "verdikt", "serve", "link", "ana", "--role", "king", "--db", database]
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert completed.returncode == 2
+    assert "expected roles among viewer, developer" in completed.stderr

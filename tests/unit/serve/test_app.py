@@ -1,0 +1,328 @@
+"""The HTTP interface: who may call what, what is refused, and what comes back."""
+
+import io
+import json
+from pathlib import Path
+
+import httpx2
+import pyarrow.parquet
+import pytest
+from starlette.testclient import TestClient
+
+from tests.cleanup import close_after_test
+from tests.unit.serve.http_client import ORIGIN, Site, post
+from tests.unit.team.chains import build_lines
+from verdikt.model.canonical_json import sha256_hex
+from verdikt.model.entry import EntryKind, build_entry
+from verdikt.serve.api import ROUTES
+from verdikt.serve.app import PAGES, SECURITY_HEADERS
+from verdikt.serve.machine_api import MACHINE_ROUTES
+from verdikt.serve.people import COOKIE_SECONDS, LINK_SECONDS, ROLES
+from verdikt.serve.request_body import MAX_BODY_BYTES
+from verdikt.serve.routes import ApiRoute
+from verdikt.serve.store import TeamStore
+
+CHAIN = build_lines("s", range(1, 21))
+GUARDED = [route for route in ROUTES if route.roles]
+
+
+@pytest.fixture
+def site(store: TeamStore) -> Site:
+    """Return a service with one session of twenty entries."""
+    site = Site(store)
+    site.machine.send(*CHAIN)
+    return site
+
+
+@pytest.fixture
+def sqlite_site(tmp_path: Path) -> Site:
+    """Return the same on SQLite, for what does not depend on the database."""
+    site = Site(close_after_test(TeamStore(f"sqlite:///{tmp_path / 'team.db'}", create=True)))
+    site.machine.send(*CHAIN)
+    return site
+
+
+def fill_path(route: ApiRoute, site: Site) -> str:
+    """Return a path of a route that names things of the first organisation."""
+    chain = site.machine.list_sessions()[0]["chain"]
+    return route.path.format(chain=chain, seq=5, machine=site.machine.id) if "{" in route.path else route.path
+
+
+def call_route(client: TestClient, route: ApiRoute, site: Site) -> httpx2.Response:
+    """Call a route with a path of the first organisation."""
+    path = fill_path(route, site)
+    return post(client, path) if route.is_write else client.get(path)
+
+
+def test_each_route_needs_one_of_its_roles(site: Site) -> None:
+    """Without a login 401, with other roles 403, with each of its roles an answer."""
+    assert {call_route(site.open_client(), route, site).status_code for route in GUARDED} == {401}
+    for role in ROLES:
+        # Signing out comes last: it ends the login that the others need.
+        client = site.sign_in(role)
+        for route in sorted(GUARDED, key=lambda route: route.path == "/v1/sign-out"):
+            expected = 200 if role in route.roles else 403
+            assert call_route(client, route, site).status_code == expected, (role, route.path)
+
+
+def test_each_route_shows_nothing_of_another_organisation(site: Site) -> None:
+    """What is named is not found, and what is listed is empty or one's own."""
+    for route in GUARDED:
+        response = call_route(site.sign_in(*ROLES, other_organisation=True), route, site)
+        assert response.status_code == (404 if "{" in route.path else 200), route.path
+        assert "echo" not in response.text, route.path
+        assert '"ana"' not in response.text, route.path
+
+
+def test_every_write_leaves_one_event(site: Site) -> None:
+    """The service's own record has who did what."""
+    client = site.sign_in("admin")
+    for route in ROUTES:
+        if route.is_write and route.path not in ("/v1/sign-in", "/v1/sign-out"):
+            before = len(site.people.list_events(site.machine.organisation))
+            assert post(client, fill_path(route, site)).status_code == 200
+            assert len(site.people.list_events(site.machine.organisation)) == before + 1, route.path
+    post(client, "/v1/sign-out")
+
+    verbs = [event["verb"] for event in site.people.list_events(site.machine.organisation)]
+    assert verbs == ["sign_out", "create_code", "revoke_machine", "sign_in"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Origin": ORIGIN},
+        {"X-Verdikt": "1"},
+        {"Origin": "http://evil.example", "X-Verdikt": "1"},
+        {"Origin": "null", "X-Verdikt": "1"},
+        {"Origin": ORIGIN, "X-Verdikt": "1", "Sec-Fetch-Site": "cross-site"},
+    ],
+    ids=str,
+)
+def test_a_write_of_another_site_is_refused(sqlite_site: Site, headers: dict[str, str]) -> None:
+    """A form or a script of another page cannot write, even with the person's cookie."""
+    client = sqlite_site.sign_in(*ROLES)
+    paths = [fill_path(route, sqlite_site) for route in ROUTES if route.is_write]
+
+    assert {client.post(path, json={}, headers=headers).status_code for path in paths} == {403}
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost:8787", ""])
+def test_a_request_for_another_name_is_refused(sqlite_site: Site, host: str) -> None:
+    """A site that makes its name point here (DNS rebinding) gets nothing, not even the sign-in page."""
+    for path in ("/", "/v1/me", "/healthz", "/static/app.js"):
+        assert sqlite_site.open_client().get(path, headers={"Host": host}).status_code == 421
+
+
+def test_every_answer_has_the_headers_that_protect_browsers(site: Site) -> None:
+    """Pages, files, data, errors and refusals alike."""
+    client = site.sign_in("viewer")
+    paths = [*PAGES, "/static/app.js", "/v1/me", "/v1/nothing", "/v1/sessions?q=verdict:no", "/v1/events"]
+    for path in paths:
+        response = client.get(path.replace("{chain}", "1"))
+        assert {name: response.headers.get(name) for name in SECURITY_HEADERS} == SECURITY_HEADERS, path
+    assert client.get("/", headers={"Host": "x"}).headers["X-Content-Type-Options"] == "nosniff"
+    assert client.get("/v1/me").headers["Cache-Control"] == "no-store"
+
+
+def test_a_link_signs_in_once_and_not_for_long(site: Site) -> None:
+    """A used, an old and a made-up link are refused, and none of them sets a cookie."""
+    person = site.people.ensure_person(site.machine.organisation, "p", "Ana", frozenset({"viewer"}))
+    used, old = (site.people.create_link(person, site.clock.now()) for _ in range(2))
+    client = site.open_client()
+    response = post(client, "/v1/sign-in", {"code": used})
+    cookie = response.headers["set-cookie"]
+
+    assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", f"Max-Age={COOKIE_SECONDS}", "Path=/"))
+    site.clock.seconds += LINK_SECONDS + 1
+    for code in (used, old, "", "x", None, 7, response.cookies.get("verdikt_login")):
+        refused = post(site.open_client(), "/v1/sign-in", {"code": code})
+        assert (refused.status_code, "set-cookie" in refused.headers) == (403, False), code
+    # The secret of a link is no cookie either.
+    unused = site.people.create_link(person, site.clock.now())
+    assert site.people.find_person(unused, site.clock.now()) is None
+
+
+def test_a_login_ends_by_time_by_sign_out_and_with_the_person(site: Site) -> None:
+    """A stolen cookie is worth nothing after any of them."""
+    client, other, late = (site.sign_in("viewer") for _ in range(3))
+    stolen = client.cookies["verdikt_login"]
+    assert post(client, "/v1/sign-out").status_code == 200
+    client.cookies.set("verdikt_login", stolen)
+    assert client.get("/v1/me").status_code == 401
+    assert other.get("/v1/me").status_code == 200
+    site.clock.seconds += COOKIE_SECONDS + 1
+
+    assert late.get("/v1/me").status_code == 401
+
+
+def test_secure_service_uses_a_host_bound_cookie(store: TeamStore) -> None:
+    """By TLS the cookie is bound to the host and sent by TLS only."""
+    site = Site(store)
+    site.service.origins = frozenset({"https://verdikt.example"})
+
+    assert (site.service.cookie_name, site.service.is_secure) == ("__Host-verdikt", True)
+
+
+def test_session_and_its_entries_are_what_was_sent(site: Site) -> None:
+    """Lists, index, single entries and verification agree with the lines."""
+    client = site.sign_in("viewer")
+    session = client.get("/v1/sessions").json()["sessions"][0]
+    index = client.get(f"/v1/sessions/{session['chain']}/entries?since=3&limit=2").json()
+    entry = client.get(f"/v1/entries/{session['chain']}/5").json()
+    report = client.get(f"/v1/sessions/{session['chain']}/verification").json()
+
+    assert (session["seq"], session["blocks"]) == (20, 2)
+    assert client.get(f"/v1/sessions/{session['chain']}").json() == session
+    assert ([row[0] for row in index["rows"]], index["head"], index["columns"][0]) == ([4, 5], 20, "seq")
+    assert entry["line"].encode() == CHAIN[4]
+    assert entry["entry"]["body"]["receipt"]["verdict"]["kind"] == "block"
+    assert (report["intact"], report["entries"], report["findings"]) == (True, 20, [])
+
+
+def test_the_outcome_of_a_decision_is_found_by_its_call(site: Site) -> None:
+    """The tool call with the same id is the decision's outcome."""
+    decision, first = build_entry(
+        seq=1, ts=1, session="o", kind=EntryKind.DECISION, body={"call_id": "c1"}, prev="0" * 64
+    )
+    outcome = {"call_id": "c1", "success": False, "exit_code": 2, "seconds": 0.5}
+    second = build_entry(seq=2, ts=2, session="o", kind=EntryKind.TOOL_CALL, body=outcome, prev=decision.hash)[1]
+    site.machine.send(first, second)
+    client = site.sign_in("viewer")
+    chain = client.get("/v1/sessions?q=session:o").json()["sessions"][0]["chain"]
+
+    answer = client.get(f"/v1/entries/{chain}/1").json()["outcome"]
+    assert answer == {"seq": 2, "success": False, "exit_code": 2, "seconds": 0.5}
+    assert client.get(f"/v1/entries/{chain}/2").json()["outcome"] is None
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/v1/sessions/999999", 404),
+        ("/v1/sessions/x", 404),
+        ("/v1/sessions/999999/entries", 404),
+        ("/v1/sessions/99999999999999999999", 404),
+        ("/v1/entries/1/0", 404),
+        ("/v1/entries/1/21", 404),
+        ("/v1/entries/1/%00", 404),
+        ("/v1/sessions?cursor=x", 400),
+        ("/v1/sessions?limit=-1", 400),
+        ("/v1/entries?q=verdict:maybe", 400),
+        ("/v1/entries?q=%22open", 400),
+        ("/v1/entries?q=%00", 400),
+        ("/v1/entries?q=" + "x" * 1001, 400),
+        ("/v1/export?format=exe", 400),
+        ("/nothing", 404),
+        ("/static/../app.py", 404),
+        ("/static/%2e%2e/files.py", 404),
+        ("/static/vendor", 404),
+    ],
+)
+def test_what_does_not_exist_or_make_sense_is_named(sqlite_site: Site, path: str, status: int) -> None:
+    """The status says which, and nothing fails."""
+    assert sqlite_site.sign_in("auditor").get(path).status_code == status
+
+
+def test_export_is_the_lines_or_a_table_of_what_was_found(site: Site) -> None:
+    """The export equals the search; lines are byte for byte those of the log, and no cell is a formula."""
+    client = site.sign_in("auditor")
+    lines = client.get("/v1/export?q=verdict:block&format=jsonl")
+    body = {"receipt": {"action": {"tool": "=cmd|' /C calc'!A0"}, "verdict": {"kind": "pass", "guard": "@x"}}}
+    site.machine.send(build_entry(seq=1, ts=1, session="f", kind=EntryKind.DECISION, body=body, prev="0" * 64)[1])
+    table = client.get("/v1/export?format=csv&q=session:f")
+
+    assert lines.content == CHAIN[12] + CHAIN[4]
+    assert lines.headers["content-disposition"] == 'attachment; filename="verdikt-export.jsonl"'
+    assert client.get("/v1/export").content.count(b"\n") == 21
+    parquet = pyarrow.parquet.read_table(io.BytesIO(client.get("/v1/export?format=parquet&q=verdict:block").content))
+    assert [row["guard"] for row in parquet.to_pylist()] == ["delete_outside"] * 2
+    assert "'=cmd" in table.text
+    assert "'@x" in table.text
+    assert ",=cmd" not in table.text
+
+
+def test_export_of_parquet_without_pyarrow_says_so(sqlite_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer is an error before it begins."""
+    monkeypatch.setattr("verdikt.serve.api.find_spec", lambda _: None)
+    response = sqlite_site.sign_in("auditor").get("/v1/export?format=parquet")
+
+    assert (response.status_code, "pip install pyarrow" in response.text) == (400, True)
+
+
+def test_a_code_for_machines_is_made_by_admins(sqlite_site: Site) -> None:
+    """The code works for as many machines as it says; other numbers are refused."""
+    client = sqlite_site.sign_in("admin")
+    code = post(client, "/v1/enrolment-codes", {"uses": 2, "hours": 1}).json()["code"]
+    machines, now = sqlite_site.service.machines, sqlite_site.clock.now()
+
+    assert [machines.enrol(code, "m", bytes([n]) * 32, now) is not None for n in range(3)] == [True, True, False]
+    for body in ({"uses": 0}, {"uses": "5"}, {"hours": 721}, {"uses": True}):
+        assert post(client, "/v1/enrolment-codes", body).status_code == 400
+
+
+def test_overview_counts_the_decisions_of_the_last_days(site: Site) -> None:
+    """The numbers are those of the entries."""
+    overview = site.sign_in("viewer").get("/v1/overview?days=7").json()
+
+    assert sum(hour.get("block", 0) for hour in overview["hours"]) == 2
+    assert sum(hour.get("ask", 0) for hour in overview["hours"]) == 3
+    assert (overview["machines"], overview["machines_seen_today"], overview["forks"]) == (1, 1, 0)
+
+
+def test_a_too_large_body_is_refused(site: Site) -> None:
+    """A body is read to its limit only."""
+    response = site.open_client().post(
+        "/v1/sign-in", content=b"x" * (MAX_BODY_BYTES + 1), headers={"Origin": ORIGIN, "X-Verdikt": "1"}
+    )
+
+    assert response.status_code == 413
+    assert post(site.open_client(), "/v1/sign-in", []).status_code in (400, 403)
+
+
+def test_lone_surrogates_in_a_body_are_answered(site: Site) -> None:
+    """A hostile log can hold what UTF-8 cannot; the page shows an escape."""
+    line = build_entry(seq=1, ts=1, session="u", kind=EntryKind.GAP, body={"x": "Q"}, prev="0" * 64)[1]
+    text = b'{"x":"\\ud800"}'
+    payload = (
+        line[: line.find(b',"hash":')].replace(sha256_hex(b'{"x":"Q"}').encode(), sha256_hex(text).encode()) + b"}"
+    )
+    hostile = payload[:-1] + f',"hash":"{sha256_hex(payload)}","sig":"","body":'.encode() + text + b"}\n"
+    site.machine.send(hostile)
+    client = site.sign_in("viewer")
+    chain = client.get("/v1/sessions?q=session:u").json()["sessions"][0]["chain"]
+
+    assert client.get(f"/v1/entries/{chain}/1").json()["entry"]["body"] == {"x": "\ud800"}
+
+
+def test_openapi_describes_exactly_the_routes(site: Site) -> None:
+    """Every route is in the description, with its roles, and nothing else is."""
+    document = site.open_client().get("/v1/openapi.json").json()
+    described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+
+    machines = {(route.method, route.path) for route in MACHINE_ROUTES} | {("POST", "/v1/enrol")}
+    assert described == {(route.method, route.path) for route in ROUTES} | machines
+    assert "security" in document["paths"]["/v1/me"]["get"]
+    assert "security" not in document["paths"]["/healthz"]["get"]
+
+
+def test_health_readiness_and_metrics_need_no_login(site: Site) -> None:
+    """Monitoring sees counts, and nothing of what was logged."""
+    client = site.open_client()
+
+    assert client.get("/healthz").json() == client.get("/readyz").json() == {"status": "ok"}
+    metrics = client.get("/metrics").text
+    assert '# TYPE verdikt_requests_total counter\nverdikt_requests_total{status="200"} 2\n' in metrics
+    assert "echo" not in metrics
+
+
+def test_a_database_that_is_gone_is_503_and_names_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser hears that the service cannot answer; the reason is in the service's log."""
+    client = site.sign_in("viewer")
+    with site.store.database.begin_write() as connection:
+        connection.exec_driver_sql("ALTER TABLE login RENAME TO gone")
+    response = client.get("/v1/me")
+
+    assert response.status_code == 503
+    assert "login" not in json.dumps(response.json())

@@ -1,0 +1,60 @@
+"""The live feed."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cleanup import close_after_test
+from tests.unit.serve.http_client import Site
+from tests.unit.team.chains import build_lines
+from verdikt.serve.feed import stream_feed
+from verdikt.serve.store import TeamStore
+
+CHAIN = build_lines("s", range(1, 21))
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """Return a service on SQLite."""
+    return Site(close_after_test(TeamStore(f"sqlite:///{tmp_path / 'team.db'}", create=True)))
+
+
+async def read_events(site: Site, position: str, *, send: list[bytes], count: int) -> list[tuple[str, list[int]]]:
+    """Return (id, sequence numbers) of the first events; lines are sent after the first one."""
+    events = []
+    stream = stream_feed(site.service, site.machine.organisation, position)
+    async for event in stream:
+        fields = dict(line.split(": ", 1) for line in event.decode().strip().split("\n"))
+        events.append((fields["id"], [entry["seq"] for entry in json.loads(fields["data"])]))
+        if len(events) == 1 and send:
+            site.machine.send(*send)
+        if len(events) == count:
+            break
+    await stream.aclose()
+    return events
+
+
+def test_the_feed_tells_what_arrives_and_continues_after_a_break(site: Site) -> None:
+    """The first event names the position; a reader that returns with the last id misses and repeats nothing."""
+    site.machine.send(*CHAIN[:5])
+    first = asyncio.run(read_events(site, "", send=CHAIN[5:8], count=2))
+    site.machine.send(*CHAIN[8:12])
+    again = asyncio.run(read_events(site, first[-1][0], send=[], count=2))
+
+    assert [numbers for _, numbers in first] == [[], [6, 7, 8]]
+    assert [numbers for _, numbers in again] == [[], [9, 10, 11, 12]]
+
+
+@pytest.mark.parametrize("position", ["x", "1.2.3", "-1", "'; DROP TABLE entry"])
+def test_a_foreign_position_begins_now(site: Site, position: str) -> None:
+    """What a browser sends as its last id is data from outside."""
+    site.machine.send(*CHAIN[:5])
+
+    assert asyncio.run(read_events(site, position, send=[], count=1))[0][1] == []
+
+
+def test_the_feed_needs_a_login(site: Site) -> None:
+    """Nothing is streamed to others."""
+    assert site.open_client().get("/v1/feed").status_code == 401

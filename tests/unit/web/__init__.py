@@ -1,0 +1,1 @@
+"""Tests of `verdikt.web`: the pages in a real browser."""

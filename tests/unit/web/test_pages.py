@@ -1,0 +1,353 @@
+"""The pages in a real Chromium: what they show, by keyboard, and that nothing an agent wrote does anything."""
+
+import gzip
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.activity_log import open_activity_log
+from tests.unit.team.chains import build_lines, find_head
+from tests.unit.web.browser import Complaints, ensure_vendor_files, launch_browser, open_page, run_service
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.log_file import hot_file_path
+from verdikt.model.chain_head import ChainHead
+from verdikt.model.entry import EntryKind, build_entry
+from verdikt.serve.embedded import EmbeddedService
+from verdikt.web.files import ROOT
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "javascript:alert(1)",
+    "<iframe src=http://127.0.0.1:1/></iframe>",
+    "<a href=http://127.0.0.1:1/ ping=http://127.0.0.1:1/>x</a>",
+    "<style>@import url(http://127.0.0.1:1/)</style>",
+    "<meta http-equiv=refresh content='0;url=http://127.0.0.1:1/'>",
+    "<form action=http://127.0.0.1:1/><input autofocus onfocus=alert(1)>",
+    "{{constructor.constructor('alert(1)')()}}",
+    "${alert(1)}",
+    "\x1b[2J\x1b[31mred\x07",
+    "safe\u202etxt.exe",
+    "zero\u200bwidth\ufeff",
+    "line\u2028break\u2029",
+    "tag\U000e0041\U000e0042",
+    "\x00nul\x7f",
+    "__proto__",
+]
+INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests."""
+    with launch_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedService]:
+    """Return a service on a short real log."""
+    home = tmp_path_factory.mktemp("home")
+    with open_activity_log(home) as log:
+        log.prompt("11111111-aaaa", "Add a retry to the client in `src/client.py`")
+        log.call("11111111-aaaa", "git status")
+        log.call("11111111-aaaa", "rm -rf /home/dev/other/cache")
+        log.call("11111111-aaaa", "npm publish --registry https://registry.internal")
+        log.call("22222222-bbbb", "git push --force origin main", host="codex")
+    with run_service(home) as embedded:
+        yield embedded
+
+
+@pytest.fixture
+def page(browser: Browser, embedded: EmbeddedService) -> Iterator[Page]:
+    """Return a signed-in page; whatever it complains about fails the test."""
+    page, complaints = open_page(browser, embedded)
+    yield page
+    page.context.close()
+    assert complaints == []
+
+
+def address(embedded: EmbeddedService, path: str) -> str:
+    """Return the address of a page."""
+    return f"http://127.0.0.1:{embedded.port}{path}"
+
+
+def test_a_newcomer_sees_their_last_session(page: Page) -> None:
+    """The link leads to what happened; a click leads to why."""
+    expect(page.get_by_role("heading", name="Now")).to_be_visible()
+    page.get_by_text("Bash rm -rf /home/dev/other/cache").click()
+
+    expect(page.locator(".detail")).to_contain_text("delete_outside")
+    expect(page.locator(".detail")).to_contain_text("can't be undone")
+    expect(page.locator(".detail")).to_contain_text("not run")
+    expect(page.locator(".title")).to_have_text("Add a retry to the client in `src/client.py`")
+
+
+def test_a_link_signs_in_one_browser_only(browser: Browser, embedded: EmbeddedService) -> None:
+    """A link that was used says so, and the secret does not stay in the address."""
+    link = embedded.create_link()
+    pages = [browser.new_context().new_page() for _ in range(2)]
+    pages[0].goto(link)
+    expect(pages[0].get_by_role("heading", name="Now")).to_be_visible()
+    pages[1].goto(link)
+
+    expect(pages[1].get_by_role("status")).to_contain_text("used already or is too old")
+    assert link.split("#")[1] not in pages[1].url
+    pages[1].goto(address(embedded, "/sessions"))
+    expect(pages[1].get_by_role("status")).to_contain_text("verdikt serve")
+    for page in pages:
+        page.context.close()
+
+
+def test_everything_is_reached_by_keyboard(page: Page, embedded: EmbeddedService) -> None:
+    """Pages, rows, details and search, without a mouse; the address follows."""
+    page.keyboard.press("g")
+    page.keyboard.press("s")
+    expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
+    expect(page.locator(".row")).to_have_count(3)
+    page.keyboard.press("/")
+    page.keyboard.type("verdict:block host:claude")
+    page.keyboard.press("Enter")
+    expect(page.locator(".row")).to_have_count(1)
+    assert "q=verdict%3Ablock+host%3Aclaude" in page.url
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator(".title")).to_be_visible()
+    expect(page.locator(".row").first).to_be_visible()
+    page.keyboard.press("]")
+    expect(page.locator(".detail")).to_contain_text("delete_outside")
+    page.keyboard.press("]")
+    expect(page.locator(".detail")).to_contain_text("package_careful")
+    page.keyboard.press("[")
+    expect(page.locator(".detail")).to_contain_text("delete_outside")
+    shared = page.url
+    page.keyboard.press("Escape")
+    expect(page.locator(".detail")).to_have_count(0)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("previous and next ask or block")
+    page.keyboard.press("Escape")
+    page.goto(shared)
+    expect(page.locator(".detail")).to_contain_text("delete_outside")
+    page.go_back()
+    page.keyboard.press("g")
+    page.keyboard.press("e")
+    expect(page.get_by_role("heading", name="Machines")).to_be_visible()
+
+
+def test_a_session_is_verified_on_request(page: Page) -> None:
+    """The page says how far the chain is intact."""
+    page.get_by_text("Bash rm -rf /home/dev/other/cache").click()
+    page.get_by_role("button", name="Verify").click()
+
+    expect(page.get_by_text(re.compile("intact: [0-9]+ entries"))).to_be_visible()
+
+
+def test_search_that_is_not_understood_says_why(page: Page, embedded: EmbeddedService) -> None:
+    """The message of the service is shown, and the page stays."""
+    # The browser itself logs a request that fails, which is not the page's complaint.
+    page.goto(address(embedded, "/integrity?q=guard:delete_*"))
+    expect(page.locator(".row")).to_have_count(1)
+    expect(page.get_by_role("link", name="Export lines")).to_have_attribute(
+        "href", "/v1/export?format=jsonl&q=guard%3Adelete_*"
+    )
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Export lines").click()
+    line = json.loads(Path(download.value.path()).read_bytes())
+    assert line["body"]["receipt"]["verdict"]["guard"] == "delete_outside"
+
+
+def test_new_entries_appear_by_themselves(browser: Browser, tmp_path: Path) -> None:
+    """A decision is on the screen within two seconds and a bit, without a reload."""
+    with open_activity_log(tmp_path) as log:
+        log.call("live", "git status")
+        with run_service(tmp_path) as embedded:
+            page, complaints = open_page(browser, embedded)
+            expect(page.locator(".row")).to_have_count(1)
+            started_at = time.monotonic()
+            log.call("live", "git push --force origin main")
+            expect(page.get_by_text("Bash git push --force origin main")).to_be_visible(timeout=10_000)
+            seconds = time.monotonic() - started_at
+            page.context.close()
+
+    assert complaints == []
+    assert seconds < 8, "far more than importer and feed wait in all, on a busy machine"
+
+
+def test_an_admin_makes_a_code_and_revokes_a_machine(browser: Browser, tmp_path: Path) -> None:
+    """Settings shows the command for a new machine; revoking takes two presses."""
+    with open_activity_log(tmp_path) as log:
+        log.call("s", "git status")
+    with run_service(tmp_path) as embedded:
+        page, complaints = open_page(browser, embedded)
+        page.goto(address(embedded, "/settings"))
+        page.get_by_role("button", name="Make a code").click()
+        expect(page.get_by_text(re.compile("verdikt ship enrol http://127.0.0.1:[0-9]+ --code vde_"))).to_be_visible()
+        page.get_by_role("button", name="Revoke", exact=True).click()
+        assert embedded.store.list_machines(1)[0].revoked is None
+        page.get_by_role("button", name="Really revoke").click()
+        expect(page.get_by_role("button", name="revoked")).to_be_visible()
+        page.context.close()
+        revoked = embedded.store.list_machines(1)[0].revoked
+
+    assert complaints == []
+    assert revoked is not None
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+@pytest.mark.parametrize("dark", [False, True])
+def test_pages_fit_their_window(browser: Browser, embedded: EmbeddedService, width: int, dark: bool) -> None:
+    """No page scrolls sideways, and text differs enough from what is behind it."""
+    page, complaints = open_page(browser, embedded, width=width, dark=dark)
+    for path in ("/", "/sessions", "/session/1?seq=2", "/integrity?q=verdict:block", "/settings"):
+        page.goto(address(embedded, path))
+        expect(page.get_by_role("heading").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert page.evaluate("Math.max(...[...document.querySelectorAll('.row')].map(r => r.scrollWidth), 0)") <= width
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.context.close()
+
+    assert complaints == []
+    assert (background == "rgb(20, 22, 26)") == dark
+
+
+def test_nothing_that_an_agent_wrote_does_anything(browser: Browser, tmp_path: Path) -> None:
+    """Markup, escapes and invisible characters in every field of every page are shown, and never run."""
+    chain_by_session = write_hostile_log(tmp_path)
+    with run_service(tmp_path) as embedded:
+        page, complaints = open_page(browser, embedded)
+        expect(page.locator(".row").first).to_be_visible()
+        elements = count_elements(page)
+        for path in (
+            "/",
+            "/sessions",
+            "/integrity",
+            "/settings",
+            f"/integrity?q={'%3Cimg%20src=x%20onerror=alert(1)%3E'}",
+        ):
+            page.goto(address(embedded, path))
+            expect(page.get_by_role("heading").first).to_be_visible()
+            page.wait_for_timeout(200)
+            check_page(page)
+        for seq in range(1, chain_by_session + 1):
+            page.goto(address(embedded, f"/session/{find_chain(embedded)}?seq={seq}"))
+            expect(page.locator(".detail h2")).to_be_visible(timeout=60_000)
+            for summary in page.locator("summary").all():
+                summary.click()
+            check_page(page)
+        page.context.close()
+
+    assert complaints == []
+    assert elements == 0
+
+
+def write_hostile_log(home: Path) -> int:
+    """Write a session in which every text is hostile; return the number of its entries."""
+    FileStore(home, durable=False).close()
+    lines, head = [], ChainHead()
+    for text in HOSTILE:
+        action = {"tool": text, "payload": {text: text}, "host": text, "cwd": text, "kind": "bash"}
+        verdict = {"kind": "block", "guard": text, "reason": text, "fix": text}
+        effect = {"class": text, "what": text, "targets": [{"text": text}], "certainty": text}
+        receipt = {"action": action, "verdict": verdict, "effects": [effect], "dominant": text, "facts": {text: text}}
+        for kind, body in (
+            (EntryKind.DECISION, {"receipt": receipt, "receipt_sha256": text, "call_id": text}),
+            (EntryKind.CONTRACT, {"objective": text, text: text}),
+            (EntryKind.TOOL_CALL, {**action, "call_id": text, "success": text, "exit_code": text}),
+        ):
+            entry, line = build_entry(
+                seq=head.seq + 1, ts=1, session=HOSTILE[1], kind=kind, body=body, prev=head.hash, kid=""
+            )
+            head = ChainHead(entry.seq, entry.hash)
+            lines.append(line)
+    hot_file_path(home / "ledger", HOSTILE[1]).write_bytes(b"".join(lines))
+    return head.seq
+
+
+def find_chain(embedded: EmbeddedService) -> int:
+    """Return the id of the hostile session."""
+    with embedded.store.database.begin_read() as connection:
+        return int(connection.exec_driver_sql("SELECT max(id) FROM chain").scalar_one())
+
+
+def count_elements(page: Page) -> int:
+    """Return the number of elements that no page of ours has."""
+    return page.locator(
+        "iframe, object, embed, svg, form[action], img, meta[http-equiv], body style, body script"
+    ).count()
+
+
+def check_page(page: Page) -> None:
+    """Fail when a page has an element that text made, or shows a character that hides others."""
+    assert count_elements(page) == 0
+    shown = page.evaluate("document.body.innerText")
+    assert not INVISIBLE.search(shown), repr(INVISIBLE.search(shown))
+
+
+def test_a_session_of_100_000_entries_is_usable_soon(browser: Browser, tmp_path: Path) -> None:
+    """The list shows its end in a few seconds, holds few elements, and moves at once."""
+    FileStore(tmp_path, durable=False).close()
+    with open(tmp_path / "ledger" / "long.jsonl", "wb") as file:
+        head = ChainHead()
+        for start in range(0, 100_000, 1000):
+            lines = build_lines("long", range(start, start + 1000), head=head)
+            head = find_head(lines, head)
+            file.writelines(lines)
+    with run_service(tmp_path) as embedded:
+        while embedded.store.list_machines(1)[0].entries < 100_000:
+            time.sleep(0.2)
+        page, complaints = open_page(browser, embedded)
+        started_at = time.monotonic()
+        page.goto(address(embedded, "/session/1"))
+        expect(page.locator(".row").first).to_be_visible()
+        usable_seconds = time.monotonic() - started_at
+        expect(page.locator(".row[aria-setsize='100000']").first).to_be_visible(timeout=60_000)
+        page.keyboard.press("End")
+        expect(page.locator(".seq", has_text="100000")).to_be_visible(timeout=30_000)
+        rows = page.locator(".row").count()
+        moves = []
+        for _ in range(30):
+            moves.append(
+                page.evaluate(
+                    """() => new Promise((done) => { const start = performance.now();
+                    dispatchEvent(new KeyboardEvent("keydown", { key: "k", bubbles: true }));
+                    requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - start))); })"""
+                )
+            )
+        page.context.close()
+
+    assert complaints == []
+    assert rows < 80
+    assert usable_seconds < 10
+    # The median over two frames of a busy machine; the benchmark holds the tight bar.
+    assert sorted(moves)[len(moves) // 2] < 250
+
+
+def test_pages_weigh_little() -> None:
+    """All files together, compressed, and none of them names another place."""
+    ensure_vendor_files()
+    files = [path for path in ROOT.rglob("*") if path.is_file()]
+
+    assert sum(len(gzip.compress(path.read_bytes())) for path in files) < 120_000
+    own = [path for path in files if path.parent == ROOT and path.suffix != ".svg"]
+    assert [path.name for path in own if b"http://" in path.read_bytes() or b"https://" in path.read_bytes()] == []
+
+
+def test_complaints_are_heard(browser: Browser, embedded: EmbeddedService) -> None:
+    """The listener of these tests hears an error, and the policy stops markup that a script would make."""
+    page, complaints = open_page(browser, embedded)
+    outcome = page.evaluate(
+        "(() => { try { document.body.innerHTML = '<b>x</b>'; return 'made'; } catch { return 'refused'; } })()"
+    )
+    page.evaluate("setTimeout(() => { throw new Error('heard') })")
+    page.wait_for_timeout(100)
+    page.context.close()
+
+    assert outcome == "refused"
+    assert isinstance(complaints, Complaints)
+    assert any("heard" in complaint for complaint in complaints)
