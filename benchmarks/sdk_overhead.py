@@ -1,0 +1,159 @@
+"""Measures one adapter in the environment of its SDK; started by `benchmarks/sdks.py`, which prints the ratios."""
+
+import asyncio
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from verdikt import Action, ActionKind, Governance
+
+BLOCKS = 5
+ROUNDS = 120
+KINDS = {"sh": "bash"}
+COMMANDS = ("git status", "ls -la src", "pytest -q", "cat README.md", "grep -rn main src", "python -m build")
+
+Decide = Callable[[str, str], Awaitable[None]]
+"""Lets the adapter decide one command with a call id."""
+
+
+def build_python(governance: Governance) -> Decide:
+    """Return the hook of `govern`: the whole call of an empty function."""
+    from verdikt.integrations.tool_governor import ToolGovernor
+
+    governor = ToolGovernor(governance, KINDS, host="python")
+
+    async def decide(command: str, call_id: str) -> None:
+        action = governor.build_action("sh", {"command": command}, call_id=call_id, session_id="a")
+        assert (await governor.adecide(action, can_ask=True)).may_run
+
+    return decide
+
+
+def build_langchain(governance: Governance) -> Decide:
+    """Return the middleware up to the moment at which the tool would run."""
+    from verdikt.integrations.langchain import VerdiktMiddleware
+
+    middleware = VerdiktMiddleware(governance, kinds=KINDS, session_id="a")
+    runtime = SimpleNamespace(config={"configurable": {"thread_id": "a"}})
+
+    async def decide(command: str, call_id: str) -> None:
+        call = {"name": "sh", "args": {"command": command}, "id": call_id}
+        assert (await middleware.settle_call_async(call, runtime))[0].may_run
+
+    return decide
+
+
+def build_openai_agents(governance: Governance) -> Decide:
+    """Return approval function and guardrail, as the SDK calls them."""
+    from agents import Agent, function_tool
+
+    from verdikt.integrations.openai_agents import governed
+
+    @function_tool
+    def sh(command: str) -> str:
+        """Run a command."""
+        return command
+
+    tool = governed(Agent(name="a", tools=[sh]), governance, kinds=KINDS, session_id="a").tools[0]
+    guardrail = tool.tool_input_guardrails[-1]
+
+    async def decide(command: str, call_id: str) -> None:
+        arguments = {"command": command}
+        assert not await tool.needs_approval(None, arguments, call_id)
+        context = SimpleNamespace(tool_arguments=json.dumps(arguments), tool_call_id=call_id)
+        output = await guardrail.run(SimpleNamespace(context=context))
+        assert output.behavior["type"] == "allow"
+
+    return decide
+
+
+def build_pydantic_ai(governance: Governance) -> Decide:
+    """Return the capability's hook before a tool."""
+    from verdikt.integrations.pydantic_ai import VerdiktCapability
+
+    capability = VerdiktCapability(governance, kinds=KINDS, attended=True)
+    context = SimpleNamespace(conversation_id="a", run_id="a", tool_call_approved=False, agent=None)
+
+    async def decide(command: str, call_id: str) -> None:
+        call = SimpleNamespace(tool_name="sh", tool_call_id=call_id)
+        await capability.before_tool_execute(context, call=call, tool_def=None, args={"command": command})
+
+    return decide
+
+
+def build_claude_agent_sdk(governance: Governance) -> Decide:
+    """Return the callback for `PreToolUse`."""
+    from verdikt.integrations.claude_agent_sdk import governed
+
+    options = governed(None, governance, kinds=KINDS)
+    callback = options.hooks["PreToolUse"][0].hooks[0]
+
+    async def decide(command: str, call_id: str) -> None:
+        payload = {"hook_event_name": "PreToolUse", "session_id": "a", "cwd": os.getcwd(), "tool_name": "Bash"}
+        payload |= {"tool_input": {"command": command}, "tool_use_id": call_id}
+        assert "deny" not in str(await callback(payload, call_id, None))
+
+    return decide
+
+
+BUILDERS: dict[str, Callable[[Governance], Decide]] = {
+    "python": build_python,
+    "langchain": build_langchain,
+    "openai_agents": build_openai_agents,
+    "pydantic_ai": build_pydantic_ai,
+    "claude_agent_sdk": build_claude_agent_sdk,
+}
+
+
+async def measure(sdk: str, governance: Governance) -> dict[str, float]:
+    """Return medians in microseconds, each of the block of rounds in which the machine disturbed it least."""
+    decide = BUILDERS[sdk](governance)
+    await measure_block(governance, decide, "warm")
+    blocks = [await measure_block(governance, decide, str(number)) for number in range(BLOCKS)]
+    return {name: min(medians[name] for medians in blocks) for name in blocks[0]}
+
+
+async def measure_block(governance: Governance, decide: Decide, label: str) -> dict[str, float]:
+    """Return the medians of one block; both are measured in turns, so that a busy machine slows both."""
+    times: dict[str, list[float]] = {name: [] for name in ("bare", "adapter", "bare cpu", "adapter cpu")}
+    for number in range(ROUNDS):
+        command = COMMANDS[number % len(COMMANDS)]
+        action = Action(
+            kind=ActionKind.BASH,
+            tool="sh",
+            payload={"command": command},
+            session_id="b",
+            cwd=os.getcwd(),
+            call_id=f"b{label}-{number}",
+        )
+        started = time.perf_counter(), time.process_time()
+        governance.before(action)
+        times["bare"].append(time.perf_counter() - started[0])
+        times["bare cpu"].append(time.process_time() - started[1])
+        started = time.perf_counter(), time.process_time()
+        await decide(command, f"a{label}-{number}")
+        times["adapter"].append(time.perf_counter() - started[0])
+        times["adapter cpu"].append(time.process_time() - started[1])
+    return {name: statistics.median(values) * 1e6 for name, values in times.items()}
+
+
+def main(sdk: str) -> None:
+    """Measure one adapter over a new log, and print the medians as JSON."""
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        Path("governance.yaml").write_text("profile: standard\n", encoding="utf-8")
+        env: dict[str, Any] = {"VERDIKT_HOME": f"{directory}/data", "HOME": directory}
+        with Governance.load("governance.yaml", env=env) as governance:
+            print(json.dumps(asyncio.run(measure(sdk, governance))))
+        os.chdir("/")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,1 @@
+"""An agent of langchain that releases a project, governed."""

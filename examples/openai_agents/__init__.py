@@ -1,0 +1,1 @@
+"""An agent of openai_agents that releases a project, governed."""

@@ -1,0 +1,1 @@
+"""An agent in plain Python that releases a project, governed."""

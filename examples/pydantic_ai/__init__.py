@@ -1,0 +1,1 @@
+"""An agent of pydantic_ai that releases a project, governed."""

@@ -1,0 +1,166 @@
+"""Pydantic AI: `VerdiktCapability` decides every tool call of an agent.
+
+    agent = Agent(model, tools=[...], capabilities=[VerdiktCapability()], output_type=[str, DeferredToolRequests])
+
+It is the innermost capability, so it decides on the arguments that run. With `DeferredToolRequests` among the output
+types an ask ends the run, and `deferred_tool_results` resume it anywhere; without it, an ask is a block.
+"""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from verdikt.integrations.sdk_import import import_sdk
+from verdikt.integrations.tool_governor import (
+    MAX_REFUSALS,
+    ToolGovernor,
+    append_context,
+    outcome_from_error,
+    outcome_from_result,
+)
+
+if TYPE_CHECKING:
+    from verdikt.govern import Governance
+    from verdikt.integrations.tool_kinds import ToolKinds
+    from verdikt.model.action import Action
+
+_EXTRA = "pydantic-ai"
+_capabilities = import_sdk("pydantic_ai.capabilities", _EXTRA)
+_exceptions = import_sdk("pydantic_ai.exceptions", _EXTRA)
+_tools = import_sdk("pydantic_ai.tools", _EXTRA)
+
+_CHANNEL = "pydantic_ai.deferred_tool_results"
+
+
+class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc, name-defined]
+    """Decides every tool call of an agent, records outcomes, and sends an unproven end back to work."""
+
+    def __init__(
+        self,
+        governance: Governance | None = None,
+        *,
+        kinds: ToolKinds | None = None,
+        attended: bool | None = None,
+        by: str = "",
+        max_refusals: int = MAX_REFUSALS,
+    ) -> None:
+        """Govern an agent; `attended` says whether asks can be answered, `by` who answers them in this process.
+
+        By default an ask waits if the agent's own `output_type` has `DeferredToolRequests`. Say `attended=True` if only
+        the run has it, or if `HandleDeferredToolCalls` answers in line.
+        A refused end costs an output retry: give the agent `retries={"output": n}`, or it ends with an error.
+        """
+        self.governor = ToolGovernor(governance, kinds, host="pydantic-ai", max_refusals=max_refusals)
+        self.attended = attended
+        self.by = by
+
+    def get_ordering(self) -> Any:
+        """Return the innermost place: what another capability rewrites is decided after it."""
+        return _capabilities.CapabilityOrdering(position="innermost")
+
+    @classmethod
+    def get_serialization_name(cls) -> str | None:
+        """Return None: a governance is no part of an agent's spec."""
+        return None
+
+    async def before_run(self, ctx: Any) -> None:
+        """Record the person's request."""
+        prompt = ctx.prompt
+        if isinstance(prompt, str) and prompt:
+            await self.governor.abegin_turn(prompt, session_id=_get_session_id(ctx))
+
+    async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
+        """Record the rejections with which a run was resumed: the SDK enforces them without calling us."""
+        for part in _list_parts(ctx.messages[-1:]):
+            if getattr(part, "outcome", "") == "denied":
+                session_id = _get_session_id(ctx)
+                await to_thread(
+                    self.governor.note_rejection, part.tool_call_id, session_id=session_id, channel=_CHANNEL
+                )
+        return request_context
+
+    async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:
+        """Return the arguments if the call may run; raise the SDK's refusal or its question otherwise."""
+        action = self._build_action(ctx, call, args)
+        ruling = await self.governor.adecide(action, can_ask=self._can_ask(ctx))
+        if ruling.needs_answer and ctx.tool_call_approved is True:
+            ruling = await self.governor.adecide_answered(action, approved=True, by=self.by, channel=_CHANNEL)
+        if ruling.may_run:
+            return args
+        if ruling.needs_answer:
+            raise _exceptions.ApprovalRequired(metadata=ruling.question)
+        # Not `ModelRetry`, which counts against the tool's retries: the second block would end the run.
+        raise _exceptions.ToolFailed(ruling.text)
+
+    async def after_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, result: Any) -> Any:
+        """Record the result, and append what the policy has to say about it."""
+        context = await self.governor.areport(self._build_action(ctx, call, args), outcome_from_result(result))
+        return append_context(result, context)
+
+    async def on_tool_execute_error(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, error: Exception) -> Any:
+        """Record a failed call, and raise its error as before."""
+        await self.governor.areport(self._build_action(ctx, call, args), outcome_from_error(error))
+        raise error
+
+    async def after_output_process(self, ctx: Any, *, output_context: Any, output: Any) -> Any:
+        """Return the output, or send the agent back to work when its end is not proven."""
+        if ctx.partial_output or not isinstance(output, str):
+            return output
+        reason = await self.governor.arefuse_stop(
+            output, session_id=_get_session_id(ctx), executed=_list_executed(ctx.messages)
+        )
+        if reason:
+            raise _exceptions.ModelRetry(reason)
+        return output
+
+    def record_answers(self, results: Any, *, session_id: str, by: str = "") -> None:
+        """Record who gave the answers in `DeferredToolResults`, before a run is resumed with them.
+
+        The run records answers by itself, but cannot know whose they are. `session_id` is the conversation's id.
+        """
+        for call_id, answer in results.approvals.items():
+            approved = answer is True or isinstance(answer, _tools.ToolApproved)
+            self.governor.governance.record_answer(session_id, call_id, approved=approved, by=by, channel=_CHANNEL)
+
+    def _build_action(self, ctx: Any, call: Any, args: Any) -> Action:
+        return self.governor.build_action(
+            call.tool_name, args, call_id=call.tool_call_id, session_id=_get_session_id(ctx)
+        )
+
+    def _can_ask(self, ctx: Any) -> bool:
+        if self.attended is not None:
+            return self.attended is True
+        output_type = getattr(ctx.agent, "output_type", None)
+        return any(item is _tools.DeferredToolRequests for item in _flatten(output_type))
+
+
+def _get_session_id(ctx: Any) -> str:
+    return str(ctx.conversation_id or ctx.run_id or "default")
+
+
+def _flatten(output_type: Any) -> Iterator[Any]:
+    """Yield the types in an `output_type`: one, a sequence of them, or a union."""
+    items = output_type if isinstance(output_type, list | tuple) else getattr(output_type, "__args__", None)
+    if items is None:
+        yield output_type
+    else:
+        for item in items:
+            yield from _flatten(item)
+
+
+def _list_parts(messages: Iterable[Any]) -> Iterator[Any]:
+    for message in messages:
+        yield from message.parts
+
+
+def _list_executed(messages: list[Any]) -> dict[str, str]:
+    """Return the calls since the last request of a person that returned something: call id → tool."""
+    executed: dict[str, str] = {}
+    for part in _list_parts(messages):
+        if part.part_kind == "user-prompt":
+            executed.clear()
+        elif part.part_kind == "tool-return" and part.outcome == "success":
+            executed[part.tool_call_id] = part.tool_name
+    return executed

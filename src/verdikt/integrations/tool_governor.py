@@ -1,0 +1,371 @@
+"""What every adapter of an agent SDK shares: tool calls become actions, decisions become texts, nothing raises.
+
+An SDK calls hooks of its own shape, and most of them run the tool when a hook raises, returns None or gives an empty
+reason. So an adapter asks `ToolGovernor` and gets a `Ruling`, always, with a text for the model that is never empty.
+"""
+
+from __future__ import annotations
+
+import os
+from asyncio import get_running_loop, wait_for
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Lock
+from typing import Any, TypeVar
+
+from verdikt.errors import LedgerError
+from verdikt.govern import Governance
+from verdikt.integrations.tool_kinds import ToolKinds, classify_call, parse_kinds
+from verdikt.model.action import Action, ActionKind, Outcome
+from verdikt.model.hook_message import Answer, Prompt, Turn
+from verdikt.model.posture import Posture
+from verdikt.model.verdict import Decision, Verdict, VerdictKind, decision_from_error
+from verdikt.observe.crash_log import record_crash
+
+R = TypeVar("R")
+
+ASK_TYPE = "verdikt.ask"
+"""The `type` of a question to a person, for programs that show several kinds of questions."""
+
+MAX_REFUSALS = 3
+"""How often a turn that wants to finish is sent back to work, whatever the policy says after that."""
+
+DECISION_TIMEOUT_SECONDS = 60.0
+"""After so long an async adapter takes the decision for failed, and blocks."""
+
+_MAX_SESSIONS = 1024
+"""Number of sessions whose refusals are counted; the oldest are forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What an adapter does with a call: run it, put the question to a person, or show `text` to the model instead."""
+
+    action: Action
+    verdict: Verdict
+    receipt: str = ""
+    warnings: tuple[str, ...] = ()
+    is_approved: bool = False  # a person was asked about this very call, and said yes
+    was_asked: bool = False  # a person was asked about this very call before, whatever came of it
+
+    @property
+    def may_run(self) -> bool:
+        """Whether the tool may run now."""
+        return self.verdict.kind <= VerdictKind.WARN
+
+    @property
+    def needs_answer(self) -> bool:
+        """Whether a person has to answer first."""
+        return self.verdict.kind is VerdictKind.ASK
+
+    @property
+    def text(self) -> str:
+        """The refusal in words for the model; never empty."""
+        return render_refusal(self.verdict)
+
+    @property
+    def question(self) -> dict[str, Any]:
+        """The question to a person as plain data, for the SDK's own pause; secrets are in it as the model gave them."""
+        return {
+            "type": ASK_TYPE,
+            "tool_call_id": self.action.call_id,
+            "session_id": self.action.session_id,
+            "tool": self.action.tool,
+            "args": dict(self.action.payload),
+            "guard": self.verdict.guard,
+            "reason": self.verdict.reason,
+            "fix": self.verdict.fix,
+            "receipt": self.receipt,
+        }
+
+
+def render_refusal(verdict: Verdict) -> str:
+    """Return the text that the model sees instead of a result, the same in every SDK."""
+    reason, fix = verdict.reason.rstrip(". ") or "no reason was given", verdict.fix or "ask the person what to do"
+    return f"Blocked by policy ({verdict.guard}): {reason}. Instead: {fix}"
+
+
+class ToolGovernor:
+    """A governance behind one SDK: decides calls, records answers and outcomes, refuses an unproven end.
+
+    Safe for many tasks and threads. Methods that begin with `a` are the async forms of the others.
+    """
+
+    def __init__(
+        self,
+        governance: Governance | None = None,
+        kinds: ToolKinds | None = None,
+        *,
+        host: str,
+        cwd: str = "",
+        max_refusals: int = MAX_REFUSALS,
+        timeout_seconds: float = DECISION_TIMEOUT_SECONDS,
+    ) -> None:
+        """Govern by `governance`, by default that of the working directory; `host` names the SDK in the log."""
+        self.cwd = cwd or os.getcwd()
+        self.governance = governance if governance is not None else Governance.load(cwd=self.cwd)
+        self.kinds = parse_kinds(kinds)
+        self.host = host
+        self.max_refusals = max_refusals
+        self.timeout_seconds = timeout_seconds
+        self._refusals: OrderedDict[str, int] = OrderedDict()
+        self._lock = Lock()
+
+    def build_action(
+        self, tool: str, arguments: object, *, call_id: str = "", session_id: str = "", agent: str = ""
+    ) -> Action:
+        """Return a tool call as an action; arguments that cannot be read become an action that no policy passes."""
+        tool = str(tool or "")
+        kind: ActionKind
+        try:
+            kind, payload = classify_call(self.kinds, tool, arguments)
+        except Exception as error:
+            # Not a number: no receipt can hold it, so the decision is a block that says why.
+            kind, payload = ActionKind.OTHER, {"unreadable": type(error).__name__, "value": float("nan")}
+        return Action(
+            kind=kind,
+            tool=tool,
+            payload=payload,
+            session_id=str(session_id or "") or "default",
+            cwd=self.cwd,
+            host=self.host,
+            agent=str(agent or ""),
+            call_id=str(call_id or ""),
+        )
+
+    def decide(self, action: Action, *, can_ask: bool, posture: Posture | None = None) -> Ruling:
+        """Decide a call. `can_ask` says whether the SDK can put a question to a person and wait for the answer.
+
+        `posture` can only make the session's posture stricter.
+        """
+        try:
+            posture = posture or (None if can_ask else Posture.AUTONOMOUS)
+            return _build_ruling(action, self.governance.before(action, posture=posture), can_ask=can_ask)
+        except Exception as error:
+            return self._refuse_after_error("before", action, error)
+
+    async def adecide(self, action: Action, *, can_ask: bool) -> Ruling:
+        """Decide a call in a worker thread; a decision that takes too long is a block."""
+        try:
+            posture = None if can_ask else Posture.AUTONOMOUS
+            decision = await self._run_in_thread(self.governance.before, action, posture=posture)
+            return _build_ruling(action, decision, can_ask=can_ask)
+        except Exception as error:
+            return self._refuse_after_error("before", action, error)
+
+    def decide_answered(self, action: Action, *, approved: bool, by: str = "", channel: str = "") -> Ruling:
+        """Record a person's answer about a call, and decide it again: it may run only if the ruling says so."""
+        try:
+            self.governance.record_answer(
+                action.session_id, action.call_id, approved=approved is True, by=by, channel=channel or self.host
+            )
+        except Exception as error:
+            return self._refuse_after_error("answer", action, error)
+        return _close_question(self.decide(action, can_ask=True))
+
+    async def adecide_answered(self, action: Action, *, approved: bool, by: str = "", channel: str = "") -> Ruling:
+        """Record a person's answer and decide again, in a worker thread."""
+        try:
+            decide = partial(self.decide_answered, action, approved=approved, by=by, channel=channel)
+            return await self._run_in_thread(decide)
+        except Exception as error:
+            return self._refuse_after_error("answer", action, error)
+
+    def note_rejection(self, call_id: str, *, session_id: str, channel: str = "") -> None:
+        """Record a no that the SDK enforces by itself, without calling the adapter; other calls are left alone."""
+        try:
+            self.governance.record_answer(session_id, call_id, approved=False, channel=channel or self.host)
+        except LedgerError:
+            return  # the SDK asked for a reason of its own, so there is no question of ours
+        except Exception as error:
+            self._record_failure("answer", error)
+
+    def report(self, action: Action, outcome: Outcome) -> str:
+        """Record what came of a call, and return text for the model to append to the result, or an empty text."""
+        try:
+            return _to_answer(self.governance.after(action, outcome)).context
+        except Exception as error:
+            self._record_failure("after", error)
+            return ""
+
+    async def areport(self, action: Action, outcome: Outcome) -> str:
+        """Record what came of a call, in a worker thread."""
+        try:
+            return _to_answer(await self.governance.aafter(action, outcome)).context
+        except Exception as error:
+            self._record_failure("after", error)
+            return ""
+
+    def begin_turn(self, text: str, *, session_id: str) -> str:
+        """Record a person's request, forget earlier refusals, and return text for the model."""
+        try:
+            self._reset_refusals(session_id)
+            return _to_answer(self.governance.prompt(self._build_prompt(text, session_id))).context
+        except Exception as error:
+            self._record_failure("prompt", error)
+            return ""
+
+    async def abegin_turn(self, text: str, *, session_id: str) -> str:
+        """Record a person's request, in a worker thread."""
+        try:
+            self._reset_refusals(session_id)
+            return _to_answer(await self.governance.aprompt(self._build_prompt(text, session_id))).context
+        except Exception as error:
+            self._record_failure("prompt", error)
+            return ""
+
+    def refuse_stop(self, message: str, *, session_id: str, executed: Mapping[str, str] | None = None) -> str:
+        """Return why the agent may not finish yet, or an empty text. Refuses at most `max_refusals` times per turn.
+
+        `executed` are the calls that the SDK itself says it made: call id → tool.
+        """
+        return self.refuse_turn(self._build_turn(message, session_id, executed))
+
+    def refuse_turn(self, turn: Turn) -> str:
+        """Return why a turn may not end yet, or an empty text; for SDKs that describe the turn themselves."""
+        turn = self._mark_repeated(turn)
+        if self._has_spent_refusals(turn):
+            return ""
+        try:
+            answer = _to_answer(self.governance.stop(turn))
+        except Exception as error:
+            answer = self._refuse_unknown_stop(turn, error)
+        return self._count_refusal(turn.session_id, answer)
+
+    async def arefuse_stop(self, message: str, *, session_id: str, executed: Mapping[str, str] | None = None) -> str:
+        """Return why the agent may not finish yet, from a worker thread."""
+        turn = self._mark_repeated(self._build_turn(message, session_id, executed))
+        if self._has_spent_refusals(turn):
+            return ""
+        try:
+            answer = _to_answer(await self._run_in_thread(self.governance.stop, turn))
+        except Exception as error:
+            answer = self._refuse_unknown_stop(turn, error)
+        return self._count_refusal(turn.session_id, answer)
+
+    async def _run_in_thread(self, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
+        """Return what a function returns in a worker thread; raise `TimeoutError` when it takes too long."""
+        call = partial(copy_context().run, function, *args, **kwargs)
+        # A future, not a coroutine: `wait_for` would start a task for that, and this is on the path of every call.
+        return await wait_for(get_running_loop().run_in_executor(None, call), self.timeout_seconds)
+
+    def _build_prompt(self, text: str, session_id: str) -> Prompt:
+        return Prompt(text=text, session_id=session_id or "default", cwd=self.cwd, host=self.host)
+
+    def _build_turn(self, message: str, session_id: str, executed: Mapping[str, str] | None) -> Turn:
+        return Turn(
+            session_id=session_id or "default", message=message, cwd=self.cwd, host=self.host, executed=executed or {}
+        )
+
+    def _mark_repeated(self, turn: Turn) -> Turn:
+        with self._lock:
+            return replace(turn, stop_hook_active=turn.session_id in self._refusals)
+
+    def _has_spent_refusals(self, turn: Turn) -> bool:
+        """Return whether the turn was refused often enough; then the count starts again."""
+        with self._lock:
+            is_spent = self._refusals.get(turn.session_id, 0) >= self.max_refusals
+        if is_spent:
+            self._reset_refusals(turn.session_id)
+        return is_spent
+
+    def _count_refusal(self, session_id: str, answer: Answer) -> str:
+        if answer.allowed:
+            self._reset_refusals(session_id)
+            return ""
+        with self._lock:
+            self._refusals[session_id] = self._refusals.get(session_id, 0) + 1
+            self._refusals.move_to_end(session_id)
+            while len(self._refusals) > _MAX_SESSIONS:
+                self._refusals.popitem(last=False)
+        return answer.reason or "the work is not finished; say what is missing"
+
+    def _reset_refusals(self, session_id: str) -> None:
+        with self._lock:
+            self._refusals.pop(session_id, None)
+
+    def _refuse_unknown_stop(self, turn: Turn, error: Exception) -> Answer:
+        """Refuse once when it is not known whether the work is complete, and then let go."""
+        self._record_failure("stop", error)
+        if turn.stop_hook_active:
+            return Answer()
+        return Answer(allowed=False, reason="whether the work is complete could not be told: say so in your answer")
+
+    def _refuse_after_error(self, moment: str, action: Action, error: Exception) -> Ruling:
+        self._record_failure(moment, error)
+        return Ruling(action, decision_from_error(error).verdict)
+
+    def _record_failure(self, moment: str, error: Exception) -> None:
+        # Even this must not raise: an exception in a hook runs the tool in some SDKs.
+        try:
+            record_crash(self.governance.store.home, f"sdk.{moment}", error)
+        except Exception:
+            return  # there is nothing left to write to
+
+
+def outcome_from_result(result: object) -> Outcome:
+    """Return the outcome of a call that returned; an exit status in the result is taken over."""
+    exit_code = _find_exit_code(result)
+    return Outcome(success=exit_code in (None, 0), output=_to_text(result), exit_code=exit_code)
+
+
+def outcome_from_error(error: BaseException) -> Outcome:
+    """Return the outcome of a call that raised."""
+    return Outcome(success=False, error=f"{type(error).__name__}: {error}")
+
+
+def append_context(result: Any, context: str) -> Any:
+    """Return a result with text for the model behind it; a result that is no text stays as it is."""
+    return f"{result}\n\n{context}" if context and isinstance(result, str) else result
+
+
+def _build_ruling(action: Action, decision: object, *, can_ask: bool) -> Ruling:
+    if not isinstance(decision, Decision):
+        raise TypeError(f"expected a Decision, found {type(decision).__name__}")
+    warnings = tuple(warning.reason for warning in decision.warnings if warning.reason)
+    standing = decision.standing
+    ruling = Ruling(
+        action,
+        decision.verdict,
+        decision.receipt.sha256,
+        warnings,
+        is_approved=standing is not None and standing.approved is True,
+        was_asked=standing is not None,
+    )
+    return ruling if can_ask else _close_question(ruling)
+
+
+def _close_question(ruling: Ruling) -> Ruling:
+    """Return the ruling with an ask that can reach no person as a block."""
+    if not ruling.needs_answer:
+        return ruling
+    verdict = ruling.verdict
+    reason = f"{verdict.reason}; a person would have to say yes, and has not"
+    return replace(ruling, verdict=Verdict.block(guard=verdict.guard, reason=reason, fix=verdict.fix))
+
+
+def _to_answer(answer: object) -> Answer:
+    if not isinstance(answer, Answer):
+        raise TypeError(f"expected an Answer, found {type(answer).__name__}")
+    return answer
+
+
+def _find_exit_code(result: object) -> int | None:
+    for name in ("exit_code", "returncode"):
+        value = result.get(name) if isinstance(result, Mapping) else getattr(result, name, None)
+        if type(value) is int:
+            return value
+    return None
+
+
+def _to_text(result: object) -> str:
+    if isinstance(result, str):
+        return result
+    # Of a completed process what it printed, rather than its representation.
+    output = getattr(result, "stdout", None)
+    if isinstance(output, str):
+        return output + str(getattr(result, "stderr", None) or "")
+    return str(result)

@@ -1,0 +1,110 @@
+"""What a function tool of an SDK does: its name is free, so the program that uses it says what kind of action it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, is_dataclass
+from json import dumps, loads
+from typing import Any
+
+from verdikt.model.action import ActionKind
+
+_MCP_PREFIX = "mcp__"
+_SCALARS = (str, int, float, bool, type(None))
+
+# The arguments that the classifier looks for, the usual one first, by kind.
+_ARGUMENTS: dict[ActionKind, tuple[str, ...]] = {
+    ActionKind.BASH: ("command", "cmd", "script", "chars", "input"),
+    ActionKind.READ: ("path", "file_path", "notebook_path", "absolute_path", "filename", "dir_path"),
+    ActionKind.WRITE: ("path", "file_path", "notebook_path", "absolute_path", "filename", "dir_path"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolKind:
+    """The kind of a function tool, and which of its arguments is the command or the path, if it has another name."""
+
+    kind: ActionKind
+    argument: str = ""
+
+
+ToolKinds = Mapping[str, "ActionKind | str | ToolKind"]
+"""Tool name → its kind. A tool that is not named is unknown to the policy, unless its manifest declares it."""
+
+
+def parse_kinds(kinds: ToolKinds | None) -> dict[str, ToolKind]:
+    """Return the kinds by tool; raise `ValueError` for a kind that does not exist."""
+    return {
+        name: kind if isinstance(kind, ToolKind) else ToolKind(ActionKind(kind)) for name, kind in (kinds or {}).items()
+    }
+
+
+def classify_call(kinds: Mapping[str, ToolKind], tool: str, arguments: object) -> tuple[ActionKind, dict[str, Any]]:
+    """Return the kind of a call, and its arguments as a payload that a receipt can hold."""
+    payload = to_payload(arguments)
+    declared = kinds.get(tool)
+    if declared is None:
+        return (ActionKind.MCP if tool.startswith(_MCP_PREFIX) else ActionKind.OTHER), payload
+    names = _ARGUMENTS.get(declared.kind)
+    if names is None:
+        return declared.kind, payload
+    argument = declared.argument or _find_argument(payload, names)
+    value = payload.get(argument)
+    is_text = isinstance(value, str) or (isinstance(value, list) and all(isinstance(word, str) for word in value))
+    if not value or not is_text:
+        # A shell tool without a command, or a file tool without a path: nothing would be classified, so all would pass.
+        return ActionKind.OTHER, payload
+    # Under the name that classifier and rules read first; no other argument may stand there instead of it.
+    others = {f"argument_{name}" if name in names else name: payload[name] for name in payload if name != argument}
+    return declared.kind, {names[0]: value, **others, argument: value}
+
+
+def to_payload(arguments: object) -> dict[str, Any]:
+    """Return arguments of any type as plain data; what JSON cannot express becomes its representation."""
+    if isinstance(arguments, str):
+        arguments = _parse_text(arguments)
+    if type(arguments) is dict and all(type(name) is str and type(arguments[name]) in _SCALARS for name in arguments):
+        return dict(arguments)  # most tools take a few texts and numbers, and every call comes through here
+    payload: dict[str, Any] = loads(dumps(_to_mapping(arguments), default=_to_plain))
+    return payload
+
+
+def _find_argument(payload: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    """Return the name of the one argument that can be meant: a known name, or else that of the only text."""
+    candidates = [name for name in names if payload.get(name)]
+    candidates = candidates or [name for name, value in payload.items() if isinstance(value, str)]
+    # With two candidates the tool might use the one that was not classified.
+    return candidates[0] if len(candidates) == 1 else ""
+
+
+def _parse_text(text: str) -> object:
+    """Return the arguments in a JSON text, or the text itself as the only argument."""
+    try:
+        return loads(text or "{}")
+    except ValueError:
+        return {"input": text}
+
+
+def _to_mapping(arguments: object) -> dict[str, Any]:
+    if arguments is None:
+        return {}
+    if (is_dataclass(arguments) and not isinstance(arguments, type)) or hasattr(arguments, "model_dump"):
+        arguments = _to_plain(arguments)
+    if not isinstance(arguments, Mapping):
+        return {"input": arguments}
+    return {str(name): value for name, value in arguments.items()}
+
+
+def _to_plain(value: object) -> object:
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).decode("utf-8", "backslashreplace")
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if callable(dump := getattr(value, "model_dump", None)):
+        return dump(mode="json")  # a pydantic model
+    if isinstance(value, Mapping):
+        return {str(name): item for name, item in value.items()}
+    if isinstance(value, set | frozenset | tuple):
+        return sorted(value, key=repr) if isinstance(value, set | frozenset) else list(value)
+    # Not as a plain text, which could be taken for a command or a path.
+    return {"repr": repr(value)}

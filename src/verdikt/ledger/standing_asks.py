@@ -1,0 +1,86 @@
+"""Questions to a person that stand in the log, by session and call id, for every process that resumes the call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from verdikt.errors import LedgerError
+from verdikt.ledger.projections import ASKS
+from verdikt.model.entry import EntryKind
+from verdikt.model.redaction import redact_text
+from verdikt.model.standing_ask import StandingAsk, hash_call
+
+if TYPE_CHECKING:
+    from verdikt.ledger.files import FileStore
+    from verdikt.ledger.store import LogWriter
+    from verdikt.model.action import Action
+
+_MAX_TEXT = 200
+"""Number of characters of a name or a channel that the log keeps."""
+
+
+def find_standing_ask(store: FileStore, log: LogWriter, action: Action) -> StandingAsk | None:
+    """Return what a person was asked about this call, with the answer; None when there is no such question.
+
+    The call is the same when its id, its tool and its redacted input are: an approval of other arguments is none.
+    """
+    asked = log.read_projection(ASKS.name).get(action.call_id)
+    if asked is None or asked["call"] != hash_call(action.tool, action.payload):
+        return None
+    ask, cwd = _read_ask(store, action.session_id, asked, action.call_id)
+    # A command means something else in another directory, so a yes counts only where it was asked for.
+    return replace(ask, approved=None) if ask.approved and cwd != action.cwd else ask
+
+
+def record_answer(
+    store: FileStore, session_id: str, call_id: str, *, approved: bool, by: str, channel: str
+) -> StandingAsk:
+    """Append a person's answer to the question about a call, and return the question with it.
+
+    The same answer again is no second entry. Raises `LedgerError` when no question about the call is open, or when a no
+    would become a yes.
+    """
+    with store.session(session_id) as log:
+        asked = log.read_projection(ASKS.name).get(call_id)
+        if asked is None:
+            raise LedgerError(f"no question about the call `{call_id}` is open in the session `{session_id}`")
+        ask, _ = _read_ask(store, session_id, asked, call_id)
+        if ask.approved is approved:
+            return ask  # an SDK may report the same answer at several places
+        if ask.is_rejected:
+            raise LedgerError(f"the call `{call_id}` was rejected before; a no is not taken back")
+        ask = replace(ask, approved=approved, by=_shorten(by), channel=_shorten(channel))
+        body = {
+            "call_id": call_id,
+            "receipt_sha256": ask.receipt,
+            "approved": ask.approved,
+            "by": ask.by,
+            "channel": ask.channel,
+        }
+        log.append(EntryKind.ANSWER, body)
+    return ask
+
+
+def _read_ask(store: FileStore, session_id: str, asked: Mapping[str, Any], call_id: str) -> tuple[StandingAsk, str]:
+    """Return the question and the directory it was asked in, from the log: an edit of `state.db` answers nothing."""
+    entry = store.reader.read_entry(session_id, asked["seq"])
+    if entry is None or entry.kind is not EntryKind.DECISION or entry.body.get("call_id") != call_id:
+        raise LedgerError(f"the question about the call `{call_id}` is not where `state.db` says; run `verdikt doctor`")
+    receipt = entry.body["receipt"]
+    verdict = receipt["verdict"]
+    ask = StandingAsk(
+        receipt=entry.body["receipt_sha256"], guard=verdict["guard"], reason=verdict["reason"], fix=verdict["fix"]
+    )
+    if asked["answer"]:
+        answer = store.reader.read_entry(session_id, asked["answer"])
+        if answer is None or answer.kind is not EntryKind.ANSWER or answer.body.get("receipt_sha256") != ask.receipt:
+            raise LedgerError(f"the answer about the call `{call_id}` is not where `state.db` says")
+        fields = answer.body
+        ask = replace(ask, approved=fields["approved"] is True, by=fields["by"], channel=fields["channel"])
+    return ask, str(receipt["action"]["cwd"])
+
+
+def _shorten(text: str) -> str:
+    return redact_text(str(text))[0][:_MAX_TEXT]

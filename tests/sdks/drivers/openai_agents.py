@@ -1,0 +1,214 @@
+"""Plays scenarios on OpenAI Agents."""
+
+import asyncio
+import json
+from importlib.metadata import version
+from typing import Any
+
+from agents import Agent, ApplyPatchTool, CustomTool, LocalShellTool, Runner, RunState, ShellTool, function_tool
+from agents.mcp import MCPServer
+from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
+from mcp.types import CallToolResult, TextContent, Tool
+from openai.types.responses import ResponseApplyPatchToolCall, ResponseCustomToolCall, ResponseFunctionShellToolCall
+from openai.types.responses.response_output_item import LocalShellCall, LocalShellCallAction
+
+from tests.sdks.drivers.protocol import Observation, Scenario, Step, serve
+from verdikt.integrations.openai_agents import answer_interruption, governed, run_governed, use_session
+
+
+def build_output(step: Step) -> list[Any]:
+    """Return a step as output items."""
+    if not step.calls:
+        return [assistant_message(step.text)]
+    return [build_call(call_id, name, arguments) for call_id, name, arguments in step.calls]
+
+
+def build_call(call_id: str, name: str, arguments: dict[str, Any]) -> Any:
+    """Return a call of a function tool or of a shell tool."""
+    if name == "shell":
+        fields = {"id": call_id, "call_id": call_id, "type": "shell_call", "status": "completed"}
+        return ResponseFunctionShellToolCall.model_validate(fields | {"action": {"commands": [arguments["command"]]}})
+    if name == "local_shell":
+        action = LocalShellCallAction(command=arguments["command"].split(), env={}, type="exec")
+        return LocalShellCall(id=call_id, call_id=call_id, action=action, status="completed", type="local_shell_call")
+    if name == "custom":
+        fields = {"id": call_id, "call_id": call_id, "type": "custom_tool_call", "name": "sh"}
+        return ResponseCustomToolCall.model_validate(fields | {"input": arguments["command"]})
+    if name == "patch":
+        operation = {"type": "create_file", "path": arguments["command"], "diff": "+text"}
+        fields = {"id": call_id, "call_id": call_id, "type": "apply_patch_call", "status": "completed"}
+        return ResponseApplyPatchToolCall.model_validate(fields | {"operation": operation})
+    return function_call(name, arguments, call_id=call_id)
+
+
+class Editor:
+    """An editor that only writes down which file it would make."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+
+    def create_file(self, operation: Any) -> str:
+        """Write down the file."""
+        return self.scenario.run_command(operation.path)
+
+    update_file = delete_file = create_file
+
+
+class Server(MCPServer):
+    """An MCP server in this process, with one tool."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__()
+        self.scenario = scenario
+
+    @property
+    def name(self) -> str:
+        """The server's name."""
+        return "ops"
+
+    async def connect(self) -> None:
+        """Do nothing: the server is here."""
+
+    async def cleanup(self) -> None:
+        """Do nothing."""
+
+    async def list_tools(self, run_context: Any = None, agent: Any = None) -> list[Tool]:
+        """Return the shell tool."""
+        schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+        return [Tool.model_validate({"name": "sh", "description": "Run a command.", "inputSchema": schema})]
+
+    async def call_tool(self, tool_name: str, arguments: dict[str, Any] | None, meta: Any = None) -> CallToolResult:
+        """Run a command."""
+        text = self.scenario.run_command((arguments or {})["command"])
+        return CallToolResult(content=[TextContent(type="text", text=text)])
+
+    async def list_prompts(self) -> Any:
+        """Return nothing."""
+
+    async def get_prompt(self, name: str, arguments: dict[str, Any] | None = None) -> Any:
+        """Return nothing."""
+
+
+def build_agent(scenario: Scenario, observation: Observation) -> Any:
+    """Return the governed agent of a scenario."""
+
+    @function_tool
+    def sh(command: str) -> str:
+        """Run a command."""
+        return scenario.run_command(command)
+
+    @function_tool
+    def mystery(text: str) -> str:
+        """Do something."""
+        return scenario.run_command(f"mystery {text}")
+
+    @function_tool
+    def late(command: str) -> str:
+        """Run a command."""
+        return scenario.run_command(command)
+
+    def respond(call: Any) -> list[Any]:
+        items = call.input if isinstance(call.input, list) else [{"role": "user", "content": call.input}]
+        observation.texts.extend(str(item["content"]) for item in items if item.get("role") == "user")
+        step = scenario.steps[observation.turns]
+        observation.turns += 1
+        return build_output(step)
+
+    def execute(request: Any) -> str:
+        action = request.data.action
+        commands = getattr(action, "commands", None) or [" ".join(action.command)]
+        return "\n".join(map(scenario.run_command, commands))
+
+    async def run_custom(context: Any, text: str) -> str:
+        return scenario.run_command(text)
+
+    model = ScriptedModel([ModelStep.respond(respond)] * 20)
+    tools: list[Any] = [sh, mystery]
+    options: dict[str, Any] = {}
+    if scenario.setup == "shell":
+        tools = [ShellTool(executor=execute)]
+    elif scenario.setup == "local shell":
+        tools = [LocalShellTool(executor=execute)]
+    elif scenario.setup == "custom":
+        tools = [CustomTool(name="sh", description="Run a command.", on_invoke_tool=run_custom)]
+    elif scenario.setup == "patch":
+        tools = [ApplyPatchTool(editor=Editor(scenario))]
+    elif scenario.setup == "mcp":
+        tools, options = [], {"mcp_servers": [Server(scenario)]}
+    elif scenario.setup == "subagent":
+        inner = Agent(name="inner", model=model, tools=[sh])
+        tools = [
+            governed(inner, scenario.open_governance(), kinds=scenario.kinds).as_tool(
+                "sh", "Let an agent run a command."
+            )
+        ]
+    elif scenario.setup == "handoff":
+        options = {"handoffs": [Agent(name="second", model=model, tools=[sh])]}
+        tools = []
+    agent = governed(
+        Agent(name="ops", model=model, tools=tools, **options),
+        scenario.open_governance(),
+        kinds=scenario.kinds,
+        session_id=scenario.session,
+        attended=scenario.attended,
+    )
+    agent._verdikt_governor.governor.max_refusals = 2
+    if scenario.setup == "late tool":
+        agent.tools.append(late)
+    if scenario.setup == "late shell":
+        agent.tools.append(ShellTool(executor=execute))
+    return agent
+
+
+def get_call_id(item: Any) -> str:
+    """Return the call that an interruption is about."""
+    raw = item.raw_item
+    return str(raw["call_id"] if isinstance(raw, dict) else raw.call_id)
+
+
+async def resume(scenario: Scenario, agent: Any) -> Any:
+    """Return the run state with the answers."""
+    state = await RunState.from_string(agent, scenario.state)
+    for item in state.get_interruptions():
+        answer = (scenario.answers or {})[get_call_id(item)]
+        if scenario.mode == "sync":
+            # As a program does it that does not know our function: the run itself records the answer.
+            state.approve(item) if answer else state.reject(item)
+        else:
+            answer_interruption(state, item, approved=answer, agent=agent, by="ann", session_id=scenario.session)
+    return state
+
+
+async def play(scenario: Scenario, observation: Observation) -> None:
+    """Run or resume the agent."""
+    agent = build_agent(scenario, observation)
+    value = scenario.prompt if scenario.answers is None else await resume(scenario, agent)
+    if scenario.mode == "async":
+        result = await run_governed(agent, value, session_id=scenario.session)
+    elif scenario.mode == "stream":
+        with use_session(scenario.session):
+            result = Runner.run_streamed(agent, value)
+            async for _ in result.stream_events():
+                pass
+    else:
+        result = await asyncio.to_thread(run_sync, agent, value, scenario)
+    observation.final = str(result.final_output or "")
+    observation.pending = [get_call_id(item) for item in result.interruptions]
+    if result.interruptions:
+        observation.state = result.to_state().to_string()
+    for item in result.to_input_list():
+        if str(item.get("type", "")).endswith("_output"):
+            output = item["output"]
+            observation.seen[item.get("call_id", "")] = output if isinstance(output, str) else json.dumps(output)
+
+
+def run_sync(agent: Any, value: Any, scenario: Scenario) -> Any:
+    """Run the agent without an event loop of our own."""
+    if scenario.setup or scenario.answers is not None:
+        return asyncio.run(run_governed(agent, value, session_id=scenario.session))
+    with use_session(scenario.session):
+        return Runner.run_sync(agent, value)
+
+
+if __name__ == "__main__":
+    serve(play, version("openai-agents"))

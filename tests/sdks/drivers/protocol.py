@@ -1,0 +1,158 @@
+"""What the drivers share: the scenario that is sent, the observation that comes back, tools and faults.
+
+A driver answers one JSON line with one JSON line. The tools only write down that they ran: what counts is that line in
+`ran.txt`, never what an adapter answered.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from verdikt.govern import Governance
+from verdikt.model.verdict import decision_from_error
+
+_KINDS = {"sh": "bash"}
+
+
+@dataclass
+class Step:
+    """One turn of the scripted model: calls of tools (id, name, arguments), or a final text."""
+
+    calls: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+    text: str = ""
+
+
+@dataclass
+class Scenario:
+    """One run of an agent, or its resumption."""
+
+    directory: str
+    steps: list[Step]
+    mode: str = "sync"  # sync, async or stream
+    attended: bool = True
+    session: str = "thread-1"
+    prompt: str = "do it"
+    fault: str = ""  # moment and failure, as in `before raises`
+    rewrite: str = ""  # a command that another extension puts in place of what the model gave
+    setup: str = ""  # a special arrangement, known to the driver
+    inline: dict[str, Any] = field(default_factory=dict)  # call id → what the SDK's own callback answers at once
+    answers: dict[str, Any] | None = None  # call id → True, False or rubbish, to resume with
+    turns_done: int = 0  # steps that the model had taken before the resumption
+    state: str = ""  # what the SDK needs to resume
+
+    def __post_init__(self) -> None:
+        self.steps = [step if isinstance(step, Step) else Step(**step) for step in self.steps]
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kinds of the tools; `mystery` is declared nowhere, and `sh` is misspelt where the setup says so."""
+        return {"sch": "bash"} if self.setup == "misspelt kinds" else _KINDS
+
+    @property
+    def place(self) -> Path:
+        """The directory of the scene."""
+        return Path(self.directory)
+
+    def open_governance(self) -> Governance:
+        """Return the governance of the scene's policy, with the scenario's fault."""
+        env = {"VERDIKT_HOME": str(self.place / "data"), "HOME": str(self.place / "home")}
+        governance = Governance.load(self.place / "governance.yaml", env=env)
+        moment, _, failure = self.fault.partition(" ")
+        if failure == "raises for pwd":
+            governance.before = partial(_raise_for_pwd, governance.before)  # type: ignore[method-assign]
+        elif moment:
+            setattr(governance, moment, FAULTS[failure])
+        return governance
+
+    def run_command(self, command: str) -> str:
+        """Write down that a command ran; a command that begins with `report` also makes the report."""
+        with (self.place / "ran.txt").open("a", encoding="utf-8") as file:
+            file.write(command + "\n")
+        if command.startswith("report"):
+            (self.place / "report.md").write_text("all done\n", encoding="utf-8")
+        if command.startswith("fail"):
+            raise ValueError("it failed")
+        return f"ran {command}"
+
+
+def _raise(*args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError("governance is broken")
+
+
+def _hang(*args: Any, **kwargs: Any) -> Any:
+    time.sleep(1.0)
+    raise RuntimeError("governance took too long")
+
+
+async def _answer_later(*args: Any, **kwargs: Any) -> Any:
+    return None
+
+
+def _block_silently(*args: Any, **kwargs: Any) -> Any:
+    decision = decision_from_error(RuntimeError())
+    # No verdict can be built so, but a guard from elsewhere might bring one.
+    for name in ("reason", "fix", "guard"):
+        object.__setattr__(decision.verdict, name, "")
+    return decision
+
+
+def _raise_for_pwd(before: Callable[..., Any], action: Any, **options: Any) -> Any:
+    if action.payload.get("command") == "pwd":
+        raise RuntimeError("governance is broken")
+    return before(action, **options)
+
+
+FAULTS: dict[str, Callable[..., Any]] = {
+    "raises": _raise,
+    "hangs": _hang,
+    "is a coroutine function": _answer_later,
+    "blocks without a reason": _block_silently,
+    "returns None": lambda *args, **kwargs: None,
+    "returns a text": lambda *args, **kwargs: "pass",
+    "returns True": lambda *args, **kwargs: True,
+    "returns a mapping": lambda *args, **kwargs: {"permissionDecision": "allow"},
+}
+"""What a governance can do instead of its work; no driver and no adapter knows of it."""
+
+
+@dataclass
+class Observation:
+    """What a run left behind."""
+
+    ran: list[str] = field(default_factory=list)
+    seen: dict[str, str] = field(default_factory=dict)  # call id → what the model saw as its result
+    texts: list[str] = field(default_factory=list)  # what the model was told between its turns
+    final: str = ""
+    error: str = ""
+    pending: list[str] = field(default_factory=list)  # calls that wait for a person
+    turns: int = 0
+    state: str = ""
+
+
+def serve(play: Callable[[Scenario, Observation], Any], version: str) -> None:
+    """Answer scenarios from stdin until it ends; `play` may be a coroutine function."""
+    output = sys.stdout
+    sys.stdout = sys.stderr  # an SDK that prints must not garble the answers
+    print(json.dumps({"version": version}), file=output, flush=True)
+    for line in sys.stdin:
+        scenario, observation = Scenario(**json.loads(line)), Observation()
+        observation.turns = scenario.turns_done
+        os.chdir(scenario.place)  # adapters govern the working directory
+        try:
+            result = play(scenario, observation)
+            if asyncio.iscoroutine(result):
+                asyncio.run(result)
+        except BaseException as error:
+            traceback.print_exc()
+            observation.error = type(error).__name__
+        ran = scenario.place / "ran.txt"
+        observation.ran = ran.read_text(encoding="utf-8").splitlines() if ran.exists() else []
+        print(json.dumps(asdict(observation)), file=output, flush=True)

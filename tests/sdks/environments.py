@@ -1,0 +1,100 @@
+"""Installs the SDKs, each at its floor and its newest version, into a cache: `python -m tests.sdks.environments`.
+
+Each has an environment of its own, because their dependencies exclude each other (mcp 1.x and 2.x).
+"""
+
+import fcntl
+import os
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+
+PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
+    "langchain": {
+        "floor": ("langchain==1.4.7", "langgraph==1.2.20", "langgraph-checkpoint-sqlite"),
+        "newest": ("langchain", "langgraph", "langgraph-checkpoint-sqlite"),
+    },
+    "openai_agents": {"floor": ("openai-agents==0.24.0",), "newest": ("openai-agents",)},
+    "pydantic_ai": {"floor": ("pydantic-ai-slim==2.66.0",), "newest": ("pydantic-ai-slim",)},
+    "claude_agent_sdk": {"floor": ("claude-agent-sdk==0.2.182",), "newest": ("claude-agent-sdk",)},
+}
+"""SDK → version → what is installed. A floor is the version in the extra of pyproject.toml."""
+
+ALWAYS = ("langchain", "openai_agents", "pydantic_ai", "claude_agent_sdk")
+"""SDKs whose environment the tests create themselves; others are tested where `make sdks` has made it."""
+
+
+class EnvironmentMissing(Exception):
+    """An environment that could not be made; the message says what to do."""
+
+
+def get_cache_directory() -> Path:
+    """Return where the environments are kept between runs."""
+    if "VERDIKT_SDKS" in os.environ:
+        return Path(os.environ["VERDIKT_SDKS"])
+    if "XDG_CACHE_HOME" in os.environ:
+        return Path(os.environ["XDG_CACHE_HOME"]) / "verdikt" / "sdks"
+    return ROOT / ".cache" / "sdks"
+
+
+def find_environment(sdk: str, version: str) -> Path | None:
+    """Return the interpreter of an environment that is complete, or None."""
+    directory = get_cache_directory() / f"{sdk}-{version}"
+    return directory / "bin" / "python" if _is_complete(directory, sdk, version) else None
+
+
+def install_environment(sdk: str, version: str) -> Path:
+    """Return the interpreter of an SDK's environment, and make the environment first if that is necessary."""
+    directory = get_cache_directory() / f"{sdk}-{version}"
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two test workers may want the same environment
+        if not _is_complete(directory, sdk, version):
+            _make_environment(directory, [*PACKAGES[sdk][version], *_list_dependencies()])
+            (directory / ".installed").write_text(_describe(sdk, version), encoding="utf-8")
+    return directory / "bin" / "python"
+
+
+def is_floor_newest(sdk: str) -> bool:
+    """Return whether the environment with the newest version holds the floor itself, so that one of them is enough."""
+    packages = (get_cache_directory() / f"{sdk}-newest").glob("lib/python*/site-packages/*.dist-info")
+    installed = {path.name.removesuffix(".dist-info").replace("_", "-").lower() for path in packages}
+    pinned = {package.replace("==", "-").lower() for package in PACKAGES[sdk]["floor"] if "==" in package}
+    return pinned <= installed
+
+
+def _is_complete(directory: Path, sdk: str, version: str) -> bool:
+    marker = directory / ".installed"
+    return marker.exists() and marker.read_text(encoding="utf-8") == _describe(sdk, version)
+
+
+def _describe(sdk: str, version: str) -> str:
+    return "\n".join((*PACKAGES[sdk][version], *_list_dependencies())) + "\n"
+
+
+def _list_dependencies() -> list[str]:
+    """Return what verdikt itself needs; it is imported from the source tree."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return list(project["dependencies"])
+
+
+def _make_environment(directory: Path, packages: list[str]) -> None:
+    venv.create(directory, with_pip=True)
+    command = [str(directory / "bin" / "python"), "-m", "pip", "install", "--quiet", *packages]
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    if completed.returncode:
+        last_lines = "\n".join(completed.stderr.splitlines()[-5:])
+        raise EnvironmentMissing(f"pip could not install {packages[0]}; is the index reachable?\n{last_lines}")
+
+
+if __name__ == "__main__":
+    for name, versions in PACKAGES.items():
+        for label in versions:
+            try:
+                print(install_environment(name, label))
+            except EnvironmentMissing as missing:
+                sys.exit(str(missing))

@@ -1,0 +1,244 @@
+"""The contract of the adapters on the real SDKs: what the policy stops has no side effect, whatever the SDK does."""
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+
+from tests.sdks.driver_process import DriverProcess
+from tests.sdks.environments import (
+    ALWAYS,
+    PACKAGES,
+    EnvironmentMissing,
+    find_environment,
+    install_environment,
+    is_floor_newest,
+)
+from verdikt.ledger.audit import audit
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.projections import load_projections
+from verdikt.policy import load_file
+from verdikt.replay import find_differences, read_decision, replay
+
+RULES = """
+profile: none
+unknown_tools: ask
+rules:
+  - {{name: no_drops, command: drop, verdict: block, reason: it loses data, fix: archive it}}
+  - {{name: deploys, command: deploy, verdict: {}, reason: it goes live, fix: wait for a release}}
+"""
+POLICIES = {
+    "asking": RULES.format("ask"),
+    "loose": RULES.format("pass"),
+    "tight": RULES.format("block"),
+    "feedback": RULES.format("ask") + "feedback: [{static: the style guide is in docs, every_n_calls: 1}]\n",
+    "paths": RULES.format("ask")
+    + "  - {name: no_secrets, target: '**/secret.txt', verdict: block, reason: it is secret, fix: leave it}\n",
+    "completion": RULES.format("ask") + "completion: {checks: [{files: [report.md]}]}\n",
+}
+
+MODES = {
+    "langchain": ("sync", "async", "stream"),
+    "openai_agents": ("sync", "async", "stream"),
+    "pydantic_ai": ("sync", "async", "stream"),
+    "claude_agent_sdk": ("async",),
+}
+"""The ways to run an agent that each SDK has."""
+
+STOP_MODES = MODES | {"openai_agents": ("async",)}
+"""The ways in which each SDK can send an agent back to work; OpenAI Agents by itself can only abort a run."""
+
+CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "contract.yaml").read_text(encoding="utf-8"))
+CASE_KEYS = set(
+    "name only without modes policy fault attended rewrite setup steps inline ran pending seen told turns final log"
+    " error then answers stop hears row".split()
+)
+SESSION = "0c9f2f5e-6f2a-4f0e-9d5b-1f2a3b4c5d6e"  # Claude Code takes nothing but a UUID
+
+
+FAIL_MODES = (
+    "says no properly",
+    "raises",
+    "returns None",
+    "misspelt decision",
+    "empty reason",
+    "hangs",
+    "sync where async is wanted",
+    "one of three parallel hooks crashes",
+    "after-hook raises",
+    "policy flips after a no",
+    "filter misspells the tool's name",
+    "another extension undoes it",
+)
+"""What a hook of an SDK can do wrong; in most SDKs several of these run the tool."""
+
+IMPOSSIBLE = {("openai_agents", "another extension undoes it")}
+"""Guardrails cannot be undone there: each one can only refuse."""
+
+
+@pytest.mark.parametrize("sdk", PACKAGES)
+def test_every_fail_mode_is_a_case(sdk: str) -> None:
+    """No row of the table of fail modes is without a case on any SDK."""
+    rows = {case.get("row") for case in CASES if sdk in case.get("only", [sdk]) and sdk not in case.get("without", ())}
+    assert [row for row in FAIL_MODES if row not in rows and (sdk, row) not in IMPOSSIBLE] == []
+    assert rows <= {None, *FAIL_MODES}
+
+
+class Row(NamedTuple):
+    """One case on one version of an SDK, in one of its modes."""
+
+    sdk: str
+    version: str
+    mode: str
+    case: dict[str, Any]
+
+
+def list_rows() -> Iterator[Any]:
+    """Yield SDK, version, mode and case for each run."""
+    for sdk, versions in PACKAGES.items():
+        for version in versions:
+            # The floor shows that the extra's bound is right; the newest runs in every mode.
+            modes = MODES[sdk] if version == "newest" else MODES[sdk][:1]
+            for case in CASES:
+                possible = [mode for mode in modes if mode in (STOP_MODES if case.get("stop") else MODES)[sdk]]
+                if sdk not in case.get("only", [sdk]) or sdk in case.get("without", ()):
+                    continue
+                for mode in possible:
+                    if mode in case.get("modes", possible):
+                        label = f"{sdk}-{version}"
+                        marks = pytest.mark.xdist_group(label)  # one worker, so that each driver starts once
+                        row = Row(sdk, version, mode, case)
+                        yield pytest.param(row, id=f"{label}-{mode}-{case['name']}", marks=marks)
+
+
+class Drivers:
+    """Two processes per SDK and version, started when they are needed: a run in one is resumed in the other."""
+
+    def __init__(self) -> None:
+        self._running: dict[tuple[str, str, int], DriverProcess] = {}
+
+    def get(self, sdk: str, version: str, number: int) -> DriverProcess:
+        """Return a driver, or skip the test where its environment is neither there nor always made."""
+        key = (sdk, version, number)
+        if key not in self._running:
+            self._running[key] = DriverProcess(self._find_python(sdk, version), sdk)
+        return self._running[key]
+
+    def close(self) -> None:
+        """End all drivers."""
+        for driver in self._running.values():
+            driver.close()
+
+    def _find_python(self, sdk: str, version: str) -> Path:
+        if version == "floor" and is_floor_newest(sdk):
+            pytest.skip(f"the newest version of {sdk} is the floor")
+        python = find_environment(sdk, version)
+        if python is not None:
+            return python
+        if sdk not in ALWAYS:
+            pytest.skip(f"`make sdks` has not made the environment {sdk}-{version}")
+        try:
+            return install_environment(sdk, version)
+        except EnvironmentMissing as missing:
+            pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="module")
+def drivers() -> Iterator[Drivers]:
+    """Return the drivers of this module."""
+    drivers = Drivers()
+    yield drivers
+    drivers.close()
+
+
+@pytest.mark.parametrize("row", list(list_rows()))
+def test_adapter_keeps_the_contract(drivers: Drivers, tmp_path: Path, row: Row) -> None:
+    """Play the case, and compare what it left behind; the log verifies and replays."""
+    sdk, version, mode, case = row
+    (tmp_path / "home").mkdir()
+    used = {"asking"}
+    state, turns = "", 0
+    for number, phase in enumerate([case, *case.get("then", ())]):
+        assert phase.keys() <= CASE_KEYS
+        policy = phase.get("policy", "asking")
+        used.add(policy)
+        (tmp_path / "governance.yaml").write_text(POLICIES[policy], encoding="utf-8")
+        observation = drivers.get(sdk, version, number % 2).play(
+            {
+                "directory": str(tmp_path),
+                "steps": parse_steps(case["steps"]),
+                "mode": mode,
+                "session": SESSION,
+                "attended": case.get("attended", True),
+                "fault": phase.get("fault", ""),
+                "rewrite": case.get("rewrite", ""),
+                "setup": case.get("setup", ""),
+                "inline": phase.get("inline", {}),
+                "answers": phase.get("answers"),
+                "state": state,
+                "turns_done": turns,
+            }
+        )
+        state, turns = observation["state"], observation["turns"]
+        check_observation(phase, observation)
+    check_log(tmp_path, used, case)
+
+
+def parse_steps(steps: list[Any]) -> list[dict[str, Any]]:
+    """Return the steps as the drivers expect them."""
+    numbers = count(1)
+    parsed = []
+    for step in steps:
+        if isinstance(step, str):
+            parsed.append({"text": step})
+            continue
+        calls = []
+        for call in step:
+            tool, argument = next(iter(call.items())) if isinstance(call, dict) else ("sh", call)
+            name = "text" if tool == "mystery" else "command"
+            calls.append((f"c{next(numbers)}", tool, {name: argument} if argument else {}))
+        parsed.append({"calls": calls})
+    return parsed
+
+
+def check_observation(phase: dict[str, Any], observation: dict[str, Any]) -> None:
+    """Compare what a run left behind with what the table says."""
+    if "ran" in phase:
+        assert sorted(observation["ran"]) == sorted(phase["ran"]), observation
+    assert sorted(observation["pending"]) == sorted(phase.get("pending", ())), observation
+    for call_id, words in phase.get("seen", {}).items():
+        assert words in observation["seen"].get(call_id, ""), observation
+    if "final" in phase:
+        assert (observation["error"], observation["final"]) == ("", phase["final"]), observation
+    if "error" in phase:
+        assert observation["error"] == phase["error"], observation
+    if "turns" in phase:
+        assert observation["turns"] == phase["turns"], observation
+    assert phase.get("hears", "") in "\n".join([*observation["seen"].values(), *observation["texts"]]), observation
+    assert phase.get("told", "") in "\n".join(observation["texts"]), observation
+
+
+def check_log(place: Path, policies: set[str], case: dict[str, Any]) -> None:
+    """Check that the log verifies and replays, has the SDK's session ids, and the kinds that the case names."""
+    home = place / "data"
+    report = audit(home, projections=load_projections())
+    assert [finding for finding in report.findings if not finding.is_note] == []
+    known = {}
+    for name in policies:
+        (place / "governance.yaml").write_text(POLICIES[name], encoding="utf-8")
+        policy = load_file(str(place / "governance.yaml"))
+        known[policy.digest] = policy
+    kinds = set()
+    with FileStore(home, projections=load_projections(), durable=False) as store:
+        sessions = [session for session in store.list_sessions() if session != "operator"]
+        assert set(sessions) <= {SESSION} | set(case.get("sessions", ()))
+        for session in sessions:
+            for entry in store.read_entries(session):
+                kinds.add(str(entry.kind))
+                if (past := read_decision(entry)) is not None:
+                    assert find_differences(past, replay(past, known[past.policy])) == []
+    wanted = {kind for phase in (case, *case.get("then", ())) for kind in phase.get("log", ())}
+    assert wanted <= kinds
