@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test clients check bench train docs dist clean
+.PHONY: help run test clients sdks check bench train docs web dist clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s%s\n", $$1, $$2}' Makefile
@@ -30,11 +30,14 @@ $(VENV)/installed-bench: $(VENV)/installed-test
 run: $(VENV)/installed ## a scripted session: blocks, an ask, a verified log, a replay
 	@$(BIN)/verdikt demo
 
-test: $(VENV)/installed-test ## every test
+test: $(VENV)/installed-test ## every test; the pages' dependencies are fetched by the tests that need them
 	$(BIN)/python -m pytest -n $(JOBS)
 
 clients: $(VENV)/installed-test ## the real clients at pinned versions, into a cache; the tests install what is missing themselves
 	$(BIN)/python -m tests.clients.install
+
+sdks: $(VENV)/installed-test ## the agent SDKs at floor and newest version, each in an environment of its own, into a cache
+	$(BIN)/python -m tests.sdks.environments
 
 check: $(VENV)/installed-check test ## tests, ruff, ruff format, mypy --strict
 	$(BIN)/ruff check .
@@ -47,8 +50,12 @@ bench: $(VENV)/installed-bench ## benchmarks: ratios in one run
 train: $(VENV)/installed-train ## trains the model that reads claims, from data/claims
 	$(BIN)/python -m tools.train_claims
 
-docs: $(VENV)/installed-test ## rewrites the generated tables of the docs
+docs: $(VENV)/installed-test ## rewrites the generated tables of the docs, and the picture of a session
 	@$(BIN)/python -m tests.documents
+	@$(BIN)/python -m tools.record_session
+
+web: $(VENV)/installed ## the dependencies of the pages, from npm, at the digests of their lock file
+	$(BIN)/python -m tools.fetch_web
 
 $(VENV)/installed-train: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[train]'

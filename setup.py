@@ -1,4 +1,4 @@
-"""Build the native client and the compiled knowledge base with the package; all else is in pyproject.toml."""
+"""Build the native client, the compiled knowledge base and the pages' dependencies; all else is in pyproject.toml."""
 
 import importlib.util
 import shutil
@@ -20,6 +20,7 @@ NATIVE = Path(__file__).parent / "src" / "verdikt" / "daemon" / "native"
 NAME = "verdikt-hook"
 KNOWLEDGE = Path(__file__).parent / "src" / "verdikt" / "knowledge"
 DOCS = Path(__file__).parent / "docs"
+FETCH_WEB = Path(__file__).parent / "tools" / "fetch_web.py"
 
 
 def load_module(name: str, path: Path) -> Any:
@@ -45,12 +46,25 @@ def build_client(version: str) -> bytes:
         return target.read_bytes()
 
 
+def fetch_page_dependencies() -> None:
+    """Fetch the dependencies of the pages by npm; where that fails the package works, but for `verdikt serve`."""
+    if not FETCH_WEB.exists():
+        return  # a copy of the package alone, which has what it was copied with
+    fetch_web = load_module("fetch_web", FETCH_WEB)
+    if not fetch_web.is_complete():
+        try:
+            fetch_web.fetch()
+        except fetch_web.FetchError as error:
+            print(f"verdikt: `verdikt serve` will have no pages: {error}", file=sys.stderr)
+
+
 class BuildPy(build_py):
     """Compiles the records of programs beside their sources, and puts the documentation into the package."""
 
     def run(self) -> None:
         """Write the compiled module; an editable install finds it, and the documentation, where the sources are."""
         load_module("knowledge_compiler", KNOWLEDGE / "compiler.py").write_module()
+        fetch_page_dependencies()
         super().run()
         if not self.editable_mode:
             for page in DOCS.rglob("*.md"):

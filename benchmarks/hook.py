@@ -25,6 +25,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from tests.acceptance import accept
+from tests.clients.install import install_client
+
 from benchmarks.peer import install_peers
 from verdikt import Action, ActionKind, Outcome
 from verdikt.daemon.client import find_daemon_pid
@@ -33,9 +36,9 @@ from verdikt.hosts.wiring import wrapper
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.policy import load_policy
-from verdikt.ratchet import accept_policy
 
 ROUNDS = 15
+CLIENT = "claude-2.1.325"
 
 # In each round the quick commands run this often and the slow ones once.
 QUICK_TURNS = 12
@@ -49,7 +52,7 @@ WIRED_BAR, COLD_BAR, SESSION_BAR = 3.0, 14.0, 1.2
 TRUE, BARE_PYTHON = "/bin/true", "python -I -S -c pass"
 WIRED, COLD = "as wired, warm", "Python, cold"
 
-# The two forms that a registered line can have; hosts run it with `sh -c`. In the first the shell waits, so that it can
+# The two forms of a line for clients that run hooks with `sh -c`. In the first the shell waits, so that it can
 # block when the program is missing. In the second the host itself blocks then, and the shell can be replaced.
 FORMS = {
     "sh -c '… || { … }', warm": ("", " || { [ $? = 2 ] || echo 'verdikt: blocked' >&2; exit 2; }"),
@@ -98,13 +101,16 @@ class Workspace:
             verdict = {"verdict": "block", "reason": "no", "fix": "do not"}
             rules = [{"name": f"r{i}", "command": f"tool-r{i} run", **verdict} for i in range(rule_count)]
             (self.project / "governance.yaml").write_text(json.dumps({"profile": "standard", "rules": rules}))
-            accept_policy(str(self.project), self.env)
-        init = [sys.executable, "-I", "-m", "verdikt", "init", "--host", "claude", "--yes"]
-        subprocess.run(init, cwd=self.project, env=self.env, stdout=subprocess.DEVNULL, check=True)
-        settings = json.loads((self.project / ".claude" / "settings.json").read_text())
-        self.registered_line: str = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
-        words = shlex.split(self.registered_line.partition(" || ")[0])
-        self.native_argv = tuple(words[1:] if words[0] == "exec" else words)
+            accept(self.project, self.env)
+        init = [sys.executable, "-I", "-m", "verdikt", "init", "--host", "claude", "--scope", "local", "--yes"]
+        # With the client at hand: `init` registers one command that the shell replaces itself with where the client
+        # itself blocks on a failing hook, and a longer line where it does not.
+        init_env = self.env | {"PATH": f"{install_client(CLIENT).parent}:{self.env['PATH']}"}
+        subprocess.run(init, cwd=self.project, env=init_env, stdout=subprocess.DEVNULL, check=True)
+        settings = json.loads((self.project / ".claude" / "settings.local.json").read_text())
+        handler = settings["hooks"]["PreToolUse"][0]["hooks"][0]
+        # With `args` the client starts the hook itself, without a shell.
+        self.native_argv = (handler["command"], *handler["args"])
         # The native client, SECONDS and closed|open come before the hook itself.
         self.python_argv = self.native_argv[3:]
 
@@ -240,12 +246,11 @@ def print_call_costs(memory: Path, disk: Path) -> None:
             TRUE: Command(("/bin/true",), payload, workspace.env),
             "sh -c /bin/true": Command(("/bin/sh", "-c", "/bin/true"), payload, workspace.env),
             BARE_PYTHON: Command((sys.executable, "-I", "-S", "-c", "pass"), payload, workspace.env),
-            WIRED: workspace.build_warm_command(line=workspace.registered_line),
+            WIRED: workspace.build_warm_command(),
             **{
                 name: workspace.build_warm_command(line=f"{prefix}{native_line}{suffix}")
                 for name, (prefix, suffix) in FORMS.items()
             },
-            "native, warm": workspace.build_warm_command(),
             "native, warm, a block": workspace.build_warm_command("rm -rf /", expected_output=b'"block"'),
             "native, warm, log on disk": on_disk.build_warm_command(),
         }
@@ -266,8 +271,9 @@ def print_call_costs(memory: Path, disk: Path) -> None:
                 missing_peers.append(f"{peer.name}: not installed: {peer.error}")
         samples = measure_commands(quick, slow)
         fsync = measure_fsync(disk)
-    print("the line that `verdikt init` registers for PreToolUse of Claude Code, which runs it with `sh -c`:")
-    print(f"    {workspace.registered_line.replace(str(workspace.root), '~').replace(sys.executable, 'python')}\n")
+    registered = shlex.join(workspace.native_argv).replace(str(workspace.root), "~").replace(sys.executable, "python")
+    print("the words that `verdikt init` registers for PreToolUse of Claude Code, which starts them without a shell:")
+    print(f"    {registered}\n")
     print(f"one call, times `{TRUE}` and times `{BARE_PYTHON}`; least and median of wall, median of CPU")
     print(f"{'':28}" + "".join(f"{head:>10}" for head in ("least", "median", "CPU") * 2))
     for name, sample in samples.items():
@@ -280,7 +286,7 @@ def print_call_costs(memory: Path, disk: Path) -> None:
     print_bar(f"as wired and warm, at most {WIRED_BAR:g} times {TRUE}", samples[WIRED].wall, true.wall, WIRED_BAR)
     print_bar(f"cold, at most {COLD_BAR:g} times `{BARE_PYTHON}`, CPU", samples[COLD].cpu, bare.cpu, COLD_BAR)
     disk_seconds = statistics.median(samples["native, warm, log on disk"].wall)
-    extra_seconds = disk_seconds - statistics.median(samples["native, warm"].wall)
+    extra_seconds = disk_seconds - statistics.median(samples[WIRED].wall)
     print(f"on disk: {extra_seconds / statistics.median(fsync.wall):.2f} times one fsync more")
 
 

@@ -24,8 +24,8 @@ from verdikt.ledger.chain_verifier import verify_chain
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import Projection, load_projections
 from verdikt.ledger.state_database import StateRow
-from verdikt.ledger.store import ChainHead
 from verdikt.model.action import Action, ActionKind
+from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import GENESIS_HASH, decode_entry
 from verdikt.policy import parse_policy
 from verdikt.replay import find_differences, read_decision, replay
@@ -45,14 +45,16 @@ def write_log(home: Path, length: int) -> None:
     """Write a store with one session of that length, without the store's own `append`, which would take minutes."""
     store = FileStore(home, projections=(COUNT,), checkpoint_every=10**9)
     body = json.dumps(BODY, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(body.encode()).hexdigest()
     prev = GENESIS_HASH
     with open(home / "ledger" / "s.jsonl", "wb", buffering=1 << 20) as file:
         for seq in range(1, length + 1):
             payload = (
-                f'{{"body":{body},"kid":"","kind":"decision","prev":"{prev}","seq":{seq},"session":"s","ts":{seq},"v":1'
+                f'{{"body_sha256":"{digest}","kid":"","kind":"decision","prev":"{prev}","seq":{seq},"session":"s",'
+                f'"ts":{seq},"v":2'
             )
             prev = hashlib.sha256(f"{payload}}}".encode()).hexdigest()
-            file.write(f'{payload},"hash":"{prev}","sig":""}}\n'.encode())
+            file.write(f'{payload},"hash":"{prev}","sig":"","body":{body}}}\n'.encode())
         file.flush()
         os.fsync(file.fileno())  # else the first appends would pay for it
     with store.state.write_transaction() as db:

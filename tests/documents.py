@@ -17,6 +17,7 @@ from verdikt.graph.layer_reader import PROFILE_NAMES, TOP_LEVEL_KEYS
 from verdikt.graph.message_template import PLACEHOLDERS
 from verdikt.graph.policy_test import CASE_FIELDS
 from verdikt.guards import GUARDS, guard_class
+from verdikt.hosts.host import SCOPES
 from verdikt.hosts.registry import HOSTS
 from verdikt.knowledge.compiler import compile_files, iter_entries, read_files
 from verdikt.model.schema_type import Field
@@ -173,6 +174,16 @@ def host_files() -> str:
     return render_table(("host", "guarded files"), rows)
 
 
+def host_scopes() -> str:
+    """Render the file that each scope wires, for every host that `verdikt init` wires."""
+    rows = (
+        (host.title, *(f"`{files[scope]}`" if scope in files else "–" for scope in SCOPES))
+        for host in HOSTS.values()
+        if (files := host.settings_files)
+    )
+    return render_table(("host", *(f"`--scope {scope}`" for scope in SCOPES)), rows)
+
+
 def families() -> str:
     """Return the families of programs with their pages."""
     rows = (
@@ -216,6 +227,7 @@ TABLES: dict[str, Callable[[], str]] = {
         hosts,
         host_answers,
         host_files,
+        host_scopes,
         profiles,
         catalogue,
         families,

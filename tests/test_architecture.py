@@ -23,7 +23,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "guidance": {"errors", "layers", "model", "graph", "runs"},
     "runs": {"errors", "model", "shell", "knowledge", "host_descriptions"},
     "claims": {"errors", "model"},
-    "prompts": {"errors", "model", "claims"},
+    "prompts": {"errors", "model", "knowledge", "claims"},
     "turns": {"errors", "model", "host_descriptions", "runs", "prompts"},
     "evidence": {"errors", "model", "knowledge", "host_descriptions", "runs", "claims", "prompts", "turns"},
     "council": {"errors", "model", "observe"},
@@ -39,6 +39,22 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     | {"policy", "decide", "council_reviews"},
     "hosts": {"errors", "host_descriptions", "model", "govern", "observe", "ledger", "daemon"},  # of daemon, its client
     "adapters": {"hosts"},
+    "integrations": {"errors", "host_descriptions", "model", "govern", "hosts", "observe", "mcp"},
+    "team": {"errors", "model", "report"},
+    "ship": {"errors", "model", "observe", "ledger", "team"},
+    "serve": {"errors", "model", "observe", "ledger", "report", "team", "ship", "web"},
+    "web": {"errors"},
+    "mcp": {
+        "errors",
+        "model",
+        "shell",
+        "host_descriptions",
+        "hosts",
+        "govern",
+        "observe",
+        "ledger",
+        "daemon",
+    },  # its cache
 }
 """Package → the packages it may import besides itself. One that is not named (cli, daemon) may import every other."""
 
@@ -57,6 +73,9 @@ HOST_DESCRIPTIONS = re.compile(r"hosts/(?:(?:__init__|host|hook_event|registry)\
 TOP_PACKAGES = {"cli"}
 """The packages that no other package may import."""
 
+TEAM_PACKAGES = {"team", "ship", "serve", "web"}
+"""The packages of the team service, which only they and the command line import: no hook pays for them."""
+
 PURE_PACKAGES = {
     "host_descriptions",
     "model",
@@ -72,6 +91,7 @@ PURE_PACKAGES = {
     "turns",
     "decide",
     "replay",
+    "team",
 }
 IMPURE_MODULES = {
     "os",
@@ -134,6 +154,8 @@ def check_import(path: str, line: int, module: str) -> Iterator[str]:
         yield f"{path}:{line}: {package} may not import {imported}"
     if imported in TOP_PACKAGES and package not in TOP_PACKAGES and path != "__main__.py":
         yield f"{path}:{line}: nothing imports {imported}"
+    if imported in TEAM_PACKAGES and package not in TEAM_PACKAGES | TOP_PACKAGES:
+        yield f"{path}:{line}: only the team service and the command line import {imported}"
     if package in PURE_PACKAGES and path not in IO_MODULES and top in IMPURE_MODULES:
         yield f"{path}:{line}: {package} is pure and may not import {top}"
     if top == "hashlib" and path not in HASHING_MODULES:
@@ -189,6 +211,11 @@ def test_source_follows_the_import_and_purity_rules() -> None:
         ({"ledger/x.py": "import hashlib"}, "import hashlib"),
         ({"ledger/x.py": "import time"}, "only observe/clock.py reads the time"),
         ({"govern.py": "import verdikt.cli"}, "nothing imports cli"),
+        ({"daemon/x.py": "import verdikt.serve.store"}, "only the team service and the command line import serve"),
+        ({"hosts/x.py": "import verdikt.team.wire"}, "only the team service and the command line import team"),
+        ({"team/x.py": "import verdikt.serve.store"}, "team may not import serve"),
+        ({"ship/x.py": "import verdikt.serve.store"}, "ship may not import serve"),
+        ({"team/x.py": "import socket"}, "team is pure and may not import socket"),
         ({"effects/x.py": "open('x')"}, "effects is pure and may not call open"),
         ({"guards/x.py": "open('x')"}, "guards is pure and may not call open"),
         ({"model/a.py": "class A: ...", "graph/b.py": "class A: ..."}, "class A is defined in graph/b.py, model/a.py"),

@@ -14,6 +14,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+from tools import fetch_web
+
 ROOT = Path(__file__).parent.parent
 MANYLINUX = "manylinux_2_17"  # the oldest that current installers ask for; a static program runs on older systems too
 PT_INTERP = 3
@@ -49,6 +51,9 @@ def main() -> None:
     """Build the distributions, check them, and print their names."""
     directory = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "dist").resolve()
     shutil.rmtree(directory, ignore_errors=True)
+    # A release without its pages would only be noticed by its users.
+    if not fetch_web.is_complete():
+        fetch_web.fetch()
     build("sdist", directory)
     build("wheel", directory, **NO_COMPILER)
     if sys.platform == "linux":

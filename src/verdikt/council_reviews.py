@@ -73,8 +73,11 @@ class CouncilReviews:
         )
         # Commands of reviewers that no person has accepted do not run, and the person who commits should know.
         pending = self._policy.pending_note
-        context = "\n".join(filter(None, (context, pending)))
-        reason = "\n\n".join(filter(None, (reason, pending))) if reason else ""
+        # Only once: the reader of a refusal sees both texts.
+        if reason:
+            reason = "\n\n".join(filter(None, (reason, pending)))
+        else:
+            context = "\n".join(filter(None, (context, pending)))
         return Answer(allowed=not blocking, reason=reason, context=context, guard="council" if reviews else "")
 
     def refuse_unjudged(self, trigger: str, error: Exception) -> Answer:

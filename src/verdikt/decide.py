@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt import __version__
 from verdikt.effects.classifier import classify
+from verdikt.effects.session_trail import add_remembered_effects
 from verdikt.errors import CanonicalError
 from verdikt.graph.combinator import strictest_verdict
 from verdikt.graph.context import AUDIT, GovernanceContext, TraceEntry
@@ -27,6 +28,7 @@ from verdikt.model.pause import PAUSE_GUARD
 from verdikt.model.posture import READ_ONLY_POSTURES
 from verdikt.model.redaction import mask_tokens
 from verdikt.model.session_state import RISK_DECAY_FACTOR, SessionState, record_verdict
+from verdikt.model.standing_ask import apply_standing_ask
 from verdikt.model.verdict import (
     PENDING_RECEIPT_VERSION,
     RECEIPT_VERSION,
@@ -41,12 +43,14 @@ from verdikt.model.verdict import (
 
 if TYPE_CHECKING:
     from verdikt.effects.manifest import Manifest, ToolDeclaration
+    from verdikt.graph.flow_rules import FlowRule
     from verdikt.graph.guard import PolicyNode
     from verdikt.graph.policy import Policy
     from verdikt.model.facts import Facts
     from verdikt.model.grant import Grant
     from verdikt.model.pause import Pause
     from verdikt.model.posture import Posture
+    from verdikt.model.standing_ask import StandingAsk
 
 UNRECORDABLE = "unrecordable"
 """The only payload field of an action whose own payload has no canonical bytes; its value says why."""
@@ -64,16 +68,24 @@ def decide(
     *,
     grants: Collection[Grant] = (),
     pause: Pause | None = None,
+    standing: StandingAsk | None = None,
     engine: str = __version__,
 ) -> Decision:
     """Return the decision on an action whose secrets are already redacted, and count it in `session`.
 
     A classifier, guard or rule that fails is a block; any other failure raises, which the callers turn into a block.
     What lasts is not `session` but the log's projection of it, which counts the recorded decision by the same function.
-    `engine` is the version that the receipt names.
+    `standing` is what a person was asked about the same call before. `engine` is the version that the receipt names.
     """
     attempt = partial(
-        _decide_recordable, session=session, posture=posture, policy=policy, grants=grants, pause=pause, engine=engine
+        _decide_recordable,
+        session=session,
+        posture=posture,
+        policy=policy,
+        grants=grants,
+        pause=pause,
+        standing=standing,
+        engine=engine,
     )
     try:
         return attempt(action, facts)
@@ -95,6 +107,7 @@ def _decide_recordable(
     policy: Policy,
     grants: Collection[Grant],
     pause: Pause | None,
+    standing: StandingAsk | None,
     engine: str,
 ) -> Decision:
     """Decide an action, or raise `CanonicalError`, with `session` unchanged, when it cannot be written to a receipt."""
@@ -104,7 +117,14 @@ def _decide_recordable(
     # Classify the effects, evaluate the policy, settle with grants and posture.
     parts = policy.parts
     rule_action = partial(
-        _rule_action, visible_action, facts, session, posture=posture, grants=grants, is_paused=pause is not None
+        _rule_action,
+        visible_action,
+        facts,
+        session,
+        posture=posture,
+        grants=grants,
+        is_paused=pause is not None,
+        standing=standing,
     )
     if len(parts) == 1:
         ruling = rule_action(policy)
@@ -112,8 +132,9 @@ def _decide_recordable(
         # A change of the policy is pending: the accepted one and the changed one decide, each counting for itself.
         ruling = _combine_rulings([rule_action(part) for part in parts], session.slots)
     settled = ruling.verdict
-    # No pause lifts a red line: what ran meanwhile could make the pause permanent.
-    is_paused = pause is not None and not settled.passed and not settled.red_line
+    # No pause lifts a red line (what ran meanwhile could make the pause permanent), or a person's no to this very call.
+    is_final = settled.red_line or (standing is not None and standing.is_rejected)
+    is_paused = pause is not None and not settled.passed and not is_final
     verdict = _allow_during_pause(pause) if pause is not None and is_paused else settled
 
     # Build the decision and its receipt.
@@ -140,6 +161,7 @@ def _decide_recordable(
             "ruled": None if ruling.ruled is verdict else verdict_to_record(ruling.ruled),
             **build_receipt_fields(**fields, classes=classes),
             **({"pause": {**pause.to_record(), "verdict": verdict_to_record(settled)}} if pause and is_paused else {}),
+            **({"standing": standing.to_record()} if standing else {}),
             "after": {"risk": ruling.risk, **({"slots": ruling.slots} if "slots" in answers else {})},
         }
     )
@@ -148,7 +170,8 @@ def _decide_recordable(
     session.slots = ruling.slots
     session.action_count += 1
     record_verdict(session, action, verdict, ruling.risk)
-    return Decision(receipt=receipt, trace=ctx.trace, audit=ctx.annotations.get(AUDIT, ()), **fields)
+    audit = ctx.annotations.get(AUDIT, ())
+    return Decision(receipt=receipt, trace=ctx.trace, standing=standing, audit=audit, **fields)
 
 
 class _Ruling(NamedTuple):
@@ -176,6 +199,7 @@ def _rule_action(
     posture: Posture,
     grants: Collection[Grant],
     is_paused: bool,
+    standing: StandingAsk | None,
 ) -> _Ruling:
     """Return what one policy says about an action."""
     visible_session = _RecordingSession(session)
@@ -193,7 +217,9 @@ def _rule_action(
     considered_grants = () if ruled.passed else tuple(grants)
     granted = _apply_grants(ruled, ctx, considered_grants)
     classes = ctx.effects.classes
-    verdict = apply_posture(granted, posture, classes[0] if classes else None)
+    is_granted = granted.passed and not ruled.passed
+    answered = apply_standing_ask(granted, standing, is_granted=is_granted) if standing else granted
+    verdict = apply_posture(answered, posture, classes[0] if classes else None)
     # An OBSERVE guard that failed passes, but its failure must not stay unseen.
     warnings = tuple(v for v in ctx.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error))
     approved = verdict.kind is VerdictKind.PASS and not warnings and policy.approves_action(action, ctx)
@@ -291,6 +317,7 @@ def _build_visible_action(action: Action, facts: Facts) -> Action:
         cwd=action.cwd,
         host=action.host,
         agent=action.agent,
+        hints=action.hints,
     )
 
 
@@ -307,13 +334,37 @@ def _evaluate_policy(action: Action, facts: Facts, ctx: GovernanceContext, polic
     declaration = manifest.tools.get(action.tool) if manifest else None
     classify_effects = partial(_classify_effects, action, facts, policy, declaration)
     verdict = evaluate_graph(policy.root, action, ctx, classify_effects)
+    if flows := policy.section("flow"):
+        # First, because of equals the first one is shown: where the text came from says more than another rule.
+        verdict = strictest_verdict([_check_flows(flows, facts, ctx), verdict])
     return strictest_verdict([verdict, _check_declaration(declaration, ctx)]) if declaration else verdict
 
 
+def _check_flows(flows: tuple[FlowRule, ...], facts: Facts, ctx: GovernanceContext) -> Verdict:
+    """Return what the policy's flows say after what the session has read from outside."""
+    from verdikt.graph.flow_rules import GUARD, check_flows  # few policies have flows
+
+    verdict = check_flows(flows, ctx.effects, facts.untrusted_sources)
+    if verdict is None:
+        return Verdict.pass_(guard=GUARD)
+    ctx.verdicts.append(verdict)
+    ctx.trace.append(TraceEntry(GUARD, verdict))
+    return verdict
+
+
 def _classify_effects(action: Action, facts: Facts, policy: Policy, declaration: ToolDeclaration | None) -> Effects:
-    """Return the effects of an action. Only the highest layer may define a tool; lower layers can add effects to it."""
+    """Return the effects of an action by itself and by what the session remembers.
+
+    Only the highest layer may define a tool; lower layers can add effects to it.
+    """
     if declaration is None:
-        return classify(action, facts, programs=policy.section("knowledge"))
+        effects = classify(action, facts, programs=policy.section("knowledge"))
+    else:
+        effects = _classify_declared_tool(action, facts, policy, declaration)
+    return add_remembered_effects(effects, facts) if effects.may_matter_later else effects
+
+
+def _classify_declared_tool(action: Action, facts: Facts, policy: Policy, declaration: ToolDeclaration) -> Effects:
     declared_effects = classify(action, facts, manifest={declaration.name: declaration.dump()})
     layer_index = next(
         index

@@ -13,10 +13,15 @@
     │   ├── ChainBroken       a log with a broken hash chain
     │   └── KeyringError      a key that is missing, unreadable or not trusted
     ├── DaemonError           a warm process that cannot be started or reached
+    ├── McpError              a message, a pin or a server that the MCP relay cannot use
+    ├── ServiceError          a team service that cannot be started, or a store of it that cannot be used
+    │   └── WireError         a message between machine and service that is not in its form
     ├── FindingError          a finding, plan or verdict that cannot be used
+    ├── SdkMissing            an agent SDK that an adapter needs and that is not installed
     └── GuidanceError         a tool policy, feedback provider or checker that cannot be built
 
-A refusal is a value (a `Verdict`), never an exception; only `Enforcer` turns it into one, because that is its purpose.
+A refusal is a value (a `Verdict`), never an exception; only `Enforcer` and `govern` turn it into one,
+because that is their purpose.
 """
 
 from __future__ import annotations
@@ -100,9 +105,25 @@ class KeyringError(LedgerError):
     """A key that is missing, unreadable or not trusted."""
 
 
+class McpError(VerdiktError):
+    """A message, a pin or a server that the MCP relay cannot use."""
+
+
+class ServiceError(VerdiktError):
+    """A team service that cannot be started, or whose store cannot be used; the message says what to do."""
+
+
+class WireError(ServiceError):
+    """A message between a machine and the team service that is not in its form."""
+
+
 class FindingError(VerdiktError, ValueError):
     """A finding, plan or verdict that cannot be used."""
 
 
 class GuidanceError(VerdiktError):
     """A tool policy, feedback provider or checker that cannot be built."""
+
+
+class SdkMissing(VerdiktError, ImportError):
+    """An agent SDK that an adapter needs and that is not installed; the message names the extra."""

@@ -8,9 +8,16 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from verdikt.decide import decide
+from verdikt.effects.session_trail import (
+    ARMED_KEY,
+    PROJECT_ARMED_KEY,
+    find_moved_destinations,
+    note_action,
+    note_sources,
+)
 from verdikt.graph.policy_cache import load_cached_policy
 from verdikt.ledger.call_record import build_call_record
 from verdikt.ledger.data_directory import get_data_directory, has_stored_policy
@@ -19,7 +26,9 @@ from verdikt.ledger.grants import find_live_grants, use_grants
 from verdikt.ledger.kept_files import KeptFiles, explain_restorations
 from verdikt.ledger.pause import find_active_pause
 from verdikt.ledger.policy_store import store_policy
-from verdikt.ledger.projections import load_projections
+from verdikt.ledger.projections import ASKS, load_projections
+from verdikt.ledger.shared_memory import read_shared_memory, to_memory_session
+from verdikt.ledger.standing_asks import find_standing_ask, record_answer
 from verdikt.model.action import ActionKind
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
@@ -27,9 +36,19 @@ from verdikt.model.grant import find_used_grants
 from verdikt.model.hook_message import Answer, Turn, add_notice
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action
-from verdikt.model.session_edits import FILE_WRITES, begin_edit, end_edit, mark_created_files, mark_edit
+from verdikt.model.session_edits import (
+    FILE_WRITES,
+    SHELL_EDITS,
+    begin_edit,
+    begin_shell_edits,
+    end_edit,
+    end_shell_edits,
+    find_open_edits,
+    mark_created_files,
+    mark_edit,
+)
 from verdikt.model.session_state import SessionState, StoredMemory
-from verdikt.model.verdict import add_warning, decision_from_error, strictest_posture
+from verdikt.model.verdict import VerdictKind, add_warning, decision_from_error, strictest_posture
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.crash_log import record_crash
 from verdikt.observe.guarded_paths import find_host_project, list_guarded_paths
@@ -55,8 +74,12 @@ if TYPE_CHECKING:
     from verdikt.ledger.store import LogWriter
     from verdikt.model.action import Action, Outcome
     from verdikt.model.hook_message import Prompt
+    from verdikt.model.standing_ask import StandingAsk
     from verdikt.model.verdict import Decision
     from verdikt.observe.clock import Clock
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 WorldFactory = Callable[[str], World]
 """Return the world as seen from a directory."""
@@ -108,6 +131,7 @@ class Governance:
         self.base_directory = base_directory
         self.path_access = path_access
         self._world_factory = world_factory or self._observe_world
+        self._memory_logs: dict[tuple[str, str], tuple[str, bool]] = {}
 
     @classmethod
     def load(
@@ -161,31 +185,36 @@ class Governance:
                 facts = Facts(world, secrets=secrets, memory=self._read_memory(log, world))
                 # A host can only tighten the posture (a run without a person is autonomous), never relax it.
                 posture = strictest_posture(self._session_posture(log), posture or Posture.INTERACTIVE)
+                # A call that a person was asked about stays asked about until there is an answer.
+                is_asked = bool(action.call_id) and action.call_id in log.read_projection(ASKS.name)
+                standing = find_standing_ask(self.store, log, action) if is_asked else None
                 # Classifies the effects, evaluates the policy, settles with the posture, builds decision and receipt.
-                decision = decide(action, facts, state, posture, self.policy)
+                decision = decide(action, facts, state, posture, self.policy, standing=standing)
                 # Grants and pauses are read only here, because ordinary work passes and must not pay for them.
-                if not decision.passed and (second := self._decide_with_permissions(action, facts, posture, log)):
-                    decision, state = second
+                if not decision.passed:
+                    permitted = self._decide_with_permissions(action, facts, posture, log, standing)
+                    decision, state = permitted or (decision, state)
                 # Replay needs the policy document, so it is stored before the first entry that names its digest.
                 for part in self.policy.parts:
                     if not has_stored_policy(self.store.home, part.digest):
                         store_policy(self.store.home, part.digest, part.document)
-                marks = {}
-                if decision.passed and (writes := [e for e in decision.effects if e.what in FILE_WRITES]):
-                    marks = mark_created_files(writes)
-                if decision.passed and action.kind is ActionKind.WRITE:
-                    marks |= mark_edit(action, facts, begin_edit)
-                # The duration is for the report of the slowest calls; the receipt has no clock in it.
+                marks = collect_marks(action, decision, facts, log.head.seq + 1, started)
+                if decision.verdict.kind is not VerdictKind.BLOCK and self.policy.section("flow"):
+                    marks |= note_sources(action, decision.effects, facts, log.head.seq + 1)
+                is_armed_changed, armed_files = PROJECT_ARMED_KEY in marks, marks.pop(PROJECT_ARMED_KEY, None)
+                # The duration is for the report of the slowest calls; the receipt has no clock of its own.
                 duration = {"microseconds": max(0, int((self.clock.now() - started) * 1_000_000))}
                 log.append(EntryKind.DECISION, decision.to_log_body(action.call_id, marks) | duration)
                 self._raise_posture(log, state.risk)
+            if is_armed_changed:
+                self._remember_in_project(facts.project_root, {ARMED_KEY: armed_files})
             return add_warning(decision, notice) if notice else decision
         except Exception as error:
             self._record_crash("before", error)
             return decision_from_error(error)
 
     def _decide_with_permissions(
-        self, action: Action, facts: Facts, posture: Posture, log: LogWriter
+        self, action: Action, facts: Facts, posture: Posture, log: LogWriter, standing: StandingAsk | None
     ) -> tuple[Decision, SessionState] | None:
         """Return the decision with the operator's grants and pause, and the state that counted it; None without any."""
         grants = find_live_grants(self.store, action.session_id, self.clock.now())
@@ -193,12 +222,13 @@ class Governance:
         if not grants and not pause:
             return None
         state = _read_state(log)  # the first `decide` counted the action in the other one
-        decision = decide(action, facts, state, posture, self.policy, grants=grants, pause=pause)
+        decide_again = partial(decide, action, facts, posture=posture, policy=self.policy, standing=standing)
+        decision = decide_again(session=state, grants=grants, pause=pause)
         used = find_used_grants(grants, action, decision.effects) if decision.passed and pause is None else []
         if used and not use_grants(self.store, used, action.session_id):
             # Another session has used one of them between our look and our use.
             state, lasting = _read_state(log), tuple(grant for grant in grants if not grant.once)
-            decision = decide(action, facts, state, posture, self.policy, grants=lasting)
+            decision = decide_again(session=state, grants=lasting)
         return decision, state
 
     def after(self, action: Action, outcome: Outcome) -> Answer:
@@ -212,9 +242,13 @@ class Governance:
             body, artifacts = build_call_record(action, outcome)
             body["evidence"] = self.evidence_gate.collect_call_evidence(action, outcome)
             with self.store.session(action.session_id) as session:
+                memory = _read_memory(session)
                 if action.kind is ActionKind.WRITE and outcome.success:
-                    facts = Facts(self._world_factory(action.cwd), memory=_read_memory(session))
+                    facts = Facts(self._world_factory(action.cwd), memory=memory)
                     body |= {"kept": marks} if (marks := mark_edit(action, facts, end_edit)) else {}
+                elif edited := find_open_edits(action, memory, self.clock.now()):
+                    facts = Facts(self._world_factory(action.cwd), memory=memory)
+                    body |= {"kept": end_shell_edits(edited, facts)}
                 if self.guidance_hooks is not None:
                     answer = self.guidance_hooks.after_call(session, action, outcome, body, artifacts)
                 else:
@@ -242,7 +276,7 @@ class Governance:
         A failure refuses once per turn and then lets go, so that an agent cannot be held in a loop.
         """
         try:
-            self._record_unreported(turn.session_id)
+            self._record_uncovered(turn)
             completion = Answer()
             if self.guidance_hooks is not None:
                 with self.store.session(turn.session_id) as session:
@@ -260,6 +294,31 @@ class Governance:
             if not enforced or turn.stop_hook_active or not self.evidence_gate.is_first_failure(turn):
                 return Answer()
             return Answer(allowed=False, reason=_COMPLETION_UNKNOWN, guard="verdikt")
+
+    def record_answer(
+        self, session_id: str, call_id: str, *, approved: bool, by: str = "", channel: str = ""
+    ) -> StandingAsk:
+        """Record a person's answer to the ask about a call; the next `before` of the same call goes by it.
+
+        Raises `LedgerError` when no such ask is open. Only a plain `True` is a yes, and a no is not taken back.
+        """
+        return record_answer(self.store, session_id, call_id, approved=approved is True, by=by, channel=channel)
+
+    async def abefore(self, action: Action, *, posture: Posture | None = None) -> Decision:
+        """Decide like `before`, in a worker thread; a task that is cancelled meanwhile gets no decision."""
+        return await _run_in_thread(self.before, action, posture=posture)
+
+    async def aafter(self, action: Action, outcome: Outcome) -> Answer:
+        """Record like `after`, in a worker thread."""
+        return await _run_in_thread(self.after, action, outcome)
+
+    async def aprompt(self, prompt: Prompt) -> Answer:
+        """Record like `prompt`, in a worker thread."""
+        return await _run_in_thread(self.prompt, prompt)
+
+    async def astop(self, turn: Turn) -> Answer:
+        """Decide like `stop`, in a worker thread."""
+        return await _run_in_thread(self.stop, turn)
 
     @cached_property
     def kept_files(self) -> KeptFiles:
@@ -406,9 +465,25 @@ class Governance:
         return StoredMemory(partial(session.read_projection, "memory"), partial(self._read_shared_memory, world))
 
     def _read_shared_memory(self, world: World, scope: str) -> StoredMemory:
-        from verdikt.ledger.shared_memory import read_shared_memory  # few policies remember beyond a session
+        root = str(world.place().get("project_root", ""))
+        path, is_archived = self._find_memory_log(scope, root)
+        # A look at the directory is much cheaper than one at the database, and few projects remember anything.
+        if not is_archived and not os.path.exists(path):
+            return StoredMemory(dict)
+        return read_shared_memory(self.store, scope, root)
 
-        return read_shared_memory(self.store, scope, str(world.place().get("project_root", "")))
+    def _find_memory_log(self, scope: str, root: str) -> tuple[str, bool]:
+        """Return the file of a shared memory's log, and whether it had one when first asked for."""
+        if (scope, root) not in self._memory_logs:
+            session = to_memory_session(scope, root)
+            path = str(self.store.reader.hot_file_path(session))
+            self._memory_logs[scope, root] = (path, self.store.reader.has_session(session))
+        return self._memory_logs[scope, root]
+
+    def _remember_in_project(self, root: str, changes: Mapping[str, Any]) -> None:
+        """Record what later sessions of the project have to know, in a log of its own."""
+        body = {"given": [], "failures": {}, "kept": dict(changes)}
+        self.store.append(to_memory_session("project", root), EntryKind.FEEDBACK, body)
 
     def _raise_posture(self, session: LogWriter, risk: float) -> None:
         """Move the session to a stricter posture, from the next action on, if the policy says so for this risk."""
@@ -433,14 +508,16 @@ class Governance:
         # Without HOME the world assumes another home directory, and must look for the root again from there.
         return RealWorld(directory, env=self._env, guarded=guarded, clock=self.clock, root=root if home else "")
 
-    def _record_unreported(self, session_id: str) -> None:
-        """Record a gap for calls of this turn that were allowed and whose outcome the host has not reported."""
-        from verdikt.ledger.unreported_calls import find_unreported_calls  # only a stop needs it
+    def _record_uncovered(self, turn: Turn) -> None:
+        """Record a gap for calls of this turn without a reported outcome, and for calls that ran without a decision."""
+        from verdikt.ledger.unreported_calls import find_undecided_calls, find_unreported_calls  # only a stop needs it
 
-        since = (self.store.read_projection("evidence", session_id) or {}).get("turn", 0)
-        calls = find_unreported_calls(self.store.read_entries(session_id, since=since))
-        if calls:
-            self.store.append(session_id, EntryKind.GAP, {"moment": "stop", "unreported": calls})
+        since = (self.store.read_projection("evidence", turn.session_id) or {}).get("turn", 0)
+        read_turn = partial(self.store.read_entries, turn.session_id, since=since)
+        if unreported := find_unreported_calls(read_turn()):
+            self.store.append(turn.session_id, EntryKind.GAP, {"moment": "stop", "unreported": unreported})
+        if turn.executed and (undecided := find_undecided_calls(read_turn(), turn.executed)):
+            self.store.append(turn.session_id, EntryKind.GAP, {"moment": "stop", "undecided": undecided})
 
     def _record_crash(self, moment: str, error: Exception, session: str = "") -> None:
         """Record a failure: always in the crash file, and as a gap in the log of `session` if one is named."""
@@ -456,6 +533,29 @@ class Governance:
                 self.store.append(session, EntryKind.GAP, note)
             except Exception as second_error:
                 record_crash(self.store.home, f"{moment}.gap", second_error)
+
+
+def collect_marks(action: Action, decision: Decision, facts: Facts, seq: int, now: float) -> dict[str, Any]:
+    """Return what the memory keeps of an action that may happen; `seq` is the number of its entry in the log."""
+    marks: dict[str, Any] = {}
+    # Also after an ask: the person may say yes, and no later moment tells.
+    if decision.verdict.kind is not VerdictKind.BLOCK and decision.effects.may_matter_later:
+        marks |= note_action(action, decision.effects, facts, seq)
+    if decision.passed and (writes := [e for e in decision.effects if e.what in FILE_WRITES]):
+        # What was moved is not new: deleting it would lose what it was before.
+        marks |= mark_created_files(writes, find_moved_destinations(decision.effects, facts))
+    if decision.passed and action.kind is ActionKind.WRITE:
+        marks |= mark_edit(action, facts, begin_edit)
+    if decision.passed and any(effect.what in SHELL_EDITS for effect in decision.effects):
+        marks |= begin_shell_edits(action, decision.effects, facts, now)
+    return marks
+
+
+async def _run_in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    # The log is file I/O, which must not hold up an event loop. A hook has none and must not pay for the import.
+    from asyncio import to_thread
+
+    return await to_thread(function, *args, **kwargs)
 
 
 def _load_file(path: str) -> Policy:

@@ -42,6 +42,7 @@ SECTIONS: dict[str, str | Section] = {
     "manifest": "verdikt.effects.section:SECTION",
     "raise_posture": "verdikt.graph.posture_moves:SECTION",
     "knowledge": "verdikt.effects.program_layer:SECTION",
+    "flow": "verdikt.graph.flow_rules:SECTION",
 }
 """Section → its `Section`, or `module:NAME` of one, loaded when a policy has the section."""
 

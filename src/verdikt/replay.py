@@ -17,6 +17,7 @@ from verdikt.model.grant import parse_grant
 from verdikt.model.pause import parse_pause
 from verdikt.model.posture import Posture
 from verdikt.model.session_state import SessionState
+from verdikt.model.standing_ask import parse_standing_ask
 from verdikt.model.verdict import RECEIPT_VERSIONS, Decision, VerdictKind
 
 ABSENT = "(absent)"
@@ -90,6 +91,7 @@ def replay(past: RecordedDecision, policy: Policy) -> Decision:
         policy,
         grants=tuple(parse_grant(grant) for grant in record["grants"]),
         pause=parse_pause(record["pause"]) if "pause" in record else None,
+        standing=parse_standing_ask(record["standing"]) if "standing" in record else None,
         engine=record["engine"],
     )
 

@@ -20,7 +20,7 @@ from verdikt.hosts.hook_event import HookEventKind
 from verdikt.hosts.live.model_api import ModelTurn
 from verdikt.hosts.registry import HOSTS, load_wiring
 from verdikt.hosts.wiring import json_settings
-from verdikt.hosts.wiring.client_version import blocks_on_failure
+from verdikt.hosts.wiring.client_version import is_at_least
 from verdikt.hosts.wiring.registration import Registration
 
 # A stand-in for the interpreter, which fails in the way that the agent's own command names.
@@ -61,9 +61,12 @@ def wire(bench: Bench, registration: Registration) -> str:
     event = host.find_event(HookEventKind.BEFORE)
     path = bench.project / host.settings_files["project"]
     path.parent.mkdir(parents=True, exist_ok=True)
-    by_host = blocks_on_failure(host, bench.version.partition("-")[2])
-    entries = load_wiring(host.name).build_entries(registration, host_blocks_on_failure=by_host)
-    wired = json_settings.add_hooks({}, {event: entries[event]}, str(path), host.extra_settings)
+    wiring, version = load_wiring(host.name), bench.version.partition("-")[2]
+    by_host = is_at_least(version, host.blocks_on_failure_since)
+    entry = wiring.build_entries(registration, host_blocks_on_failure=by_host)[event]
+    if is_at_least(version, host.takes_arguments_since):
+        entry = wiring.split_arguments(entry)
+    wired = json_settings.add_hooks({}, {event: entry}, str(path), host.extra_settings)
     path.write_bytes(json_settings.render(wired))
     if host.name == "codex":
         config = bench.home / ".codex/config.toml"

@@ -728,3 +728,16 @@ def test_how_to_allow_is_in_the_text_for_the_person_alone(
     assert "H" in document.pop(person)
     assert document[model] == "R"
     assert "H" not in json.dumps(document) + response.stderr
+
+
+def test_a_block_in_codex_has_a_line_for_the_person_and_a_red_line_keeps_its_status() -> None:
+    """Codex reads a document with status 0 only; a block that nothing lifts needs no document."""
+    hook_event = decode("codex/PreToolUse.Bash")
+    encode = load_adapter("codex").encode
+    specific = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "R"}
+    response = encode(hook_event, HINTED)
+
+    assert json.loads(response.stdout) == {"systemMessage": "H", "hookSpecificOutput": specific}
+    assert (response.exit_code, response.stderr) == (0, "")
+    assert encode(hook_event, replace(HINTED, kind=VerdictKind.ASK)) == response
+    assert encode(hook_event, replace(HINTED, how_to_allow="")).exit_code == 2

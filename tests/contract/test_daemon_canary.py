@@ -17,7 +17,8 @@ from tests.contract.warm import WarmProcess, remove
 from verdikt.daemon import protocol
 from verdikt.daemon.native import build
 from verdikt.daemon.proof import create_secret, read_secret
-from verdikt.hosts.daemon_canary import CHECKED_EVENTS, find_daemon_fault
+from verdikt.daemon.protocol import CHECKED_EVENTS
+from verdikt.hosts.daemon_canary import find_daemon_fault
 from verdikt.hosts.hook_event import HookEventKind
 from verdikt.hosts.live.canary import CANARY_SESSION
 from verdikt.hosts.registry import HOSTS

@@ -75,6 +75,10 @@ def test_installed_package_has_the_documentation(tmp_path: Path) -> None:
 
     assert (manual / "now-what.md").read_bytes() == (ROOT / "docs/now-what.md").read_bytes()
     assert (manual / "hosts/claude.md").is_file()
+    # The pages of `verdikt serve` too, with what they depend on where it was fetched.
+    static = ROOT / "src/verdikt/web/static"
+    installed = {path.relative_to(packages / "verdikt/web/static") for path in packages.glob("verdikt/web/static/**/*")}
+    assert installed == {path.relative_to(static) for path in static.glob("**/*")}
     env = os.environ | {"PYTHONPATH": str(packages)}
     command = [sys.executable, "-m", "verdikt", "docs", "now-what"]
     shown = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
@@ -102,7 +106,7 @@ def test_installing_without_a_compiler_installs_the_script(tmp_path: Path, missi
     assert run_hook(command, "5", "closed", "/bin/false", payload=b"{}")[0] == 2
     assert run_hook(command, payload=b"{}")[0] == 2
     by_hand = json.dumps({"tool_name": "Bash", "tool_input": {"command": "rm -rf /"}, "cwd": "/tmp"}).encode()
-    code, document = run_hook(command, "codex", "PreToolUse", payload=by_hand)
+    code, document = run_hook(command, "claude", "PreToolUse", payload=by_hand)
     assert (code, document["decision"]) == (2, "block")
     wrapped = ["5", "closed", sys.executable, "-I", "-m", "verdikt.hosts.hook", "codex", "PreToolUse"]
     for arguments in (wrapped, ["codex", "PreToolUse"]):

@@ -185,6 +185,32 @@ def test_variables_of_a_projects_settings_do_not_move_what_is_accepted(tmp_path:
     assert b"not on Fridays" in completed.stderr
 
 
+@pytest.mark.parametrize("file", ["settings.json", "settings.local.json"])
+def test_variables_of_a_projects_settings_do_not_move_a_hook_wired_by_hand(tmp_path: Path, file: str) -> None:
+    """The hook without the wrapper reads the settings itself; a variable that the person set is followed."""
+    project, home, planted = tmp_path / "project", tmp_path / "home", tmp_path / "planted"
+    for directory in (project / ".claude", home, planted):
+        directory.mkdir(parents=True, mode=0o700)
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    env = {"HOME": str(home), "PATH": os.environ["PATH"], "VERDIKT_DAEMON": "off", "CLAUDE_PROJECT_DIR": str(project)}
+    policy = project / "governance.yaml"
+    policy.write_text("profile: standard\n" + RULE)
+    accept(project, env)
+    policy.write_text("profile: none\n")
+    moving = {"VERDIKT_HOME": str(planted), "XDG_DATA_HOME": str(planted)}
+    accept(project, env | moving)
+    call = {"session_id": "s", "cwd": str(project), "hook_event_name": "PreToolUse", "tool_name": "Bash"}
+    payload = json.dumps(call | {"tool_input": {"command": "deploy production"}, "tool_use_id": "1"}).encode()
+    hook = [sys.executable, "-I", "-m", "verdikt.hosts.hook", "claude", "PreToolUse"]
+
+    by_person = subprocess.run(hook, input=payload, env=env | moving, cwd=project, capture_output=True, check=False)
+    (project / ".claude" / file).write_text(json.dumps({"env": moving}))
+    by_project = subprocess.run(hook, input=payload, env=env | moving, cwd=project, capture_output=True, check=False)
+
+    assert (by_person.returncode, by_project.returncode) == (0, 2)
+    assert b"not on Fridays" in by_project.stderr
+
+
 def test_git_hooks_stay_in_force_when_another_manager_sets_its_own_path(project: Path) -> None:
     """`core.hooksPath`, as `husky init` sets it, is taken back; other settings of the repository stay."""
     env = _make_env(project)

@@ -254,5 +254,5 @@ def test_reading_checks_the_chain(tmp_path: Path) -> None:
     path = tmp_path / "home" / "ledger" / "s.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"t1"', b'"t9"'))
 
-    with pytest.raises(ChainBroken, match="session `s`: expected hash"):
+    with pytest.raises(ChainBroken, match="session `s`: expected a body with digest"):
         list(store.read_entries("s"))

@@ -13,7 +13,7 @@ import pytest
 
 from tests.unit.effects.test_cases import decide, load_cases
 from verdikt.effects.program_record import find_program
-from verdikt.knowledge import Record, find_record
+from verdikt.knowledge import Record, find_record, find_task_words
 from verdikt.model.verdict import VerdictKind
 
 Variants = Iterator[list[str]]
@@ -153,6 +153,8 @@ def use_alias(words: list[str], record: Record) -> Variants:
     """`podman x` → `nerdctl x`: another name of a program whose record does not tell its names apart."""
     # Which agent is started matters: some are governed as this one is, and others are not.
     tells_names_apart = any(key in str(record) for key in ("name:", "agent.run"))
+    # Of formatters, the tasks say which rewrites what, and by which option.
+    tells_names_apart = tells_names_apart or bool(find_task_words(words[0], "rewrites"))
     if not tells_names_apart and "handler" not in record and "runs" not in record and "trace" not in record:
         for name in record["names"]:
             if name != words[0]:

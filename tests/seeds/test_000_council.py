@@ -362,6 +362,7 @@ def test_unknown_plan_or_finding_is_refused_with_status_1(call) -> None:  # type
     before = json.loads(call("record", "--plan-hash", "p", "--level", "LOW", "--title", "t").stdout)
     result = call("clear", "--plan-hash", "p", "--id", "unknown", "--why", "y")
     assert (result.exit_code, json.loads(result.stdout)) == (0, before)
+    assert "has no open finding `unknown`" in result.stderr
 
 
 # S0-39

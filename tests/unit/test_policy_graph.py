@@ -73,6 +73,7 @@ def test_pattern_of_the_policy_applies_as_written_although_it_is_built_in(policy
 def test_graph_is_shown_as_text_mermaid_and_svg(policy: Path) -> None:
     """Each form has every node; the picture is valid XML."""
     assert run("policy", "show", "--policy", str(policy), "--graph", "text").startswith(GRAPH)
+    assert run("policy", "show", "--policy", str(policy), "--graph").startswith(GRAPH)
     mermaid = run("policy", "show", "--policy", str(policy), "--graph", "mermaid")
     assert mermaid.startswith("flowchart TD\n")
     assert "-->|otherwise|" in mermaid

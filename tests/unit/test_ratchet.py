@@ -11,6 +11,7 @@ import pytest
 
 from tests.acceptance import accept
 from tests.cleanup import close_after_test
+from tests.fakes import FakeClock
 from tests.unit.test_decide import action
 from verdikt.daemon.cache import PolicyCache
 from verdikt.errors import PolicyError
@@ -19,6 +20,7 @@ from verdikt.graph.pending_policy import PENDING_NOTE
 from verdikt.graph.policy import Policy
 from verdikt.hosts.claude import adapter
 from verdikt.hosts.dispatch import dispatch_event
+from verdikt.ledger import acceptance_log
 from verdikt.ledger.acceptance_log import read_logged_index
 from verdikt.ledger.accepted_policies import AcceptedIndex, read_index
 from verdikt.model.entry import EntryKind
@@ -26,6 +28,8 @@ from verdikt.model.verdict import Decision, VerdictKind
 from verdikt.observe import policy_files
 from verdikt.ratchet import PolicySnapshot
 
+LATER = 4e9
+"""A time at which every file of a test has settled."""
 NO_PUSH = "rules: [{name: no_push, command: git push, verdict: block, reason: it publishes, fix: wait}]\n"
 NO_MAKE = "rules: [{name: no_make, command: make, verdict: block, reason: it builds, fix: wait}]\n"
 
@@ -363,9 +367,14 @@ def test_damaged_copy_of_the_accepted_policy_blocks_and_says_how_to_repair(machi
 FORGERIES = ("written by hand", "put back", "emptied", "deleted with its copies", "unsigned entry")
 
 
+@pytest.mark.parametrize("is_cached", [False, True])
 @pytest.mark.parametrize("forgery", FORGERIES)
-def test_record_that_no_signed_entry_backs_blocks_and_says_how_to_repair(machine: Machine, forgery: str) -> None:
+def test_record_that_no_signed_entry_backs_blocks_and_says_how_to_repair(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, forgery: str, is_cached: bool
+) -> None:
     """A program that writes the record of acceptances by itself decides nothing with it; accepting again repairs it."""
+    if is_cached:
+        monkeypatch.setattr(acceptance_log, "SystemClock", lambda: FakeClock(seconds=LATER))
     index, log = machine.data / "accepted.json", machine.data / "ledger/operator.jsonl"
     machine.write("profile: none\n")
     machine.accept()
@@ -395,6 +404,46 @@ def test_record_that_no_signed_entry_backs_blocks_and_says_how_to_repair(machine
 
     machine.accept()
     assert machine.kind("git push") == "pass"
+
+
+def test_log_of_acceptances_is_read_again_only_after_a_change(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cold call does not read a long log of the operator, nor check its signatures, while it stays as it is."""
+    monkeypatch.setattr(acceptance_log, "SystemClock", lambda: FakeClock(seconds=LATER))
+    machine.write(NO_PUSH)
+    machine.accept()
+    assert machine.kind("git push") == "block"
+    reads: list[str] = []
+
+    def count_reads(home: str) -> AcceptedIndex:
+        reads.append(home)
+        return read_logged_index(home)
+
+    monkeypatch.setattr(acceptance_log, "read_logged_index", count_reads)
+    assert [machine.govern().policy.pending_note for _ in range(3)] == ["", "", ""]
+    assert len(reads) <= 1
+
+    machine.govern().store.append("operator", EntryKind.GAP, {"reason": "x"})
+    reads.clear()
+    assert machine.govern().policy.pending_note == ""
+    assert len(reads) == 1
+    # A log that is gone is no longer what the cached answer was read from.
+    (machine.data / "ledger/operator.jsonl").unlink()
+    with pytest.raises(PolicyError, match="no signed entry of the log says so"):
+        machine.govern()
+
+
+def test_log_that_has_just_changed_is_not_cached(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within the resolution of its time, a log could change again without showing it."""
+    machine.write(NO_PUSH)
+    machine.accept()
+    now = (machine.data / "ledger/operator.jsonl").stat().st_ctime
+    monkeypatch.setattr(acceptance_log, "SystemClock", lambda: FakeClock(seconds=now))
+    shutil.rmtree(machine.data / acceptance_log.CACHE_DIRECTORY, ignore_errors=True)
+
+    assert machine.govern().policy.pending_note == ""
+    assert not (machine.data / acceptance_log.CACHE_DIRECTORY).exists()
 
 
 def test_acceptance_of_a_directory_keeps_those_of_others_backed(machine: Machine) -> None:

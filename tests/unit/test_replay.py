@@ -94,6 +94,7 @@ POLICY_TEXTS = {
     "manifest": "manifest: {deploy: {effects: [network]}}",
     "knowledge": "knowledge: [{names: acme, commands: [{names: wipe, does: cloud.delete, on: '*', as: resource}]}]",
     "raise_posture": "raise_posture: {to: locked, risk: 0.8}",
+    "flow": "flow: {after: web, effect: cred}",
 }
 """Top-level key → a policy text that uses it."""
 

@@ -76,7 +76,9 @@ def entered_files(tmp_path: Path) -> list[str]:
 
     def build_action(command: str, session: str) -> Action:
         payload = {"command": command}
-        return Action(kind=ActionKind.BASH, tool="Bash", payload=payload, session_id=session, cwd=str(project))
+        return Action(
+            kind=ActionKind.BASH, tool="Bash", payload=payload, session_id=session, cwd=str(project), call_id=session
+        )
 
     with Governance.load(cwd=str(project), env=env) as governance:
         governance.before(build_action("rm -rf dist && ls docs", "first"))

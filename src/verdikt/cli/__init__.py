@@ -33,6 +33,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "report": "what agents did, what was stopped, what they did then, what could be allowed",
         "ledger": "the tamper-evident log: verify, tail, show, stats, export, checkpoint, rotate, reindex",
         "replay": "repeat recorded decisions, with their own policy or another",
+        "serve": "the log in the browser: what happens now, sessions, search, export; for one or for a team",
+        "ship": "send this machine's log to a team service: enrol, run, status, forget",
     },
     "Change what is allowed": {
         "allow": "an exception for what was stopped, for a while or for good",
@@ -52,6 +54,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "hook": "the command that hosts call: decides one event",
         "daemon": "the warm process that answers hooks: start, stop, status, hooks, logs",
         "keys": "the keys that sign the log: init, list, rotate",
+        "mcp": "govern an MCP server for any client: the relay, and the pins of its tools",
     },
 }
 """Task → its commands, each with its purpose, in the order of the help."""

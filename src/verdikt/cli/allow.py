@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from verdikt.cli.batch import observe_and_decide
 from verdikt.cli.duration import parse_duration
 from verdikt.cli.exception_file import add_exceptions
 from verdikt.cli.operator_access import get_user_name, require_terminal
@@ -27,7 +29,7 @@ from verdikt.graph.guard_index import index_guards
 from verdikt.graph.rule_exception import RuleException
 from verdikt.ledger.grants import add_grant
 from verdikt.ledger.store import OPERATOR
-from verdikt.model.action import action_from_record
+from verdikt.model.action import Action, ActionKind, action_from_record
 from verdikt.model.entry import EntryKind
 from verdikt.model.grant import ANY_SESSION, Grant
 from verdikt.model.verdict import VerdictKind
@@ -43,10 +45,12 @@ from verdikt.observe.world import find_project_root
 from verdikt.policy import build_policy
 from verdikt.ratchet import PolicySnapshot
 from verdikt.replay import read_decision, replay
+from verdikt.report.counted_noun import format_count
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
     from verdikt.ledger.files import FileStore
+    from verdikt.model.verdict import Verdict
     from verdikt.replay import RecordedDecision
 
 ALWAYS, SESSION, ONCE = "always", "session", "once"
@@ -130,7 +134,7 @@ def command(
     else:
         if scope.is_empty:
             raise click.UsageError("expected what the rule lets through: --path, --command or --tool")
-        exceptions = [editor.build_exception(what, scope, reason or "-")]
+        exceptions = editor.complete_exceptions(editor.build_exception(what, scope, reason or "-"))
     editor.require_allowed(exceptions)
     _show_effect(store, editor, exceptions)
     reason = reason or click.prompt("why", err=True)
@@ -201,6 +205,7 @@ class _PolicyEditor:
 
     def __init__(self, directory: str, author: str, now: int, *, in_project: bool) -> None:
         top = find_project_root(directory, os.environ.get("HOME", ""))
+        self._directory = directory
         self._layer = "project" if in_project else "user"
         self.path = os.path.join(top, POLICY_FILENAME) if in_project else find_user_policy(os.environ)
         self._author = author
@@ -231,6 +236,22 @@ class _PolicyEditor:
         higher = [file for file in self._files if file.layer in above and file.path != self.path]
         lower = [file for file in self._files if file.layer not in above and file.path != self.path]
         return build_policy([*higher, PolicyFile(self._layer, self.path, data), *lower])
+
+    def complete_exceptions(self, exception: RuleException) -> list[RuleException]:
+        """Return the exception, with those for further rules that would still stop what it is meant to let through."""
+        exceptions = [exception]
+        for action in _build_probes(exception, self._directory):
+            # Only what this rule stops today is meant.
+            if _probe(action, self.build_policy()).guard != exception.rule:
+                continue
+            while len(exceptions) < _MAX_RULES:
+                verdict = _probe(action, self.build_policy(exceptions))
+                if verdict.passed or verdict.red_line or any(each.rule == verdict.guard for each in exceptions):
+                    break
+                exceptions.append(replace(exception, rule=verdict.guard))
+        # One that is in force already would only be written a second time.
+        known = [replace(each, reason="-", by="", date="") for each in self.build_policy().exceptions if not each.until]
+        return [each for each in exceptions if replace(each, reason="-", by="", date="") not in known]
 
     def find_needed_exceptions(self, past: "RecordedDecision", scope: AllowedScope, reason: str) -> list[RuleException]:
         """Return an exception for each rule that objects to a recorded call, until nothing does."""
@@ -280,6 +301,22 @@ class _PolicyEditor:
         return body | {"pending": had_changes}
 
 
+def _build_probes(exception: RuleException, directory: str) -> Iterator[Action]:
+    """Yield calls that an exception may be meant for: its command, or a delete, a write and a read of its path."""
+    if exception.command:
+        yield Action(kind=ActionKind.BASH, tool="Bash", payload={"command": exception.command}, cwd=directory)
+    for glob in exception.path:
+        path = os.path.expanduser(glob).replace("**", "x").replace("*", "x").replace("?", "x")
+        delete = {"command": f"rm -rf {shlex.quote(path)}"}
+        yield Action(kind=ActionKind.BASH, tool="Bash", payload=delete, cwd=directory)
+        yield Action(kind=ActionKind.WRITE, tool="Write", payload={"file_path": path, "content": ""}, cwd=directory)
+        yield Action(kind=ActionKind.READ, tool="Read", payload={"file_path": path}, cwd=directory)
+
+
+def _probe(action: Action, policy: "Policy") -> "Verdict":
+    return observe_and_decide(action, policy, policy.posture, home=os.environ.get("HOME", "")).verdict
+
+
 def _to_record(exception: RuleException) -> dict[str, Any]:
     return {key: list(value) if isinstance(value, tuple) else value for key, value in exception.dump().items()}
 
@@ -292,7 +329,8 @@ def _show_effect(store: "FileStore", editor: _PolicyEditor, exceptions: Sequence
     policy = editor.build_policy(exceptions)
     stopped = list(_iter_stopped_calls(store, rules))
     passing = [past for past in stopped if replay(past, policy).passed]
-    click.echo(f"of {len(stopped)} past calls that these rules stopped, it would let {len(passing)} through", err=True)
+    calls = format_count(len(stopped), "past call")
+    click.echo(f"of {calls} that {', '.join(sorted(rules))} stopped, it would let {len(passing)} through", err=True)
     for text in list(dict.fromkeys(map(_describe_call, passing)))[:_MAX_EXAMPLES]:
         click.echo(f"  {text}", err=True)
 
@@ -345,7 +383,7 @@ def _find_grant_target(exception: RuleException) -> str:
 
 def _describe_result(result: dict[str, Any]) -> Iterator[str]:
     for grant in result.get("grants", ()):
-        where = "any session" if grant["session"] == ANY_SESSION else f"session {grant['session']}"
+        where = "any session" if grant["session"] == ANY_SESSION else f"session {grant['session'][:8]}"
         until = datetime.fromtimestamp(grant["expires"], UTC).strftime("%Y-%m-%d %H:%M")
         often = "once, " if grant.get("once") else ""
         yield f"granted: {grant['guard']} for `{grant['target']}` {often}in {where} until {until} UTC ({grant['id']})"
@@ -356,4 +394,4 @@ def _describe_result(result: dict[str, Any]) -> Iterator[str]:
     if result.get("pending"):
         yield "other changes of the policy wait for `verdikt policy accept`, and this one with them"
     if "grants" in result:
-        yield "`verdikt grant revoke ID` ends it"
+        yield "to end it: " + " && ".join(f"verdikt grant revoke {grant['id']}" for grant in result["grants"])

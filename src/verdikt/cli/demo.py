@@ -193,9 +193,19 @@ SCENES: tuple[Callable[[DemoEnvironment], None], ...] = (
 )
 """The scenes in order; a new scene is a function of the environment and an entry here."""
 
+SHORT_SCENES = (
+    show_ordinary_work,
+    show_dangerous_commands,
+    show_uncertain_command,
+    show_unproven_claim,
+    show_log_verification,
+)
+"""What fits on one screen."""
+
 
 @click.command()
-def command() -> None:
+@click.option("--short", is_flag=True, help="Only what fits on one screen: no tool policy, no council, no feedback.")
+def command(*, short: bool) -> None:
     """Show an agent at work under a policy: what passes, what is blocked, what is asked.
 
     Everything is real but the agent, and lies in a temporary folder that is removed at the end.
@@ -205,6 +215,6 @@ def command() -> None:
     with tempfile.TemporaryDirectory(prefix="verdikt-demo-") as folder:
         environment = DemoEnvironment(Path(folder))
         click.echo(click.style("verdikt", bold=True) + ": every step of an agent is decided before it happens\n")
-        for scene in SCENES:
+        for scene in SHORT_SCENES if short else SCENES:
             scene(environment)
         environment.store.close()

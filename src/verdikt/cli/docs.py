@@ -37,6 +37,9 @@ def command(page: str) -> None:
     name = find_page(page or INDEX)
     text = _COMMENT.sub("", find_pages()[name].read_text(encoding="utf-8"))
     if sys.stdout.isatty():
+        # Debian calls `less` by the name `pager`, which click does not know to need an option for colours. A page that
+        # fits on the screen is just printed.
+        os.environ.setdefault("LESS", "-FRX")
         click.echo_via_pager(_render_markdown(rewrite_links(text, name)), color=True)
     else:
         # In a pipe the source itself: it is meant to be read as it is, and other programs can use it.

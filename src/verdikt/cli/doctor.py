@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from verdikt.cli.canary_check import READY_SECONDS, CanaryResult, fire_canary
+from verdikt.cli.mcp_check import check_servers, describe_server
 from verdikt.cli.progress import show_status
 from verdikt.cli.store_access import format_timestamp, open_data_store
 from verdikt.council.config import Councils
@@ -80,6 +81,8 @@ def command(*, live: bool, calls: int, limits: bool, as_json: bool, project: str
         with show_status("firing a canary through every hook"):
             reports = list(_collect_host_reports(installation, calls=calls, live=live))
         general = _build_general_report(installation, {report["scope"] for report in reports if report["wrapped"]})
+        with show_status("calling a canary of every relayed MCP server"):
+            general["mcp"] = check_servers(installation)
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
     # A broken wrapper matters only if a client calls it.
@@ -91,6 +94,7 @@ def command(*, live: bool, calls: int, limits: bool, as_json: bool, project: str
     failing += ["the policy"] if general["policy_fault"] else []
     failing += ["the interpreter"] if general["runtime"]["project"] else []
     failing += ["git"] if git_hook_names["installed"] and git_hook_names["missing"] else []
+    failing += [f"the MCP server {server['server']}" for server in general["mcp"] if not server["healthy"]]
     is_wired = bool(reports or git_hook_names["installed"])
     healthy = is_wired and not failing
     if as_json:
@@ -106,6 +110,9 @@ def command(*, live: bool, calls: int, limits: bool, as_json: bool, project: str
         # A client that fails is what the person came for.
         for report in sorted(reports, key=lambda report: bool(report["healthy"])):
             _print_host_report(report, limits=limits)
+        for server in general["mcp"]:
+            mark = _style_bad("✗") if not server["healthy"] else _style_good("✓") if server["relayed"] else " "
+            click.echo(f"{mark} mcp {describe_server(server)}")
         _print_last_day(general)
         _print_limit_count(reports, limits=limits)
     raise SystemExit(0 if healthy else 1)

@@ -181,11 +181,16 @@ def clear(*, plan_hash: str, id: str, by: str, why: str) -> None:
     Example: verdikt findings clear --plan-hash abc123 --id 79f1b2bfa09a --why 'query is parameterised now'
     """
     refuse_agents("clearing a finding")
-    verdict = open_runs().clear(plan_hash, id, by=by, why=why)
+    runs = open_runs()
+    before = runs.load(plan_hash)
+    verdict = runs.clear(plan_hash, id, by=by, why=why)
     if verdict is None:
         exit_without_verdict(plan_hash)
-    else:
-        print_json(verdict.record())
+        return
+    print_json(verdict.record())
+    # No error, because clearing a finding that is gone is done; but a mistyped id must not look like success.
+    if before is not None and all(finding.id != id for finding in before.findings):
+        click.echo(f"nothing was cleared: plan {plan_hash} has no open finding `{id}`", err=True)
 
 
 for exchange_command in (import_findings, export, gate):

@@ -25,6 +25,7 @@ from verdikt.hosts.wiring.isolated_environment import (
     is_running_from,
     run_init_again,
 )
+from verdikt.hosts.wiring.mcp_servers import describe_remote, find_unreadable_files, list_servers, plan_relaying
 from verdikt.hosts.wiring.plan import GIT, apply_plan, detect_hosts, list_scopes, plan_wiring
 from verdikt.hosts.wiring.registration import WRAPPER_NAMES
 from verdikt.hosts.wiring.system_unit import (
@@ -47,6 +48,12 @@ _SCOPE_CHOICES = {
     "project": "this project and everyone who works on it: files to commit, the same on every machine",
 }
 """The scopes that `init` offers. The managed one needs root, and is named by a flag."""
+
+_NEXT_STEPS = (
+    ("verdikt doctor", "fires a canary through every hook, and checks that it is blocked"),
+    ("restart your agents", "a session that is running does not know the hooks yet"),
+    ("verdikt docs now-what", "what to do when something is blocked"),
+)
 
 
 @click.command()
@@ -91,6 +98,7 @@ _SCOPE_CHOICES = {
     is_flag=True,
     help="Decide in a service of another user, which the agent can neither end nor read; needs root and systemd.",
 )
+@click.option("--mcp", "with_servers", is_flag=True, help="Also put the relay in front of the clients' MCP servers.")
 @click.option("--dry-run", is_flag=True, help="Show every change, make none.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="The changes as JSON; implies not asking.")
@@ -106,6 +114,7 @@ def command(
     socket: str,
     isolated: bool,
     service: bool,
+    with_servers: bool,
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -140,15 +149,19 @@ def command(
         trust_codex = trust_codex or _offer_trust(chosen, scope, yes or as_json or dry_run)
         if trust_codex:
             changes = plan_wiring(installation, chosen, profile=profile, scope=scope, trust=True)
+        relays = plan_relaying(installation, chosen) if with_servers else []
         if as_json:
-            rows = [_change_to_dict(change) for change in changes]
+            rows = [_change_to_dict(change) for change in (*changes, *relays)]
             click.echo(json.dumps({"changes": rows, "done": not dry_run}))
         else:
-            _print_changes(changes, dry_run=dry_run)
+            _print_changes([*changes, *relays], dry_run=dry_run)
+            _print_remote_servers(installation, with_servers=with_servers)
             _print_notes(installation, chosen, scope, dry_run=dry_run)
-        if (not changes and GIT not in chosen) or dry_run or not _confirm_changes(yes or as_json):
+        if (not (changes or relays) and GIT not in chosen) or dry_run or not _confirm_changes(yes or as_json):
             return
         apply_plan(installation, changes)
+        # Planned again: a file that was just wired may hold servers too.
+        apply_plan(installation, plan_relaying(installation, chosen) if with_servers else [])
         policy_note = _accept_written_policy(installation, changes)
         if GIT in chosen:
             for line in install_hooks(installation.project):
@@ -158,6 +171,13 @@ def command(
     if not as_json:
         _print_commit_advice(installation, changes, scope)
         _print_next_steps([] if trust_codex else _list_unapproved_hosts(chosen, scope), policy_note)
+
+
+def _print_remote_servers(installation: Installation, *, with_servers: bool) -> None:
+    if not with_servers:
+        return
+    for line in (*describe_remote(list_servers(installation)), *find_unreadable_files(installation)):
+        click.echo(click.style("! ", fg="yellow") + line)
 
 
 def _ask_scope(silent: bool) -> str:
@@ -201,10 +221,9 @@ def _print_next_steps(unapproved_hosts: list[Host], policy_note: str) -> None:
         click.echo(f"{host.title} skips hooks that no person has approved: trust this project and {advice}")
     if policy_note:
         click.echo(click.style("! ", fg="yellow") + policy_note)
-    click.echo(
-        click.style("done.", fg="green") + " `verdikt doctor` proves that it works; running sessions must be restarted;"
-        " `verdikt docs now-what` says what to do when something is blocked"
-    )
+    click.echo(click.style("done.", fg="green") + " Next:")
+    for command_text, why in _NEXT_STEPS:
+        click.echo(f"  {command_text:<22} {why}")
 
 
 def _check_socket(socket: str, scope: str) -> None:

@@ -3,11 +3,10 @@
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import click
-import yaml
 
 from verdikt.cli.exit_status import EXIT_FAILURE
 from verdikt.cli.suggesting_group import SuggestingGroup
@@ -15,11 +14,18 @@ from verdikt.effects.command_verbs import classify_word
 from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.knowledge import find_record, list_programs
 from verdikt.knowledge.compiler import PROGRAMS, Record, RecordError, compile_files, iter_entries, read_files
-from verdikt.knowledge.draft import Draft, read_carapace_spec, read_help, render_record
+from verdikt.knowledge.completion_spec import read_carapace_spec, read_fig_spec, read_usage_spec
+from verdikt.knowledge.draft import Draft, DraftError, read_help, render_record
 from verdikt.knowledge.lint import lint_files, lint_records
 from verdikt.model.yaml_node import suggest_name
 
 _HELP_SECONDS = 10
+_SPEC_READERS: Mapping[str, Callable[[str], Draft]] = {
+    ".yaml": read_carapace_spec,
+    ".yml": read_carapace_spec,
+    ".json": read_fig_spec,
+    ".kdl": read_usage_spec,
+}
 
 
 @click.group(cls=SuggestingGroup)
@@ -85,10 +91,13 @@ def _describe_effect(row: Record) -> str:
 @command.command()
 @click.argument("program")
 @click.option(
-    "--from", "source", type=click.Path(path_type=Path, exists=True), help="A saved help text or a carapace spec."
+    "--from",
+    "source",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A saved help text, or a spec of carapace (.yaml), fig (.json) or usage (.kdl).",
 )
 def learn(program: str, source: Path | None) -> None:
-    """Draft a record from a program's help or from a completion spec of carapace; for you to review.
+    """Draft a record from a program's help or from a completion spec; for you to review.
 
     Without `--from` it runs `PROGRAM --help`.
 
@@ -99,11 +108,11 @@ def learn(program: str, source: Path | None) -> None:
 
 
 def _read_source(source: Path) -> Draft:
-    text = source.read_text(encoding="utf-8")
-    if source.suffix not in (".yaml", ".yml"):
-        return read_help(text)
-    spec: Any = yaml.safe_load(text)
-    return read_carapace_spec(spec if isinstance(spec, dict) else {})
+    read = _SPEC_READERS.get(source.suffix.lower(), read_help)
+    try:
+        return read(source.read_text(encoding="utf-8"))
+    except (DraftError, UnicodeDecodeError) as error:
+        raise click.ClickException(f"{source}: {error}") from error
 
 
 def _run_help(program: str) -> str:

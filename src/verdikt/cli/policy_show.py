@@ -23,8 +23,10 @@ COLOURS = {"block": "red", "ask": "yellow", "warn": "cyan", "pass": "green"}
 @click.option(
     "--graph",
     "form",
+    is_flag=False,
+    flag_value="text",
     type=click.Choice(["text", "mermaid", "svg"]),
-    help="Print the policy graph in this form instead.",
+    help="Print the policy graph instead; as text, if no form is named.",
 )
 def command(file: str | None, project: str, managed: str | None, as_json: bool, form: str | None) -> None:
     """Print the policy on disk: layers, settings, rules and guards, each with its file and line.

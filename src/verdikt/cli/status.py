@@ -24,8 +24,11 @@ from verdikt.ledger.grants import find_live_grants
 from verdikt.ledger.log_reader import parse_seq
 from verdikt.ledger.pause import find_active_pause
 from verdikt.ledger.projections import FINDINGS
+from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind
 from verdikt.policy import load_policy
+from verdikt.ratchet import PolicySnapshot
+from verdikt.report.counted_noun import format_count
 from verdikt.report.entry_line import receipt_of, verdict_of
 
 if TYPE_CHECKING:
@@ -94,6 +97,10 @@ def _describe_policy(directory: str) -> dict[str, Any]:
         "posture": policy.posture.value,
         "rules": len(policy.rules),
         "exceptions": len(policy.exceptions),
+        "pending": [
+            {"layer": change.layer, "file": change.file, "kind": change.kind}
+            for change in PolicySnapshot.read(directory, os.environ).list_changes()
+        ],
     }
 
 
@@ -147,7 +154,7 @@ def _describe_log(store: "FileStore") -> dict[str, Any]:
         "open_findings": sum(
             len(store.read_projection(FINDINGS.name, name) or {}) for name in sessions if is_council_session(name)
         ),
-        "log": {"sessions": len(sessions), **_verify_newest(store)},
+        "log": {"sessions": sum(name != OPERATOR for name in sessions), **_verify_newest(store)},
     }
 
 
@@ -179,14 +186,16 @@ def render_status(status: dict[str, Any]) -> Iterator[str]:
     today = status["today"]
     if today:
         yield (
-            f"  {'today':<10}{today['decisions']} decisions, {today['asks']} asks, {today['blocks']} blocks,"
-            f" {today['unproven_turns']} unproven turns"
+            f"  {'today':<10}{format_count(today['decisions'], 'decision')}, {format_count(today['asks'], 'ask')},"
+            f" {format_count(today['blocks'], 'block')}, {format_count(today['unproven_turns'], 'unproven turn')}"
         )
         yield f"  {'findings':<10}{status['open_findings']} open"
     else:
         yield f"  {'today':<10}nothing recorded yet"
     warm = status["warm"]
-    yield f"  {'warm':<10}" + (f"running, {warm['calls']} calls answered" if warm["running"] else "not running")
+    yield f"  {'warm':<10}" + (
+        f"running, {format_count(warm['calls'], 'call')} answered" if warm["running"] else "not running"
+    )
     yield from _render_log(status["log"])
 
 
@@ -200,9 +209,14 @@ def _render_policy(status: dict[str, Any]) -> Iterator[str]:
         layer["layer"] if layer["profile"] == "none" else f"{layer['layer']} on {layer['profile']}"
         for layer in policy["layers"]
     )
-    yield f"  {'policy':<10}{policy['digest']}: {layers}; {policy['rules']} rules, {policy['exceptions']} exceptions"
+    counts = f"{format_count(policy['rules'], 'rule')}, {format_count(policy['exceptions'], 'exception')}"
+    yield f"  {'policy':<10}{policy['digest']}: {layers}; {counts}"
+    if pending := policy["pending"]:
+        files = ", ".join(f"{os.path.basename(change['file'])} ({change['kind']})" for change in pending)
+        waiting = click.style(f"{files} is not accepted", fg="yellow")
+        yield f"  {'pending':<10}{waiting}: what it loosens does not count; see `verdikt policy pending`"
     posture = status["log"].get("posture") or policy["posture"]
-    grants = f", {status['grants']} grants" if status.get("grants") else ""
+    grants = f", {format_count(status['grants'], 'grant')}" if status.get("grants") else ""
     yield f"  {'posture':<10}{posture}{grants}"
     if status.get("paused"):
         yield f"  {'paused':<10}" + click.style(status["paused"], fg="yellow") + "; `verdikt pause --end` ends it"
@@ -214,5 +228,6 @@ def _render_log(log: dict[str, Any]) -> Iterator[str]:
         return
     state = "intact" if log["intact"] else click.style("FAILING", fg="red")
     signed = f"signed up to {log['signed_up_to']}" if log["signed_up_to"] else "not signed yet"
-    newest = f"the newest ({log['newest'][:8]}) is {state}: {log['entries']} entries, {signed}"
-    yield f"  {'log':<10}{log['sessions']} sessions; {newest}; `verdikt ledger verify` verifies all"
+    entries = format_count(log["entries"], "entry", "entries")
+    yield f"  {'log':<10}{format_count(log['sessions'], 'session')}; the newest ({log['newest'][:8]}) is {state}:"
+    yield f"  {'':<10}{entries}, {signed}; `verdikt ledger verify` verifies all"

@@ -200,6 +200,8 @@ class CouncilRunner:
             if places is not None:
                 inherited[earlier.finding.id] = replace(earlier.finding, evidence=places, supersedes=())
         if inherited:
+            # The plan as well: a verdict without one can't be told to be fixed by a later plan.
+            self.runs.save_plan(plan)
             self.runs.record(plan.plan_hash, *inherited.values(), reporter=Reporter.CARRIED)
 
     def _explain_missing_verdict(self, plan: Plan) -> str:

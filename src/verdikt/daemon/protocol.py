@@ -36,6 +36,9 @@ HEAD_FIELD_COUNT = 6
 # A Python client is always of the installed version.
 NATIVE_CLIENT, PYTHON_CLIENT = "native", "python"
 
+CHECKED_EVENTS = ("SessionStart", "Stop", "AfterAgent", "sessionStart", "agentStop", "stop")
+"""The events at which the hook itself tries the warm process with a canary; the native client leaves them to it."""
+
 # A decision; nothing was decided and another process may decide; refused, and nothing was decided.
 KIND_ANSWER, KIND_RETRY, KIND_REFUSED = 0, 1, 2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Sequence
 from fnmatch import translate
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from verdikt.shell.command import Word
@@ -21,20 +21,30 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+class _Term(NamedTuple):
+    """One term of a condition, such as `!--type=a|b*`: with a selector it is about words and their patterns."""
+
+    text: str
+    is_negated: bool
+    selector: str
+    patterns: str
+
+
+# Conditions come from records only: each is parsed once, and a decision walks over what was made of it.
 @cache
-def _split_conditions(conditions: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Split conditions into flags that match by themselves, and those that must be searched for."""
+def _split_conditions(conditions: str) -> tuple[frozenset[str], tuple[tuple[_Term, ...], ...]]:
+    """Split conditions into flags that match by themselves, and combinations of terms."""
     names = conditions.split()
     plain = frozenset(name for name in names if name[0] == "-" and not {"+", "=", "*", "["} & set(name))
-    return plain, tuple(name for name in names if name not in plain)
+    return plain, tuple(tuple(map(_parse_term, name.split("+"))) for name in names if name not in plain)
 
 
-@cache
-def _split_term(term: str) -> tuple[str, str]:
-    """Return the words that a condition such as `--type=a|b*` or `0|1=help` is about, and their patterns, if any."""
-    selector, equals, patterns = term.partition("=")
+def _parse_term(text: str) -> _Term:
+    plain_text = text.lstrip("!")
+    selector, equals, patterns = plain_text.partition("=")
     is_about_words = all(part[:1] == "-" or part in _OPERAND_SELECTORS for part in selector.split("|"))
-    return (selector, patterns) if equals and is_about_words else ("", "")
+    is_negated = (len(text) - len(plain_text)) % 2 == 1
+    return _Term(plain_text, is_negated, *((selector, patterns) if equals and is_about_words else ("", "")))
 
 
 def matches_any(text: str, patterns: str) -> bool:
@@ -47,7 +57,11 @@ def matches_texts(texts: Sequence[str], patterns: str) -> bool:
     """Return whether any of these texts matches one of the patterns; with `=` before the patterns, whether all do."""
     if patterns[:1] == "=":
         return bool(texts) and all(matches_any(text, patterns[1:]) for text in texts)
-    return any(matches_any(text, patterns) for text in texts)
+    exact, regex = _compile_patterns(patterns)
+    for text in texts:  # noqa: SIM110  most conditions on operands end here, and a generator doubles their cost
+        if text in exact or (regex is not None and regex.match(text) is not None):
+            return True
+    return False
 
 
 # The patterns come from records, which are few: each is compiled once, and never for a decision that comes later.
@@ -62,6 +76,13 @@ def _compile_patterns(patterns: str) -> tuple[frozenset[str], re.Pattern[str] | 
 def _is_plain_flag(flag: str) -> bool:
     """Return whether an option takes no value in every program that has it, by a convention that holds everywhere."""
     return flag in _PLAIN_FLAGS or flag.startswith("--no-")
+
+
+# The hash of a frozenset is computed once, so that a look-up costs far less than a pass over the options of git.
+@lru_cache(maxsize=4096)
+def _complete_name(names: frozenset[str], name: str) -> str:
+    full_names = [full_name for full_name in names if full_name.startswith(name)]
+    return full_names[0] if len(full_names) == 1 else name
 
 
 class OptionTable(NamedTuple):
@@ -82,12 +103,15 @@ class OptionTable(NamedTuple):
         """Return the table with more options that take a value."""
         return self._replace(values=self.values | word_set(values), single_dash=self.single_dash or single_dash)
 
+    def is_plain(self, text: str) -> bool:
+        """Return whether the word after this one is surely not the value of an option."""
+        return text[:1] != "-" or "=" in text or text in self.plain or _is_plain_flag(text)
+
     def complete(self, name: str) -> str:
         """Return the long option that an abbreviation stands for; the name itself if it stands for none or several."""
         if not self.abbreviate or name in self.names:
             return name
-        full_names = {full_name for full_name in self.names if full_name.startswith(name)}
-        return full_names.pop() if len(full_names) == 1 else name
+        return _complete_name(self.names, name)
 
 
 NO_OPTIONS = OptionTable()
@@ -131,7 +155,7 @@ class Arguments:
                 operands.extend(self.after_dashes)
                 break
             else:
-                if text in _HELP_FLAGS and (position == 0 or self._takes_no_value(argv[position - 1].text)):
+                if text in _HELP_FLAGS and (position == 0 or table.is_plain(argv[position - 1].text)):
                     self.asks_help = True
                 pending_flag = self._add_flags(word)
                 if not pending_flag and position + 1 < len(argv) and argv[position + 1].text[:1] != "-":
@@ -152,6 +176,8 @@ class Arguments:
             name = self.table.complete(name)
             if not equals and name in values:
                 return name
+            if name[:5] == "--no-" and self.table.abbreviate:
+                self._cancel_flag(name)
             self.flags.append((name, Word(value, word.raw, word.glob) if equals else None))
             return ""
         # A cluster such as `-rf`; what follows a letter that takes a value is that value.
@@ -166,6 +192,11 @@ class Arguments:
             self.flags.append((flag, None))
         return ""
 
+    def _cancel_flag(self, name: str) -> None:
+        """Drop the option that a later `--no-…` takes back, as git and the GNU programs read it."""
+        names = {f"--{name[5:]}", *(("-n",) if name == "--no-dry-run" else ())}
+        self.flags[:] = [pair for pair in self.flags if pair[0] not in names]
+
     def _add_forced_flag(self, word: Word) -> str:
         """Add the flags of a word that is read with a value; return the flag that takes it."""
         text = word.text
@@ -174,10 +205,6 @@ class Arguments:
         # `-nv x`: the last letter of a cluster may take the value, the ones before it can't.
         self.flags += [(f"-{letter}", None) for letter in text[1:-1]]
         return f"-{text[-1]}"
-
-    def _takes_no_value(self, text: str) -> bool:
-        """Return whether the word after this one is surely not the value of an option."""
-        return text[:1] != "-" or "=" in text or text in self.table.plain or _is_plain_flag(text)
 
     def _note_doubt(self, word: Word) -> None:
         """Note an unknown option that may take the next word as its value."""
@@ -204,20 +231,25 @@ class Arguments:
             for flag in present:
                 if len(flag) > 4 and flag not in self.table.names and self._is_abbreviation(flag, plain):
                     return True
-        return any(all(self._holds(term) for term in combination.split("+")) for combination in combinations)
+        for combination in combinations:
+            for term in combination:
+                if self._holds(term) is term.is_negated:
+                    break
+            else:
+                return True
+        return False
 
-    def _holds(self, term: str) -> bool:
-        if term[0] == "!":
-            return not self._holds(term[1:])
-        selector, patterns = _split_term(term)
-        if selector:
-            texts = [word.text.lower() for word in self.select_words(selector)]
-            return matches_texts(texts, patterns)
-        if term[0] != "-":
-            return any(operand.text.lower() == term for operand in self.operands)
-        if "*" in term or "[" in term:
-            return any(matches_any(flag, term) for flag, _ in self.flags)
-        return any(flag == term or self._is_abbreviation(flag, (term,)) for flag, _ in self.flags)
+    def _holds(self, term: _Term) -> bool:
+        """Return whether a term holds, without its negation."""
+        text = term.text
+        if term.selector:
+            words = self.operands[:1] if term.selector == "0" else self.select_words(term.selector)
+            return bool(words) and matches_texts([word.text.lower() for word in words], term.patterns)
+        if text[0] != "-":
+            return any(operand.text.lower() == text for operand in self.operands)
+        if "*" in text or "[" in text:
+            return any(matches_any(flag, text) for flag, _ in self.flags)
+        return any(flag == text or self._is_abbreviation(flag, (text,)) for flag, _ in self.flags)
 
     @staticmethod
     def _is_abbreviation(flag: str, names: Iterable[str]) -> bool:

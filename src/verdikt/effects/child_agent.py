@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from verdikt.model.effect import Effect
     from verdikt.shell.command import Command
 
-_HOST_BY_PROGRAM = {
-    **{host.program: host for host in HOSTS.values() if host.program},
-    "cursor-agent": HOSTS["cursor"],
-    # The names of their packages, as `npx` and `uvx` run them.
-    "claude-code": HOSTS["claude"],
-    "gemini-cli": HOSTS["gemini"],
-    "opencode-ai": HOSTS["opencode"],
-}
 _UNGOVERNED = find_role("ungoverned_agent")
-_START_VERBS = {"goose": word_set("run session web recipe"), "cursor": word_set("agent")}
+_START_VERBS = {
+    program: frozenset(verbs.split(","))
+    for program, _, verbs in (item.partition("=") for item in find_role("agent_verb"))
+}
 """Programs that are an agent with one of these verbs only: another `goose` migrates databases."""
+_HOST_BY_PROGRAM = {
+    # `npx` and `uvx` run the packages.
+    **{name: host for host in HOSTS.values() if host.program for name in (host.program, *host.agent_packages)},
+    **{name: HOSTS[name] for name in _START_VERBS if name in HOSTS},
+}
 _OTHER_VERBS = word_set(
     "mcp config doctor update upgrade install plugin plugins setup-token auth login logout completion features models "
     "extensions skills hooks stats export import help version sandbox debug whoami status list"

@@ -6,9 +6,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from verdikt.effects.carried_state import mark_lost_work
 from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.effect_catalog import find_entry
-from verdikt.effects.invocation import Invocation
+from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.mcp_tools import classify_declared_effects
 from verdikt.effects.script_classifier import ScriptClassifier
 from verdikt.effects.target import TargetResolver
@@ -53,6 +54,9 @@ def classify(
         return Effects(_deduplicate_effects([*classify(action, facts), *declared]))
     if action.kind is ActionKind.BASH and action.tool not in _POWERSHELL_TOOLS:
         text = extract_command_text(action)
+        if facts.secret_copies or facts.moved_work:
+            # What the session remembers is no question to the world, so the cache can't tell whether it changed.
+            return classify_shell_text(text, facts, programs)
         if programs is not None and programs.is_mentioned(text):
             return classify_shell_text(text, facts, programs)
         return _CACHE.get_or_compute(text, facts, lambda: classify_shell_text(text, facts))
@@ -61,6 +65,8 @@ def classify(
         effects = _classify_powershell(extract_command_text(action), resolver)
     else:
         effects = [*classify_tool(action, resolver, manifest)]
+        if moved := facts.moved_work:
+            mark_lost_work(effects, moved)
     return Effects(_deduplicate_effects(effects or [_NO_EFFECT]))
 
 
@@ -130,7 +136,7 @@ def _join_argv(argv: Sequence[Any]) -> str:
     # A nested list is no word, and may be nested too deeply to print.
     words = [str(item) if isinstance(item, str | int | float) else "[…]" for item in argv]
     # Codex sends `["bash", "-lc", "text"]`: the text itself is what matters.
-    if len(words) >= 3 and words[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh") and words[1] in ("-c", "-lc", "-ic"):
+    if len(words) >= 3 and words[0].rsplit("/", 1)[-1] in SHELLS and words[1] in ("-c", "-lc", "-ic"):
         return words[2]
     return " ".join(map(quote_shell_word, words))
 

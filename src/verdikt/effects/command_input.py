@@ -19,6 +19,11 @@ MAX_LOOKBEHIND = 64
 _LISTING_PROGRAMS = find_role("file_lister")
 _RISKY_PROGRAMS = sorted(find_role("risky"))
 _FIND_PROGRAMS = find_role("file_finder")
+_EXPRESSION_FINDERS = find_role("expression_finder")
+_DIRECTORY_LISTERS = find_role("directory_lister")
+_WORD_PRINTERS = find_role("word_printer")
+_VERSION_CONTROL = find_role("version_control")
+_COPYING_PROGRAMS = find_role("concatenator") | find_role("output_splitter")
 _EXEC_FLAGS = frozenset("-x -X --exec --exec-batch".split())
 # With no other words than these, the listing leaves no file out.
 _UNFILTERED_GIT_WORDS = frozenset("ls-files -z -c --cached -o --others --exclude-standard -co".split())
@@ -44,7 +49,7 @@ def substitute_listed_names(call: Invocation, index: int) -> None:
 
 def _find_listing_command(call: Invocation, index: int) -> Command | None:
     """Return the command whose output names what this one works on."""
-    if call.command.via and call.command.via[-1].startswith(("find", "gfind", "fd")):
+    if call.command.via and call.command.via[-1].partition(" ")[0] in _FIND_PROGRAMS:
         preceding = reversed(call.commands[max(0, index - MAX_LOOKBEHIND) : index])
         return next((c for c in preceding if c.name in _FIND_PROGRAMS), None)
     return next((c for c in call.iter_upstream() if c.name in _LISTING_PROGRAMS), None)
@@ -52,16 +57,16 @@ def _find_listing_command(call: Invocation, index: int) -> Command | None:
 
 def _is_selective(source: Command) -> bool:
     """Return whether a listing may leave out files that are there."""
-    if source.name in ("ls", "echo", "printf"):
+    if source.name in _DIRECTORY_LISTERS | _WORD_PRINTERS:
         return False
-    if source.name in ("find", "gfind"):
+    if source.name in _EXPRESSION_FINDERS:
         return has_filter(source)
     texts = [word.text for word in source.argv[1:]]
     if "ls-files" in texts:
         return not _UNFILTERED_GIT_WORDS.issuperset(texts)
     if "--files" in texts:
         return not _UNFILTERED_RIPGREP_WORDS.issuperset(texts)
-    if source.name in ("fd", "fdfind"):
+    if source.name in _FIND_PROGRAMS:
         return not _UNFILTERED_FD_WORDS.issuperset(word.text for word in _strip_exec_words(source))
     return True
 
@@ -74,16 +79,16 @@ def _strip_exec_words(source: Command) -> list[Word]:
 
 def _list_names(source: Command) -> list[Word]:
     """Return words for what a listing prints, as patterns where the names are not known."""
-    if source.name in ("find", "gfind"):
+    if source.name in _EXPRESSION_FINDERS:
         return list_matches(source)
     operands = [word for word in _strip_exec_words(source) if not word.text.startswith("-")]
     everything = [Word("**/*", "*", True)]
-    if source.name == "ls":
+    if source.name in _DIRECTORY_LISTERS:
         listed = [word if word.glob else Word(f"{word.text.rstrip('/')}/*", word.raw, True) for word in operands]
         return listed or [Word("*", "*", True)]
-    if source.name in ("echo", "printf"):
+    if source.name in _WORD_PRINTERS:
         return [word for word in operands if word.glob] or [Word(UNKNOWN, "…")]
-    if source.name == "git":
+    if source.name in _VERSION_CONTROL:
         return everything
     return [Word(f"{word.text.rstrip('/')}/**/*", word.raw, True) for word in operands[1:]] or everything
 
@@ -109,9 +114,9 @@ def match_programs(pattern: str) -> list[str]:
 
 def find_static_output(command: Command) -> str | None:
     """Return what a command writes to its output; None if the text does not say."""
-    if command.stdin is not None and command.name in ("cat", "tee"):
+    if command.stdin is not None and command.name in _COPYING_PROGRAMS:
         return command.stdin
-    if command.name in ("echo", "printf") and all(word.is_known for word in command.argv):
+    if command.name in _WORD_PRINTERS and all(word.is_known for word in command.argv):
         words = [word.text for word in command.argv[1:] if word.text not in ("-e", "-n", "-en", "-ne")]
         return " ".join(words).replace("\\n", "\n").replace("\\t", "\t")
     return None

@@ -31,8 +31,8 @@ def holds(conditions: str, call: Invocation) -> bool:
     operand, `zone:0=temp|project` asks where it lies, `state:0=ignored` what git knows of it, `shape:0=remote` what
     it looks like, `is:0=local_host` what it is (see `word_kinds`), `raw:0=a|b*` how it was written;
     `shape:$NAME=here` asks the same of a variable. `env:NAME=a|b*` asks for a variable set for the command,
-    `name:a|b` for the name that the program was called by, `text:*a*` for the whole command line without its blanks,
-    `line:*a*` for it in lower case, `input:` whether something is handed to its standard input (`input:pipe|file`),
+    `name:a|b` for the name that the program was called by, `line:*a*` for the whole command line in lower case and
+    without its blanks, `input:` whether something is handed to its standard input (`input:pipe|file`),
     `upstream:a` for a program in its pipe, `output:shown` whether its output is shown or kept, `earlier:pgrep=a*` for
     words of a command before it, `own:` whether it means a process of verdikt,
     `stage:live` for the installation that it works on, `database:-d=throwaway` for what the name of a database says,
@@ -42,7 +42,14 @@ def holds(conditions: str, call: Invocation) -> bool:
         return False
     if ":" not in conditions:
         return call.args.has_flag(conditions)
-    return any(all(_holds_term(term, call) for term in part) for part in _split_alternatives(conditions))
+    # Loops and not `any` and `all`: most rows with a condition come through here, and most terms fail.
+    for terms in _split_alternatives(conditions):
+        for term in terms:
+            if not _holds_term(term, call):
+                break
+        else:
+            return True
+    return False
 
 
 class _Term(NamedTuple):
@@ -67,7 +74,7 @@ def _parse_term(text: str) -> _Term:
     subject, _, rest = plain_text.partition(":")
     if subject not in _CIRCUMSTANCES and subject != "is":
         return _Term(plain_text, is_negated, "", "", "")
-    is_plain = subject in ("text", "line") or "=" not in rest
+    is_plain = subject == "line" or "=" not in rest
     selector, patterns = ("", rest) if is_plain else rest.partition("=")[::2]
     return _Term(plain_text, is_negated, subject, selector, patterns)
 
@@ -144,10 +151,6 @@ def _find_shape(word: Word, _call: Invocation) -> str:
     return "remote" if "://" in word.text or is_remote_path(word.text) else "local"
 
 
-def _list_texts(_selector: str, call: Invocation) -> list[str]:
-    return ["".join(call.full_text.split())]
-
-
 def _list_states(selector: str, call: Invocation) -> list[str]:
     return [call.resolve_path(word, with_state=True).state for word in call.args.select_words(selector)]
 
@@ -189,7 +192,7 @@ def _list_raw_texts(selector: str, call: Invocation) -> list[str]:
 
 
 def _list_lines(_selector: str, call: Invocation) -> list[str]:
-    return [call.full_text.lower()]
+    return ["".join(call.full_text.split()).lower()]
 
 
 def _list_earlier_words(selector: str, call: Invocation) -> list[str]:
@@ -223,7 +226,6 @@ _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "zone": _list_zones,
     "state": _list_states,
     "shape": _list_shapes,
-    "text": _list_texts,
     "env": _list_variables,
     "name": _list_names,
     "input": _list_inputs,

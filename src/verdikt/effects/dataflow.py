@@ -36,6 +36,8 @@ _ARGUMENT_ONLY_PREFIXES = ("repo.", "git.")
 """Of those, the ones that send only their own words and what is piped in."""
 _WRITE_EFFECTS = ("fs.write", "fs.append", "fs.overwrite")
 _FILTER_PROGRAMS = find_role("selective_filter")
+_ENVIRONMENT_PRINTERS = find_role("environment_printer")
+_REF_CREATORS = find_role("work_tree_changer")
 _PASS_THROUGH_PROGRAMS = find_role("pass_through")
 """Programs whose output holds everything they read."""
 _MAX_PIPELINE = 64
@@ -163,24 +165,13 @@ def _has_effect(
 
 def _is_whole_environment(commands: list[Command]) -> bool:
     """Return whether some command prints every variable, and no other leaves any of them out."""
-    dumps = [command for command in commands if command.name in ("env", "printenv") and len(command.argv) == 1]
+    dumps = [command for command in commands if command.name in _ENVIRONMENT_PRINTERS and len(command.argv) == 1]
     return bool(dumps) and all(command in dumps or command.name in _PASS_THROUGH_PROGRAMS for command in commands)
 
 
-def find_secret_copies(index: int, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> list[str]:
-    """Return the files into which a command puts a secret; they count as secrets from then on."""
-    written_paths = [
-        target.path
-        for effect in effects_by_command[index]
-        if effect.what in _WRITE_EFFECTS
-        for target in effect.targets
-        if target.path
-    ]
-    if written_paths and any(
-        e.what.startswith("cred.read") for i in [index, *_find_upstream(index, commands)] for e in effects_by_command[i]
-    ):
-        return written_paths
-    return []
+def reads_secret_upstream(index: int, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> bool:
+    """Return whether a secret is piped into a command."""
+    return any(e.what.startswith("cred.read") for i in _find_upstream(index, commands) for e in effects_by_command[i])
 
 
 def find_temporary_writes(effects: Sequence[Effect]) -> list[str]:
@@ -290,7 +281,9 @@ def downgrade_own_ref_deletes(commands: Sequence[Command], effects_by_command: l
                 and all(target.text in created for target in effect.targets)
             ):
                 effects[position] = effect._replace(what="git.write", cls=EffectClass.WRITE, recoverable=True)
-        if command.name == "git" and (match := _CREATES_REF.match(" ".join(word.text for word in command.argv))):
+        if command.name in _REF_CREATORS and (
+            match := _CREATES_REF.match(" ".join(word.text for word in command.argv))
+        ):
             created.add(match[1])
 
 

@@ -10,6 +10,7 @@ from verdikt.effects.code import classify_code
 from verdikt.effects.code.decoder import decode_percent
 from verdikt.effects.target import is_build_output
 from verdikt.hosts.registry import HOSTS
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
@@ -24,6 +25,7 @@ _COMMAND_VARIABLES = word_set(
     "FZF_DEFAULT_COMMAND SUDO_ASKPASS SYSTEMD_PAGER HGEDITOR SVN_EDITOR PSQL_EDITOR PSQL_PAGER KUBE_EDITOR AWS_PAGER"
 )
 """Variables whose value other programs run as a command."""
+_INERT_PAGERS = find_role("concatenator") | {""}
 _HOOK_BYPASS_VARIABLES = frozenset(name for host in HOSTS.values() for name in host.bypass_variables)
 """Variables that make an agent ignore its settings, and verdikt's hooks in them."""
 _STARTUP_FILE_VARIABLES = word_set("BASH_ENV ENV PYTHONSTARTUP")
@@ -41,6 +43,7 @@ _SEARCH_PATH_VARIABLES = word_set(
     "PYTHONPATH NODE_PATH PERL5LIB PERLLIB RUBYLIB GEM_PATH CLASSPATH LUA_PATH GIT_EXEC_PATH PYTHONHOME GCONV_PATH"
 )
 """Variables that name directories from which programs load code."""
+_CARGO_PROGRAM = compile_lazily(r"CARGO_TARGET_\w+_(?:RUNNER|LINKER)$")
 _JAVA_AGENT = compile_lazily(r"-(?:javaagent|agentpath):([^\s=]+)")
 _GO_TOOL = compile_lazily(r"(?:^|\s)-{1,2}(?:toolexec|exec)[= ](\S+)")
 _MAKE_EVAL = compile_lazily(r"(?s)--eval[= ](.*)")
@@ -62,7 +65,7 @@ def classify_assignment(call: Invocation, name: str, value: Word, *, persistent:
             yield call.make_effect("sys.log", (target,), note="nothing more is recorded", possible=True)
     elif name == "PATH" or name in _SEARCH_PATH_VARIABLES or name in _PRELOAD_VARIABLES:
         yield from _classify_code_location(call, name, value)
-    elif name in _COMMAND_VARIABLES and value.text not in ("", "cat"):
+    elif name in _COMMAND_VARIABLES and value.text not in _INERT_PAGERS:
         yield from call.classify_shell(value.text)
     elif name in _STARTUP_FILE_VARIABLES and value.text not in ("", "/dev/null"):
         yield from classify_startup_file(call, name, value)
@@ -70,7 +73,7 @@ def classify_assignment(call: Invocation, name: str, value: Word, *, persistent:
         yield from _classify_options(call, name, value.text)
     elif name == "PERL5DB":
         yield from classify_code("perl", value.text, call)
-    elif name in _PROGRAM_OVERRIDE_VARIABLES and "/" in value.text:
+    elif (name in _PROGRAM_OVERRIDE_VARIABLES and "/" in value.text) or _CARGO_PROGRAM.match(name):
         yield from call.classify_shell(value.text)
         yield from _classify_override(call, name, Word(value.text.split()[0]))
 
@@ -100,6 +103,8 @@ def _classify_options(call: Invocation, name: str, options: str) -> Iterator[Eff
         return
     if name == "GOFLAGS" or name.startswith(("JAVA", "_JAVA", "JDK")):
         for file in (_GO_TOOL if name == "GOFLAGS" else _JAVA_AGENT).findall(options):
+            if name == "GOFLAGS":
+                yield from call.classify_shell(file)
             yield from _classify_override(call, name, Word(file))
         return
     if match := _LOADED_FILE.search(options):

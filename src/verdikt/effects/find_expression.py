@@ -15,6 +15,25 @@ _TESTS = word_set(
     "-anewer -cnewer -size -user -group -perm -inum -links -uid -gid -fstype -used -samefile -lname"
 )
 _NEGATIONS = ("!", "-not")
+_EXEC_ACTIONS = ("-exec", "-execdir", "-ok", "-okdir")
+
+
+def strip_actions(command: Command) -> Command:
+    """Return a `find` without the words of the commands that it runs: `-exec echo -delete ;` deletes nothing."""
+    words: list[Word] = []
+    argv = command.argv
+    at = 0
+    while at < len(argv):
+        if argv[at].text in _EXEC_ACTIONS:
+            at = next((end for end in range(at + 1, len(argv)) if _ends_action(argv, end)), at)
+        else:
+            words.append(argv[at])
+        at += 1
+    return command if len(words) == len(argv) else command._replace(argv=tuple(words))
+
+
+def _ends_action(argv: tuple[Word, ...], index: int) -> bool:
+    return argv[index].text == ";" or (argv[index].text == "+" and argv[index - 1].text == "{}")
 
 
 def list_roots(command: Command) -> list[Word]:

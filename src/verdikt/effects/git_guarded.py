@@ -15,6 +15,7 @@ from verdikt.effects.arguments import Arguments, word_set
 from verdikt.effects.code import quote_shell_word
 from verdikt.effects.program_record import find_options
 from verdikt.hosts.registry import HOSTS
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.path_set import PathSet, PathSetKind, Pathspecs, is_glob, is_within
 from verdikt.shell.command import Word
 
@@ -32,8 +33,9 @@ LEAVE_ALONE = ""
 
 _SEQUENCE_OPTIONS = "--abort --continue --quit --skip --show-current-patch --edit-todo"
 """Options with which a command goes on with, or ends, what an earlier one began."""
+_HEAD_ITSELF = compile_lazily(r"(?:HEAD|@)(?:[~^]0)*")
 _MARKER_DIRECTORIES = tuple(host.project_marker for host in HOSTS.values() if host.project_marker)
-_UNRELATED = word_set(
+UNRELATED_COMMANDS = word_set(
     "status log show diff blame annotate grep ls-files ls-tree rev-parse describe shortlog cat-file name-rev add stage "
     "commit push fetch branch tag remote config merge-base rev-list for-each-ref reflog gc prune init help version "
     "notes show-ref ls-remote symbolic-ref update-ref update-index hash-object write-tree commit-tree diff-tree "
@@ -151,7 +153,7 @@ def find_git_changes(call: GitCall) -> Iterator[GuardedChange]:
     """Yield what a git command would do to guarded files."""
     if not call.words or not call.words[0].is_known or not call.directory:
         return
-    if call.name not in _HANDLERS and call.name not in _UNRELATED:
+    if call.name not in _HANDLERS and call.name not in UNRELATED_COMMANDS:
         _expand_alias(call)
     handler = _HANDLERS.get(call.name)
     if handler is None:
@@ -195,7 +197,7 @@ def _split_at_dashes(call: GitCall) -> tuple[list[Word], list[Word]] | None:
 def _overwrite(call: GitCall, revision: str, specs: Sequence[Word] = ()) -> tuple[str, ...]:
     """Return what changes when files become those of a revision, whatever was changed here."""
     texts = [word.text for word in specs]
-    differing = call.look_up("trees", "HEAD", revision, specs=texts) if revision not in ("HEAD", "@") else ()
+    differing = call.look_up("trees", "HEAD", revision, specs=texts) if not _HEAD_ITSELF.fullmatch(revision) else ()
     return tuple(dict.fromkeys((*differing, *call.look_up("status", "tracked", specs=texts))))
 
 
@@ -305,6 +307,8 @@ def _stash(call: GitCall, args: Arguments) -> Iterator[GuardedChange]:
     if args.has_flag("-a --all"):
         states.append("ignored")
         flags = "-a "
+    if args.has_flag("-k --keep-index -S --staged -p --patch"):
+        states.append("staged")
     paths = call.look_up("status", *states, specs=[word.text for word in specs])
     chosen = " ".join(quote_shell_word(word.text) for word in specs) or "."
     yield GuardedChange(paths, f"git stash push {flags}-- {chosen} {call.exclude(paths)}")

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from verdikt.effects.arguments import NO_OPTIONS, Arguments
 from verdikt.effects.child_agent import AGENT_PROGRAMS, find_child_agent, find_module_agent
 from verdikt.effects.code import quote_shell_word
-from verdikt.effects.git_guarded import LEAVE_ALONE, MAX_FIX_LENGTH, GitCall, GuardedChange, find_git_changes
+from verdikt.effects.git_guarded import (
+    LEAVE_ALONE,
+    MAX_FIX_LENGTH,
+    UNRELATED_COMMANDS,
+    GitCall,
+    GuardedChange,
+    find_git_changes,
+)
 from verdikt.effects.program_record import find_options
 from verdikt.knowledge import find_role
 from verdikt.model import patch
@@ -32,6 +39,7 @@ WrittenTexts = Mapping[str, str]
 
 _PATCH_EFFECTS = {patch.ADD: "fs.write", patch.DELETE: "fs.delete", patch.MOVE: "fs.overwrite"}
 _MAX_PATCH_TARGETS = 500
+_SYNCHRONIZERS = find_role("synchronizer")
 _PATCH_LOOK_OPTIONS = "--check --stat --numstat --summary"
 
 
@@ -83,6 +91,9 @@ def _make_effects(call: Invocation, command: Command, changes: Iterator[GuardedC
 
 
 def _classify_git(call: Invocation, command: Command, written: WrittenTexts) -> Iterator[Effect]:
+    # Most git commands only look; finding out where they would work costs more than all else about them.
+    if len(command.argv) > 1 and command.argv[1].text in UNRELATED_COMMANDS:
+        return
     git = GitCall(command, call.resolver)
     if git.name in ("apply", "am"):
         yield from _classify_git_patch(call, git, command, written)
@@ -91,7 +102,7 @@ def _classify_git(call: Invocation, command: Command, written: WrittenTexts) -> 
 
 
 def _classify_git_patch(call: Invocation, git: GitCall, command: Command, written: WrittenTexts) -> Iterator[Effect]:
-    args = Arguments(git.words[1:], find_options("git", git.name))
+    args = Arguments(git.words[1:], find_options(call.name, git.name))
     if args.has_flag(f"{_PATCH_LOOK_OPTIONS} --abort --quit --skip --show-current-patch") and not args.has_flag(
         "--apply"
     ):
@@ -144,7 +155,7 @@ def _read_patches(call: Invocation, patches: _PatchInput, written: WrittenTexts)
 
 def _classify_patch(call: Invocation, command: Command, written: WrittenTexts) -> Iterator[Effect]:
     """`patch`: its files come from the patch, unless an operand names one."""
-    args = Arguments(command.argv[1:], find_options("patch"))
+    args = Arguments(command.argv[1:], find_options(command.name))
     if args.has_flag("--dry-run -C --check") or args.has_flag("-o --output"):
         return
     directory = args.get_value("-d --directory")
@@ -179,7 +190,7 @@ def _classify_apply_patch(call: Invocation, command: Command, written: WrittenTe
 def _classify_copy(call: Invocation, command: Command, written: WrittenTexts) -> Iterator[Effect]:
     """`cp`, `mv`, `install`, `rsync`: where the contents of a directory, or several files, come to lie."""
     args = Arguments(command.argv[1:], find_options(command.name))
-    if args.has_flag("-n --dry-run") and command.name == "rsync":
+    if args.has_flag("-n --dry-run") and command.name in _SYNCHRONIZERS:
         return
     into = args.get_value("-t --target-directory")
     sources, target = (args.operands, into) if into is not None else (args.operands[:-1], args.operands[-1:])
@@ -218,7 +229,7 @@ def _find_copied(
         if is_glob(source):
             return ()
     takes_contents = word.text.endswith(("/.", "/..")) or word.text == "." or bool(pattern)
-    if command.name == "rsync":
+    if command.name in _SYNCHRONIZERS:
         takes_contents = takes_contents or word.text.endswith("/")
     landing = destination if takes_contents or not is_directory else f"{destination}/{basename(source)}"
     if any(argument.text == "--parents" for argument in command.argv):
@@ -247,10 +258,10 @@ def _is_excluded(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _exclude_from_copy(command: Command, destination: str, paths: Sequence[str]) -> str:
-    if command.name != "rsync":
+    if command.name not in _SYNCHRONIZERS:
         return LEAVE_ALONE
     options = " ".join(quote_shell_word(f"--exclude=/{relpath(path, destination)}") for path in paths)
-    return f"rsync {options} {' '.join(quote_shell_word(word.text) for word in command.argv[1:])}"
+    return f"{command.name} {options} {' '.join(quote_shell_word(word.text) for word in command.argv[1:])}"
 
 
 # Archives.
@@ -261,7 +272,7 @@ def _classify_tar(call: Invocation, command: Command, written: WrittenTexts) -> 
     # The old style without a dash: `tar xzf a.tgz`.
     if words and not words[0].text.startswith("-") and words[0].text.isalpha():
         words[0] = Word(f"-{words[0].text}", words[0].raw)
-    args = Arguments(words, find_options("tar"))
+    args = Arguments(words, find_options(command.name))
     archive = args.get_value("-f --file")
     if not args.has_flag("-x --extract --get") or archive is None or args.has_flag("-O --to-stdout"):
         return
@@ -347,16 +358,20 @@ def _classify_child(call: Invocation, command: Command, written: WrittenTexts) -
 _Handler = Callable[["Invocation", "Command", WrittenTexts], Iterator["Effect"]]
 
 _HANDLERS: dict[str, _Handler] = {
-    "git": _classify_git,
-    "patch": _classify_patch,
-    "gpatch": _classify_patch,
-    "apply_patch": _classify_apply_patch,
-    "applypatch": _classify_apply_patch,
-    **dict.fromkeys(find_role("file_copier"), _classify_copy),
-    **dict.fromkeys(("tar", "bsdtar", "gtar"), _classify_tar),
-    "unzip": _classify_unzip,
-    **dict.fromkeys(("7z", "7za", "7zz"), _classify_seven_zip),
-    **dict.fromkeys(("python", "python3", "py"), _classify_python_module),
+    **{
+        name: handler
+        for role, handler in {
+            "work_tree_changer": _classify_git,
+            "patcher": _classify_patch,
+            "envelope_patcher": _classify_apply_patch,
+            "file_copier": _classify_copy,
+            "tape_archiver": _classify_tar,
+            "zip_extractor": _classify_unzip,
+            "seven_zip_archiver": _classify_seven_zip,
+            "module_runner": _classify_python_module,
+        }.items()
+        for name in find_role(role)
+    },
     **dict.fromkeys(AGENT_PROGRAMS, _classify_child),
 }
 

@@ -73,6 +73,10 @@ _SINGLE_ITEM_PATH = compile_lazily(
     r"/_doc/|/documents?/[^/]+$|/comments/|/labels/|/reactions|/points/|/containers/|/pods/|/issues/"
 )
 _CLUSTER_SETTINGS_PATH = compile_lazily(r"^/_cluster/settings|^/_security/|/_restore$|/_close$")
+_GRAPHQL_PATHS = ("/graphql", "/graphql/", "/gql")
+_DELETING_MUTATION = compile_lazily(
+    r"\bmutation\b[^{]*\{\s*(?:\w+\s*:\s*)?(?:delete|remove|destroy|purge|drop)[A-Z_]\w*"
+)
 _BULK_DELETE = compile_lazily(r"_delete_by_query|/delete_series|<delete>.*\*:\*|/purge_cache", re.DOTALL)
 
 
@@ -89,6 +93,8 @@ def classify_request(method: str, url: str, body: str = "") -> tuple[str, bool] 
     if match is None:
         return None
     name, path = match["host"] or "", match["path"] or ""
+    if path.endswith(_GRAPHQL_PATHS) and _DELETING_MUTATION.search(body) and not host.is_local_host(name):
+        return "cloud.delete", True
     service = _find_service(name, match["port"] or "")
     if not service or (host.is_local_host(name) and service in ("forge", "cloud")):
         return None

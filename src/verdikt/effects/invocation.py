@@ -17,14 +17,14 @@ from verdikt.effects.execution_context import (
 from verdikt.effects.target import is_device, is_recoverable, is_scratch_file, is_sink
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
-from verdikt.shell.command import UNKNOWN
+from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER
 
 if TYPE_CHECKING:
     from verdikt.effects.execution_context import ExecutionContext
     from verdikt.effects.target import TargetResolver
     from verdikt.model.facts import Facts
-    from verdikt.shell.command import Command, Word
+    from verdikt.shell.command import Command
 
 SHELLS = find_role("shell")
 RAW_CONNECTION_PROGRAMS = find_role("raw_connection")
@@ -45,6 +45,8 @@ _FILE_CHANGE_EFFECTS = word_set(
 )
 _TEMPORARY_PREFIXES = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/")
 _WRAPPER_PROGRAMS = find_role("transparent_wrapper")
+_CONCATENATORS = find_role("concatenator")
+_VARIABLE_SETTERS = find_role("variable_setter")
 _ARGUMENT_FEEDERS = find_role("argument_feeder")
 _FILE_EFFECT_PREFIXES = ("fs.", "git.", "cred.", "persist.", "guard.", "code.")
 _SERVED_ZONES = (Zone.HOME, Zone.SYSTEM, Zone.SECRET, Zone.OUTSIDE, Zone.PERSIST)
@@ -147,8 +149,21 @@ class Invocation:
 
     def list_assignments(self) -> list[tuple[str, Word]]:
         """Return the variables that are set for this command, by itself or by the wrapper around it."""
+        if not self.command.via:
+            return list(self.command.assignments)
         around = [c for c in find_preceding(self.command, self.commands) if len(c.via) < len(self.command.via)]
         return [pair for command in (*around[-1:], self.command) for pair in command.assignments]
+
+    def list_exports(self) -> list[tuple[str, Word]]:
+        """Return the variables that earlier commands may have set for this one, in any branch of the script."""
+        exports: list[tuple[str, Word]] = []
+        for command in find_preceding(self.command, self.commands) if len(self.commands) > 1 else ():
+            if not command.argv:
+                exports += command.assignments
+            elif command.name in _VARIABLE_SETTERS:
+                pairs = (word.text.partition("=") for word in command.argv[1:] if "=" in word.text)
+                exports += [(name, Word(value, value)) for name, _, value in pairs]
+        return exports
 
     def make_inner_call(self, argv: Sequence[Word], name: str = "", line: str = "") -> Invocation:
         """Return an invocation of another program in the place of this one; `line` is the text shown for it."""
@@ -188,7 +203,7 @@ class Invocation:
             yield self.make_effect("code.remote", hosts[-1:])
         elif names & _PIPED_DECODERS:
             yield self.make_effect("code.hidden", note="runs what a decoder makes of its input")
-        elif sources and sources[-1].name == "cat" and len(sources) == 1 and len(sources[0].argv) > 1:
+        elif sources and sources[-1].name in _CONCATENATORS and len(sources) == 1 and len(sources[0].argv) > 1:
             yield from self.make_effects("code.run", [word for word in sources[0].argv[1:] if word.text[:1] != "-"])
         else:
             yield self.make_effect("code.unknown", possible=True, note="runs the output of another program")
@@ -285,15 +300,15 @@ class Invocation:
         note: str = "",
     ) -> list[Effect]:
         """Return the effect on these path targets, each judged by what lies there."""
-        if what in _WRITE_EFFECTS and any(target.path in _TEMPORARY_DIRECTORIES for target in targets):
+        if what in _WRITE_EFFECTS and not _TEMPORARY_DIRECTORIES.isdisjoint([target.path for target in targets]):
             # `cp x /tmp`: the directory is not the agent's to lose, but every user may put files into it.
             targets = [
                 t if t.path not in _TEMPORARY_DIRECTORIES else Target(t.text, "path", f"{t.path}/", Zone.TEMP)
                 for t in targets
             ]
-        if what in _FILE_CHANGE_EFFECTS and any(
-            t.zone is Zone.SECRET and t.path.startswith(_TEMPORARY_PREFIXES) for t in targets
-        ):
+        if what in _FILE_CHANGE_EFFECTS and [
+            t for t in targets if t.zone is Zone.SECRET and t.path.startswith(_TEMPORARY_PREFIXES)
+        ]:
             # A temporary file that is named like a secret may be lost like any other.
             targets = [t._replace(zone=Zone.TEMP) if t.path.startswith(_TEMPORARY_PREFIXES) else t for t in targets]
         if len(targets) == 1:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from verdikt.effects import host
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.effect_catalog import find_entry
+from verdikt.effects.mcp_records import classify_recorded
+from verdikt.effects.tool_arguments import ArgumentKind, find_schema, list_tool_arguments
 from verdikt.effects.zone_effects import derive_zone_effects
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
@@ -99,11 +101,6 @@ _INFRASTRUCTURE_SERVICES = word_set(
 _FILE_NOUNS = word_set("file files directory image")
 _SERVICE_WORDS = ("git", "github", "gitlab", "slack", "gmail")
 """Services that put their own name before the verb: `github_create_issue`."""
-_SHELL_KEYS = ("command", "cmd", "script", "shell_command")
-_PATH_KEYS = ("path", "file_path", "filepath", "filename", "file", "source", "destination", "directory", "uri", "paths")
-_SQL_KEYS = ("sql", "query", "statement")
-_CODE_KEYS = ("code", "source", "cell", "javascript")
-_URL_KEYS = ("url", "uri", "address")
 _FORCE_KEYS = ("force", "forced", "force_push", "forcePush", "overwrite")
 _BRANCH_KEYS = ("branch", "ref", "target")
 _EFFECT_BY_CLASS = {
@@ -126,13 +123,25 @@ def classify_mcp_tool(action: Action, call: Invocation, manifest: Mapping[str, A
     """Yield the effects of a service's tool: declared ones first; hints and arguments raise them and never lower."""
     entry = manifest.get(action.tool)
     target = (Target(action.tool, "other"),)
-    declared = list(_classify_declared(entry, target, call))
+    # What a person confirmed for a pinned tool counts like a line of the manifest, which goes first.
+    confirmed = {"effects": action.hints.get("effects")} if entry is None else entry
+    declared = list(_classify_declared(confirmed, target, call))
     yield from declared
 
     verb_effect = infer_verb_effect(action.tool)
     annotations = _find_annotations(entry, action)
-    if not declared:
-        yield call.make_effect(verb_effect or "unknown.tool", target)
+    proposed = action.hints.get("proposed", ())
+    recorded = None if declared else classify_recorded(action, _split_service_name(action.tool), call)
+    yield from recorded or ()
+    if not declared and recorded is None:
+        # A server's own word fills in for a name that says nothing; it never lowers what the name says.
+        if verb_effect or not proposed:
+            yield call.make_effect(verb_effect or "unknown.tool", target)
+        for name in proposed:
+            if name in _EFFECT_BY_CLASS and (name != "read" or not verb_effect):
+                yield call.make_effect(
+                    _EFFECT_BY_CLASS[name], target, possible=name != "read", note="it says so itself"
+                )
     # A declaration knows more than the words of a name.
     for what, note in () if declared else infer_effects(action.tool, action.payload):
         # Which branch a forced push overwrites is unknown; the current one is the likeliest.
@@ -142,7 +151,7 @@ def classify_mcp_tool(action: Action, call: Invocation, manifest: Mapping[str, A
         yield call.make_effect("mcp.delete", target, possible=True, note="it says so itself")
     if annotations.get("openWorldHint") is True and verb_effect in ("mcp.write", "") and not declared:
         yield call.make_effect("mcp.send", target, possible=True)
-    yield from classify_arguments(action, call)
+    yield from classify_arguments(action, call, manifest)
 
 
 def classify_declared_effects(action: Action, call: Invocation, manifest: Mapping[str, Any]) -> list[Effect]:
@@ -249,54 +258,88 @@ def _classify_push(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "repo.merge", "straight to a branch that others work with"
 
 
-def classify_arguments(action: Action, call: Invocation) -> Iterator[Effect]:
-    """Yield what the arguments of a tool mean: a command, a query, code or a path, whichever tool runs it."""
+def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, Any] | None = None) -> Iterator[Effect]:
+    """Yield what the arguments of a tool mean: commands, queries, code, paths and addresses, whichever tool runs them.
+
+    The tool's schema is taken from the manifest, or from the metadata of the payload.
+    """
     payload = action.payload
     if not isinstance(payload, Mapping):
         return
-    if command := _find_text(payload, _SHELL_KEYS):
-        yield from call.classify_shell(command)
-    query = _find_text(payload, _SQL_KEYS)
-    if query:
-        # Few tools take a query, and every hook that no daemon answers would pay for the import.
-        from verdikt.effects.code.sql import classify_sql, looks_like_sql
-
-        if looks_like_sql(query):
-            yield from classify_sql(query, call)
-    yield from _classify_url_argument(payload, call)
+    payload = _add_canonical_keys(payload, action.hints.get("arguments"))
+    verb_effect = infer_verb_effect(action.tool)
+    schema = find_schema((manifest or {}).get(action.tool), payload)
+    arguments = list_tool_arguments(payload, schema, runs=verb_effect in ("mcp.run", ""))
+    for kind, text, language in arguments:
+        if kind is ArgumentKind.SHELL:
+            yield from call.classify_shell(text)
+        elif kind is ArgumentKind.SQL:
+            yield from _classify_query(text, call)
+        elif kind is ArgumentKind.URL:
+            yield from _classify_address(text, call)
+        elif kind is ArgumentKind.CODE and verb_effect == "mcp.run":
+            yield from classify_code(language or ("node" if "browser" in action.tool else "python"), text, call)
     # A tool that starts containers: privileged, or with the machine's root directory mounted.
     if payload.get("privileged") is True or "/:/" in str(payload.get("volumes", ""))[:400]:
         yield call.make_effect("container.escape", (Target(action.tool, "other"),))
-    verb_effect = infer_verb_effect(action.tool)
-    yield from _classify_path_arguments(action, payload, verb_effect, call)
-    code = _find_text(payload, _CODE_KEYS)
-    if code and verb_effect == "mcp.run":
-        language = "node" if "javascript" in payload or "browser" in action.tool else "python"
-        yield from classify_code(language, code, call)
+    paths = [text for kind, text, _ in arguments if kind is ArgumentKind.PATH]
+    yield from _classify_path_arguments(action, paths, verb_effect, call)
+
+
+def _classify_query(text: str, call: Invocation) -> Iterator[Effect]:
+    # Few tools take a query, and every hook that no daemon answers would pay for the import.
+    from verdikt.effects.code.sql import classify_sql, looks_like_sql
+
+    if looks_like_sql(text):
+        yield from classify_sql(text, call)
+
+
+_KEY_BY_KIND = {"shell": "command", "sql": "sql", "code": "code", "path": "path", "url": "url"}
+
+
+def _add_canonical_keys(payload: Mapping[str, Any], kinds: Any) -> Mapping[str, Any]:
+    """Return the arguments with those of a kind that the tool's schema tells also under the usual key of that kind."""
+    if not isinstance(kinds, Mapping):
+        return payload
+    added: dict[str, Any] = {}
+    for name, kind in kinds.items():
+        key = _KEY_BY_KIND.get(kind, "")
+        if key and name in payload and key not in payload:
+            added.setdefault(key, payload[name])
+    return {**payload, **added} if added else payload
 
 
 def _classify_path_arguments(
-    action: Action, payload: Mapping[str, Any], verb_effect: str, call: Invocation
+    action: Action, paths: Sequence[str], verb_effect: str, call: Invocation
 ) -> Iterator[Effect]:
-    """Yield the effects on path arguments of a tool whose name says that it works on files."""
+    """Yield the effects on path arguments: of a tool for files on all of them, of others on those of this machine."""
     name = action.tool.lower()
     what = _FILE_EFFECT_BY_VERB.get(verb_effect, "")
-    if what and ("file" in name or "director" in name or "fs" in name):
-        paths = [path for path in collect_paths(payload, _PATH_KEYS) if "/" in path or "." in path]
-        effects = list(call.make_effects(what, [Word(path, path) for path in paths[:64]]))
-        yield from effects
-        yield from derive_zone_effects(effects, call.facts)
+    if not what or not paths:
+        return
+    if "file" in name or "director" in name or "fs" in name:
+        local_paths = [path for path in paths if "/" in path or "." in path]
+    else:
+        # Of a service the path may be one of its own; what begins at the root or the home is this machine's.
+        local_paths = [path for path in paths if path.startswith(("~/", "/")) and what != "fs.overwrite"]
+    words = [Word(path.removeprefix("file://"), path) for path in local_paths[:64]]
+    effects = list(call.make_effects(what, words))
+    yield from effects
+    yield from derive_zone_effects(effects, call.facts)
 
 
-def _classify_url_argument(payload: Mapping[str, Any], call: Invocation) -> Iterator[Effect]:
-    """Yield the effects of an address that is a file of this machine, or the metadata service of its cloud."""
-    address = _find_text(payload, _URL_KEYS)
+def _classify_address(address: str, call: Invocation) -> Iterator[Effect]:
+    """Yield the effects of an address: a file of this machine, the metadata service of its cloud, or another host."""
     if address.startswith("file://"):
         effects = list(call.make_effects("fs.read", [Word(address[7:])]))
         yield from effects
         yield from derive_zone_effects(effects, call.facts)
-    elif address and host.is_metadata_host(name := host.parse_host(address)):
+        return
+    name = host.parse_host(address)
+    if host.is_metadata_host(name):
         yield call.make_effect("cred.read", (Target(name, "host"),), note="credentials of the machine")
+    elif "://" in address:
+        yield call.make_effect("net.local" if host.is_local_host(name) else "net.fetch", (Target(name, "host"),))
 
 
 def collect_paths(payload: Any, keys: tuple[str, ...]) -> list[str]:

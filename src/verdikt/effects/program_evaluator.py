@@ -27,16 +27,27 @@ _HELP_FLAGS = frozenset(("--help", "--version", "--usage"))
 _RUN_SUBCOMMANDS = frozenset("run exec test x start task".split())
 # Options that are read both ways one by one; more of them are read with a value all together only.
 _MAX_SINGLE_READINGS = 3
+_NO_VALUES = frozenset(("false", "0", "no", "off", "f", "n", "$false"))
+"""Values with which a flag is not set. `none` is left to the records: for some programs it is a value of its own."""
+
 _SEVERITY = {cls: -rank for rank, cls in enumerate(PRECEDENCE)}
 
 
 def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
     """Return every effect that the program has with the arguments of this call; parses them into `call.args`."""
+    if program.option_variable:
+        _insert_variable_options(program.option_variable, call)
     argv = call.command.argv[1:]
     if len(argv) <= 3:
-        for word in argv:
+        for index, word in enumerate(argv):
             # `cargo yank --version 1.0` gives a version; `cargo --version` asks for one.
-            if word.text[:2] == "--" and word.text in _HELP_FLAGS and (word.text != "--version" or word is argv[-1]):
+            is_help = word.text[:2] == "--" and word.text in _HELP_FLAGS
+            # `wget -O --help` names a file.
+            if (
+                is_help
+                and (word.text != "--version" or word is argv[-1])
+                and (not index or program.options.is_plain(argv[index - 1].text))
+            ):
                 return []
     if program.unconditional:
         return apply_rows(program.effects, call)
@@ -45,6 +56,15 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
     if doubtful and program.positional:
         effects = _add_stricter_readings(program, argv, doubtful, effects, call)
     return effects
+
+
+def _insert_variable_options(name: str, call: Invocation) -> None:
+    """Put the words of a variable before the arguments, as the program itself does."""
+    values = [value.text for variable, value in (*call.list_exports(), *call.list_assignments()) if variable == name]
+    if values:
+        words = [Word(text, text) for value in values for text in value.split()]
+        program, *arguments = call.command.argv
+        call.command = call.command._replace(argv=(program, *words, *arguments))
 
 
 class _Reading(NamedTuple):
@@ -63,7 +83,9 @@ class _Reading(NamedTuple):
         if self.doubtful:
             earlier_words = {id(word) for word in self.argv[:start]}
             self.doubtful[:] = [word for word in self.doubtful if id(word) in earlier_words]
-        self.doubtful.extend(call.args.doubtful)
+        # Where every word means the same, an option that takes the next one changes nothing.
+        if command.positional:
+            self.doubtful.extend(call.args.doubtful)
         return _Reading(argv, self.doubtful, self.forced)
 
 
@@ -127,16 +149,16 @@ def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list
     """Evaluate a program or a command whose arguments are parsed already."""
     dry_run = f"{reading.dry_run} {entry.dry_run_flags}" if reading.dry_run else entry.dry_run_flags
     if not entry.commands:
-        return [] if _holds(dry_run, call) else _apply_entry(entry, call)
+        return [] if _is_dry_run(dry_run, call) else _apply_entry(entry, call)
     match = _match_command(entry, call.args)
     if match is None:
         if not entry.judges_verbs and entry.classify is None and (unlisted_effects := _classify_unlisted(call)):
             return unlisted_effects
-        return [] if _holds(dry_run, call) else _apply_entry(entry, call)
+        return [] if _is_dry_run(dry_run, call) else _apply_entry(entry, call)
     name, command = match
     depth = name.count(" ") + 1
     if command.own_flags:
-        if _holds(dry_run, call):
+        if _is_dry_run(dry_run, call):
             return []
         call.subcommand = f"{call.subcommand} {name}".strip()
         return _evaluate_entry(command, reading.parse_command(command, call.args.operands[depth - 1], call), call)
@@ -147,7 +169,7 @@ def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list
     call.subcommand = f"{call.subcommand} {name}".strip()
     if command.dry_run_flags:
         dry_run = f"{dry_run} {command.dry_run_flags}"
-    return [] if _holds(dry_run, call) else _apply_entry(command, call)
+    return [] if _is_dry_run(dry_run, call) else _apply_entry(command, call)
 
 
 def _apply_entry(entry: Program, call: Invocation) -> list[Effect]:
@@ -185,6 +207,15 @@ def _classify_unlisted(call: Invocation) -> list[Effect]:
 
 
 # Most conditions and targets need no more than the parsed arguments.
+
+
+def _is_dry_run(conditions: str, call: Invocation) -> bool:
+    """Return whether the call only shows what it would do; `--dry-run=false` does it."""
+    if not _holds(conditions, call):
+        return False
+    has_no = any(value is not None and value.text.lower() in _NO_VALUES for _, value in call.args.flags)
+    # npm takes the next word as the value of a flag.
+    return not has_no and not any(operand.text == "false" for operand in call.args.operands)
 
 
 def _holds(conditions: str, call: Invocation) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.effects.arguments import NO_OPTIONS, OptionTable, word_set
 from verdikt.knowledge import Record, find_record
@@ -24,8 +23,7 @@ _OPERAND_TERM = compile_lazily(r"(?:^|[ +!])(?:-?\d+:?=|(?:verb|noun|token|kind|
 Handler = Callable[["Invocation"], Iterable["Effect"]]
 
 
-@dataclass(frozen=True, slots=True)
-class EffectSpec:
+class EffectSpec(NamedTuple):
     """One row: an effect that a program has, under conditions on its arguments."""
 
     what: str
@@ -51,8 +49,7 @@ class EffectSpec:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(NamedTuple):
     """What one program, or one command of it, does by its arguments."""
 
     effects: tuple[EffectSpec, ...] = ()
@@ -75,6 +72,8 @@ class Program:
     """Of a program: changes each effect by the circumstances of the command."""
     runs_others: bool = False
     """Whether it runs other commands or code, so that an option among its words may be meant for those."""
+    option_variable: str = ""
+    """Of a program: a variable whose words it reads as options before its own."""
     needs: int = 0
     """How many operands there must be; with fewer it prints how it is used, and does nothing."""
     own_flags: bool = False
@@ -185,6 +184,7 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         prepare=_import_handler(entry["prepare"], "classify_") if "prepare" in entry else None,
         adjust=_import_handler(entry["adjust"], "adjust_") if "adjust" in entry else None,
         runs_others=any(key in entry for key in ("runs", "code", "trace", "lines")),
+        option_variable=entry.get("option_variable", ""),
         needs=entry.get("needs", 0),
         own_flags=own_flags,
         unconditional=bool(effects) and not is_conditional,
@@ -234,5 +234,5 @@ def _list_options(entry: Record, keys: tuple[str, ...]) -> Iterable[str]:
 def _import_handler(name: str, prefix: str) -> Callable[..., Any]:
     """Return the function that a record names: as handler, `git.push` is `classify_push` of `program/git.py`."""
     module, _, function = name.partition(".")
-    handler: Callable[..., Any] = getattr(import_module(f"verdikt.effects.program.{module}"), prefix + function)
+    handler: Callable[..., Any] = getattr(import_module(f"verdikt.effects.handlers.{module}"), prefix + function)
     return handler

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _NETWORK_DEVICE = compile_lazily(r"^/dev/(?:tcp|udp)/([^/]+)/")
 _PRINT_PROGRAMS = find_role("text_source")
+_CONCATENATORS = find_role("concatenator")
+_ENDLESS_PRINTERS = find_role("endless_printer")
 _FILE_WRITING_PROGRAMS = find_role("script_writer")
 """Programs that write files of their own accord, such as `find -fprint`, and put something into them."""
 _ENDLESS_DEVICES = ("/dev/zero", "/dev/urandom", "/dev/random", "/dev/full")
@@ -62,7 +64,11 @@ def _empties_file(command: Command, redirect: Redirect) -> bool:
     """Return whether a redirection leaves its file empty: `> x`, `: > x`, `cat /dev/null > x`, `echo -n > x`."""
     if command.name in _PRINT_PROGRAMS and redirect.fd == 1 and len(command.argv) <= 3:
         words = [word.text for word in command.argv[1:]]
-        return (words == ["/dev/null"]) if command.name == "cat" else not "".join(words).removeprefix("-n").strip()
+        return (
+            (words == ["/dev/null"])
+            if command.name in _CONCATENATORS
+            else not "".join(words).removeprefix("-n").strip()
+        )
     # The shell analysis reports `find -fprint x` as a redirection without a command of its own.
     if not command.argv and command.via and command.via[-1] in _FILE_WRITING_PROGRAMS:
         return False
@@ -71,6 +77,6 @@ def _empties_file(command: Command, redirect: Redirect) -> bool:
 
 def _has_endless_output(command: Command) -> bool:
     """Return whether a command's output never ends."""
-    if command.name == "cat":
+    if command.name in _CONCATENATORS:
         return any(word.text in _ENDLESS_DEVICES for word in command.argv[1:])
-    return command.name == "yes"
+    return command.name in _ENDLESS_PRINTERS

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from verdikt.effects.armed_loads import add_armed_effects, find_armed_imports
+from verdikt.effects.carried_state import (
+    SECRET_SOURCES,
+    find_moved_work,
+    find_secret_destinations,
+    look_up_overwritten,
+    make_copy_effect,
+    mark_lost_work,
+)
 from verdikt.effects.code import classify_code
 from verdikt.effects.command_input import (
     detect_language,
@@ -21,19 +31,23 @@ from verdikt.effects.dataflow import (
     downgrade_conditional_writes,
     downgrade_own_ref_deletes,
     drop_login_reads,
-    find_secret_copies,
     find_temporary_writes,
     mark_own_deletes,
+    reads_secret_upstream,
     trace_dataflow,
 )
 from verdikt.effects.embedded_commands import classify_embedded_commands, is_command_text
+from verdikt.effects.endless_spawn import mark_endless_spawns
 from verdikt.effects.environment_variables import classify_assignment
+from verdikt.effects.guarded_operands import HANDLING_EFFECTS, find_handled_guards
 from verdikt.effects.guarded_outputs import OUTPUT_PROGRAMS, find_guarded_outputs
 from verdikt.effects.guarded_sets import SET_PROGRAMS, find_guarded_effects
 from verdikt.effects.invocation import SHELLS, Invocation
+from verdikt.effects.local_imports import list_module_files
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.redirect import classify_redirect
+from verdikt.effects.secret_sends import SECRET_FILE_PROGRAMS, derive_key_variable_sends, trace_secret_files
 from verdikt.effects.self_protection import PRODUCT_NAME, find_self_access, mentions_daemon_socket
 from verdikt.effects.unknown_program import (
     classify_hidden_program,
@@ -62,6 +76,8 @@ _FILE_DOWNLOADERS = find_role("file_downloader")
 """Programs that save what they download to a file that one of their options names."""
 _FILE_DECODERS = find_role("file_decoder")
 """Programs that turn an unreadable file into one that can be run."""
+_SAVING_DOWNLOADERS = find_role("saving_downloader")
+_OUTPUT_SPLITTERS = find_role("output_splitter")
 _REMOTE_COPIERS = find_role("remote_copier")
 """Programs that copy files from another machine: `scp host:x.sh .`."""
 _FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | find_role("file_source")
@@ -71,7 +87,7 @@ _SOURCE_LANGUAGES = {".go": "go", ".c": "c", ".cc": "c", ".cpp": "c", ".rs": "ru
 _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
 # Of these the words may say more than a record does.
-_CODE_EFFECTS = ("code.run", "unknown.program")
+_CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
 _IMPORTS_VERDIKT = compile_lazily(r"\b(?:from|import)\s+verdikt\.(?:ledger|cli)\b")
 _POWERSHELL_START = compile_lazily(
     r"\s*(?:(?:\$\w+\s*=\s*|\(|&\s*\{\s*)?[A-Z][a-z]+-[A-Z]\w+\b|\[[A-Za-z.]+\]::|(?:irm|iwr)\s|ri\s[^|;]*-(?:r|fo))"
@@ -164,6 +180,9 @@ class ScriptClassifier:
         if loose_effects:
             loose_effects += derive_zone_effects(loose_effects, facts)
         self._relate_commands(text, commands, effects_by_command)
+        if self._written_texts and self._depth == 1:
+            judge = partial(_classify_written_shell, self._resolver)
+            add_armed_effects(effects_by_command, self._written_texts, self._resolver, judge)
         if self.steps is not None:
             pairs = zip(commands, effects_by_command, strict=True)
             self.steps += [Step(self._depth + c.depth, c, tuple(effects)) for c, effects in pairs]
@@ -200,26 +219,50 @@ class ScriptClassifier:
         if derived := derive_zone_effects(effects, self._resolver.facts, self._secret_copies):
             effects.extend(derived)
             effects.extend(derive_spliced_reads(derived, commands[0], self._resolver.project_root))
-            self._secret_copies.update(find_secret_copies(0, commands, [effects]))
+        if any(effect.what.startswith(SECRET_SOURCES) for effect in effects):
+            self._carry_secrets(0, commands, [effects])
+        if commands[0].name in SECRET_FILE_PROGRAMS:
+            trace_secret_files(commands, [effects], self._resolver)
+        if any(effect.what == "fs.overwrite" for effect in effects):
+            look_up_overwritten(effects, self._resolver)
+        if moved := self._resolver.facts.moved_work:
+            mark_lost_work(effects, moved)
         for effect in effects:
             if effect.what.startswith(OUTGOING_PREFIXES):
                 trace_dataflow(commands, [effects])
+                effects += derive_key_variable_sends(commands[0], effects)
                 break
         return effects
 
     def _add_zone_effects(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Add to each command's effects what follows from where they fall, in order."""
-        has_derived = False
+        has_secret = False
         for index, effects in enumerate(effects_by_command):
             if derived := derive_zone_effects(effects, self._resolver.facts, self._secret_copies):
                 derived = [effect for effect in derived if not self._is_own_temporary(effect)]
                 effects.extend(derived)
                 effects.extend(derive_spliced_reads(derived, commands[index], self._resolver.project_root))
-                has_derived = True
             if len(effects_by_command) > 1:
                 self._temporary_paths.update(find_temporary_writes(effects))
-            if has_derived:
-                self._secret_copies.update(find_secret_copies(index, commands, effects_by_command))
+            has_secret = has_secret or any(effect.what.startswith(SECRET_SOURCES) for effect in effects)
+            if has_secret:
+                self._carry_secrets(index, commands, effects_by_command)
+
+    def _carry_secrets(self, index: int, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
+        """Remember the files into which a command puts a secret, and report them as `cred.copy`."""
+        effects = effects_by_command[index]
+        is_fed = reads_secret_upstream(index, commands, effects_by_command)
+        if effects and (copies := find_secret_destinations(effects, self._resolver, is_fed=is_fed)):
+            self._secret_copies.update(target.path for target in copies)
+            effects.append(make_copy_effect(effects[0], copies))
+
+    def _follow_moved_work(self, effects_by_command: list[list[Effect]]) -> None:
+        """Let deletions count as what they are where an earlier command moved work there: `mv notes /tmp/n; rm …`."""
+        moved = dict(self._resolver.facts.moved_work)
+        for effects in effects_by_command:
+            if moved:
+                mark_lost_work(effects, moved)
+            moved |= find_moved_work(effects, self._resolver, moved)
 
     def _relate_commands(self, text: str, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Apply everything that one command changes about the effects of another."""
@@ -227,6 +270,18 @@ class ScriptClassifier:
         if "cred.read" in names:
             drop_login_reads(commands, effects_by_command)
         trace_dataflow(commands, effects_by_command)
+        for command, effects in zip(commands, effects_by_command, strict=True):
+            if any(effect.what.startswith(OUTGOING_PREFIXES) for effect in effects):
+                effects.extend(derive_key_variable_sends(command, effects))
+        if any(command.name in SECRET_FILE_PROGRAMS for command in commands):
+            trace_secret_files(commands, effects_by_command, self._resolver)
+        if "fs.overwrite" in names:
+            for effects in effects_by_command:
+                look_up_overwritten(effects, self._resolver)
+        if "fs.move" in names or self._resolver.facts.moved_work:
+            self._follow_moved_work(effects_by_command)
+        if "proc.spawn" in names:
+            mark_endless_spawns(text, commands, effects_by_command)
         if not names.isdisjoint(DELETE_EFFECTS):
             mark_own_deletes(commands, effects_by_command, self._resolver)
         if not names.isdisjoint(REF_DELETE_EFFECTS):
@@ -269,12 +324,14 @@ class ScriptClassifier:
             effects = [*effects, *self._programs.classify(call)]
         if name in _FILE_SOURCES or (command.pipe_from is not None and command.redirects):
             effects = [*effects, *self._remember_written_files(call)]
-        elif name in _COMPILERS and (self._written_texts or command.stdin):
+        elif name in _COMPILERS and (self._written_texts or command.stdin or _runs_source(command)):
             effects = [*effects, *self._classify_compiled_sources(call)]
         if name in SET_PROGRAMS or "@" in name:
             effects = [*effects, *find_guarded_effects(call, command, self._written_texts)]
         if name in OUTPUT_PROGRAMS or any(word.text[:2] == "-o" or word.text[:5] == "--out" for word in command.argv):
             effects = [*effects, *find_guarded_outputs(call, effects)]
+        if len(command.argv) > 1 and any(effect.what in HANDLING_EFFECTS for effect in effects):
+            effects = [*effects, *find_handled_guards(call, effects)]
         if self._mentions_verdikt:
             effects = [*effects, *find_self_access(call, effects)]
         return modifier_effects + effects if modifier_effects else effects
@@ -320,7 +377,8 @@ class ScriptClassifier:
         elif command.argv[0].glob:
             for name in match_programs(call.name):
                 effects += evaluate_program(find_program(name) or Program(), call)
-        elif "/" in command.argv[0].text:
+        # `npx @scope/tool` runs a package, and no file of this name.
+        elif "/" in command.argv[0].text and command.argv[0].text[0] != "@":
             effects += call.make_effects("code.run", [command.argv[0]])
             effects += classify_hidden_program(call, self._written_texts)
         else:
@@ -350,9 +408,9 @@ class ScriptClassifier:
         outputs = self._find_redirect_outputs(call)
         if call.name in _FILE_DOWNLOADERS:
             outputs += call.args.get_values("-o --output -O --output-document --out")
-            if call.args.has_flag("-O --remote-name") or call.name.startswith("wget"):
+            if call.args.has_flag("-O --remote-name") or call.name in _SAVING_DOWNLOADERS:
                 outputs += [Word(w.text.split("?")[0].rsplit("/", 1)[-1]) for w in call.args.operands if "/" in w.text]
-        outputs += call.args.operands if call.name == "tee" else []
+        outputs += call.args.operands if call.name in _OUTPUT_SPLITTERS else []
         outputs += _find_copied_files(call) if call.name in _REMOTE_COPIERS else []
         if call.name in _FILE_DOWNLOADERS | _REMOTE_COPIERS or _reads_download(call):
             self._downloaded_paths.update(filter(None, self._to_paths(outputs, call)))
@@ -395,7 +453,26 @@ class ScriptClassifier:
                     more_effects.append(call.make_effect("code.hidden", (target,), note="runs what a decoder made"))
                 elif target.path:
                     more_effects += self._classify_script_file(call, target.path)
+                    more_effects += self._classify_imports(call, target.path, effect)
+                elif "-m" in [word.text for word in call.command.argv[1:4]]:
+                    more_effects += self._classify_module(call, target.text, effect)
         return more_effects
+
+    def _classify_module(self, call: Invocation, module: str, effect: Effect) -> list[Effect]:
+        """Classify a module of the project that an interpreter runs by its dotted name, and what it imports."""
+        directory = self._resolver.to_absolute(".", call.command.cwd)
+        files = list_module_files(directory, module) if directory and module.replace(".", "_").isidentifier() else ()
+        path = next((path for path in files if self._load_script(path) is not None), "")
+        if not path:
+            return []
+        return [*self._classify_script_file(call, path), *self._classify_imports(call, path, effect)]
+
+    def _classify_imports(self, call: Invocation, path: str, effect: Effect) -> list[Effect]:
+        language = detect_language(call.name, path, SHELLS)
+        # Installed programs import the machine's own modules.
+        if not language or not path.startswith(self._resolver.project_root + "/"):
+            return []
+        return find_armed_imports(path, language, effect, load_text=self._load_script, call=call)
 
     def _classify_script_file(self, call: Invocation, path: str) -> list[Effect]:
         """Classify a file in another language than shell; the shell analysis follows shell files itself."""
@@ -410,14 +487,15 @@ class ScriptClassifier:
         return effects
 
     def _classify_compiled_sources(self, call: Invocation) -> list[Effect]:
-        """Classify source files that this action wrote and compiles: it does so in order to run them."""
+        """Classify source files that this action wrote and compiles, in order to run them, or that it runs."""
         effects: list[Effect] = []
         if call.command.stdin and any(word.text == "-" for word in call.command.argv):
             effects += self._classify_code("c", call.command.stdin, call)
         for word in call.command.argv[1:]:
             language = _SOURCE_LANGUAGES.get(word.text[word.text.rfind(".") :])
             path = self._resolver.to_absolute(word.text, call.command.cwd) if language else ""
-            if language and (text := self._written_texts.get(path)) is not None:
+            load = self._load_script if _runs_source(call.command) else self._written_texts.get
+            if language and (text := load(path)) is not None:
                 effects += self._classify_code(language, text, call)
         return effects
 
@@ -449,6 +527,15 @@ class ScriptClassifier:
         finally:
             self._depth -= 1
         return effects + derive_hidden_reads(effects, self._resolver.project_root)
+
+
+def _runs_source(command: Command) -> bool:
+    """Return whether a compiler runs what it compiles: `go run main.go`, `java Main.java`."""
+    return command.name == "java" or (command.name == "go" and [word.text for word in command.argv[1:2]] == ["run"])
+
+
+def _classify_written_shell(resolver: TargetResolver, text: str, command: Command) -> list[Effect]:
+    return ScriptClassifier(resolver).classify_shell(text, command.cwd, command.host)
 
 
 def _reads_download(call: Invocation) -> bool:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 PRODUCT_NAME = "verdikt"
 """Text without this name cannot mean verdikt's files, and is not searched for them."""
 
+_LOCK_HOLDERS = find_role("lock_holder")
+_TOOL_INSTALLERS = find_role("tool_installer")
 _HARMLESS_PROGRAMS = find_role("path_mention")
 _OWN_REQUIREMENT = compile_lazily(r"verdikt(?:\[[\w,-]*\])?(?:[=<>!~@ ].*)?")
 _CHANGING_WORDS = word_set(
@@ -51,7 +53,7 @@ def find_self_access(call: Invocation, effects: Sequence[Effect]) -> list[Effect
     covered = {target.path for effect in effects if effect.what.startswith("fs.") for target in effect.targets}
     writes = any(effect.what.startswith("db.") and not effect.what.startswith("db.read") for effect in effects)
     tampered = tuple(
-        t for t in own_paths if writes or (t.path not in covered and (call.name == "flock" or "/run/" in t.path))
+        t for t in own_paths if writes or (t.path not in covered and (call.name in _LOCK_HOLDERS or "/run/" in t.path))
     )
     if tampered:
         return [call.make_effect("guard.tamper", tampered)]
@@ -70,7 +72,7 @@ def _find_replaced_environment(call: Invocation, effects: Sequence[Effect]) -> t
             return (interpreter,)
     if any(effect.what in ("pkg.install", "pkg.remove") for effect in effects) and (own := _find_own_paths(call)):
         return own  # `--target`, `--prefix`, `--python`
-    is_tool = words[0].rpartition("/")[2] == "pipx" or words[1:2] == ["tool"]
+    is_tool = words[0].rpartition("/")[2] in _TOOL_INSTALLERS or words[1:2] == ["tool"]
     if is_tool and _CHANGING_WORDS & set(words) and any(_OWN_REQUIREMENT.fullmatch(word) for word in words[1:]):
         return (Target(PRODUCT_NAME, "other"),)
     return ()

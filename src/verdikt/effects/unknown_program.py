@@ -31,6 +31,9 @@ _SHELL_INIT = compile_lazily(
 )
 _HIDDEN_TEMPORARY = compile_lazily(r"^(?:/tmp|/var/tmp|/dev/shm)/(?:[^/]+/)*\.[^/]+$|^/dev/shm/")
 _MINING_POOL = "stratum+"
+# The program is named after what it controls: `pumactl stop`, `mattermost-ctl stop`.
+_CONTROLLER_SUFFIX = "ctl"
+_STOP_VERBS = frozenset(("stop", "force-stop", "stop-all", "quit"))
 _CMDLET = compile_lazily(r"^[A-Z][a-z]+-[A-Z][A-Za-z]+$")
 _DESTRUCTIVE_NAME = compile_lazily(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
 _PRINTS_FILE = compile_lazily(r"^(?:\$\(|`)\s*(?:cat|head|tail|sed|awk|grep|cut|tr|rev|xxd|base64|openssl)\b|^\$\(<")
@@ -55,6 +58,8 @@ def classify_unknown_program(call: Invocation) -> list[Effect]:
     elif has_destroy_verb(texts) or _DESTRUCTIVE_NAME.search(call.name):
         label = " ".join([call.name, *texts[:3]])
         effects.append(call.make_effect("unknown.destroy", (Target(label, "other"),), possible=True))
+    elif call.name.endswith(_CONTROLLER_SUFFIX) and not _STOP_VERBS.isdisjoint(texts):
+        effects.append(call.make_effect("sys.service.stop", (Target(call.name, "unit"),), possible=True))
     return effects
 
 
@@ -104,6 +109,9 @@ def classify_unnamed_program(call: Invocation) -> list[Effect]:
     effects: list[Effect] = []
     if not operands and first.raw.startswith(("$(", "`")) and _PRINTS_FILE.search(first.raw):
         effects.append(call.make_effect("code.unknown", possible=True, note="runs what a file holds"))
+    elif not operands and first.text == UNKNOWN and call.command.via and call.command.via[-1].split()[0] in SHELLS:
+        # `bash -c '$X'` is `bash -c "$X"` in other quotes.
+        effects.append(call.make_effect("code.unknown", possible=True, note="runs text that is made at run time"))
     if {word.text for word in operands} & {"-rf", "-fr", "-Rf", "-r", "-R"}:
         targets = [word for word in operands if not word.text.startswith("-")]
         effects += call.make_effects("fs.delete.tree", targets, possible=True, note="if the unknown program is `rm`")

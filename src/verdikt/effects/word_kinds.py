@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SECRET_NAME = compile_lazily(
     r"(?i)(?:token|secret|passw|passwd|api_?key|private|credential|auth|session|cookie|aws_|_key\b|\bkeys?\b|_pat\b"
-    r"|bearer)"
+    r"|bearer|database_url|_dsn\b|mongo\w{0,12}_ur[il])"
 )
 """Matches names that are given to secrets."""
 _VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)")

@@ -78,9 +78,14 @@ def derive_zone_effects(effects: Sequence[Effect], facts: Facts, secret_copies: 
 
 
 def holds_secret(target: Target, facts: Facts) -> bool:
-    """Return whether a target is a secret, be it among the files that guard an agent: `~/.codex/auth.json`."""
-    return target.zone is Zone.SECRET or (
-        target.zone is Zone.GUARD and is_secret(abbreviate_home(target.path, facts.home))
+    """Return whether a target is a secret, or a copy of one that this session made.
+
+    A secret may be among the files that guard an agent: `~/.codex/auth.json`.
+    """
+    return (
+        target.zone is Zone.SECRET
+        or (target.zone is Zone.GUARD and is_secret(abbreviate_home(target.path, facts.home)))
+        or target.path in facts.secret_copies
     )
 
 
@@ -141,7 +146,8 @@ def _find_extensions(effect: Effect, facts: Facts) -> tuple[Target, ...]:
     return tuple(
         target
         for target in effect.targets
-        if target.zone in (Zone.PROJECT, Zone.HOME) and is_agent_extension(abbreviate_home(target.path, facts.home))
+        if target.zone in (Zone.PROJECT, Zone.HOME, Zone.SECRET)
+        and is_agent_extension(abbreviate_home(target.path, facts.home))
     )
 
 

@@ -196,6 +196,9 @@ def _prove_claims(
 _CERTAIN_SCORE = 0.85
 """Score from which a sentence is taken for a claim even where nothing was asked for and nothing done."""
 
+_REPEATED_SCORE = 0.6
+"""The same where an earlier stop proved a change whose sources have changed since: it may be the old claim again."""
+
 
 def _is_doubtful(claim: SentenceClaim, turn: TurnEvidence) -> bool:
     """Return whether a sentence is likelier to explain how a thing is than to report work.
@@ -206,7 +209,10 @@ def _is_doubtful(claim: SentenceClaim, turn: TurnEvidence) -> bool:
     # A request in a language whose verbs are not known is no question either.
     is_question = turn.contract is None or (turn.contract.is_inquiry and not turn.contract.asks_for_work)
     was_idle = is_question and not turn.can_have_changed_files
-    return was_idle and claim.topics == ("change",) and claim.score < _CERTAIN_SCORE and not reports_change(claim.text)
+    facts = turn.facts
+    is_repeated = facts.has_changed_since_proof and "change" in facts.earlier.get("topics", ())
+    certain_score = _REPEATED_SCORE if is_repeated else _CERTAIN_SCORE
+    return was_idle and claim.topics == ("change",) and claim.score < certain_score and not reports_change(claim.text)
 
 
 def _note_unchecked_sources(turn: TurnEvidence) -> str:

@@ -29,6 +29,7 @@ from verdikt.prompts.contract import Contract, extend_contract, is_continuation,
 from verdikt.prompts.override import find_overrides
 from verdikt.runs.logged_call import build_call_evidence, list_edits
 from verdikt.runs.shell_runs import is_file_handler, read_runs
+from verdikt.turns.facts import record_checked_tree
 from verdikt.turns.loader import TurnLoader
 from verdikt.turns.observer import TurnObserver
 from verdikt.turns.turn import is_path_below
@@ -146,7 +147,7 @@ class EvidenceGate:
         evidence = build_call_evidence(action, outcome, written=written, ended=self.clock.now(), edited=edited)
         directory = self._find_checked_directory(action.cwd, evidence.get("runs", ()))
         if directory and (tree := self._observer.read_tree(os.path.join(self._base_directory, directory))):
-            evidence["tree"] = {"root": tree.root, "sha256": tree.digest}
+            evidence["tree"] = record_checked_tree(tree)
             for position in self._observer.find_hollow_runs(action.cwd, evidence["runs"], tree):
                 evidence["runs"][position]["kind"] = "other"
         return evidence

@@ -112,11 +112,11 @@ def _find_explicit_pass(request: ProofRequest, topic: str) -> Proof | None:
     return None
 
 
-def _find_earlier_proof(request: ProofRequest, topic: str) -> Proof | None:
-    """Return what an earlier stop of the session proved, as long as the sources are the same since."""
+def _find_earlier_proof(request: ProofRequest, topic: str) -> Proof | Missing | None:
+    """Return what an earlier stop of the session proved, as long as the sources are the same, or are checked again."""
     facts = request.turn.facts
     earlier = facts.earlier
-    if not earlier or topic not in earlier.get("topics", ()) or earlier.get("sha256") != facts.digest:
+    if not earlier or topic not in earlier.get("topics", ()):
         return None
     head = facts.git_after.head if facts.git_after else ""
     if topic in ("commit", "push") and earlier.get("head", "") != head:
@@ -125,4 +125,18 @@ def _find_earlier_proof(request: ProofRequest, topic: str) -> Proof | None:
     contract = request.turn.contract
     if topic not in _REPEATABLE and contract is not None and contract.asks_for_work:
         return None
-    return hold("earlier_proof", int(earlier.get("seq", 0)))
+    seq = int(earlier.get("seq", 0))
+    if not facts.has_changed_since_proof:
+        return hold("earlier_proof", seq)
+    # Of a state (`the tests pass`) the row says better what is missing.
+    return None if topic in _REPEATABLE else _prove_again(request, seq)
+
+
+def _prove_again(request: ProofRequest, seq: int) -> Proof | Missing:
+    """Prove a change that was proven before its sources were changed once more: by a check since then."""
+    for name in ("tests_pass", "build_passes", "lint_clean", "types_clean"):
+        if (proof := request.try_validator(name)).holds:
+            return hold("earlier_proof", seq, *proof.entries)
+    checks = request.turn.facts.checks
+    kind = next((kind for kind in ("test", "build", "types", "lint") if kind in checks), "test")
+    return Missing("the sources were changed after this was proven, and nothing was checked since", kind)

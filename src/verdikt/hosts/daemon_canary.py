@@ -19,9 +19,6 @@ from verdikt.hosts.registry import HOSTS
 from verdikt.ledger.log_reader import LogReader
 from verdikt.model.entry import EntryKind
 
-CHECKED_EVENTS = ("SessionStart", "Stop", "AfterAgent", "sessionStart", "agentStop", "stop")
-"""The events at which the canary runs; the native client leaves them to the hook. The same list is in its source."""
-
 _TIMEOUT_SECONDS = 3.0
 
 _MAX_LATER_ENTRIES = 64

@@ -151,6 +151,8 @@ class Host(NamedTuple):
     blocks_on_failure: tuple[str, ...] = ()
     """The events at which the host itself blocks when its hook fails or is missing, if it is new enough."""
     blocks_on_failure_since: str = ""
+    takes_arguments_since: str = ""
+    """The first version known to start a hook from a list of arguments, without a shell; empty for none."""
     """The first version of which that was observed."""
     approval_advice: str = ""
     """What a person must do before the host runs hooks at all; empty when hooks need no approval."""

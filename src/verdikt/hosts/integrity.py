@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from verdikt import __version__
 from verdikt.errors import VerdiktError
-from verdikt.hosts.registry import HOSTS
+from verdikt.hosts.project_variables import list_variable_files, read_moving_variables
 from verdikt.hosts.wiring import json_settings
 from verdikt.hosts.wiring.file_change import WiringRecord, read_file
 from verdikt.hosts.wiring.plan import keep_found_files, keep_wired_files
@@ -22,20 +22,6 @@ from verdikt.observe.world import find_project_root
 
 if TYPE_CHECKING:
     from verdikt.govern import PathAccess
-
-
-_MOVING_VARIABLES = frozenset(
-    (
-        *("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "BASH_ENV", "ENV"),
-        *("LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH"),
-        *(host.config_variable for host in HOSTS.values() if host.config_variable),
-    )
-)
-"""Variables with which a project's settings can move the person's files away, or have code loaded into the wrapper."""
-
-
-def _is_moving(name: str) -> bool:
-    return name in _MOVING_VARIABLES or name.startswith("VERDIKT_")
 
 
 class IntegrityCheck:
@@ -125,16 +111,10 @@ class IntegrityCheck:
 
     def _find_moving_variables(self) -> Iterator[str]:
         """Yield the variables with which the settings of this project move or replace what the hooks run with."""
-        home = self._env.get("HOME", "")
-        project = find_host_project(self._env) or find_project_root(os.path.abspath(self._cwd), home)
-        for host in HOSTS.values():
-            files = [file for file in host.all_guarded_files if file.endswith(".json") and file[0] not in "/~"]
-            for path in (host.resolve_file(file, project=project, home=home, env=self._env) for file in files):
-                with suppress(VerdiktError, OSError), self._file_access(self._cwd):
-                    variables = json_settings.parse(read_file(path), path).get("env")
-                    names = sorted(filter(_is_moving, variables if isinstance(variables, dict) else ()))
-                    if names:
-                        yield f"`{path}` sets {', '.join(names)}, which move or load what governs; remove them"
+        for path in list_variable_files(self._cwd, self._env):
+            with suppress(OSError), self._file_access(self._cwd):
+                if names := sorted(read_moving_variables(path)):
+                    yield f"`{path}` sets {', '.join(names)}, which move or load what governs; remove them"
 
 
 def _load_wrapper_digests(data_directory: Path) -> dict[str, str]:
@@ -149,7 +129,8 @@ def _load_wrapper_digests(data_directory: Path) -> dict[str, str]:
 def _list_wired_files(data_directory: Path) -> list[str]:
     """Return the settings files that were wired."""
     try:
-        return [path for path, change in WiringRecord(data_directory).files.items() if change.get("host")]
+        record = WiringRecord(data_directory)
+        return [path for path, change in record.files.items() if change.get("host") and record.has_hooks(path)]
     except VerdiktError:
         return []
 

@@ -135,7 +135,7 @@ def _guess_kind(fields: PayloadFields, field_names: FieldNames) -> HookEventKind
     return HookEventKind.NOTICE
 
 
-def _build_action(fields: PayloadFields, field_names: FieldNames, common: Mapping[str, str]) -> Action:
+def _build_action(fields: PayloadFields, field_names: FieldNames, common: Mapping[str, Any]) -> Action:
     tool = fields.get_text(field_names.tool)
     if not tool:
         raise HookError(f"expected a tool's name in `{field_names.tool}`, found none")
@@ -187,6 +187,7 @@ def _build_turn(fields: PayloadFields, field_names: FieldNames, common: Mapping[
         stop_hook_active=fields.get_bool("stop_hook_active"),
         background=tuple(_list_background_sessions(fields, field_names)),
         raw=fields.raw,
+        executed={},  # the transcript tells
         **common,
     )
 

@@ -18,12 +18,18 @@ _NOT_RUN_PREFIXES = ("<tool_use_error>", "PreToolUse:", TEXT_MARK)
 """How Claude Code begins the result of a call that it could not make, or that a hook refused."""
 
 
-def find_decision(action: Action, store: FileStore) -> Mapping[str, Any] | None:
-    """Return the verdict on this call, as long as its outcome is not recorded; None when there is none."""
+def find_decision(action: Action, store: FileStore, *, call_id: str = "") -> Mapping[str, Any] | None:
+    """Return the verdict on this call, as long as its outcome is not recorded; None when there is none.
+
+    With `call_id`, only a decision on the call with that id of the host counts.
+    """
     record = action_to_record(redact_action(action)[0])
     call_key = (record["tool"], encode_canonical(record["payload"]))
     verdict = None
     for entry in _read_recent_entries(store, action.session_id):
+        is_other_call = call_id and entry.body.get("call_id") != call_id
+        if is_other_call:
+            continue
         if entry.kind is EntryKind.DECISION and _to_call_key(entry.body["receipt"].get("action")) == call_key:
             verdict = entry.body["receipt"].get("verdict")
         elif entry.kind is EntryKind.TOOL_CALL and _to_call_key(entry.body) == call_key:

@@ -67,6 +67,23 @@ def _parse_record(place: int) -> Record:
     return record
 
 
+@cache
+def _load_server_tools() -> dict[str, dict[str, str]]:
+    tools: dict[str, dict[str, str]] = json.loads(_load_compiled().MCP_SERVERS)
+    return tools
+
+
+def find_server_tool(service: set[str], tool: str) -> str | None:
+    """Return what a tool of a well-known MCP server does, by a word of the server's name; None without a record."""
+    servers = _load_server_tools()
+    return next((servers[word][tool] for word in sorted(service & servers.keys()) if tool in servers[word]), None)
+
+
+def list_server_tools() -> list[tuple[str, str, str]]:
+    """Return word of a server's name, tool and what it does, for every record."""
+    return [(word, tool, line) for word, tools in _load_server_tools().items() for tool, line in tools.items()]
+
+
 def list_programs() -> list[str]:
     """Return the names of all programs that have a record."""
     return list(_load_tables()[0])

@@ -19,6 +19,7 @@ from typing import Any
 Record = dict[str, Any]
 
 PROGRAMS = Path(__file__).parent / "programs"
+MCP_SERVERS = Path(__file__).parent / "mcp_servers.toml"
 COMPILED = Path(__file__).parent / "_compiled.py"
 ROW_KEYS = frozenset("does on as when unless else recoverable recoverable_when possible always note".split())
 """The keys of an effect; an entry with a single effect may have them itself instead of a list `effects`."""
@@ -232,6 +233,18 @@ def list_checks(files: Mapping[str, Record]) -> list[dict[str, str]]:
     return [row for file in files.values() for row in file.get("checks", ())]
 
 
+def build_server_tools(path: Path = MCP_SERVERS) -> dict[str, dict[str, str]]:
+    """Return word of an MCP server's name → its tools, each with what it does."""
+    servers: dict[str, dict[str, str]] = {}
+    for name, table in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        tools = {tool: line for tool, line in table.items() if tool != "names"}
+        for word in table["names"].split():
+            if word in servers:
+                raise RecordError(f"{path.name}: `{word}` of `{name}` is a name of another server already")
+            servers[word] = tools
+    return servers
+
+
 def build_namespace(files: Mapping[str, Record]) -> dict[str, Any]:
     """Return the names of the compiled module with their values."""
     index, records, roles = build_tables(files)
@@ -244,6 +257,7 @@ def build_namespace(files: Mapping[str, Record]) -> dict[str, Any]:
         "TASKS": task_text,
         "ALIASES": aliases,
         "CHECKS": list_checks(files),
+        "MCP_SERVERS": json.dumps(build_server_tools(), separators=(",", ":")),
         "SUFFIXES": {suffix: row for file in files.values() for suffix, row in file.get("suffixes", {}).items()},
     }
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 _OPTION_LINE = re.compile(
     r"^\s{1,12}(-{1,2}[A-Za-z0-9][\w-]*(?:[ =]?[<\[A-Z][^,\s]*)?(?:,\s*-{1,2}[A-Za-z0-9][\w-]*)?)(.*)$"
@@ -15,14 +15,43 @@ _VALUE = re.compile(r"^\[?=|^\s(?:<[^>]+>|\[?[A-Z][A-Z0-9_|.-]+\]?$|(?:strings?|
 _AFTER_COMMA = re.compile(r",\s+")
 _COMMAND_HEADING = re.compile(r"(?i)^\s*(?:[\w ]+ )?(?:sub)?commands?\b.*:?\s*$")
 _COMMAND_LINE = re.compile(r"^\s{1,8}([a-z][a-z0-9:_-]+)(?:,\s*[a-z][\w-]*)*(?:\s{2,}\S.*)?$")
+# Aliases at every level would multiply.
+_MAX_PREFIXES = 4
+# Nothing else of a foreign text is put into the record.
+_WORD = re.compile(r"[A-Za-z0-9][\w.:@+-]*")
+
+
+class DraftError(Exception):
+    """A text from which no record can be drafted."""
 
 
 class Draft(NamedTuple):
-    """What could be read of a program: options with a value, options without one, commands."""
+    """What could be read of a program, or of one of its commands."""
 
-    values: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
-    commands: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()  # options with a value
+    flags: tuple[str, ...] = ()  # options without one
+    commands: tuple[Draft, ...] = ()
+    names: tuple[str, ...] = ()  # of a command: its name and its aliases
+    kind: str = ""  # read, write or delete, if the text says so
+    glued: tuple[str, ...] = ()  # options whose value must be attached
+    destroying: tuple[str, ...] = ()  # options with which it may destroy something
+    changing: tuple[str, ...] = ()  # options with which it changes something
+    command_at: int | None = None  # how many words stand before the command that it runs
+
+
+def find_option_names(text: str) -> list[str]:
+    """Return the options that a text names: `-f, --file=` → `-f`, `--file`."""
+    return _OPTION.findall(text)
+
+
+def is_option(name: str) -> bool:
+    """Return whether a text is the name of an option, and nothing else."""
+    return _OPTION.fullmatch(name) is not None
+
+
+def is_word(name: str) -> bool:
+    """Return whether a text can be the name of a program or of a command."""
+    return _WORD.fullmatch(name) is not None
 
 
 def read_help(text: str) -> Draft:
@@ -46,38 +75,64 @@ def read_help(text: str) -> Draft:
             (values if _VALUE.match(tail) else flags).update(dict.fromkeys(names))
         elif is_command_list and (match := _COMMAND_LINE.match(line)):
             commands[match[1]] = None
-    return Draft(tuple(values), tuple(name for name in flags if name not in values), tuple(commands))
-
-
-def read_carapace_spec(spec: Mapping[str, Any]) -> Draft:
-    """Return what a completion spec of carapace says: `-f, --file=` takes a value, `-v, --verbose` none."""
-    values: dict[str, None] = {}
-    flags: dict[str, None] = {}
-    for key in ("flags", "persistentflags"):
-        for definition in spec.get(key) or ():
-            names = _OPTION.findall(definition)
-            (values if definition.rstrip("*!?&").endswith("=") else flags).update(dict.fromkeys(names))
-    return Draft(tuple(values), tuple(flags), tuple(str(c["name"]).split()[0] for c in spec.get("commands") or ()))
+    own_flags = tuple(name for name in flags if name not in values)
+    return Draft(tuple(values), own_flags, tuple(Draft(names=(name,)) for name in commands))
 
 
 def render_record(name: str, draft: Draft, find_kind: Callable[[str], str]) -> str:
     """Return the draft as TOML; `find_kind` tells what the verb in a command's name means."""
     lines = ["# A draft: check each line, and give every command that changes something its effect.", "[[program]]"]
     lines.append(f'names = "{name}"')
-    lines += _render_options("values", draft.values) + _render_options("flags", draft.flags)
-    if draft.commands:
-        lines += ["commands = [", *(_render_command(command, find_kind(command)) for command in draft.commands), "]"]
+    lines += _render_options(draft)
+    if draft.command_at is not None:
+        lines.append(f"runs = {{ skip = {draft.command_at} }}")
+    if rows := list(_render_rows(draft, "")):
+        lines += ["effects = [", *(f"    {row}," for row in rows), "]"]
+    if commands := list(_render_commands(draft.commands, ("",), find_kind)):
+        lines += ["commands = [", *commands, "]"]
     return "\n".join(lines) + "\n"
 
 
-def _render_options(key: str, options: Iterable[str]) -> list[str]:
-    text = " ".join(options)
-    return [f'{key} = "{text}"'] if text else []
+def _render_options(draft: Draft) -> list[str]:
+    lists = {"values": draft.values, "flags": draft.flags, "glued": draft.glued}
+    texts = {key: " ".join(dict.fromkeys(names)) for key, names in lists.items()}
+    # An option that is listed with and without a value is one of those that a record reads both ways.
+    twice = set(draft.values) & {*draft.flags, *draft.glued} | set(draft.flags) & set(draft.glued)
+    texts = {key: " ".join(name for name in text.split() if name not in twice) for key, text in texts.items()}
+    return [f'{key} = "{text}"' for key, text in texts.items() if text]
 
 
-def _render_command(command: str, kind: str) -> str:
+def _render_rows(draft: Draft, kind: str) -> Iterator[str]:
+    """Yield the effects of a command: those of its options, and its own."""
     if kind == "delete":
-        return f'    {{ names = "{command}", does = "unknown.destroy", on = "*", as = "other", always = true }},'
-    if kind == "write":
-        return f'    # {{ names = "{command}", does = "…" }},'
-    return f'    # {{ names = "{command}" }},  # seems to change nothing'
+        yield '{ does = "unknown.destroy", on = "*", as = "other", always = true }'
+    elif draft.destroying:
+        options = " ".join(draft.destroying)
+        yield f'{{ does = "unknown.destroy", on = "*", as = "other", always = true, when = "{options}" }}'
+
+
+def _render_commands(
+    commands: Iterable[Draft], prefixes: tuple[str, ...], find_kind: Callable[[str], str]
+) -> Iterator[str]:
+    """Yield a line for each command at every level; one without an effect is a comment for the reviewer."""
+    for command in commands:
+        if not command.names:
+            continue
+        paths = tuple(f"{prefix} {name}".strip() for prefix in prefixes for name in command.names)
+        verb = command.names[0]
+        kind = command.kind or find_kind(verb)
+        parts = [f'names = "{", ".join(paths)}"', *_render_options(command)]
+        if command.command_at is not None:
+            parts.append(f"runs = {{ skip = {command.command_at} }}")
+        rows = list(_render_rows(command, kind))
+        if rows:
+            parts.append(f"effects = [{', '.join(rows)}]")
+        line = f"{{ {', '.join(parts)} }},"
+        if rows or command.command_at is not None:
+            yield f"    {line}"
+        elif kind == "write" or command.changing:
+            hint = f"  # changes something with {' '.join(command.changing)}" if kind != "write" else ""
+            yield f'    # {{ {", ".join(parts)}, does = "…" }},{hint}'
+        else:
+            yield f"    # {line}  # {'changes nothing' if command.kind else 'seems to change nothing'}"
+        yield from _render_commands(command.commands, paths[:_MAX_PREFIXES], find_kind)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verdikt import __version__
 from verdikt.errors import ChainBroken, LedgerError, PolicyError
 from verdikt.ledger.accepted_policies import (
     REPAIR,
@@ -15,17 +18,23 @@ from verdikt.ledger.accepted_policies import (
     LayerDigests,
     find_acceptance,
     get_index_path,
+    parse_index,
 )
+from verdikt.ledger.content_cache import ContentCache
 from verdikt.ledger.key_introduction import IntroducedKeys
 from verdikt.ledger.keys import Keyring
 from verdikt.ledger.log_reader import LogReader
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind, decode_entry
+from verdikt.observe.clock import SystemClock
 from verdikt.observe.policy_files import is_project_layer
+from verdikt.observe.watched_files import WatchedFiles
 
 if TYPE_CHECKING:
     from verdikt.ledger.files import FileStore
     from verdikt.model.entry import Entry
+
+CACHE_DIRECTORY = "acceptances"
 
 _READ_MARKS = (b'"accept"', b'"key_rotation"')
 """What an entry that matters here contains; the others of a long log are not even parsed."""
@@ -71,6 +80,30 @@ def read_logged_index(home: str) -> AcceptedIndex:
     return index
 
 
+def _read_cached_index(home: str) -> AcceptedIndex:
+    """Return the same, without reading a long log and checking its signatures while log and keys have not changed.
+
+    Which program can write the cache can also write the compiled policies beside it, so it is trusted as much.
+    """
+    if not home:
+        return AcceptedIndex()
+    watched = WatchedFiles(SystemClock().now())
+    reader, keyring = LogReader(Path(home) / "ledger"), Keyring(Path(home) / "keys")
+    for path in (reader.hot_file_path(OPERATOR), reader.ledger / "_archive", keyring.path):
+        watched.add(os.fspath(path))
+    # A file that has just changed may change again without showing it.
+    if not watched.is_settled():
+        return read_logged_index(home)
+    cache = ContentCache(home, CACHE_DIRECTORY, __version__)
+    source = watched.fingerprint.encode("utf-8", "surrogateescape")
+    cached = parse_index(cache.get(source) or b"")
+    if cached is not None:
+        return cached
+    index = read_logged_index(home)
+    cache.put(source, json.dumps(index.dump()).encode())
+    return index
+
+
 def _read_relevant_entries(home: Path) -> list[Entry]:
     """Return the entries that accept a policy or introduce a key, without those that are damaged."""
     entries = []
@@ -102,7 +135,7 @@ def find_backed_acceptance(
     """
     acceptance = find_acceptance(home, index, start, environ, places)
     try:
-        logged = read_logged_index(home)
+        logged = _read_cached_index(home)
     except (LedgerError, OSError) as error:
         raise PolicyError(f"the signed acceptances cannot be read: {error}; {REPAIR}", where=home) from error
     expected = find_acceptance(home, logged, start, environ, places)

@@ -177,14 +177,14 @@ def read_index(home: str) -> AcceptedIndex:
         raise PolicyError(
             f"the record of accepted policies cannot be read: {error.strerror}; {REPAIR}", where=path
         ) from error
-    index = _parse_index(data)
+    index = parse_index(data)
     if index is None:
         raise PolicyError(f"the record of accepted policies is damaged; {REPAIR}", where=path)
     return index
 
 
-def _parse_index(data: bytes) -> AcceptedIndex | None:
-    """Return the index in a file's bytes; None when they are not what `_write_index` wrote."""
+def parse_index(data: bytes) -> AcceptedIndex | None:
+    """Return the index in a file's bytes; None when they are not what `AcceptedIndex.dump` returned, as JSON."""
     try:
         body = json.loads(data)
         checksum = body.pop("sha256")

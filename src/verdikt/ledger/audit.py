@@ -15,8 +15,9 @@ from verdikt.ledger.keys import Keyring
 from verdikt.ledger.log_reader import LogReader
 from verdikt.ledger.projections import Projection
 from verdikt.ledger.state_database import StateDatabase
-from verdikt.ledger.store import OPERATOR, ChainHead
+from verdikt.ledger.store import OPERATOR
 from verdikt.model.canonical_json import encode_canonical, sha256_hex
+from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import ENTRY_KINDS, Entry, EntryKind
 
 ACCEPTED = "accepted"
@@ -56,19 +57,27 @@ def audit(
     witnesses: Sequence[Witness] = (),
     artifacts: bool = True,
     projections: Sequence[Projection] = (),
+    bodies_required: bool = True,
 ) -> AuditReport:
     """Verify these sessions, or every session that the files, `state.db` or a witness name.
 
-    The projections are folded again from the log and compared with the states in `state.db`.
+    The projections are folded again from the log and compared with the states in `state.db`. Without
+    `bodies_required`, entries may lack the text of their body: chain and signatures cover its digest.
     """
-    with _Auditor(home, witnesses, artifacts, projections) as auditor:
+    with _Auditor(home, witnesses, artifacts, projections, bodies_required) as auditor:
         return auditor.run(sessions)
 
 
 class _Auditor:
     def __init__(
-        self, home: Path, witnesses: Sequence[Witness], artifacts: bool, projections: Sequence[Projection]
+        self,
+        home: Path,
+        witnesses: Sequence[Witness],
+        artifacts: bool,
+        projections: Sequence[Projection],
+        bodies_required: bool,
     ) -> None:
+        self._bodies_required = bodies_required
         self._reader = LogReader(home / "ledger")
         self._keyring = Keyring(home / "keys")
         self._artifacts = ArtifactStore(home / "artifacts") if artifacts else None
@@ -150,8 +159,8 @@ class _Auditor:
         report.findings += dict.fromkeys(self._artifact_findings)
         self._check_end(report)
         self._check_introduction(report)
-        # A damaged log gives no state to compare with.
-        if report.is_intact:
+        # A damaged log gives no state to compare with, nor does one without the bodies that the state is folded from.
+        if report.is_intact and not report.absent_body_count:
             for name in folding.find_mismatches():
                 message = f"`state.db` holds another `{name}` than the log gives: run `verdikt ledger reindex`"
                 report.add_finding(Corruption.STATE, report.head.seq, message)
@@ -213,6 +222,16 @@ class _Auditor:
                 report.last_covered_seq + 1,
                 f"no signature covers entries {report.last_covered_seq + 1}…{report.head.seq}:"
                 " run `verdikt ledger checkpoint`",
+            )
+
+        if report.absent_body_count and self._bodies_required:
+            # On this machine nothing leaves bodies out, so a missing one hides what an agent did.
+            report.add_finding(
+                Corruption.ABSENT_BODY,
+                report.first_absent_body,
+                f"{report.absent_body_count} of {report.entry_count} entries have no body, the first is entry"
+                f" {report.first_absent_body}: it was left out or erased, and the chain has only its digest;"
+                " `--without-bodies` accepts that",
             )
 
     def _check_introduction(self, report: ChainReport) -> None:
@@ -308,7 +327,7 @@ class _ProjectionCheck:
             self._states = {projection.name: projection.create_initial_state() for projection in self._projections}
             self._mismatches = []
         self._last_seq = fields["seq"]
-        if fields.get("kind") in ENTRY_KINDS:
+        if fields.get("kind") in ENTRY_KINDS and "body" in fields:
             entry = Entry(**{**fields, "kind": EntryKind(fields["kind"])})
             for projection in self._projections:
                 if projection.applies_to(entry):

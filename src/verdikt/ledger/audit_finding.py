@@ -24,6 +24,7 @@ class Corruption(enum.StrEnum):
     STATE = "state"  # `state.db` holds another state than the log gives
     NO_HEAD = "no_head"  # nothing outside the chain says where it should end
     NOT_INTRODUCED = "not_introduced"  # the operator's log does not know the session
+    ABSENT_BODY = "absent_body"  # an entry's body was left out or erased; the chain still has its digest
     NEWER = "newer"  # written by a newer verdikt
     GAP = "gap"  # the log itself says that something was not recorded
     UNCOVERED = "uncovered"  # entries that no signature covers yet

@@ -7,8 +7,8 @@ from typing import Any
 
 from verdikt.ledger.audit_finding import AuditFinding, Corruption, Witness
 from verdikt.ledger.chain_reader import GAP_LOST, GAP_REWRITTEN
-from verdikt.ledger.store import ChainHead
-from verdikt.model.entry import ENTRY_KINDS, ENTRY_VERSION, SIGNED_KINDS, EntryKind, unseal_line
+from verdikt.model.chain_head import ChainHead
+from verdikt.model.entry import ENTRY_KINDS, READABLE_VERSIONS, SIGNED_KINDS, EntryKind, unseal_line
 from verdikt.model.gap import describe_gap
 
 SignatureCheck = Callable[[str, str, str, int], Corruption | None]
@@ -25,6 +25,9 @@ class ChainReport:
     signature_count: int = 0
     last_covered_seq: int = 0
     """The last entry that a valid signature covers, its own or a later one."""
+    absent_body_count: int = 0
+    """Number of entries that have the digest of their body and not its text: the chain holds without it."""
+    first_absent_body: int = 0
     findings: list[AuditFinding] = field(default_factory=list)
 
     @property
@@ -237,7 +240,7 @@ class _ChainWalker:
         # Only hashes that a witness names are remembered: a log may have millions of entries.
         if seq in self._witness_seqs:
             self._known_hashes[seq] = hash
-        if fields.get("v") != ENTRY_VERSION:
+        if fields.get("v") not in READABLE_VERSIONS:
             report.add_finding(
                 Corruption.NEWER, seq, f"entry {seq} has version `{fields.get('v')}`: upgrade verdikt to verify it"
             )
@@ -250,8 +253,11 @@ class _ChainWalker:
             self._check_signature(fields)
         elif kind in SIGNED_KINDS:
             report.add_finding(Corruption.UNSIGNED, seq, f"entry {seq}: expected a signature on a `{kind}`, found none")
-        if kind == EntryKind.GAP:
-            self._report_gap(seq, fields.get("body"))
+        if "body" not in fields:
+            report.absent_body_count += 1
+            report.first_absent_body = report.first_absent_body or seq
+        elif kind == EntryKind.GAP:
+            self._report_gap(seq, fields["body"])
         if self._visit_entry:
             self._visit_entry(fields)
 

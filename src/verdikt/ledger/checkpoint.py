@@ -11,8 +11,8 @@ from verdikt.ledger.data_directory import sync_directory
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.key_introduction import IntroducedKeys
 from verdikt.ledger.keys import Keyring, to_public_records
-from verdikt.ledger.store import ChainHead
 from verdikt.model.canonical_json import encode_canonical, parse_json
+from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import unseal_line
 
 # Separates these signatures from those of log entries, which are made with the same key.

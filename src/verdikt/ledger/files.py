@@ -20,8 +20,9 @@ from verdikt.ledger.log_file import LogFile, hot_file_path
 from verdikt.ledger.log_index import LogIndex
 from verdikt.ledger.log_reader import LogReader
 from verdikt.ledger.state_database import WAL_LIMIT_BYTES, StateDatabase
-from verdikt.ledger.store import OPERATOR, ChainHead, LogWriter, head_to_record
+from verdikt.ledger.store import OPERATOR, LogWriter, head_to_record
 from verdikt.model.canonical_json import encode_canonical
+from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import EntryKind
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.watched_files import AnswerCache

@@ -12,13 +12,12 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from threading import get_ident
-from typing import Any
+from typing import Any, NamedTuple
 
 from verdikt.errors import LedgerError, WiringError
 from verdikt.ledger.data_directory import write_all
-from verdikt.model.canonical_json import fields_of, sha256_hex
+from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.path_set import is_within
 from verdikt.observe.regular_file import read_regular_file
 
@@ -29,8 +28,7 @@ _Signature = tuple[int, ...]
 _Access = Callable[[str], "AbstractContextManager[object]"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptFile:
+class KeptFile(NamedTuple):
     """One file as it was wired. `real` is its path without links; `project` is empty for a file of the person."""
 
     path: str
@@ -53,8 +51,7 @@ class KeptFile:
         return (self.project == host_project or is_within(cwd, self.project)) and os.path.isdir(self.project)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restoration:
+class Restoration(NamedTuple):
     """A file that was not as it was kept: what was found there, and why it could not be put back, if so."""
 
     path: str
@@ -250,7 +247,7 @@ class KeptFiles:
                     files.pop(path, None)
                 else:
                     files[path] = entry
-            rows = {path: {k: v for k, v in fields_of(entry).items() if k != "path"} for path, entry in files.items()}
+            rows = {path: {k: v for k, v in entry._asdict().items() if k != "path"} for path, entry in files.items()}
             _write_atomically(self._index_path, json.dumps({"version": 1, "files": rows}).encode(), 0o600)
         self._index_signature = None
 

@@ -21,7 +21,7 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.observe.clock import SystemClock
 
 if TYPE_CHECKING:
-    from verdikt.ledger.store import ChainHead
+    from verdikt.model.chain_head import ChainHead
     from verdikt.model.entry import Entry
 
 LOCK_TIMEOUT_SECONDS = 8.0

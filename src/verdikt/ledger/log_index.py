@@ -6,9 +6,9 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from json import loads as load
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.errors import LedgerError
@@ -16,8 +16,9 @@ from verdikt.ledger.chain_reader import GAP_LOST, GAP_REWRITTEN
 from verdikt.ledger.log_file import read_last_archived_line
 from verdikt.ledger.projections import index_by_name
 from verdikt.ledger.state_database import IndexedSession, StateRow
-from verdikt.ledger.store import ChainHead, head_to_record
+from verdikt.ledger.store import head_to_record
 from verdikt.model.canonical_json import encode_canonical
+from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import decode_entry
 
 if TYPE_CHECKING:
@@ -34,12 +35,11 @@ The next process folds the entries after the last stored state, so this bounds h
 """
 
 
-@dataclass(slots=True)
-class PendingGap:
+class PendingGap(NamedTuple):
     """Something found wrong on opening a session, to be written into it first."""
 
     body: dict[str, Any]
-    artifacts: dict[str, bytes] = field(default_factory=dict)
+    artifacts: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Reconciliation(NamedTuple):

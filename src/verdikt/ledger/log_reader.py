@@ -20,7 +20,7 @@ from verdikt.ledger.log_file import (
     read_last_archived_line,
     read_tail,
 )
-from verdikt.ledger.store import ChainHead
+from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import decode_entry
 
 if TYPE_CHECKING:

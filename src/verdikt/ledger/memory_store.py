@@ -9,8 +9,9 @@ from typing import Any, Self
 from verdikt.errors import LedgerError
 from verdikt.ledger.chain_reader import read_chain
 from verdikt.ledger.projections import Projection, index_by_name
-from verdikt.ledger.store import ChainHead, LogWriter, Signer
+from verdikt.ledger.store import LogWriter, Signer
 from verdikt.model.canonical_json import encode_canonical
+from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.observe.clock import Clock, SystemClock
 

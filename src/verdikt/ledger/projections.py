@@ -19,6 +19,7 @@ from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import EntryKind
 from verdikt.model.reporter import Reporter
 from verdikt.model.session_state import MAX_HISTORY, fold_changes
+from verdikt.model.standing_ask import hash_call
 
 if TYPE_CHECKING:
     from verdikt.model.entry import Entry
@@ -28,6 +29,9 @@ MAX_TEST_COMMANDS = 32
 
 _MAX_CALLER_NAMES = 64
 """Number of agents and prompts whose calls are counted separately; the calls of further ones are counted together."""
+
+MAX_STANDING_ASKS = 512
+"""Number of calls of a session about which a person was asked and whose end is not recorded; the newest are kept."""
 
 _TASK_KINDS = ("agent", "submit_task")
 
@@ -248,6 +252,42 @@ def _fold_calls(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
     }
 
 
+def _fold_asks(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
+    """Fold asks, answers and outcomes into the questions that stand."""
+    body = entry.body
+    call_id = str(body.get("call_id") or "")
+    asked = state.get(call_id)
+    if entry.kind is EntryKind.DECISION:
+        return _add_ask(state, call_id, entry)
+    if asked is None:
+        return state
+    if entry.kind is EntryKind.ANSWER:
+        # A no stays one: whatever comes after it was not asked for.
+        is_final = asked["no"]
+        answer = {"answer": entry.seq, "no": body.get("approved") is not True}
+        return state if is_final else {**state, call_id: {**asked, **answer}}
+    # The call has run: a yes counts once, and a host that asked by itself has its answer.
+    return state if asked["no"] else {id: other for id, other in state.items() if id != call_id}
+
+
+def _add_ask(state: dict[str, Any], call_id: str, entry: Entry) -> dict[str, Any]:
+    """Return the questions with that of a decision; the first one about the same call stays."""
+    receipt = entry.body.get("receipt")
+    # Most decisions are no asks, and then nothing is computed.
+    if not call_id or not isinstance(receipt, dict) or (receipt.get("verdict") or {}).get("kind") != "ask":
+        return state
+    action = receipt.get("action") or {}
+    call = hash_call(str(action.get("tool", "")), action.get("payload"))
+    if call_id in state and state[call_id]["call"] == call:
+        return state
+    calls = dict(state)
+    calls[call_id] = {"seq": entry.seq, "call": call, "answer": 0, "no": False}
+    if len(calls) <= MAX_STANDING_ASKS:
+        return calls
+    oldest = min(asked["seq"] for asked in calls.values())
+    return {id: asked for id, asked in calls.items() if asked["seq"] != oldest}
+
+
 SESSION = Projection(
     name="session",
     initial={
@@ -320,7 +360,15 @@ CALLS = Projection(
     kinds=frozenset({EntryKind.DECISION}),
 )
 
-_PROJECTIONS = (SESSION, POSTURE, GRANTS, FINDINGS, COUNCIL, EVIDENCE, PAUSE, MEMORY, CALLS)
+ASKS = Projection(
+    name="asks",
+    initial={},
+    fold=_fold_asks,
+    kinds=frozenset({EntryKind.DECISION, EntryKind.TOOL_CALL, EntryKind.ANSWER}),
+)
+"""Calls about which a person was asked: call id → seq of the question and of the answer, which alone are trusted."""
+
+_PROJECTIONS = (SESSION, POSTURE, GRANTS, FINDINGS, COUNCIL, EVIDENCE, PAUSE, MEMORY, CALLS, ASKS)
 
 
 def load_projections() -> tuple[Projection, ...]:

@@ -23,7 +23,8 @@ from verdikt.ledger.data_directory import encode_session_filename, sync_director
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.log_file import ArchiveSegment, iterate_archives
 from verdikt.ledger.log_reader import iterate_lines
-from verdikt.ledger.store import OPERATOR, ChainHead
+from verdikt.ledger.store import OPERATOR
+from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import Entry, EntryKind, decode_entry
 
 ROTATION_LOG = "_rotate.log"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.data_directory import create_database_file
-from verdikt.ledger.store import ChainHead
+from verdikt.model.chain_head import ChainHead
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS heads (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from verdikt.errors import LedgerError
 from verdikt.model.canonical_json import sha256_hex
-from verdikt.model.entry import GENESIS_HASH, SIGNED_KINDS, EntryKind, build_entry
+from verdikt.model.chain_head import ChainHead
+from verdikt.model.entry import SIGNED_KINDS, EntryKind, build_entry
 
 if TYPE_CHECKING:
     from verdikt.ledger.projections import Projection
@@ -18,13 +19,6 @@ OPERATOR = "operator"
 """The session of entries that belong to no agent session: grants, pauses, key rotations, expired archives.
 
 It also introduces every other session and repeats its checkpoints, so that a session that is removed leaves a trace."""
-
-
-class ChainHead(NamedTuple):
-    """The last entry of a session's chain: its sequence number and hash."""
-
-    seq: int = 0
-    hash: str = GENESIS_HASH
 
 
 def head_to_record(head: ChainHead) -> dict[str, Any]:

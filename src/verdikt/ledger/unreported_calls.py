@@ -1,4 +1,4 @@
-"""Calls that were allowed and whose outcome was never reported."""
+"""Calls that were allowed and whose outcome was never reported, and calls that ran without a decision."""
 
 from __future__ import annotations
 
@@ -33,6 +33,18 @@ def find_unreported_calls(entries: Iterable[Entry]) -> list[dict[str, str]]:
             for call in entry.body.get("unreported") or ():
                 pending.pop((call["tool"], call["call_id"]), None)
     return list(pending.values())[:_MAX_CALLS]
+
+
+def find_undecided_calls(entries: Iterable[Entry], executed: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the executed calls (call id → tool) that these entries neither decide nor already name in a gap."""
+    known: set[str] = set()
+    for entry in entries:
+        if entry.kind is EntryKind.DECISION:
+            known.add(str(entry.body.get("call_id")))
+        elif entry.kind is EntryKind.GAP:
+            known |= {call["call_id"] for call in entry.body.get("undecided") or ()}
+    calls = [_describe_call(tool, call_id) for call_id, tool in executed.items() if call_id not in known]
+    return [call for call in calls if call["call_id"] not in known][:_MAX_CALLS]
 
 
 def _describe_call(tool: Any, call_id: Any) -> dict[str, str]:

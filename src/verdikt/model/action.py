@@ -61,6 +61,8 @@ class Action:
     host: str = ""
     agent: str = ""
     call_id: str = ""
+    hints: Mapping[str, Any] = field(default_factory=dict)
+    """What is known of the tool besides its name: confirmed and proposed effects, kinds of arguments."""
 
     def text(self, *keys: str) -> str:
         """Return the first of these payload fields that is a non-empty string, or an empty string."""
@@ -91,7 +93,7 @@ class Outcome:
 
 def action_to_record(action: Action) -> dict[str, Any]:
     """Return an action as plain data, without the host's id of the call: equal calls have equal records."""
-    return {
+    record = {
         "kind": action.kind._value_,
         "tool": action.tool,
         "payload": action.payload,
@@ -101,6 +103,8 @@ def action_to_record(action: Action) -> dict[str, Any]:
         "host": action.host,
         "agent": action.agent,
     }
+    # Only where there are any: the receipts of every other action stay as they were.
+    return record | {"hints": action.hints} if action.hints else record
 
 
 def action_from_record(record: Mapping[str, Any]) -> Action:

@@ -15,6 +15,9 @@ from verdikt.model.canonical_json import CanonicalText, encode_canonical
 _MAX_CACHED_CHARS = 4000
 
 
+_FORGETTABLE_PREFIXES = ("fs.list", "fs.delete", "none", "git.read", "keys.list", "sys.read", "proc.read", "pkg.read")
+
+
 class EffectClass(enum.StrEnum):
     """The six classes, from the least to the most restrictive."""
 
@@ -137,6 +140,11 @@ class Effects:
         """The distinct classes, most restrictive first."""
         present = {effect.cls for effect in self.items}
         return tuple([cls for cls in PRECEDENCE if cls in present])
+
+    @property
+    def may_matter_later(self) -> bool:
+        """Whether some effect is worth remembering; lists, deletes and reads of settings are not."""
+        return not all(effect.what.startswith(_FORGETTABLE_PREFIXES) for effect in self.items)
 
     @property
     def dominant(self) -> EffectClass | None:

@@ -14,10 +14,14 @@ from verdikt.model.canonical_json import CanonicalText, encode_canonical
 from verdikt.model.path_set import PathSet
 from verdikt.model.redaction import escape_forged_tokens, mask_tokens, redact_text, redact_value
 from verdikt.model.session_edits import edit_mark_key, parse_edit_mark
-from verdikt.model.session_state import mark_key
+from verdikt.model.session_state import mark_key, value_key
 
 COMMITTED_PREFIX = "git:"
 """Before a path in a question about content: what git has, not the disk. No absolute path begins so."""
+
+SECRET_COPIES_KEY = value_key("trail", "copies")
+UNTRUSTED_KEY = value_key("trail", "untrusted")
+MOVED_WORK_KEY = value_key("trail", "moved")
 
 SOURCES_PREFIX = "tree:"
 """Before a directory in a question about content: all sources of its project, as the evidence gate compares them."""
@@ -75,7 +79,7 @@ class World(Protocol):
         """Return the state of an absolute path; without `git`, that part may be left empty, which is much cheaper."""
 
     def text(self, path: str) -> str | None:
-        """Return the beginning of a text file, or None when it cannot be read as text."""
+        """Return a text file, or None when it is too long or cannot be read as text."""
 
     def git(self, directory: str) -> GitFact:
         """Return the repository around a directory."""
@@ -220,6 +224,8 @@ class Facts:
         """Ask the same questions; return whether the answers are the same. If not, nothing counts as asked."""
         if answers is _NO_ANSWERS:
             return True
+        if not (answers.path or answers.text or answers.git or answers.memory):
+            return self._revalidate_sets(answers)
         probe = self.copy_without_answers()
         same = (
             all(probe.path(path, git=path in answers.git_paths) == fact for path, fact in answers.path.items())
@@ -235,6 +241,16 @@ class Facts:
             self._own_paths |= answers.own_paths
             self._place_keys |= answers.place_keys
         return same
+
+    def _revalidate_sets(self, answers: WorldAnswers) -> bool:
+        """Do the same where only sets were asked about, as most git commands ask."""
+        if not all(self._meets_again(path_set, paths) for path_set, paths in answers.sets.items()):
+            self._sets = {}
+            self._own_paths.clear()
+            return False
+        self._own_paths |= answers.own_paths
+        self._place_keys |= answers.place_keys
+        return True
 
     def _meets_again(self, path_set: PathSet, paths: tuple[str, ...] | None) -> bool:
         lookup = self.find_guarded if path_set.is_textual else self.guarded_in
@@ -281,9 +297,11 @@ class Facts:
 
     def guarded_in(self, path_set: PathSet) -> tuple[str, ...] | None:
         """Return the guarded paths that a set would change, which has to be looked up; None when it is not known."""
-        if path_set not in self._sets:
-            self._sets[path_set] = self._world.guarded_in(path_set)
-        return self._sets[path_set]
+        paths = self._sets.get(path_set)
+        # None is an answer too; it is rare, and asking whether it was given costs a second look-up.
+        if paths is None and path_set not in self._sets:
+            paths = self._sets[path_set] = self._world.guarded_in(path_set)
+        return paths
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
         """Return the state of an absolute path; without `git`, git is not asked about it."""
@@ -294,7 +312,7 @@ class Facts:
         return self._path[path]
 
     def text(self, path: str) -> str | None:
-        """Return the beginning of a text file, secrets masked, or None when it cannot be read as text."""
+        """Return a text file, secrets masked, or None when it is too long or cannot be read as text."""
         text: str | None = mask_tokens(self._read_text(path))
         return text
 
@@ -328,6 +346,34 @@ class Facts:
         if key not in self._memory_reads:
             self._memory_reads[key] = self._memory.get(key)
         return self._memory_reads[key]
+
+    def recall(self, key: str) -> Any:
+        """Return what the session's memory holds under a key; recorded only if there is something.
+
+        Every decision asks what the session remembers, and nearly every session remembers nothing of the kind.
+        """
+        value = self._memory.get(key)
+        if value is not None:
+            self._memory_reads[key] = value
+        return value
+
+    @property
+    def secret_copies(self) -> Mapping[str, Any]:
+        """Files into which this session put a secret: path → seq of the entry in the log."""
+        copies = self.recall(SECRET_COPIES_KEY)
+        return copies if isinstance(copies, Mapping) else {}
+
+    @property
+    def moved_work(self) -> Mapping[str, str]:
+        """Where this session moved work that git does not have: new path → old path."""
+        moved = self.recall(MOVED_WORK_KEY)
+        return moved if isinstance(moved, Mapping) else {}
+
+    @property
+    def untrusted_sources(self) -> Mapping[str, Any]:
+        """What this session has read from outside: source → name → seq of the entry in the log."""
+        sources = self.recall(UNTRUSTED_KEY)
+        return sources if isinstance(sources, Mapping) else {}
 
     def is_created_in_session(self, path: str) -> bool:
         """Return whether this session created the file or directory at this path."""
@@ -456,7 +502,7 @@ class RedactedWorld:
         return fact if fact.real.isascii() else fact._replace(real=_escape_surrogates(fact.real))
 
     def text(self, path: str) -> str | None:
-        """Return the beginning of a text file, its secrets replaced."""
+        """Return a text file, its secrets replaced."""
         text = self._world.text(path)
         return None if text is None else redact_text(_escape_surrogates(escape_forged_tokens(text)))[0]
 

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import LedgerError
 from verdikt.model.canonical_json import fields_of
+from verdikt.model.effect import Effects
 
 if TYPE_CHECKING:
     from verdikt.model.action import Action
-    from verdikt.model.effect import Effects
     from verdikt.model.verdict import Verdict
 
 ANY_SESSION = "*"
+ARMED_GUARD = "armed_file"
+"""The rule that asks before something loads an armed file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +99,14 @@ def _covers_action(grant: Grant, action: Action, effects: Effects | None) -> boo
     # The exact command that the operator saw needs no look at its effects.
     if not grant.is_path and grant.target.strip() in (action.command.strip(), action.path.strip()):
         return True
+    if grant.guard == ARMED_GUARD and effects is not None:
+        # This guard speaks of files that a command may load, so a grant for a file covers whatever loads it.
+        effects = Effects(tuple(effect for effect in effects if effect.what == "code.armed"))
+        return (
+            grant.is_path
+            and len(effects) > 0
+            and all(_is_within(target.path, grant.target) for effect in effects for target in effect.targets)
+        )
     if effects is None:
         return grant.is_path and not action.command and _is_within(action.path, grant.target)
     return len(effects) > 0 and all(

@@ -33,6 +33,7 @@ class Turn:
     agent: str = ""
     background: tuple[str, ...] = ()  # sessions of sub-agents that are still at work
     raw: Mapping[str, Any] = field(default_factory=dict)
+    executed: Mapping[str, str] = field(default_factory=dict)  # call id → tool, as the host counts what ran
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

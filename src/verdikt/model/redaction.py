@@ -68,6 +68,7 @@ def redact_action(action: Action) -> tuple[Action, tuple[str, ...]]:
         host=action.host,
         agent=clean_value(action.agent),
         call_id=clean_value(action.call_id),
+        hints=clean_value(action.hints) if action.hints else action.hints,
     )
     return redacted, tuple(sorted(kinds))
 

@@ -14,6 +14,7 @@ from verdikt.model.posture import READ_ONLY_POSTURES, Disposition, Posture
 
 if TYPE_CHECKING:
     from verdikt.model.spine import SpineReceipt
+    from verdikt.model.standing_ask import StandingAsk
 
 RECEIPT_VERSION = 1
 """Version of a receipt's fields."""
@@ -166,7 +167,7 @@ class Decision:
 
     `verdict` is final for the log: it is never an ask in a posture where no person can answer. In a read-only posture,
     `would_be` is the verdict that the policy would have given live. `approved` means that the host need not prompt
-    either. `posture_after` equals `posture`: no decision changes the posture, `verdikt posture set` does.
+    either. `posture_after` equals `posture`: a decision does not change the posture in which it was made.
     """
 
     verdict: Verdict
@@ -180,10 +181,12 @@ class Decision:
     would_be: Verdict | None = None
     trace: Sequence[tuple[str, Verdict, int]] = ()
     """The path through the policy graph: name, verdict and depth of each node, each above its children."""
+    standing: StandingAsk | None = None
+    """What a person was asked about the same call before, and answered."""
     audit: Sequence[Mapping[str, Any]] = ()
     """What `audit` guards recorded; the log keeps it beside the receipt."""
 
-    def to_log_body(self, call_id: str, marks: Mapping[str, str]) -> dict[str, Any]:
+    def to_log_body(self, call_id: str, marks: Mapping[str, Any]) -> dict[str, Any]:
         """Return the body of the decision's entry in the log; `marks` are what the session's memory keeps of it."""
         body = {"receipt": self.receipt.canonical_text, "receipt_sha256": self.receipt.sha256, "call_id": call_id}
         return body | ({"kept": marks} if marks else {}) | ({"audit": list(self.audit)} if self.audit else {})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from verdikt.model.path_set import is_within
@@ -92,17 +93,23 @@ def look_up_git_changes(
         return ()
     _watch_ancestors(directory, root, watched)
     prefix = root.rstrip("/") + "/"
-    names = tuple(
-        path[len(prefix) :]
-        for path in guarded
-        if path.startswith(prefix) and not is_within(path, f"{prefix}.git") and len(path) > len(prefix)
-    )
+    names = _select_names(prefix, tuple(guarded))
     # A name that begins with a dash would be an option; git itself refuses it as the name of a branch.
     if not names or any(operand.startswith("-") for operand in operands if operation != "clean"):
         return ()
     options = ("--git-dir", git_directory, "--work-tree", root) if git_directory else ()
     changed = handler(_WorkTree(root, names, options, env, watched), operands)
     return None if changed is None else tuple(dict.fromkeys(prefix + name for name in changed))
+
+
+@lru_cache(maxsize=64)
+def _select_names(prefix: str, guarded: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the guarded paths in a work tree as names from its top."""
+    return tuple(
+        path[len(prefix) :]
+        for path in guarded
+        if path.startswith(prefix) and not is_within(path, f"{prefix}.git") and len(path) > len(prefix)
+    )
 
 
 def _watch_ancestors(directory: str, root: str, watched: WatchedFiles) -> None:
@@ -118,7 +125,7 @@ def _have_equal_ids(tree: _WorkTree, before: str, after: str) -> bool:
     repository = None if tree.options else find_repository(tree.root, tree.watched)
     if repository is None:
         return False
-    tops = {name.partition("/")[0] for name in tree.names}
+    tops = frozenset(name.partition("/")[0] for name in tree.names)
     first = read_guarded_ids(repository, before, tops)
     return first is not None and first == read_guarded_ids(repository, after, tops)
 
@@ -215,7 +222,7 @@ def _is_harmless_stash(tree: _WorkTree, stash: str) -> bool:
     if not _have_equal_ids(tree, f"{stash}^1", stash):
         return False
     repository = find_repository(tree.root, tree.watched)
-    tops = {name.partition("/")[0] for name in tree.names}
+    tops = frozenset(name.partition("/")[0] for name in tree.names)
     if repository is None or not resolve_revision(repository, stash):
         return False
     # The third parent holds the untracked files, and most stashes have none.
@@ -227,7 +234,8 @@ def _is_harmless_stash(tree: _WorkTree, stash: str) -> bool:
 def _find_in_status(tree: _WorkTree, operands: Sequence[str]) -> list[str] | None:
     """Return the guarded files in one of these states: `worktree`, `tracked`, `untracked`, `ignored`.
 
-    `worktree` are tracked files that differ from the index; `tracked` are those that differ from HEAD.
+    `worktree` are tracked files that differ from the index; `tracked` are those that differ from HEAD. With `staged`,
+    the command may also write what the index holds.
     """
     states = set(operands)
     status = tree.read_status()

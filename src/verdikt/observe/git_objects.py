@@ -10,7 +10,8 @@ import mmap
 import os
 import zlib
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from verdikt.model.lazy_regex import compile_lazily
@@ -24,9 +25,9 @@ MAX_PACKS = 16
 MAX_DELTA_DEPTH = 60
 MAX_ANCESTORS = 50
 MAX_TREE_FILES = 2000
+MAX_CACHED_COMMITS = 128
 
 _PLAIN_NAME = compile_lazily(r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[A-Za-z0-9_][A-Za-z0-9_./+-]*")
-_DETOURS = ("objects/info/alternates", "objects/info/http-alternates", "info/grafts", "refs/replace")
 _HEX_ID = compile_lazily(r"[0-9a-f]{40}")
 _ANCESTRY = compile_lazily(r"(.*?)((?:~[0-9]{0,2}|\^[1-9]?)*)")
 _ANCESTOR_STEP = compile_lazily(r"([~^])([0-9]*)")
@@ -63,64 +64,80 @@ def find_repository(root: str, watched: WatchedFiles | None = None) -> Repositor
             return None
         watched.add(directory)
         directory = os.path.join(root, os.fsdecode(link[8:].strip()))
-    watched.add(f"{directory}/commondir")
-    shared = read_regular_file(os.path.join(directory, "commondir"), 4096)
+    has_common = watched.add(f"{directory}/commondir") is not None
+    shared = read_regular_file(f"{directory}/commondir", 4096) if has_common else None
     common = os.path.join(directory, os.fsdecode(shared.strip())) if shared is not None else directory
-    # Another hash, another store of refs, objects elsewhere, grafts: git knows.
+    # Another hash or another store of refs: git knows. Neither can be changed without a new HEAD, so the settings are
+    # not watched.
     repository = Repository(directory, common, watched)
-    settings = repository.read(common, "config", 1024 * 1024)
+    settings = read_regular_file(f"{common}/config", 1024 * 1024)
     if settings is None or b"extensions" in settings.lower():
         return None
     # An object that replaces another would be read by git and not here.
-    if any(watched.add(f"{common}/{name}") is not None for name in _DETOURS):
+    if watched.add(f"{common}/refs/replace") is not None:
         return None
     if b" refs/replace/" in (repository.read(common, "packed-refs", MAX_PACKED_REFS_BYTES) or b""):
         return None
     return repository
 
 
-def read_guarded_ids(repository: Repository, revision: str, names: Iterable[str]) -> dict[str, bytes] | None:
+def read_guarded_ids(repository: Repository, revision: str, names: frozenset[str]) -> Mapping[str, bytes] | None:
     """Return name → id of entries at the top of a commit's tree; None when git has to be asked.
 
     A name that the tree does not have is left out. The id of a directory changes with anything in it.
     """
-    commit = resolve_revision(repository, revision)
-    tree = _read_commit_field(repository, commit, b"tree") if commit else ""
-    data = _read_object(repository, tree, _TREE) if tree else None
-    return None if data is None else _select_entries(data, {os.fsencode(name) for name in names})
-
-
-def list_tree_files(repository: Repository, revision: str, names: Sequence[str]) -> dict[str, tuple[int, str]] | None:
-    """Return path → mode and id of the files of a commit at or below these names; None when git has to be asked."""
-    commit = resolve_revision(repository, revision)
-    tree = _read_commit_field(repository, commit, b"tree") if commit else ""
-    files: dict[str, tuple[int, str]] = {}
     try:
-        _collect_tree_files(repository, tree, "", names, files)
+        return _read_commit_entries(repository.common, resolve_revision(repository, revision), names)
     except ValueError:
         return None
+
+
+def list_tree_files(
+    repository: Repository, revision: str, names: tuple[str, ...]
+) -> Mapping[str, tuple[int, str]] | None:
+    """Return path → mode and id of the files of a commit at or below these names; None when git has to be asked."""
+    try:
+        return _list_commit_files(repository.common, resolve_revision(repository, revision), names)
+    except ValueError:
+        return None
+
+
+# A commit always has the same content, and what cannot be read is an error and not cached.
+@lru_cache(maxsize=MAX_CACHED_COMMITS)
+def _read_commit_entries(common: str, commit: str, names: frozenset[str]) -> Mapping[str, bytes]:
+    data = _read_object(common, _read_commit_field(common, commit, b"tree"), _TREE)
+    if data is None:
+        raise ValueError("a commit that only git can read")
+    return _select_entries(data, {os.fsencode(name) for name in names})
+
+
+@lru_cache(maxsize=MAX_CACHED_COMMITS)
+def _list_commit_files(common: str, commit: str, names: tuple[str, ...]) -> Mapping[str, tuple[int, str]]:
+    files: dict[str, tuple[int, str]] = {}
+    _collect_tree_files(common, _read_commit_field(common, commit, b"tree"), "", names, files)
     return files
 
 
 def _collect_tree_files(
-    repository: Repository, tree: str, prefix: str, names: Sequence[str], files: dict[str, tuple[int, str]]
+    common: str, tree: str, prefix: str, names: tuple[str, ...], files: dict[str, tuple[int, str]]
 ) -> None:
     """Add the wanted files of one tree, entering only directories that lead to one; raise `ValueError` on doubt."""
-    data = _read_object(repository, tree, _TREE) if tree else None
+    data = _read_object(common, tree, _TREE)
     if data is None:
         raise ValueError("a tree that only git can read")
     wanted = None if any(is_within(prefix, name) for name in names) else _select_children(prefix, names)
     for name, entry in _select_entries(data, wanted).items():
         mode, path, object_id = entry.partition(b" ")[0], f"{prefix}/{name}" if prefix else name, entry[-20:].hex()
         if mode == _DIRECTORY_MODE:
-            _collect_tree_files(repository, object_id, path, names, files)
+            _collect_tree_files(common, object_id, path, names, files)
         elif any(is_within(path, name) for name in names):
             files[path] = int(mode, 8), object_id
         if len(files) > MAX_TREE_FILES:
             raise ValueError("too many files")
 
 
-def _select_children(prefix: str, names: Iterable[str]) -> set[bytes]:
+@lru_cache(maxsize=256)
+def _select_children(prefix: str, names: tuple[str, ...]) -> set[bytes]:
     """Return the names in a directory that lead to one of the wanted paths."""
     start = f"{prefix}/" if prefix else ""
     return {os.fsencode(name[len(start) :].partition("/")[0]) for name in names if name.startswith(start)}
@@ -128,7 +145,7 @@ def _select_children(prefix: str, names: Iterable[str]) -> set[bytes]:
 
 def read_blob(repository: Repository, object_id: str) -> bytes | None:
     """Return the content of a file in the object store; None when git has to be asked."""
-    return _read_object(repository, object_id, _BLOB)
+    return _read_object(repository.common, object_id, _BLOB)
 
 
 def resolve_revision(repository: Repository, name: str) -> str:
@@ -139,17 +156,26 @@ def resolve_revision(repository: Repository, name: str) -> str:
     for kind, digits in _ANCESTOR_STEP.findall(steps):
         count, parent = (int(digits or 1), 1) if kind == "~" else (1, int(digits or 1))
         for _ in range(min(count, MAX_ANCESTORS + 1)):
-            commit = _read_commit_field(repository, commit, b"parent", parent) if commit else ""
+            commit = _read_parent(repository, commit, parent) if commit else ""
         if count > MAX_ANCESTORS:
             return ""
     return commit
 
 
+def _read_parent(repository: Repository, commit: str, number: int) -> str:
+    """Return a parent of a commit; empty when there is none, or git has other parents for it than the commit says."""
+    if repository.watched.add(f"{repository.common}/info/grafts") is not None:
+        return ""
+    return _read_commit_field(repository.common, commit, b"parent", number)
+
+
 def has_parent(repository: Repository, revision: str, number: int) -> bool:
     """Return whether a commit has a parent of this number, or may have: True when git has to be asked."""
     commit = resolve_revision(repository, revision)
-    return not _read_commit_field(repository, commit, b"tree") or bool(
-        _read_commit_field(repository, commit, b"parent", number)
+    if repository.watched.add(f"{repository.common}/info/grafts") is not None:
+        return True
+    return not _read_commit_field(repository.common, commit, b"tree") or bool(
+        _read_commit_field(repository.common, commit, b"parent", number)
     )
 
 
@@ -212,9 +238,9 @@ def _read_ref(directory: str, ref: str, repository: Repository) -> str:
     return found if _HEX_ID.fullmatch(found) else ""
 
 
-def _read_commit_field(repository: Repository, commit: str, field: bytes, number: int = 1) -> str:
+def _read_commit_field(common: str, commit: str, field: bytes, number: int = 1) -> str:
     """Return the id in the header of this name and number; empty when there is none, or this is no commit."""
-    data = _read_object(repository, commit, _COMMIT)
+    data = _read_object(common, commit, _COMMIT)
     lines = (data or b"").split(b"\n\n", 1)[0].split(b"\n")
     values = [value for name, _, value in (line.partition(b" ") for line in lines) if name == field]
     return values[number - 1].decode("ascii", "replace") if number <= len(values) else ""
@@ -237,11 +263,11 @@ def _select_entries(tree: bytes, names: set[bytes] | None) -> dict[str, bytes]:
 # Objects.
 
 
-def _read_object(repository: Repository, object_id: str, kind: int) -> bytes | None:
+def _read_object(common: str, object_id: str, kind: int) -> bytes | None:
     """Return the content of a commit or tree; None when it is missing, of another kind, or too large."""
     if not _HEX_ID.fullmatch(object_id):
         return None
-    objects = os.path.join(repository.common, "objects")
+    objects = os.path.join(common, "objects")
     try:
         loose = read_regular_file(os.path.join(objects, object_id[:2], object_id[2:]), MAX_OBJECT_BYTES)
         if loose is not None:

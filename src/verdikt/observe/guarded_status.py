@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from verdikt.model.path_set import is_within
 from verdikt.observe.git_objects import list_tree_files, read_blob
 from verdikt.observe.index_file import read_index_entries
 from verdikt.observe.regular_file import read_regular_file
-from verdikt.observe.watched_files import MAX_WATCHED_FILES
+from verdikt.observe.watched_files import MAX_WATCHED_FILES, FileSignature
 
 if TYPE_CHECKING:
     from verdikt.observe.git_objects import Repository
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 MAX_FILES = 200
 """Guarded files in one work tree that are compared; of more, git is asked."""
 MAX_COMPARED_BYTES = 1024 * 1024
+MAX_EQUAL_FILES = 4096
+
+_EQUAL_FILES: set[tuple[str, FileSignature, str]] = set()
+"""Files of a known state whose content was compared with an object, and is the same."""
 
 
 class GuardedStatus:
@@ -35,6 +39,9 @@ class GuardedStatus:
 
     def is_unchanged(self, states: set[str]) -> bool:
         """Return whether no guarded file is in one of these states, of which `git_changes` has the list."""
+        # Files that HEAD has with the same content are the same after a return to HEAD, whatever the index holds.
+        if "tracked" in states and "staged" not in states and self._is_like_head():
+            return True
         if self._files is None or self._entries is None:
             return False
         if {"untracked", "ignored"} & states and self.has_untracked_files():
@@ -52,7 +59,7 @@ class GuardedStatus:
         """The guarded files that exist, by their names from the top; None when they are too many or no plain files."""
         parents = {parent: self._watched.add(f"{self._root}/{parent}") for parent in self._list_parents()}
         # For git, what lies behind a link is not in this work tree.
-        if any(os.path.islink(f"{self._root}/{parent}") for parent in parents):
+        if any(self._watched.is_link(f"{self._root}/{parent}") for parent in parents):
             return None
         files: dict[str, None] = {}
         for name in self._names:
@@ -68,9 +75,8 @@ class GuardedStatus:
                 return None
         return list(files)
 
-    def _list_parents(self) -> list[str]:
-        """Return every directory on the way to a guarded name, the outermost first."""
-        return sorted({ancestor for name in self._names for ancestor in _list_ancestors(name)})
+    def _list_parents(self) -> tuple[str, ...]:
+        return _list_parents(self._names)
 
     @cached_property
     def _entries(self) -> dict[str, IndexEntry] | None:
@@ -100,13 +106,37 @@ class GuardedStatus:
             path: (entry.mode, entry.object_id) for path, entry in (self._entries or {}).items()
         }
 
+    def _is_like_head(self) -> bool:
+        """Return whether HEAD has every guarded file that exists, with this content and mode."""
+        head = list_tree_files(self._repository, "HEAD", self._names)
+        if head is None or self._files is None:
+            return False
+        return all(name in head and self._has_content(name, *head[name]) for name in self._files)
+
+    def _has_content(self, name: str, mode: int, object_id: str) -> bool:
+        path = f"{self._root}/{name}"
+        signature = self._watched.add(path)
+        if signature is None or mode != _find_git_mode(signature):
+            return False
+        key = (path, signature, object_id)
+        if key in _EQUAL_FILES:
+            return True
+        content = read_regular_file(path, MAX_COMPARED_BYTES, follow=False)
+        if content is None or content != read_blob(self._repository, object_id):
+            return False
+        if self._watched.is_certain(path):
+            if len(_EQUAL_FILES) >= MAX_EQUAL_FILES:
+                _EQUAL_FILES.clear()
+            _EQUAL_FILES.add(key)
+        return True
+
     def _is_file_like_index(self, name: str, entry: IndexEntry) -> bool:
         path = f"{self._root}/{name}"
         signature, index = self._watched.add(path), self._watched.add(f"{self._repository.directory}/index")
         if signature is None or index is None:
             return False
-        mtime_ns, ctime_ns, size, inode, mode = signature
-        if entry.mode != (0o100755 if mode & stat.S_IXUSR else 0o100644):
+        mtime_ns, ctime_ns, size, inode, _ = signature
+        if entry.mode != _find_git_mode(signature):
             return False
         same = (entry.mtime_ns, entry.ctime_ns, entry.size, entry.inode) == (
             *(mtime_ns, ctime_ns),
@@ -138,16 +168,30 @@ class GuardedStatus:
         return True
 
 
-def _list_ancestors(name: str) -> Iterator[str]:
+def _find_git_mode(signature: tuple[int, ...]) -> int:
+    """Return the mode that git gives a plain file."""
+    return 0o100755 if signature[4] & stat.S_IXUSR else 0o100644
+
+
+@lru_cache(maxsize=64)
+def _list_parents(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return every directory on the way to a guarded name, the outermost first."""
+    return tuple(sorted({ancestor for name in names for ancestor in _list_ancestors(name)}))
+
+
+@lru_cache(maxsize=1024)
+def _list_ancestors(name: str) -> tuple[str, ...]:
+    ancestors = []
     while name := os.path.dirname(name):
-        yield name
+        ancestors.append(name)
+    return tuple(ancestors)
 
 
 def _list_files(root: str, name: str, watched: WatchedFiles) -> Iterator[str]:
     """Yield the files at or below a name; an empty string for what is neither a plain file nor a directory."""
     path = f"{root}/{name}"
     signature = watched.add(path)
-    if os.path.islink(path) or len(watched) > MAX_WATCHED_FILES:
+    if watched.is_link(path) or len(watched) > MAX_WATCHED_FILES:
         yield ""
     elif signature is None:
         return

@@ -7,22 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from verdikt.hosts.registry import HOSTS
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role, list_role
 from verdikt.observe.agent_environment import AGENT_VARIABLES, detect_agent
 
 PROC = "/proc"
 
 AGENT_PROGRAMS: dict[str, tuple[str, ...]] = {
     **{host.title: (host.program, *host.agent_packages) for host in HOSTS.values() if host.program},
-    "aider": ("aider",),
-    "Amp": ("amp",),
-    "Augment": ("auggie",),
-    "Cline": ("cline",),
-    "Crush": ("crush",),
-    "goose": ("goose", "goosed"),
-    "Kiro": ("kiro-cli",),
-    "OpenHands": ("openhands",),
-    "Qwen Code": ("qwen", "qwen-code"),
+    **{
+        title.replace("_", " "): tuple(programs.split(","))
+        for title, _, programs in (item.partition("=") for item in list_role("agent_process"))
+    },
 }
 """Agent → the names of its program, and of the package that an interpreter runs it from."""
 

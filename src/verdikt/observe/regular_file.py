@@ -21,10 +21,23 @@ def read_regular_file(path: str, max_bytes: int, *, follow: bool = True) -> byte
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_size > max_bytes:
             return None
-        with open(descriptor, "rb", closefd=False) as file:
-            content = file.read(max_bytes + 1)
+        content = _read_all(descriptor, status.st_size, max_bytes)
     except OSError:
         return None
     finally:
         os.close(descriptor)
     return content if len(content) <= max_bytes else None
+
+
+def _read_all(descriptor: int, size: int, max_bytes: int) -> bytes:
+    """Return at most one byte more than the limit; a file object would cost more than reading a small file."""
+    parts = []
+    length = 0
+    while length <= max_bytes:
+        # One byte more than the file has: it may have grown, and a short read is the end.
+        part = os.read(descriptor, min(max(size - length, 0) + 1, max_bytes + 1 - length))
+        if not part:
+            break
+        parts.append(part)
+        length += len(part)
+    return b"".join(parts)

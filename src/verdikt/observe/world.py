@@ -120,7 +120,7 @@ class RealWorld:
         # A file with NUL bytes is not a script that a shell would read to its end.
         if len(data) > TEXT_LIMIT or b"\0" in data:
             return None
-        return data.decode("utf-8-sig", "replace")  # a mark at the beginning is none of the text
+        return data.decode("utf-8-sig", "replace")  # a byte-order mark is not part of the text
 
     def content_stamp(self, path: str) -> str:
         """Return the beginning of a file's digest; for a huge one its size and time; empty when there is no file."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from verdikt.knowledge import list_role
 from verdikt.model.lazy_regex import compile_lazily
 
 TARGET_FIELDS = ("paths", "urls", "command_hints", "backtick_tokens", "keywords")
@@ -25,12 +26,7 @@ _FILE_EXTENSIONS = (
     "|svelte|md|rst|txt|json|jsonc|yaml|yml|toml|ini|cfg|conf|xml|lock|proto|tf|gradle|ipynb|csv|env|lua|ex|exs|dart|r"
 )
 _RELATIVE_PATH = compile_lazily(_RELATIVE_PATH.pattern % _FILE_EXTENSIONS)
-_COMMANDS = (
-    "pytest|tox|nox|npm|npx|yarn|pnpm|bun|make|cargo|go|mvn|gradle|ctest|cmake|docker|kubectl|helm|terraform|git|pip"
-    "|uv|poetry"
-    "|python|python3|node|deno|ruff|mypy|eslint|tsc|jest|vitest|curl|bash|sh|alembic|flask|rails|rake|bundle|composer"
-    "|dotnet|swift"
-)
+_COMMANDS = "|".join(re.escape(name) for name in list_role("quoted_command"))
 _COMMAND = compile_lazily(rf"(?<![\w/.-])(?:{_COMMANDS})(?: (?:-{{0,2}}[\w./:=@-]+)){{1,8}}")
 _VERBS = (
     "add|adjust|allow|append|apply|automate|avoid|bring|cache|cover|edit|expose|hook|insert|introduce|modify|prevent"

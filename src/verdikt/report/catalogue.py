@@ -4,6 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+_TEMPLATE_WORDS = {"{by}": "the command", "{target}": "the target", "{tool}": "the tool", "{note}": "…"}
+"""Placeholder of a reason → words for the catalogue, where there is no command."""
+
 _NOT_CONDITIONS = ("name", "verdict", "unless", "reason", "fix", "red_line", "exceptions")
 
 
@@ -32,6 +35,13 @@ class CatalogueEntry:
         }
 
 
+def describe_reason(reason: str) -> str:
+    """Return the reason of a rule with general words where a verdict names the command and its target."""
+    for placeholder, words in _TEMPLATE_WORDS.items():
+        reason = reason.replace(f"`{placeholder}`", words).replace(placeholder, words)
+    return reason
+
+
 def build_catalogue(
     profiles: Mapping[str, Iterable[Mapping[str, Any]]], examples: Mapping[str, Mapping[str, list[str]]]
 ) -> dict[str, CatalogueEntry]:
@@ -58,8 +68,8 @@ def render_entry(entry: CatalogueEntry) -> list[str]:
     """Return one rule in words: what it stops, why, examples, what to do instead, and how to make an exception."""
     rule = entry.rule
     kind = "red line: blocks, and nothing gets past it" if rule["red_line"] else f"says {rule['verdict']}"
-    lines = [f"{rule['name']}  ({kind})", f"  why       {rule['reason']}"]
-    lines += [f"  instead   {rule['fix']}"] if rule["fix"] else []
+    lines = [f"{rule['name']}  ({kind})", f"  why       {describe_reason(rule['reason'])}"]
+    lines += [f"  instead   {describe_reason(rule['fix'])}"] if rule["fix"] else []
     conditions = {key: value for key, value in rule.items() if key not in _NOT_CONDITIONS}
     lines += [f"  when      {key}: {_render_value(value)}" for key, value in conditions.items()]
     lines += [f"  unless    {key}: {_render_value(value)}" for key, value in rule.get("unless", {}).items()]
@@ -82,6 +92,10 @@ def compare_profiles(entries: Iterable[CatalogueEntry], profiles: Iterable[str])
     """Return one row for each rule: its name, its verdict in each profile, and why."""
     names = tuple(profiles)
     return [
-        (entry.rule["name"], *(entry.verdicts.get(profile, "–") for profile in names), entry.rule["reason"])
+        (
+            entry.rule["name"],
+            *(entry.verdicts.get(profile, "–") for profile in names),
+            describe_reason(entry.rule["reason"]),
+        )
         for entry in entries
     ]

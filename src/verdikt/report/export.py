@@ -10,7 +10,8 @@ from verdikt.model.entry import Entry
 from verdikt.report.entry_line import effects_of, verdict_of
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
-PREDICATE_TYPE = "urn:verdikt:ledger-entry:v1"
+PREDICATE_TYPE = "urn:verdikt:ledger-entry:v"
+"""Followed by the version of the entry's form, which says what its hash covers."""
 # Rows in memory at a time: a log can be larger than memory.
 _BATCH_ROWS = 10_000
 
@@ -29,7 +30,7 @@ def export_in_toto(entries: Iterable[Entry]) -> Iterator[bytes]:
         statement = {
             "_type": STATEMENT_TYPE,
             "subject": [subject],
-            "predicateType": PREDICATE_TYPE,
+            "predicateType": f"{PREDICATE_TYPE}{entry.v}",
             "predicate": predicate,
         }
         yield encode_canonical(statement) + b"\n"
@@ -53,6 +54,7 @@ def export_parquet(entries: Iterable[Entry], sink: BinaryIO) -> int:
             ("guard", pyarrow.string()),
             ("effects", pyarrow.list_(pyarrow.string())),
             ("body", pyarrow.string()),
+            ("body_sha256", pyarrow.string()),
             ("v", pyarrow.int32()),
             ("prev", pyarrow.string()),
             ("hash", pyarrow.string()),
@@ -74,7 +76,7 @@ def _entry_to_row(entry: Entry) -> dict[str, Any]:
     return {
         **entry.to_record(),
         "kind": entry.kind.value,
-        "body": encode_canonical(entry.body).decode(),
+        "body": encode_canonical(entry.body).decode() if entry.has_body else None,
         "verdict": verdict or None,
         "guard": guard or None,
         "effects": list(effects_of(entry)),

@@ -51,6 +51,8 @@ def _indent_lines(text: str) -> str:
 def escape_nonprintable(text: str) -> str:
     """Return a text in one line, without control characters."""
     # The text comes from a reviewer: with cursor movements one finding could hide or imitate another.
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 

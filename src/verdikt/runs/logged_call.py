@@ -7,11 +7,14 @@ from typing import Any
 
 from verdikt.hosts.host import ExitStatus
 from verdikt.hosts.registry import HOSTS
+from verdikt.knowledge import find_role
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import Entry
+from verdikt.model.patch import read_patch_paths
 from verdikt.runs.runner_output import TestCounts, has_clean_summary, parse_test_counts
 from verdikt.runs.shell_runs import ProgramRun, find_edited_paths, read_runs
 
+_ECHO_PROGRAMS = find_role("echo_printer")
 _HOSTS_WITH_STATUS = frozenset(host.name for host in HOSTS.values() if host.exit_status is ExitStatus.ALWAYS)
 """Hosts that report the status whenever there is one: no status means that the command still runs, for example."""
 
@@ -55,7 +58,7 @@ def build_call_evidence(
 def _has_success_echo(runs: tuple[ProgramRun, ...], output: str) -> bool:
     """Return whether the last line comes from a final `&& echo …`, so that everything before it succeeded."""
     last = runs[-1] if len(runs) > 1 else None
-    if last is None or last.argv[:1] != ("echo",) or not last.status_propagates:
+    if last is None or not last.argv or last.argv[0] not in _ECHO_PROGRAMS or not last.status_propagates:
         return False
     echoed_text = " ".join(last.argv[1:])
     return bool(echoed_text) and output.rstrip().rpartition("\n")[2] == echoed_text
@@ -64,8 +67,16 @@ def _has_success_echo(runs: tuple[ProgramRun, ...], output: str) -> bool:
 def list_edits(action: Action) -> tuple[str, ...]:
     """Return the files that a call changes, as it names them."""
     if action.kind is ActionKind.WRITE:
-        return (action.path,) if action.path else ("*",)
+        return (action.path,) if action.path else _find_patched_paths(action) or ("*",)
     return find_edited_paths(action.command) if action.kind is ActionKind.BASH and action.command else ()
+
+
+def _find_patched_paths(action: Action) -> tuple[str, ...]:
+    """Return the files of the patch that a call hands to a patch tool."""
+    for value in action.payload.values() if isinstance(action.payload, Mapping) else ():
+        if isinstance(value, str) and (patch := read_patch_paths(value)).files:
+            return patch.strip_paths(1)
+    return ()
 
 
 def read_http_status(action: Action, outcome: Outcome) -> int | None:
@@ -106,6 +117,8 @@ class LoggedCall:
     edited: tuple[str, ...] = ()
     ended: float = 0.0
     tree: tuple[str, str] = ("", "")  # the root and the digest of the sources when it ended
+    tree_head: str = ""  # the commit that was checked out then
+    tree_files: Mapping[str, tuple[str, str]] | None = None  # what differed from that commit; None: not recorded
     clean: bool = False  # a linter or compiler printed itself that it found nothing
 
     def successful_runs(self, *kinds: str) -> tuple[ProgramRun, ...]:
@@ -143,6 +156,8 @@ def read_call(entry: Entry) -> LoggedCall:
     status = evidence.get("status") if status is None else status
     is_command = body.get("kind") == ActionKind.BASH.value
     tests = evidence.get("tests")
+    tree = evidence.get("tree")
+    tree = tree if isinstance(tree, Mapping) else {}
     return LoggedCall(
         seq=entry.seq,
         kind=str(body.get("kind", "")),
@@ -162,7 +177,9 @@ def read_call(entry: Entry) -> LoggedCall:
         written={str(file.get("path")): str(file.get("sha256")) for file in evidence.get("written", ())},
         edited=tuple(map(str, evidence.get("edited", ()))),
         ended=float(evidence.get("ended") or 0) / 1_000_000,
-        tree=read_tree_digest(evidence.get("tree")),
+        tree=read_tree_digest(tree),
+        tree_head=str(tree.get("head", "")),
+        tree_files=read_file_pairs(tree.get("dirty")),
         clean=bool(evidence.get("clean")),
     )
 
@@ -170,6 +187,13 @@ def read_call(entry: Entry) -> LoggedCall:
 def read_tree_digest(record: object) -> tuple[str, str]:
     """Return root and digest of the sources in a record; empty when it has none."""
     return (str(record.get("root", "")), str(record.get("sha256", ""))) if isinstance(record, Mapping) else ("", "")
+
+
+def read_file_pairs(record: object) -> dict[str, tuple[str, str]] | None:
+    """Return path → (content in the commit, content then) from a record; None when it has none."""
+    if not isinstance(record, Mapping):
+        return None
+    return {str(path): (str(pair[0]), str(pair[1])) for path, pair in record.items() if len(pair) == 2}
 
 
 def _first_text(payload: Mapping[str, Any], *keys: str) -> str:

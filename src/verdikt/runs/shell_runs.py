@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from posixpath import join
 from typing import Any
 
 from verdikt.knowledge import find_role, find_task_words
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.model.patch import read_patch_paths
 from verdikt.runs.program_kinds import classify_run, edits_in_place, is_dry_run, resolve_program_name
 from verdikt.shell import analyse
 from verdikt.shell.command import Command, Redirect, Script
@@ -25,7 +27,12 @@ _WRITING_PROGRAMS = find_role("file_changer")
 _LAST_OPERAND_WRITERS = find_role("last_operand_writer")
 # Running one of these on an edited file is no evidence that the edit works.
 _FILE_HANDLERS = find_role("file_handler")
+_VARIABLE_SETTERS = find_role("variable_setter")
 _WORD_PRINTERS = find_role("word_printer")
+_CODEX_PATCH_PROGRAMS = ("apply_patch", "applypatch")
+_STRIP_OPTION = compile_lazily(r"(?:-p|--strip=)(\d{1,3})")
+_PATCH_LOOKS = frozenset(("--check", "--stat", "--numstat", "--summary", "--dry-run"))
+_MOVED_PATCH = compile_lazily(r"-d|--directory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +138,7 @@ _TOOL_DIRECTORY = compile_lazily(
 
 def _sets_path(command: Command) -> bool:
     """Return whether a command puts a directory before the others that may hold the project's own programs."""
-    exported = command.argv[1:] if command.name in ("export", "declare", "env") else ()
+    exported = command.argv[1:] if command.name in _VARIABLE_SETTERS else ()
     values = [word.raw or word.text for name, word in command.assignments if name == "PATH"]
     values += [(word.raw or word.text).partition("=")[2] for word in exported if word.text.startswith("PATH=")]
     parts = [part for value in values for part in value.strip("\"'").split(":")]
@@ -278,13 +285,41 @@ def _find_edits(text: str) -> tuple[str, ...]:
         paths += [redirect.target.display_text for redirect in command.redirects if _writes_file(redirect)]
         words = [word.display_text for word in command.argv[1:]]
         operands = [word for word in words if not word.startswith("-")]
-        if edits_in_place(command.name, words):
+        if patched := _find_patched_paths(command, words):
+            paths += patched
+        elif edits_in_place(command.name, words):
             paths += operands[1:]  # after the script
         elif command.name in _WRITING_PROGRAMS:
             paths += operands[-1:] if command.name in _LAST_OPERAND_WRITERS else operands
         elif _rewrites_sources(command.name, words):
             paths.append("*")
     return tuple(dict.fromkeys(path for path in paths if path))[:MAX_RUNS]
+
+
+def _find_patched_paths(command: Command, words: list[str]) -> tuple[str, ...]:
+    """Return the files of a patch that the command itself holds, or `*` for one that lies in a file."""
+    if command.name in _CODEX_PATCH_PROGRAMS:
+        text = next((word for word in words if "***" in word), command.stdin or "")
+        strip: int | None = None
+    elif command.name == "patch" or (command.name == "git" and words[:1] in (["apply"], ["am"])):
+        text, strip = command.stdin or "", _find_strip_count(words, 1 if command.name == "git" else None)
+    else:
+        return ()
+    if not _PATCH_LOOKS.isdisjoint(words):
+        return ()
+    names = read_patch_paths(text).strip_paths(strip)
+    # From below the top, or with a directory of its own, the names are others than those in the patch.
+    directory = command.cwd.text if command.cwd is not None and command.cwd.is_known else ""
+    if not names or (command.cwd is not None and not directory) or any(map(_MOVED_PATCH.match, words)):
+        return ("*",)
+    return tuple(join(directory, name) for name in names)
+
+
+def _find_strip_count(words: list[str], default: int | None) -> int | None:
+    for word in words:
+        if match := _STRIP_OPTION.fullmatch(word):
+            return int(match[1])
+    return default
 
 
 _find_edits_cached = lru_cache(maxsize=128)(_find_edits)

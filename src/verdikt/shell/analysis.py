@@ -9,15 +9,15 @@ takes a quarter off the CPU of a warm decision. All that is known here of progra
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from types import ModuleType
 
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import Command, Redirect, Script, Word
-from verdikt.shell.full_analysis import analyse_by_parser
-from verdikt.shell.inner_commands import has_no_inner_commands, is_file_writer
-from verdikt.shell.lexer import RESERVED_WORDS
-from verdikt.shell.output_prediction import INPUT_FREE_PROGRAMS
+from verdikt.shell.evaluated_text import CALLBACK_BUILTINS
+from verdikt.shell.possible_wrapper import find_possible_command
+from verdikt.shell.runner import find_runner
+from verdikt.shell.shell_words import BUILTIN_NAMES, RESERVED_WORDS
 
 # Longer lines are rarely plain, and looking for the first odd character in them would only delay the full analysis.
 _MAX_LINE_LENGTH = 400
@@ -51,12 +51,18 @@ def analyse(
     """
     if not aliases and (commands := parse_plain_line(text)) is not None:
         return Script(text=text, commands=commands)
-    return analyse_by_parser(text, home=home, cwd=cwd, env=env, read=read, aliases=aliases, script=script)
+    result: Script = _load_full_analysis().analyse_by_parser(
+        text, home=home, cwd=cwd, env=env, read=read, aliases=aliases, script=script
+    )
+    return result
 
 
 def parse_plain_line(text: str) -> tuple[Command, ...] | None:
     """Return the commands of a plain line; None for every other text."""
     if len(text) > _MAX_LINE_LENGTH or not text.isascii():
+        return None
+    # Some builtins evaluate what stands between single quotes: `test -v 'a[$(cmd)]'`.
+    if "[$(" in text or "[`" in text or "BASH_FUNC_" in text:
         return None
     if not text.encode().translate(None, _UNQUOTED_CHARACTERS + b" "):
         # Nothing but unquoted words and blanks, as in most lines: splitting is faster than the pattern.
@@ -86,7 +92,7 @@ def _build_commands(tokens: list[str]) -> tuple[Command, ...] | None:
             if not words or not _is_inert(words, feeds_pipe=feeds_pipe):
                 return None
             # `cp /bin/rm x && ./x`: what one command writes, a later one may run, so the full analysis has to look.
-            if has_conditions and is_file_writer(words[0].text):
+            if has_conditions and _is_file_writer(words[0].text):
                 return None
             index = len(commands)
             commands.append(
@@ -125,12 +131,35 @@ def _is_inert(words: list[Word], *, feeds_pipe: bool) -> bool:
     return (
         _is_program_name(name)
         # What such a program prints is known from its words, and the next command may run it: `echo … | bash`.
-        and not (feeds_pipe and name in INPUT_FREE_PROGRAMS)
-        and has_no_inner_commands(words)
+        and not (feeds_pipe and name in _load_full_analysis().INPUT_FREE_PROGRAMS)
+        and _has_no_inner_commands(words)
     )
+
+
+def _has_no_inner_commands(words: list[Word]) -> bool:
+    runner = find_runner(words[0].text)
+    if runner is None:
+        return len(words) < 3 or not find_possible_command(words)
+    if not runner.runs_others:
+        return True
+    return bool(_load_full_analysis().has_no_inner_commands(words))
+
+
+def _is_file_writer(name: str) -> bool:
+    runner = find_runner(name)
+    return runner is not None and bool(runner.trace) and bool(_load_full_analysis().is_file_writer(name))
+
+
+@cache
+def _load_full_analysis() -> ModuleType:
+    # A tenth of what a cold call imports, and the first commands of most sessions are plain.
+    from verdikt.shell import full_analysis
+
+    return full_analysis
 
 
 @lru_cache(maxsize=1024)
 def _is_program_name(name: str) -> bool:
     """Whether a word names a program, and is neither a builtin nor a reserved word of the shell."""
-    return name not in BUILTINS and name not in RESERVED_WORDS and _PROGRAM_NAME.fullmatch(name) is not None
+    is_builtin = name in BUILTIN_NAMES or name in CALLBACK_BUILTINS
+    return not is_builtin and name not in RESERVED_WORDS and _PROGRAM_NAME.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""Find the commands and files in awk programs: `system(…)`, `print | "cmd"`, `"cmd" | getline`, `print > "file"`."""
+"""Find the commands and files in awk programs: `system(…)`, `print | "cmd"`, `"cmd" | getline`, `getline < "file"`."""
 
 import re
 
@@ -14,6 +14,7 @@ _STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
 _SYSTEM_CALL = compile_lazily(r"\bsystem[ \t]*\((?P<expression>[^;{}\n]*)")
 _PRINT_PIPE = compile_lazily(r'\|&?[ \t]*(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+))*)')
 _GETLINE_PIPE = compile_lazily(r'(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+(?![\w$])))*)[ \t]*\|&?[ \t]*getline')
+_GETLINE_FILE = compile_lazily(r'\bgetline\b[ \t]*(?:[A-Za-z_]\w*[ \t]*)?<[ \t]*(?P<expression>"[ ]*"|[A-Za-z_]\w*)')
 _PRINT_REDIRECT = compile_lazily(r'\bprintf?\b[^;{}\n>]*>>?[ \t]*(?P<expression>"[ ]*")')
 _STRING_ASSIGNMENT = compile_lazily(r'\b(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<string>"[ ]*")[ \t]*[;}\n]')
 _STRING_OR_COMMENT = compile_lazily(rf"{_STRING}|#[^\n]*")
@@ -61,6 +62,8 @@ def _trace_program(call: CommandCall, program: str, variables: dict[str, str]) -
                 inherit_stdin=False,
                 repeated=True,
             )
+    for match in _GETLINE_FILE.finditer(blank):
+        call.record_read(_evaluate_concatenation(program[slice(*match.span("expression"))], variables))
     for match in _PRINT_REDIRECT.finditer(blank):
         call.record_write(_evaluate_concatenation(program[slice(*match.span("expression"))], variables))
 

@@ -2,12 +2,14 @@
 
 import re
 
+from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.redirection import STDIN_NAMES, read_contents
 
 _MAX_MATCHES = 50
+_TYPING_TOOLS = find_role("typing_tool")
 _NINJA_COMMAND = compile_lazily(r"(?m)^\s+command\s*=\s*(.+)$")
 _CMAKE_PROCESS = compile_lazily(
     r"\bexecute_process\s*\(\s*COMMAND\s+([^()]*?)"
@@ -38,10 +40,10 @@ def trace_cmake(call: CommandCall) -> str | None:
     # CMake writes an environment variable as `$ENV{HOME}`, a shell as `${HOME}`.
     text = (_read_option_file(call, "-P") or "").replace("$ENV{", "${")
     for command in _CMAKE_PROCESS.findall(text)[:_MAX_MATCHES]:
-        call.walk_shell_text(command, label="cmake", inherit_stdin=False)
+        call.walk_shell_text(command, label=call.name, inherit_stdin=False)
     for action, files in _CMAKE_REMOVE.findall(text)[:_MAX_MATCHES]:
         flags = "-rf" if action.upper().endswith("RECURSE") else "-f"
-        call.walk_shell_text(f"rm {flags} {files}", label="cmake", inherit_stdin=False)
+        call.walk_shell_text(f"rm {flags} {files}", label=call.name, inherit_stdin=False)
     return None
 
 
@@ -50,7 +52,7 @@ def trace_ninja(call: CommandCall) -> str | None:
     text = _read_option_file(call, "-f")
     for command in _NINJA_COMMAND.findall(text or "")[:_MAX_MATCHES]:
         command_text = command.replace("$in", UNKNOWN).replace("$out", UNKNOWN)
-        call.walk_shell_text(command_text, label="ninja", inherit_stdin=False)
+        call.walk_shell_text(command_text, label=call.name, inherit_stdin=False)
     return None
 
 
@@ -66,9 +68,9 @@ def trace_ant(call: CommandCall) -> str | None:
     """Walk what the targets of an `ant -f file` run, and their deletions as `rm`."""
     text = _read_option_file(call, "-f", "-file", "-buildfile")
     for path in _ANT_DELETE.findall(text or "")[:_MAX_MATCHES]:
-        call.walk_command([Word("rm"), Word("-rf"), Word(path)], label="ant")
+        call.walk_command([Word("rm"), Word("-rf"), Word(path)], label=call.name)
     for program, arguments in _ANT_EXEC.findall(text or "")[:_MAX_MATCHES]:
-        call.walk_shell_text(f"{program} {arguments}", label="ant", inherit_stdin=False)
+        call.walk_shell_text(f"{program} {arguments}", label=call.name, inherit_stdin=False)
     return None
 
 
@@ -87,6 +89,9 @@ def trace_tex(call: CommandCall) -> str | None:
 def trace_typed_keys(call: CommandCall) -> str | None:
     """Walk what is typed into the window that has the keyboard, as in `xdotool type 'ls'`."""
     words = [word.text for word in call.words[1:] if not word.text.startswith("-")]
-    if call.name != "xdotool" or words[:1] == ["type"]:
-        call.walk_shell_text(" ".join(words[call.name == "xdotool" :]), label=call.name, inherit_stdin=False)
+    if call.name in _TYPING_TOOLS:
+        # Their other commands press single keys and move the pointer.
+        words = words[1:] if words[:1] == ["type"] else []
+    if words:
+        call.walk_shell_text(" ".join(words), label=call.name, inherit_stdin=False)
     return None

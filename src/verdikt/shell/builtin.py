@@ -9,6 +9,7 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.option_parser import parse_options
 from verdikt.shell.output_prediction import predict_printf
+from verdikt.shell.redirection import read_contents
 from verdikt.shell.scope import UNSET, Scope, VariableValue
 
 if TYPE_CHECKING:
@@ -162,8 +163,11 @@ def _apply_read(walker: "CommandWalker", words: list[Word], scope: Scope, frame:
     options, at = parse_options(words, 1, "d i n N p t u")
     names = [word.text for word in words[at:]] or ["REPLY"]
     value_by_option = dict(options)
-    line = frame.stdin
-    if line is None or UNKNOWN in line or any(option in value_by_option for option in ("-a", "-n", "-N", "-u")):
+    line = _read_descriptor(walker, value_by_option.get("-u"), scope) if "-u" in value_by_option else frame.stdin
+    # In a loop each turn reads another line.
+    if line is None and frame.stdin_file is not None and not frame.repeated:
+        line = read_contents(walker, frame.stdin_file, scope)
+    if line is None or UNKNOWN in line or any(option in value_by_option for option in ("-a", "-n", "-N")):
         line = None
     elif (mark := value_by_option.get("-d")) is None:
         line = line.split("\n", 1)[0]
@@ -174,6 +178,12 @@ def _apply_read(walker: "CommandWalker", words: list[Word], scope: Scope, frame:
         scope.set_variable(name, UNKNOWN if pieces is None else pieces[index] if index < len(pieces) else "")
     if "-a" in value_by_option:
         scope.set_variable(names[0], [UNKNOWN])
+
+
+def _read_descriptor(walker: "CommandWalker", descriptor: Word | None, scope: Scope) -> str | None:
+    """Return what an open descriptor gives, as far as it is known."""
+    file = walker.descriptors.get(descriptor.text) if descriptor is not None else None
+    return None if file is None else read_contents(walker, file, scope)
 
 
 def _split_line(walker: "CommandWalker", line: str, max_pieces: int, scope: Scope) -> list[str] | None:
@@ -191,8 +201,11 @@ def _split_line(walker: "CommandWalker", line: str, max_pieces: int, scope: Scop
 
 def _apply_mapfile(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:
     name = words[-1].text if len(words) > 1 and not words[-1].text.startswith("-") else "MAPFILE"
-    known = frame.stdin is not None and UNKNOWN not in frame.stdin
-    scope.set_variable(name, (frame.stdin or "").splitlines() if known else [UNKNOWN])
+    text = frame.stdin
+    if text is None and frame.stdin_file is not None:
+        text = read_contents(walker, frame.stdin_file, scope)
+    known = text is not None and UNKNOWN not in text
+    scope.set_variable(name, (text or "").splitlines() if known else [UNKNOWN])
 
 
 def _apply_set(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:

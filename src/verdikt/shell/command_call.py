@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from verdikt.knowledge import find_role
 from verdikt.shell.command import UNKNOWN, Code, Redirect, Word
 from verdikt.shell.redirection import read_contents, resolve_path
 from verdikt.shell.runner import find_runner
@@ -10,6 +11,7 @@ from verdikt.shell.scope import Scope
 if TYPE_CHECKING:
     from verdikt.shell.command_walker import CommandWalker
 
+_CONCATENATORS = find_role("concatenator")
 # Deeper than any real nesting of `sudo bash -c "ssh host '…'"`; what goes deeper tries to exhaust the analysis.
 _MAX_DEPTH = 24
 
@@ -198,15 +200,22 @@ class CommandCall:
         """Return the file that `$(cat file)` put into the words: `bash -c "$(cat file)"` runs it as a program."""
         inner_drafts = self.walker.drafts[self.first_inner_index or 0 : self.index]
         sources = [draft for draft in inner_drafts if draft.feeds == self.index]
-        if len(sources) != 1 or len(sources[0].argv) > 2 or not sources[0].argv or sources[0].argv[0].text != "cat":
+        if len(sources) != 1 or not 0 < len(sources[0].argv) <= 2 or sources[0].argv[0].text not in _CONCATENATORS:
             return None
         files = [*sources[0].argv[1:], *(redirect.target for redirect in sources[0].redirects if redirect.op == "<")]
         return read_contents(self.walker, files[0], self.scope) if len(files) == 1 else None
 
     def record_write(self, path: str) -> None:
         """Record that a program inside this command writes a file."""
+        self._record_redirect(Redirect(">", 1, Word(path, path)))
+
+    def record_read(self, path: str) -> None:
+        """Record that a program inside this command reads a file."""
+        self._record_redirect(Redirect("<", 0, Word(path, path)))
+
+    def _record_redirect(self, redirect: Redirect) -> None:
         call = CommandCall(self.walker, [], scope=self.scope, frame=self.create_inner_frame(), span=self.span)
-        call.redirects = (Redirect(">", 1, Word(path, path)),)
+        call.redirects = (redirect,)
         self.walker.walk_call(call)
 
     def create_directory_scope(self, directory: Word | None) -> Scope:

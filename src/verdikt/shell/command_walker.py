@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.shell import builtin, exec_options, inner_commands, redirection
+from verdikt.shell import builtin, evaluated_text, exec_options, inner_commands, redirection
 from verdikt.shell.command import UNKNOWN, Code, CommandDraft, Word
 from verdikt.shell.command_call import CommandCall, Frame
 from verdikt.shell.homoglyph import find_lookalike, guess_programs
@@ -55,6 +55,10 @@ class CommandWalker(Expander):
         self.read_file = read_file
         self.drafts: list[CommandDraft] = []
         self.codes: list[Code] = []
+        self.descriptor_sources: dict[str, int] = {}  # open descriptors → the commands whose output they read
+        self.input_source: int | None = None  # the command behind the descriptor that was just made standard input
+        self.descriptors: dict[str, Word] = {}  # open descriptors → the files that they read
+        self.shell_inputs: dict[str, CommandCall] = {}  # pipes and descriptors → the shells that run what comes in
         self.exit_traps: list[tuple[CommandCall, str]] = []  # what `trap … EXIT` keeps for the end
         self._uncalled_functions: dict[int, tuple[FunctionDefinition, Scope, Frame]] = {}
         self._parse_cache: dict[str, Statement] = {}
@@ -110,7 +114,8 @@ class CommandWalker(Expander):
         if command.redirects:
             call.redirects, stdin, replaces_stdin = redirection.expand_redirects(self, command.redirects, scope)
             if replaces_stdin:
-                call.frame = frame.with_stdin(stdin, stdin_file=redirection.find_stdin_file(call.redirects))
+                source, self.input_source = self.input_source, None
+                call.frame = frame.with_stdin(stdin, source, redirection.find_stdin_file(call.redirects))
         if command.test_text:
             self._walk_test(command.test_text, scope)
         call.first_inner_index = first
@@ -120,9 +125,13 @@ class CommandWalker(Expander):
         """Walk a `[[ … ]]` or `(( … ))`: it runs only what its words substitute, and the latter may set variables."""
         if text.startswith("(("):
             self.expand_quoted(text[2:-2], scope)
+            evaluated_text.walk_arithmetic_names(self, text, scope)
             for name in _ARITHMETIC_ASSIGNMENT.findall(text):
                 scope.set_variable(name, UNKNOWN)
-        elif "$" in text or "`" in text:
+            return
+        if " -" in text:
+            evaluated_text.walk_test_names(self, text, scope)
+        if "$" in text or "`" in text:
             for kind, raw, *_ in Lexer(text[2:-2].replace("\n", " ")).tokens:
                 if kind in (WORD, TARGET):
                     self.expand_words(raw, scope)
@@ -180,14 +189,17 @@ class CommandWalker(Expander):
             if call.redirects and not self.has_no_file_execution
             else None
         )
-        if not writes:
+        readers = redirection.select_shell_inputs(self, call.redirects, scope) if self.shell_inputs else []
+        if not writes and not readers:
             return self._trace_call(call) if words else ""
         # `echo … > x.sh; bash x.sh`: the output is needed when the file is run.
         call.frame = call.frame.copy()
         call.frame.is_captured = True
         output = self._trace_call(call) if words else ""
-        for redirect in writes:
+        for redirect in writes or ():
             redirection.record_redirect_write(self, redirect, output, scope)
+        for reader in readers:
+            reader.walk_shell_text(UNKNOWN if output is None else output, inherit_stdin=False)
         return ""
 
     def _walk_replacement(self, name: str, call: CommandCall, source_words: list[str]) -> bool:
@@ -217,6 +229,10 @@ class CommandWalker(Expander):
         # A letter of another script or an invisible character: the reader sees `rm`, the shell runs another program.
         if not name.isascii() and (likeness := find_lookalike(name)):
             self.add_problem(f"`{name}` only looks like `{likeness}`")
+        if name in evaluated_text.EVALUATING_BUILTINS:
+            evaluated_text.walk_evaluated_words(call)
+        if "BASH_FUNC_" in self._outermost_text:
+            evaluated_text.walk_exported_functions(call)
         if (effect := builtin.BUILTINS.get(name)) is not None:
             effect(self, call.words, call.scope, call.frame)
         output = inner_commands.trace_inner_commands(call)

@@ -47,6 +47,8 @@ def trace_exec_options(call: CommandCall) -> None:
     """Walk the commands that a program's options make it run."""
     words = call.words
     runner = find_runner(call.name)
+    if runner is not None and runner.option_variable:
+        words = [*words, *_list_variable_words(call, runner.option_variable)]
     for row in runner.exec_options if runner is not None else ():
         names = row.options.split()
         for place in range(1, len(words)):
@@ -60,6 +62,13 @@ def trace_exec_options(call: CommandCall) -> None:
                 trace_shell_calls(call, row.language, text)
             else:
                 call.walk_shell_text(text, inherit_stdin=False)
+
+
+def _list_variable_words(call: CommandCall, name: str) -> list[Word]:
+    """Return the options that a program takes from a variable, set for it or before it."""
+    own = [word.text for variable, word in call.assignments if variable == name]
+    value = own[-1] if own else call.scope.get_variable(name)
+    return [Word(text, text) for text in value.split()] if isinstance(value, str) else []
 
 
 def _find_prefix(value: str, prefixes: str) -> str | None:
@@ -151,6 +160,7 @@ def trace_queued_input(call: CommandCall) -> str | None:
     return None
 
 
+_WINDOW_OPENERS = find_role("window_opener")
 _TYPING_COMMANDS = frozenset(("send-keys", "send", "stuff"))
 _WINDOW_COMMANDS = frozenset(
     ("new-session", "new", "new-window", "neww", "split-window", "splitw", "run-shell", "respawn-pane", "popup")
@@ -166,7 +176,7 @@ def trace_multiplexer(call: CommandCall) -> str | None:
         text = " ".join("\n" if key in ("Enter", "C-m", "KPEnter") else key for key in typed)
     elif place:
         text = _join_command_words(_skip_options(words[place + 1 :], "-t -s -n -c -e -F -x -y -l -p"))
-    elif call.name == "screen" and "-X" not in words:
+    elif call.name in _WINDOW_OPENERS and "-X" not in words:
         text = _join_command_words(_skip_options(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))
     else:
         return None

@@ -2,11 +2,13 @@
 
 from posixpath import basename, join
 
+from verdikt.knowledge import find_role
 from verdikt.shell.command import Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import parse_options, parse_permuted_options
 from verdikt.shell.redirection import find_written_file, resolve_path
 
+_SAVING_DOWNLOADERS = find_role("saving_downloader")
 # A copy of a program keeps its abilities under a name that no rule knows.
 _PROGRAM_DIRECTORIES = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/")
 
@@ -55,7 +57,7 @@ def trace_download(call: CommandCall) -> str | None:
         return None
     options, words = parse_permuted_options(call.words, 1, call.valued_options)
     value_by_option = dict(options)
-    if call.name == "curl":
+    if call.name not in _SAVING_DOWNLOADERS:
         files = [value for option, value in options if option in ("-o", "--output")]
         is_named_by_url, directory = (
             not files and ("-O" in value_by_option or "--remote-name" in value_by_option),

@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import CommandDraft, Script
+from verdikt.shell.inner_commands import has_no_inner_commands as has_no_inner_commands  # noqa: PLC0414 - for analysis.py
+from verdikt.shell.inner_commands import is_file_writer as is_file_writer  # noqa: PLC0414
+from verdikt.shell.output_prediction import INPUT_FREE_PROGRAMS as INPUT_FREE_PROGRAMS  # noqa: PLC0414
 from verdikt.shell.parser import parse_statements
 from verdikt.shell.scope import Scope
 from verdikt.shell.statement_walker import StatementWalker

@@ -3,17 +3,19 @@
 import base64
 import binascii
 
-from verdikt.knowledge import find_suffix_program
+from verdikt.knowledge import find_role, find_suffix_program
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
+from verdikt.shell.evaluated_text import COPROCESS_DESCRIPTORS
 from verdikt.shell.exec_options import trace_shell_calls
 from verdikt.shell.option_parser import parse_options, parse_valued_options
-from verdikt.shell.redirection import STDIN_NAMES, find_written_file, read_contents
+from verdikt.shell.redirection import STDIN_NAMES, find_written_file, read_contents, resolve_path
 from verdikt.shell.runner import Interpreter, find_runner
 from verdikt.shell.scope import Scope
 
 _SHEBANG = compile_lazily(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \t]*\S*?([^/\s]+)(?:\s|$)")
+_CONCATENATORS = find_role("concatenator")
 # Longer files are generated; reading one must not take a second.
 _MAX_SCRIPT_LENGTH = 200_000
 
@@ -82,8 +84,15 @@ def _trace_stdin_program(call: CommandCall, arguments: list[str]) -> str | None:
     text = _read_program_input(call)
     if text is not None:
         return call.walk_shell_text(text, arguments=arguments, inherit_stdin=False)
-    if call.frame.stdin_file is not None and find_written_file(call.walker, call.frame.stdin_file, call.scope)[0]:
+    file = call.frame.stdin_file
+    if file is not None and find_written_file(call.walker, file, call.scope)[0]:
         call.record_code("sh", UNKNOWN)
+    elif file is not None and file.is_known:
+        # A named pipe: what a later command writes there, this shell runs.
+        call.walker.shell_inputs[resolve_path(call.walker, file.text, call.scope)] = call
+    elif file is None and call.frame.pipe_from is None:
+        # It reads a terminal, or is a coprocess.
+        call.walker.shell_inputs[COPROCESS_DESCRIPTORS[1]] = call
     return None
 
 
@@ -100,7 +109,7 @@ def _read_program_input(call: CommandCall) -> str | None:
 def _read_cat_source(call: CommandCall, source: int) -> str | None:
     """Return what `cat file | bash` hands to an interpreter: the file is a program then."""
     words = call.walker.drafts[source].argv
-    if len(words) < 2 or words[0].text.rsplit("/", 1)[-1] != "cat":
+    if len(words) < 2 or words[0].text.rsplit("/", 1)[-1] not in _CONCATENATORS:
         return None
     texts = [read_contents(call.walker, word, call.scope) for word in words[1:]]
     return None if None in texts else "".join(text for text in texts if text)

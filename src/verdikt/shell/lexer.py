@@ -8,6 +8,7 @@ import re
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import delimiters
+from verdikt.shell.shell_words import CLOSING_WORDS, NON_STARTING_WORDS, OPENING_WORDS, PREFIX_WORDS, RESERVED_WORDS
 
 WORD, OPERATOR, REDIRECT, TARGET, TEST, ARITHMETIC = range(6)
 """Kinds of token: TARGET is the word after a redirection, TEST a whole `[[ … ]]`, ARITHMETIC a whole `(( … ))`."""
@@ -50,12 +51,6 @@ _BRACKET_PREFIX = compile_lazily(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=$|[^*?=]*[*?][
 """Text that a bracket may follow within a word: the name of an array, or a wildcard with a zsh qualifier."""
 _DESCRIPTOR = compile_lazily(r"[ \t]*(\d+)(?=[<>])")
 SPECIAL_CHARACTERS = frozenset("\"'$`(<>\\")
-_OPENING_WORDS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "{"))
-_CLOSING_WORDS = frozenset(("fi", "done", "esac", "}"))
-_PREFIX_WORDS = frozenset(("!", "time", "coproc"))
-NON_STARTING_WORDS = _CLOSING_WORDS | {"then", "else", "elif", "do"}
-"""Reserved words that cannot begin a command."""
-RESERVED_WORDS = _OPENING_WORDS | _CLOSING_WORDS | _PREFIX_WORDS | {"for", "select", "case", "function"}
 
 # Position of the next word: first of a command, within one, after a compound statement.
 _START, _INSIDE, _AFTER = 0, 1, 2
@@ -304,7 +299,7 @@ class Lexer:
         return stop
 
     def _add_reserved_word(self, raw: str, start: int, stop: int) -> int:
-        if raw in _PREFIX_WORDS:
+        if raw in PREFIX_WORDS:
             # `! cmd`, `time cmd` and `coproc cmd` run `cmd`; `time -p cmd` is a program with options.
             following = TOKEN_PATTERN.match(self.text, stop)
             next_word = following[GROUP_WORD] if following else None
@@ -323,13 +318,13 @@ class Lexer:
             return stop
         if raw in NON_STARTING_WORDS and self._last_operator in _BINARY_OPERATORS:
             self._report_syntax_error(raw)
-        if raw in _CLOSING_WORDS and self._state == _AFTER:
+        if raw in CLOSING_WORDS and self._state == _AFTER:
             # `{ (a) }`: the shell wants no `;` after a bracket, the grammar does.
             self._emit_slot(";")
         self._emit_slot(raw)
-        if raw in _OPENING_WORDS:
+        if raw in OPENING_WORDS:
             self._state = _START
-        elif raw in _CLOSING_WORDS:
+        elif raw in CLOSING_WORDS:
             self._state = _AFTER
             if raw == "esac":
                 self._is_in_pattern = False

@@ -14,6 +14,7 @@ _MAX_LINES = 200
 _MAX_RULES = 60
 _RULE = compile_lazily(r"^([^\s:#=][^:=#]*?)[ ]*::?(?!=)[ ]*(.*)$")
 _VARIABLE = compile_lazily(r"^(?:export[ ]+|override[ ]+)?([A-Za-z_][\w.-]*)[ ]*(\?=|:=|::=|\+=|!=|=)[ ]*(.*)$")
+_INCLUDE = compile_lazily(r"(?m)^(?:-|s)?include[ \t]+(.+)$")
 _SHELL_FUNCTION = compile_lazily(r"\$[({]shell\s+([^(){}]*(?:[({][^(){}]*[)}][^(){}]*)*)[)}]")
 _DRY_RUN_OPTIONS = frozenset(
     ("-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "-v", "--version", "-h", "--help")
@@ -84,7 +85,7 @@ def trace_make(call: CommandCall) -> str | None:
     """Walk the recipes of the targets that `make` would build."""
     # `make SHELL='rm -rf x;'`: make runs this text for every line of a recipe.
     for word in call.words[1:]:
-        if word.text.startswith("SHELL=") and " " in word.text:
+        if word.text.startswith("SHELL=") and (" " in word.text or "./" in word.text):
             call.walk_shell_text(word.text.removeprefix("SHELL="), inherit_stdin=False)
     options, words = parse_permuted_options(call.words, 1, call.valued_options)
     if any(option in _DRY_RUN_OPTIONS for option, _ in options):
@@ -96,6 +97,7 @@ def trace_make(call: CommandCall) -> str | None:
         text = f"{value_by_option['--eval'].text}\n{text or ''}"
     if text is None:
         return None
+    text = _add_included_files(call, text, scope)
     makefile = _Makefile(text)
     _trace_shell_functions(call, makefile, text, scope)
     goals: list[str] = []
@@ -118,6 +120,16 @@ def _read_makefile(call: CommandCall, value_by_option: dict[str, Word], scope: S
         return call.frame.stdin if chosen_file.text in STDIN_NAMES else read_contents(call.walker, chosen_file, scope)
     texts = (read_contents(call.walker, Word(name), scope) for name in ("GNUmakefile", "makefile", "Makefile"))
     return next((text for text in texts if text is not None), None)
+
+
+def _add_included_files(call: CommandCall, text: str, scope: Scope) -> str:
+    """Return the makefile with the files that it includes, one level deep."""
+    names = [name for line in _INCLUDE.findall(text)[:_MAX_RULES] for name in line.split("#")[0].split()]
+    parts = [text]
+    for name in names[:_MAX_RULES]:
+        included = None if "$" in name or "*" in name else read_contents(call.walker, Word(name), scope)
+        parts += [included] if included else []
+    return "\n".join(parts)
 
 
 def _trace_shell_functions(call: CommandCall, makefile: _Makefile, text: str, scope: Scope) -> None:

@@ -22,6 +22,8 @@ _DIRECTIVE = compile_lazily(
 )
 # Their output is empty, so `$(cd x && pwd)` is still constant.
 _SILENT_PROGRAMS = find_role("silent")
+_CONCATENATORS = find_role("concatenator")
+_DIRECTORY_PRINTERS = find_role("directory_printer")
 
 
 def predict_output(call: "CommandCall") -> str | None:
@@ -41,9 +43,9 @@ def _predict_known_program(call: "CommandCall") -> str | None:
     # `echo *` prints the names of files, which are not part of the text.
     if any(word.glob for word in words[1:]):
         return None
-    if name == "cat":
+    if name in _CONCATENATORS:
         return _predict_cat(call)
-    if name == "pwd":
+    if name in _DIRECTORY_PRINTERS:
         place = call.scope.cwd if call.scope.cwd is not None else call.walker.start_directory
         return place + "\n" if place else None
     args = [word.text for word in words[1:]]
@@ -247,19 +249,26 @@ def _predict_seq(args: list[str]) -> str | None:
 
 
 _PREDICTORS: dict[str, Callable[[list[str]], str | None]] = {
-    "echo": _predict_echo,
-    "printf": predict_printf,
-    "basename": _predict_basename,
-    "dirname": _predict_dirname,
-    "which": _predict_which,
-    "realpath": _predict_realpath,
-    "readlink": _predict_readlink,
-    "mktemp": _predict_mktemp,
-    "seq": _predict_seq,
+    name: function
+    for role, function in {
+        "echo_printer": _predict_echo,
+        "format_printer": predict_printf,
+        "base_name_printer": _predict_basename,
+        "parent_printer": _predict_dirname,
+        "program_locator": _predict_which,
+        "path_resolver": _predict_realpath,
+        "link_reader": _predict_readlink,
+        "temporary_name_maker": _predict_mktemp,
+        "sequence_printer": _predict_seq,
+    }.items()
+    for name in find_role(role)
 }
+"""Program → the function that computes its output from its arguments alone."""
 
-PREDICTABLE_PROGRAMS = _SILENT_PROGRAMS | _PREDICTORS.keys() | text_filters.FILTERS.keys() | {"cat", "pwd"}
+_INPUT_READERS = text_filters.FILTERS.keys() | _CONCATENATORS
+
+PREDICTABLE_PROGRAMS = _SILENT_PROGRAMS | _DIRECTORY_PRINTERS | _PREDICTORS.keys() | _INPUT_READERS
 """Programs whose output may be predicted."""
 
-INPUT_FREE_PROGRAMS = PREDICTABLE_PROGRAMS - text_filters.FILTERS.keys() - {"cat"}
+INPUT_FREE_PROGRAMS = PREDICTABLE_PROGRAMS - _INPUT_READERS
 """Programs whose output may be predicted even when their input is not known."""

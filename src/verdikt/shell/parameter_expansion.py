@@ -130,6 +130,9 @@ class _ParameterExpansion:
         if op[0] in "^,~":
             turn = {"^": str.upper, ",": str.lower, "~": str.swapcase}[op[0]]
             return turn(text) if len(op) == 2 else turn(text[:1]) + text[1:]
+        if op == "@P":
+            # As a prompt: the commands in the value run.
+            return self.expander.expand_quoted(text, self.scope)
         if op[0] == "@":
             return {"@U": text.upper(), "@L": text.lower(), "@u": text[:1].upper() + text[1:]}.get(op, UNKNOWN)
         changed: str | None

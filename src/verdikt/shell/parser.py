@@ -3,7 +3,8 @@
 from functools import cache
 from typing import TYPE_CHECKING
 
-from verdikt.shell.lexer import NON_STARTING_WORDS, OPERATOR, REDIRECT, RESERVED_WORDS, TARGET, WORD, Lexer
+from verdikt.shell.lexer import OPERATOR, REDIRECT, TARGET, WORD, Lexer
+from verdikt.shell.shell_words import NON_STARTING_WORDS, RESERVED_WORDS
 from verdikt.shell.statement import (
     ASSIGNMENT,
     Branch,

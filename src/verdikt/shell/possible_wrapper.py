@@ -10,6 +10,8 @@ from verdikt.shell.command import Word
 POSSIBLE_WRAPPER = "possibly "
 """What the label of a possible wrapper begins with, in `Command.via`."""
 
+# `tool run git push`: the verb of the wrapper, after which its command follows.
+_RUN_VERBS = frozenset(("run", "exec"))
 # The command stands at the beginning; what follows later is rather text or a list of names.
 _MAX_WORDS_BEFORE = 4
 
@@ -24,6 +26,8 @@ def find_possible_command(words: list[Word]) -> int:
         name = text.rsplit("/", 1)[-1] if text[:1] in ("/", ".", "~") else text
         if name[:1].isalnum() and find_record(name) is not None and name not in find_role("ordinary_word"):
             return index
+        if text in _RUN_VERBS:
+            continue
         # Past an operand: only the value of an option may stand before the command (`tool -n 5 git push`).
         if words[index - 1].text[:1] != "-":
             return 0

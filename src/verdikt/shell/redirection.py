@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING
 from verdikt.shell.command import UNKNOWN, Redirect, Word
 
 if TYPE_CHECKING:
+    from verdikt.shell.command_call import CommandCall
     from verdikt.shell.command_walker import CommandWalker
     from verdikt.shell.scope import Scope
     from verdikt.shell.statement import RawRedirect
 
 STDIN_NAMES = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
 """File names that stand for standard input where a program takes a script."""
+_DESCRIPTOR_PREFIX = "/dev/fd/"
+_DESCRIPTOR_PREFIXES = (_DESCRIPTOR_PREFIX, "/proc/self/fd/")
+_FIRST_CHOSEN_DESCRIPTOR = 10
 _WRITE_OPERATORS = frozenset((">", ">>", ">|", "&>", "&>>"))
 # `cat f f >> f` in a loop doubles the file each time.
 _MAX_APPENDED_LENGTH = 1 << 18
@@ -24,21 +28,54 @@ def expand_redirects(
     redirects: list[Redirect] = []
     stdin: str | None = None
     replaces_stdin = False
-    for op, fd, raw, heredoc in raw_redirects:
+    for written_op, written_fd, raw, heredoc in raw_redirects:
+        op, fd = _choose_descriptor(walker, written_op, written_fd, scope)
         if heredoc is not None:
             body = heredoc.body if heredoc.is_quoted else walker.expand_quoted(heredoc.body, scope)
             redirects.append(Redirect("<<", fd, Word(body, raw)))
             if fd == 0:
                 stdin, replaces_stdin = body, True
+            else:
+                _open_text(walker, fd, body, scope)
             continue
+        first_inner = len(walker.drafts)
         target = walker.expand_word(raw, scope)
+        if op == "<&" and (file := walker.descriptors.get(target.text)) is not None:
+            # `exec 3<file; bash <&3` reads the file, and `exec 3< <(cmd); bash <&3` what the command prints.
+            op, target, source = "<", file, walker.descriptor_sources.get(target.text)
+            walker.input_source = source if fd == 0 else None
+            if fd != 0 and source is not None:
+                walker.descriptor_sources[str(fd)] = source
+        elif fd != 0 and op in ("<", "<>") and len(walker.drafts) > first_inner:
+            walker.descriptor_sources[str(fd)] = len(walker.drafts) - 1
         redirects.append(Redirect(op, fd, target))
+        if fd != 0 and op in ("<", "<>"):
+            walker.descriptors[str(fd)] = target
+        elif fd != 0 and op == "<<<":
+            _open_text(walker, fd, target.text + "\n", scope)
         if fd == 0 and op == "<<<":
             stdin, replaces_stdin = target.text + "\n", True
         elif fd == 0 and op in ("<", "<>"):
             # A file that existed before is read only when an interpreter runs it: each read asks the world.
             stdin, replaces_stdin = find_written_file(walker, target, scope)[1], True
     return tuple(redirects), stdin, replaces_stdin
+
+
+def _choose_descriptor(walker: "CommandWalker", op: str, fd: int, scope: "Scope") -> tuple[str, int]:
+    """Return the operator and descriptor of a redirection; for `{name}<file`, one that the variable then holds."""
+    if op[0] != "{":
+        return op, fd
+    name, _, op = op[1:].partition("}")
+    fd = _FIRST_CHOSEN_DESCRIPTOR + len(walker.descriptors)
+    scope.set_variable(name, str(fd))
+    return op, fd
+
+
+def _open_text(walker: "CommandWalker", fd: int, text: str, scope: "Scope") -> None:
+    """Open a descriptor on constant text, as `exec 3<<<text` does."""
+    path = f"{_DESCRIPTOR_PREFIX}{fd}"
+    scope.record_file(path, text)
+    walker.descriptors[str(fd)] = Word(path, path)
 
 
 def find_stdin_file(redirects: tuple[Redirect, ...]) -> Word | None:
@@ -55,6 +92,19 @@ def select_stdout_redirects(redirects: tuple[Redirect, ...]) -> list[Redirect]:
         for redirect in redirects
         if redirect.op in _WRITE_OPERATORS and redirect.fd == 1 and redirect.target.text != "/dev/null"
     ]
+
+
+def select_shell_inputs(
+    walker: "CommandWalker", redirects: tuple[Redirect, ...], scope: "Scope"
+) -> "list[CommandCall]":
+    """Return the shells that read what a command prints: through a named pipe, or as a coprocess."""
+    calls = []
+    for redirect in redirects:
+        if redirect.fd == 1 and redirect.op in (">&", *_WRITE_OPERATORS) and redirect.target.is_known:
+            text = redirect.target.text
+            key = text if redirect.op == ">&" else resolve_path(walker, text, scope)
+            calls += [walker.shell_inputs[key]] if key in walker.shell_inputs else []
+    return calls
 
 
 def resolve_path(walker: "CommandWalker", path: str, scope: "Scope") -> str:
@@ -91,6 +141,10 @@ def read_contents(walker: "CommandWalker", path: Word, scope: "Scope") -> str | 
     if not path.is_known or path.glob or not path.text:
         return None
     at = resolve_path(walker, path.text, scope)
+    if at.startswith(_DESCRIPTOR_PREFIXES):
+        file = walker.descriptors.get(at.rpartition("/")[2])
+        if file is not None and file.text != at:
+            return read_contents(walker, file, scope)
     was_written, text = scope.find_file(at)
     if was_written or walker.read_file is None or path.text.startswith("/dev/"):
         return text

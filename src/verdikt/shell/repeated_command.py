@@ -1,5 +1,6 @@
 """Programs that run a command for each thing they read or find: `xargs`, `parallel`, `find -exec`, `fd -x`."""
 
+from verdikt.knowledge import find_role
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.escape_sequences import decode_escapes
@@ -10,6 +11,7 @@ from verdikt.shell.scope import Scope
 _MAX_ITEMS = 64
 _MAX_RUNS = 16
 _MAX_ROOTS = 8
+_WORD_PRINTERS = find_role("word_printer")
 _PARALLEL_PLACEHOLDERS = ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{#}", "{%}")
 _FIND_WRITE_ACTIONS = frozenset(("-fprint", "-fprint0", "-fprintf", "-fls"))
 _FIND_EXEC_ACTIONS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
@@ -34,7 +36,7 @@ def trace_xargs(call: CommandCall) -> str | None:
         return None
     item_words = [Word(item, item if item != UNKNOWN else "…") for item in items]
     output = call.walk_command([*inner_words, *item_words], repeated=True, scope=Scope(call.scope))
-    return output if inner_words[0].text in ("echo", "printf") else None
+    return output if inner_words[0].text in _WORD_PRINTERS else None
 
 
 def _read_items(call: CommandCall, value_by_option: dict[str, Word | None], *, by_line: bool) -> list[str]:

@@ -62,7 +62,14 @@ class Runner(NamedTuple):
     interpreter: Interpreter | None
     exec_options: tuple[ExecOption, ...]
     shell_lines: tuple[str, ...]  # prefixes of lines that it hands to a shell, from its arguments or its input
+    option_variable: str  # a variable whose words count as options
     trace: str  # the function that finds what it runs, where a row can't say it
+
+    @property
+    def runs_others(self) -> bool:
+        """Whether the program runs other commands or code, by whatever way."""
+        ways = (self.shell_lines, self.exec_options, self.trace)
+        return any(ways) or (self.commands, self.interpreter, self.wrapper) != (None, None, None)
 
 
 _ABBREVIATED_KEYS = frozenset("values globals flags options text directory program login".split())
@@ -88,6 +95,7 @@ def find_runner(name: str) -> Runner | None:
         None if code is None else Interpreter(**code),
         tuple(ExecOption(**row) for row in record.get("exec", ())),
         tuple(record.get("lines", ())),
+        record.get("option_variable", ""),
         record.get("trace", ""),
     )
 

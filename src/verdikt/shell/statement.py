@@ -105,6 +105,6 @@ def parse_redirection(raw: str, target: str, heredoc: Heredoc | None) -> RawRedi
     """Return a redirection from its operator as written, with or without a descriptor before it."""
     parts = _REDIRECT_OPERATOR.match(raw)
     prefix, op = (parts[1], parts[2]) if parts else (None, raw)
-    # `{name}>file` lets the shell choose a descriptor; a longer number is no descriptor.
+    # A longer number is no descriptor. `{name}>file` lets the shell choose one: the name stays before the operator.
     fd = int(prefix) if prefix and prefix.isdigit() and len(prefix) < 6 else (0 if op.startswith("<") else 1)
-    return op, fd, target, heredoc
+    return (prefix + op if prefix and prefix[0] == "{" else op), fd, target, heredoc

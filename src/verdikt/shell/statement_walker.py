@@ -5,6 +5,7 @@ from verdikt.shell import redirection
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.command_call import CommandCall, Frame
 from verdikt.shell.command_walker import CommandWalker
+from verdikt.shell.evaluated_text import declare_coprocesses
 from verdikt.shell.parser import parse_statements
 from verdikt.shell.scope import Scope, WildcardValue
 from verdikt.shell.statement import Branch, CommandGroup, CommandPipeline, Loop, SimpleCommand, Statement, StatementList
@@ -21,6 +22,8 @@ _LOOP_ASSIGNMENT = compile_lazily(
     r"\b([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\+?="
     r"|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]{0,200})|\(\(([^)]{0,200})\)\)"
 )
+# A body that may run the line; others need not know what the file holds, and each read asks the world.
+_RUNS_LINE = compile_lazily(r"\b(?:eval|sh|bash|source|xargs)\b|(?:^|[;&|{(]|\bdo\b)\s*[\"']?\$")
 _VARIABLE_NAME = compile_lazily(r"[A-Za-z_]\w*")
 
 
@@ -57,6 +60,8 @@ class StatementWalker(CommandWalker):
         """Walk the whole text, then the functions that it defines and never calls."""
         self._max_inner_length = max(_MAX_INNER_LENGTH, _MAX_READINGS * len(text))
         self._outermost_text = text
+        if "coproc" in text:
+            declare_coprocesses(text, scope)
         self.walk_statement(statement, scope, self._current_frame)
         self._walk_exit_traps()
         while self._uncalled_functions:
@@ -227,7 +232,7 @@ class StatementWalker(CommandWalker):
                 scope.set_variable(loop.name, value)
                 self.walk_statement(loop.body, scope, inner)
             return
-        lines = self._read_loop_lines(loop, frame)
+        lines = self._read_loop_lines(loop, scope, frame)
         if lines is None:
             self._forget_loop_variables(loop.source, scope)
             self._walk_iteration(loop, scope, inner)
@@ -254,14 +259,16 @@ class StatementWalker(CommandWalker):
             self.walk_statement(loop.condition, scope, frame)
         self.walk_statement(loop.body, scope, frame)
 
-    @staticmethod
-    def _read_loop_lines(loop: Loop, frame: Frame) -> list[str] | None:
+    def _read_loop_lines(self, loop: Loop, scope: Scope, frame: Frame) -> list[str] | None:
         """Return the lines that a `while read` would read, when they are known and few."""
         condition = loop.condition
-        if frame.stdin is None or not isinstance(condition, SimpleCommand) or condition.words[:1] != ["read"]:
+        if not isinstance(condition, SimpleCommand) or condition.words[:1] != ["read"]:
             return None
-        lines = frame.stdin.splitlines(keepends=True)
-        return lines if len(lines) <= _MAX_VALUES else None
+        text = frame.stdin
+        if text is None and frame.stdin_file is not None and _RUNS_LINE.search(loop.source):
+            text = redirection.read_contents(self, frame.stdin_file, scope)
+        lines = text.splitlines(keepends=True) if text is not None else None
+        return lines if lines is not None and len(lines) <= _MAX_VALUES else None
 
     @staticmethod
     def _forget_loop_variables(source: str, scope: Scope) -> None:

@@ -9,6 +9,7 @@ from bz2 import BZ2Decompressor
 from collections.abc import Callable
 from lzma import LZMADecompressor, LZMAError
 
+from verdikt.knowledge import find_role
 from verdikt.shell.escape_sequences import decode_escapes
 
 # A few kilobytes can decompress to gigabytes.
@@ -264,32 +265,31 @@ def _filter_dd(args: list[str], text: str) -> str | None:
 
 
 FILTERS: dict[str, Callable[[list[str], str], str | None]] = {
-    "base64": _filter_base64,
-    "gbase64": _filter_base64,
-    "base32": _filter_base32,
-    "xxd": _filter_xxd,
-    "openssl": _filter_openssl,
-    "rev": _filter_rev,
-    "tac": _filter_tac,
-    "tr": _filter_tr,
-    "gunzip": _filter_gunzip,
-    "zcat": _filter_gunzip,
-    "gzip": _filter_gzip,
-    "bunzip2": _filter_bunzip2,
-    "bzcat": _filter_bunzip2,
-    "bzip2": _filter_bzip2,
-    "xz": _filter_xz,
-    "unxz": _filter_unxz,
-    "xzcat": _filter_unxz,
-    "head": _filter_head,
-    "tail": _filter_tail,
-    "sort": _filter_sort,
-    "cut": _filter_cut,
-    "sed": _filter_sed,
-    "awk": _filter_awk,
-    "gawk": _filter_awk,
-    "mawk": _filter_awk,
-    "grep": _filter_grep,
-    "jq": _filter_jq,
-    "dd": _filter_dd,
+    name: function
+    for role, function in {
+        "base64_filter": _filter_base64,
+        "base32_filter": _filter_base32,
+        "hex_filter": _filter_xxd,
+        "cipher_filter": _filter_openssl,
+        "character_reverser": _filter_rev,
+        "line_reverser": _filter_tac,
+        "character_translator": _filter_tr,
+        "gzip_reader": _filter_gunzip,
+        "gzip_filter": _filter_gzip,
+        "bzip2_reader": _filter_bunzip2,
+        "bzip2_filter": _filter_bzip2,
+        "xz_reader": _filter_unxz,
+        "xz_filter": _filter_xz,
+        "first_lines": _filter_head,
+        "last_lines": _filter_tail,
+        "line_sorter": _filter_sort,
+        "field_cutter": _filter_cut,
+        "stream_editor": _filter_sed,
+        "awk_filter": _filter_awk,
+        "line_matcher": _filter_grep,
+        "json_filter": _filter_jq,
+        "block_copier": _filter_dd,
+    }.items()
+    for name in find_role(role)
 }
+"""Program → the function that computes its output from its arguments and constant input."""

@@ -10,6 +10,7 @@ from verdikt.shell import brace_expansion, delimiters, parameter_expansion
 from verdikt.shell.arithmetic import evaluate_arithmetic
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.escape_sequences import decode_escapes
+from verdikt.shell.evaluated_text import walk_arithmetic_names
 from verdikt.shell.lexer import WORD, Lexer
 from verdikt.shell.scope import UNSET, Scope, VariableValue, WildcardValue
 
@@ -288,6 +289,7 @@ class Expander(ABC):
             value, every = parameter_expansion.expand_parameter(inside, scope, self, quoted=quoted)
             self._add_value(value, fields, quoted=quoted, as_separate_words=every)
         elif opener == "$(" and inside.startswith("(") and _is_arithmetic(inside):
+            walk_arithmetic_names(self, inside, scope)
             number = evaluate_arithmetic(
                 self.expand_quoted(inside[1:-1], scope), lambda name: self._get_number(name, scope)
             )

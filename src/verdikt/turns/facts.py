@@ -4,11 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from verdikt.model.work_tree import GitState, WorkTree, classify_file, compare_files
+from verdikt.model.work_tree import GitState, WorkTree, can_make_checks_stale, classify_file, compare_files
+from verdikt.runs.logged_call import read_file_pairs
 from verdikt.runs.test_census import Census
 
 MAX_RECORDED_FILES = 2_000
 """Number of files that differ from the last commit up to which they are recorded one by one."""
+
+MAX_CHECKED_FILES = 200
+"""Number of such files up to which the end of a check records them; there are many checks in a session."""
 
 _STAMP_LENGTH = 16
 """Characters of a content hash in the log: enough to tell two contents of one file apart."""
@@ -42,7 +46,7 @@ class Snapshot:
         return cls(
             str(record.get("root", "")),
             str(record.get("sha256", "")),
-            _read_pairs(dirty) if isinstance(dirty, Mapping) else None,
+            read_file_pairs(dirty),
             GitState.from_record(git) if isinstance(git, Mapping) else None,
             {str(path): Census(*counts) for path, counts in (record.get("census") or {}).items()},
             seq,
@@ -60,8 +64,15 @@ def shorten_stamps(files: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str,
     return {path: (old[:_STAMP_LENGTH], new[:_STAMP_LENGTH]) for path, (old, new) in files.items()}
 
 
-def _read_pairs(record: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    return {str(path): (str(pair[0]), str(pair[1])) for path, pair in record.items() if len(pair) == 2}
+def record_checked_tree(tree: WorkTree) -> dict[str, Any]:
+    """Return a work tree as the end of a check records it: as a whole, and file by file where those are few."""
+    return {"root": tree.root, "sha256": tree.digest} | _record_files(tree.dirty, tree.git.head if tree.git else "")
+
+
+def _record_files(dirty: Mapping[str, tuple[str, str]] | None, head: str) -> dict[str, Any]:
+    if dirty is None or len(dirty) > MAX_CHECKED_FILES:
+        return {}
+    return {"head": head, "dirty": {path: list(pair) for path, pair in shorten_stamps(dirty).items()}}
 
 
 def find_net_changes(
@@ -83,6 +94,17 @@ class TreeState:
     root: str
     digest: str
     modified: Mapping[str, float] = field(default_factory=dict)
+    head: str = ""
+    dirty: Mapping[str, tuple[str, str]] | None = None  # what differs from the commit; None: too many files
+
+    def find_changed_since(self, head: str, dirty: Mapping[str, tuple[str, str]] | None) -> tuple[str, ...]:
+        """Return the sources whose contents differ from an earlier moment of the same commit; empty: not known."""
+        # Times can be set back and are kept by some tools; contents can't lie.
+        if dirty is None or self.dirty is None or head != self.head:
+            return ()
+        changes = compare_files(dirty, self.dirty, {})
+        pairs = {**dirty, **self.dirty}
+        return tuple(path for path in changes if can_make_checks_stale(path, tracked=bool(pairs[path][0])))
 
     def find_newest_since(self, timestamp: float) -> str:
         """Return the source changed last after this time; empty if there is none."""
@@ -91,13 +113,15 @@ class TreeState:
 
     def record(self) -> dict[str, Any]:
         """Return the state as plain data; times in whole microseconds."""
-        return {"sha256": self.digest, "modified": {path: int(when * 1e6) for path, when in self.modified.items()}}
+        times = {path: int(when * 1e6) for path, when in self.modified.items()}
+        return {"sha256": self.digest, "modified": times} | _record_files(self.dirty, self.head)
 
     @classmethod
     def from_record(cls, root: str, record: Mapping[str, Any]) -> "TreeState":
         """Return the state that `record` wrote."""
         times = {str(path): float(when) / 1e6 for path, when in (record.get("modified") or {}).items()}
-        return cls(root, str(record.get("sha256", "")), times)
+        head, dirty = str(record.get("head", "")), read_file_pairs(record.get("dirty"))
+        return cls(root, str(record.get("sha256", "")), times, head, dirty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +152,11 @@ class TurnFacts:
         """Return the files that existed at the prompt and are gone."""
         return tuple(path for path, (old, new) in (self.changes or {}).items() if old and not new)
 
+    @property
+    def has_changed_since_proof(self) -> bool:
+        """Return whether the sources differ from those that an earlier stop proved something about."""
+        return bool(self.earlier) and self.earlier.get("sha256") != self.digest
+
     def changed_of_kind(self, *kinds: str) -> tuple[str, ...]:
         """Return the changed files of these kinds."""
         return tuple(path for path in self.changes or () if classify_file(path) in kinds)
@@ -157,7 +186,7 @@ class TurnFacts:
         git = [GitState.from_record(state) if isinstance(state, Mapping) else None for state in record.get("git") or ()]
         before, after = (*git, None, None)[:2]
         return cls(
-            _read_pairs(changes) if isinstance(changes, Mapping) else None,
+            read_file_pairs(changes),
             str(record.get("root", "")),
             str(record.get("sha256", "")),
             Census(*tests[0]),

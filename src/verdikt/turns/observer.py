@@ -15,7 +15,15 @@ from verdikt.observe.work_tree import list_changes_between, read_work_tree
 from verdikt.runs.program_kinds import is_partial_test_run, is_project_wrapper
 from verdikt.runs.shell_runs import read_runs
 from verdikt.runs.test_census import Census, count_tests
-from verdikt.turns.facts import Snapshot, TreeState, TurnFacts, find_net_changes, sum_census
+from verdikt.turns.facts import (
+    MAX_CHECKED_FILES,
+    Snapshot,
+    TreeState,
+    TurnFacts,
+    find_net_changes,
+    shorten_stamps,
+    sum_census,
+)
 from verdikt.turns.turn import TurnEvidence, is_path_below, is_same_path
 
 T = TypeVar("T")
@@ -229,5 +237,7 @@ def summarize_trees(trees: Iterable[WorkTree]) -> dict[str, TreeState]:
             if can_make_checks_stale(path, tracked=bool(tree.dirty.get(path, ("", ""))[0]))
         }
         newest = sorted(times, key=times.__getitem__, reverse=True)[:MAX_RECORDED_TIMES]
-        states[tree.root] = TreeState(tree.root, tree.digest, {path: times[path] for path in newest})
+        newest_times = {path: times[path] for path in newest}
+        dirty = shorten_stamps(tree.dirty) if len(tree.dirty) <= MAX_CHECKED_FILES else None
+        states[tree.root] = TreeState(tree.root, tree.digest, newest_times, tree.git.head if tree.git else "", dirty)
     return states

@@ -84,7 +84,9 @@ class TurnEvidence:
         if now is None or not call.tree[1]:
             return "the last edit" if call.seq < self.last_edit else ""
         if now.digest != call.tree[1]:
-            path = now.find_newest_since(call.ended)
+            paths = now.find_changed_since(call.tree_head, call.tree_files)
+            newest = max(paths, key=lambda path: now.modified.get(path, 0.0), default="")
+            path = newest or now.find_newest_since(call.ended)
             return f"`{path}` was changed" if path else "the sources were changed"
         later = (path for edit in self.edits if edit.seq > call.seq for path in edit.written)
         is_covered = not any(path in self.unlisted for path in later if is_source_file(path, call.cwd))
@@ -157,7 +159,8 @@ def read_turn(
         elif entry.kind is EntryKind.VALIDATOR_PASS and entry.body.get("explicit") and is_trusted(entry):
             passes.append(_read_validator_pass(entry))
         elif entry.kind is EntryKind.GAP and entry.body.get("moment") == "after":
-            gaps += 1
+            # A file that was put back is in the log; no call is missing for it.
+            gaps += "restored" not in entry.body
         elif entry.kind is EntryKind.COMPLETION and "child" in entry.body:
             child = entry.seq if entry.body.get("result") in ("ended_unproven", "refused") else child
     return TurnEvidence(

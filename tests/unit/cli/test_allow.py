@@ -65,7 +65,7 @@ def test_allow_last_grants_every_rule_that_objects_for_the_session(env: dict[str
 
     assert code == 0, text
     assert "s1 #1: block by git_force_push: Bash git push --force origin main" in text
-    assert "of 1 past calls that these rules stopped, it would let 1 through" in text
+    assert "of 1 past call that git_careful, git_force_push stopped, it would let 1 through" in text
     assert {grant["guard"] for grant in list_grants(env)} == {"git_force_push", "git_careful"}
     assert decide(env, FORCE_PUSH) == "warn"
     assert decide(env, f"{FORCE_PUSH} && ls") == "block"
@@ -261,3 +261,30 @@ def test_exceptions_in_brackets_are_left_to_the_person() -> None:
     """Rewriting the list could lose comments."""
     with pytest.raises(PolicyError, match="found one in brackets"):
         add_exceptions("exceptions: [{rule: a, tool: t, reason: z}]\n", [EXCEPTION])
+
+
+@pytest.mark.parametrize(
+    ("scope", "commands"),
+    [
+        (("--command", FORCE_PUSH), {"--command": FORCE_PUSH}),
+        (("--path", "~/scratch/**"), {"--path": "rm -rf ~/scratch/old"}),
+    ],
+    ids=["a command", "a path"],
+)
+def test_allowing_a_rule_covers_the_rules_behind_it(
+    env: dict[str, str], scope: tuple[str, str], commands: dict[str, str]
+) -> None:
+    """A person who allows a command by the rule that was named is not stopped by the next one."""
+    decide(env, "ls")
+    rule = "git_force_push" if scope[0] == "--command" else "delete_outside"
+
+    code, text = run_at_terminal(env, "allow", "allow", rule, *scope, "--for", "always", "--reason", "mine")
+
+    assert code == 0, text
+    assert f"written: exception for {rule} in " in text
+    assert text.count("written: exception for ") == 2, text
+    assert decide(env, commands[scope[0]]) in ("pass", "warn")
+
+    code, text = run_at_terminal(env, "allow", "allow", rule, *scope, "--for", "always", "--reason", "mine")
+    assert code == 1
+    assert "the policy of today lets this through: nothing to allow" in text

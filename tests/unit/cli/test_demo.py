@@ -52,3 +52,13 @@ def test_demo_on_a_terminal_is_coloured() -> None:
 
     assert process.returncode == 0
     assert b"\x1b[31m\x1b[1mblock" in output
+
+
+def test_short_demo_fits_on_one_screen() -> None:
+    """It shows a pass, a block, an ask, a refused stop and the verified log."""
+    output = subprocess.run([*COMMAND, "--short"], capture_output=True, text=True, check=True).stdout
+    words = {line.split()[0] for line in output.splitlines() if line.strip()}
+
+    assert {"pass", "block", "ask", "refused", "log", "replay"} <= words
+    assert len(output.splitlines()) <= 40
+    assert "Tool 'git push' requires" not in output

@@ -83,10 +83,10 @@ def test_links_to_pages_become_commands(page: str, text: str, shown: str) -> Non
     assert rewrite_links(text, page) == shown
 
 
-def test_page_on_a_terminal_is_rendered_in_a_pager(tmp_path: Path) -> None:
-    """Headings and tables are drawn, and the pager of the person is used."""
+def show_at_terminal(home: Path, **variables: str) -> bytes:
+    """Return what a person sees of a page."""
     controller, terminal = pty.openpty()
-    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PAGER": "cat", "TERM": "xterm", "COLUMNS": "90"}
+    env = {"HOME": str(home), "PATH": os.environ["PATH"], "TERM": "xterm", "COLUMNS": "90", **variables}
     with os.fdopen(controller, "rb", buffering=0) as stream:
         process = subprocess.Popen(
             [sys.executable, "-m", "verdikt", "docs", "now-what"],
@@ -103,7 +103,19 @@ def test_page_on_a_terminal_is_rendered_in_a_pager(tmp_path: Path) -> None:
         except OSError:
             pass  # Linux reports the closed terminal as an error
         assert process.wait() == 0
+    return output
+
+
+def test_page_on_a_terminal_is_rendered_in_a_pager(tmp_path: Path) -> None:
+    """Headings and tables are drawn, and the pager of the person is used."""
+    output = show_at_terminal(tmp_path, PAGER="cat")
 
     assert b"\x1b[1m" in output
     assert b"| you want |" not in output
     assert b"this one call, in this session" in output
+
+
+def test_pager_gets_the_option_for_colours_unless_the_person_chose_options(tmp_path: Path) -> None:
+    """Without it, `less` under another name shows the escape sequences themselves."""
+    assert b"LESS=-FRX" in show_at_terminal(tmp_path, PAGER="env")
+    assert b"LESS=-S" in show_at_terminal(tmp_path, PAGER="env", LESS="-S")

@@ -18,16 +18,34 @@ import verdikt.cli.init as init
 sys.prefix = {prefix!r}  # as if it were installed there
 init.is_service_possible = lambda: {is_root}
 from verdikt.cli import main
+{overrides}
 sys.argv = ["verdikt", "init", "--host", "claude", "--scope", "local"]
 main()
 """
 
 
-def play(project: Path, *, prefix: Path, is_root: bool, answers: dict[str, str]) -> tuple[int, str]:
+SERVICE_IN = """
+import functools, json
+init.SERVICE_RUNTIME = {directory!r} + "/opt"
+init.plan_service = functools.partial(init.plan_service, {directory!r} + "/etc")
+commands = []
+init.start_service = functools.partial(init.start_service, lambda command: commands.append(list(command)) or {status})
+def run_init_again(python, arguments):
+    with open({directory!r} + "/done.json", "w") as file:
+        json.dump([commands, str(python), arguments], file)
+    return 0
+init.run_init_again = run_init_again
+"""
+"""Let the service be installed below a directory, by programs that are only recorded: no root is needed for that."""
+
+
+def play(
+    project: Path, *, prefix: Path, is_root: bool, answers: dict[str, str], overrides: str = ""
+) -> tuple[int, str]:
     """Run `init` at a terminal, answer its questions, and return the status and all that was shown."""
     env = {"HOME": str(project.parent / "home"), "PATH": "/usr/bin:/bin", "VERDIKT_DAEMON": "off", "TERM": "dumb"}
     ours, theirs = pty.openpty()
-    script = SCRIPT.format(prefix=str(prefix), is_root=is_root)
+    script = SCRIPT.format(prefix=str(prefix), is_root=is_root, overrides=overrides)
     process = subprocess.Popen(
         [sys.executable, "-c", script], cwd=project, env=env, stdin=theirs, stdout=theirs, stderr=theirs
     )
@@ -65,6 +83,41 @@ def test_person_is_offered_the_service_before_an_isolated_environment(project: P
     assert status == 0, shown
     assert 0 < shown.index(SERVICE_OFFER) < shown.index(ISOLATION_OFFER) < shown.index(CONFIRMATION)
     assert not (project / ".claude").exists()
+
+
+def test_person_who_accepts_the_service_gets_it_and_hooks_that_ask_it(
+    project: Path, environment: Path, tmp_path: Path
+) -> None:
+    """The unit is written, its user made and it is started; then the machine's settings are wired with its socket."""
+    machine = tmp_path / "machine"
+    machine.mkdir()
+    overrides = SERVICE_IN.format(directory=str(machine), status=0)
+
+    status, shown = play(project, prefix=environment, is_root=True, answers={SERVICE_OFFER: "y"}, overrides=overrides)
+
+    assert status == 0, shown
+    assert ISOLATION_OFFER not in shown
+    assert "User=verdikt" in (machine / "etc/systemd/system/verdikt.service").read_text()
+    commands, python, arguments = json.loads((machine / "done.json").read_text())
+    assert commands[-1][1:] == ["enable", "--now", "verdikt.service"]
+    assert python == str(machine / "opt/bin/python")
+    subprocess.run([python, "-I", "-c", "import verdikt.daemon"], check=True)
+    assert arguments[:4] == ["--scope", "managed", "--socket", "/run/verdikt/daemon.sock"]
+    assert arguments[-2:] == ["--host", "claude"]
+    assert not (project / ".claude").exists()
+
+
+def test_service_that_does_not_start_wires_nothing(project: Path, environment: Path, tmp_path: Path) -> None:
+    """Hooks that ask a service which is not there would block everything."""
+    machine = tmp_path / "machine"
+    machine.mkdir()
+    overrides = SERVICE_IN.format(directory=str(machine), status=3)
+
+    status, shown = play(project, prefix=environment, is_root=True, answers={SERVICE_OFFER: "y"}, overrides=overrides)
+
+    assert status == 1, shown
+    assert "failed with status 3" in shown
+    assert not (machine / "done.json").exists()
 
 
 def test_person_who_accepts_gets_hooks_that_run_from_an_isolated_environment(project: Path, environment: Path) -> None:

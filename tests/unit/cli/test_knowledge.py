@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from verdikt.cli.knowledge import command
@@ -64,3 +65,22 @@ def test_learn_of_a_program_that_is_not_installed_fails() -> None:
 
     assert result.exit_code == 1
     assert "--from" in result.output
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("acme.json", '{"name": "acme", "options": [{"name": "--file", "args": {}}]}', 'values = "--file"'),
+        ("acme.usage.kdl", 'bin "acme"\nflag "--file <file>"', 'values = "--file"'),
+        ("acme.kdl", "bin {", "Error: "),
+        ("acme.json", "{", "invalid JSON"),
+        ("acme.yaml", "[", "invalid YAML"),
+    ],
+)
+def test_learn_reads_a_spec_by_the_ending_of_its_file(tmp_path: Path, name: str, text: str, expected: str) -> None:
+    """A spec of fig is JSON, one of `usage` KDL; a broken one fails with a line that names the file."""
+    (tmp_path / name).write_text(text)
+    result = CliRunner().invoke(command, ["learn", "acme", "--from", str(tmp_path / name)])
+
+    assert expected in result.output
+    assert result.exit_code == (0 if expected.startswith("values") else 1)

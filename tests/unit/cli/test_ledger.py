@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.activity_log import open_activity_log
 from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.cli import root
@@ -55,8 +56,12 @@ def run(home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     [
         ({"moment": "stop", "integrity": ["`a` is gone", "`b` changed"]}, "not as it was set up: `a` is gone; `b` ch"),
         ({"moment": "after", "error": "KeyError"}, "something was not recorded: `after` failed with KeyError"),
-        ({"reason": "torn", "bytes": 7}, "something was not recorded: torn"),
+        ({"reason": "torn", "bytes": 7}, "not recorded: the last line of the log was incomplete"),
         ({"moment": "after", "failures": {"style": "boom"}}, "a part failed at the moment `after`: style: boom"),
+        (
+            {"moment": "stop", "unreported": [{"tool": "Bash", "call_id": "1"}, {"tool": "Bash", "call_id": "2"}]},
+            "calls passed and the host reported no outcome: Bash × 2",
+        ),
         ({"moment": "config", "source": "local", "refused": True}, "host's settings (local) was refused"),
         ({}, "entry 2 says that something was not recorded"),
     ],
@@ -94,7 +99,7 @@ def test_verify_edited_log_names_kind_and_entry(run: Run, home: Path) -> None:
 
     assert result.exit_code == 1
     assert "s1: FAILING" in result.output
-    assert "edit at s1 entry 2: entry 2: expected hash" in result.output
+    assert "edit at s1 entry 2: entry 2: expected a body with digest" in result.output
     report = json.loads(run("ledger", "verify", "--session", "s1", "--json").output)
     assert (report["holds"], report["faults"][0]["kind"], report["faults"][0]["seq"]) == (False, "edit", 2)
     assert run("ledger", "verify", "--session", "s2").exit_code == 0
@@ -312,7 +317,9 @@ def test_export_in_toto_gives_valid_statements(run: Run) -> None:
     for statement in statements:
         assert statement["_type"] == "https://in-toto.io/Statement/v1"
         predicate = statement["predicate"]
-        fields = {name: value for name, value in predicate.items() if name not in SEAL_FIELDS}
+        fields = {name: value for name, value in predicate.items() if name not in {*SEAL_FIELDS, "body"}}
+        assert fields["body_sha256"] == sha256_hex(encode_canonical(predicate["body"]))
+        assert statement["predicateType"] == "urn:verdikt:ledger-entry:v2"
         assert statement["subject"][0]["digest"]["sha256"] == sha256_hex(encode_canonical(fields))
         assert statement["subject"][0]["name"] == f"verdikt:{predicate['session']}/{predicate['seq']}"
 
@@ -483,6 +490,61 @@ def test_views_select_by_verdict_rule_host_project_and_time(run: Run, home: Path
         ("grant", {"grant": {"guard": "g", "target": "/srv", "by": "ada", "reason": "x"}}, "g for /srv by ada: x"),
         ("grant", {"pause": {"until": 9, "by": "ada", "reason": "x"}}, "pause by ada: x"),
         ("grant", {"exceptions": [{"rule": "r"}], "file": "f.yaml"}, "exceptions for r in f.yaml"),
+        (
+            "grant",
+            {"accept": {"root": "/p", "digest": "1f2b8d92cc12ff", "by": "ada", "how": "init"}},
+            "policy 1f2b8d92cc12 of /p accepted by ada (init)",
+        ),
+        ("grant", {"pause": {"until": 0, "by": "ada", "reason": "ended"}}, "pause ended by ada"),
+        ("grant", {"revoke": "b0b9"}, "revoked: grant b0b9"),
+        ("grant", {"revoke": "b0b9", "used_by": "s1"}, "used up: grant b0b9, by session s1"),
+        ("snapshot", {"root": "/p", "dirty": {}}, "the work tree /p when the turn began: as committed"),
+        (
+            "snapshot",
+            {"root": "/p", "dirty": {"a.py": ["", ""]}},
+            "the work tree /p when the turn began: 1 file differs from the last commit",
+        ),
+        (
+            "snapshot",
+            {"root": "/p", "dirty": None},
+            "the work tree /p when the turn began: too many files differ from the last commit",
+        ),
+        ("validator_pass", {"claim": "tests_pass", "words": "All pass."}, "proven: tests_pass “All pass.”"),
+        (
+            "override",
+            {"found": [["no_verify", "--no-verify"]]},
+            "a prompt asks to get past a check, which changes nothing: “--no-verify”",
+        ),
+        (
+            "feedback",
+            {"given": [{"provider": "stale_evidence", "text": "run the tests again"}], "failures": {"x": "ValueError"}},
+            "stale_evidence: run the tests again; x failed: ValueError",
+        ),
+        ("completion", {"by": "evidence", "result": "silent"}, "the agent stopped and claimed nothing"),
+        (
+            "completion",
+            {"by": "evidence", "result": "refused", "missing": [{"words": "fixed", "reason": "no test ran"}]},
+            "a claim without proof (recorded only): “fixed”: no test ran",
+        ),
+        (
+            "completion",
+            {"by": "completion", "allowed": False, "text": "no tests"},
+            "stop refused, the work is incomplete: no tests",
+        ),
+        ("completion", {"by": "completion", "allowed": True}, "work is complete"),
+        (
+            "completion",
+            {"child": "s.1", "result": "proven"},
+            "sub-agent s.1: the agent stopped, and what it said is proven",
+        ),
+        ("review", {"review": {"reviewer": "bandit", "status": "done"}, "council": "ship"}, "bandit for ship: done"),
+        ("rotation", {"first": 1, "last": 9, "month": "2026-11"}, "entries 1 to 9 moved into the archive of 2026-11"),
+        ("rotation", {"expired": {"s": {"seq": 1}}}, "archives of 1 session deleted, their time is over"),
+        ("key_rotation", {"old": "", "new": "ed-1"}, "the log is signed with ed-1 from here on"),
+        ("key_rotation", {"old": "ed-0", "new": "ed-1"}, "signed with ed-1 from here on, in place of ed-0"),
+        ("checkpoint", {"reason": "session_end"}, "every entry so far is signed: the session ended"),
+        ("crash", {"error": "ValueError"}, "error=ValueError"),
+        ("session", {"session": "s1", "seq": 1}, "session s1 began"),
         ("gap", {"moment": "stop", "integrity": ["a is gone"]}, "verdikt was not as it was set up: a is gone"),
         ("finding", {"finding": {"level": "HIGH", "title": "leak"}}, "[HIGH] leak"),
         ("posture", {"before": "interactive", "after": "locked", "reason": "night"}, "interactive → locked night"),
@@ -497,6 +559,20 @@ def test_each_kind_of_entry_has_a_readable_line(
     store.close()
 
     assert f"new 1 {kind} {line}\n" in run("ledger", "tail", "--session", "new").output
+
+
+def test_each_line_says_how_an_ask_was_answered(run: Run, tmp_path: Path) -> None:
+    """Yes is noted at the call that ran, with the time where the host tells it; anything else at the ask."""
+    with open_activity_log(tmp_path / "asks") as log:
+        log.call("s9", "npm publish", wait=7)
+        log.call("s9", "npm publish --tag next", runs=False)
+        log.store.append_checkpoint("s9")
+
+    for words in (("tail", "--session", "s9"), ("show", "s9")):
+        lines = run("ledger", *words, "--home", str(tmp_path / "asks")).output.splitlines()
+        assert lines[0].endswith("decision ask by package_careful Bash npm publish")
+        assert lines[1].endswith("tool_call Bash npm publish: ok (a person said yes to #1 after 7 s)")
+        assert lines[2].endswith("Bash npm publish --tag next (not answered with yes: it did not run)")
 
 
 @pytest.mark.parametrize("words", [("tail", "--session", "new"), ("show", "new"), ("show", "new", "1")])

@@ -199,4 +199,4 @@ def test_action_during_a_pause_is_recorded_as_passed_with_the_verdict_that_would
     assert find_differences(past, replay(past, governance.policy)) == []
     assert store.read_projection("session", "s1")["block_count"] == 0
     shown = CliRunner().invoke(root, ["ledger", "tail", "--session", "s1", "--home", str(store.home)])
-    assert "decision warn by pause (without the pause: block by delete_outside) Bash rm -rf ~/Documents" in shown.output
+    assert "warn by pause Bash rm -rf ~/Documents (without the pause: block by delete_outside)" in shown.output

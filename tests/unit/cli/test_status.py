@@ -39,8 +39,9 @@ def test_status_of_a_governed_project_is_one_screen(project: Path, verdikt: Verd
     assert "host      claude (project), proven 20" in output
     assert "posture   interactive" in output
     assert status["today"] == {"decisions": 3, "asks": 1, "blocks": 1, "unproven_turns": 0}
-    assert "3 decisions, 1 asks, 1 blocks, 0 unproven turns" in output
-    assert "the newest (01234567) is intact: 3 entries, " in output
+    assert "3 decisions, 1 ask, 1 block, 0 unproven turns" in output
+    assert "1 session; the newest (01234567) is intact:\n            3 entries, " in output
+    assert "pending" not in output
     assert status["open_findings"] == 0
 
 
@@ -69,6 +70,20 @@ def test_status_of_a_project_with_a_faulty_policy_names_the_fault(project: Path,
     assert "did you mean `rules`?" in output
 
 
+def test_status_and_doctor_say_that_a_change_of_the_policy_is_pending(project: Path, verdikt: Verdikt) -> None:
+    """A rule that was written and is not in force alone, or one that was removed and still is, must not surprise."""
+    note = "the policy on disk is not the accepted one"
+    verdikt("init", "--host", "claude", "--yes")
+    assert note not in verdikt("status").stdout + verdikt("doctor", "--calls", "1").stdout
+
+    (project / "governance.yaml").write_text("profile: none\n")
+
+    assert "pending   governance.yaml (changed) is not accepted" in verdikt("status").stdout
+    pending = json.loads(verdikt("status", "--json").stdout)["policy"]["pending"]
+    assert [(change["layer"], change["kind"]) for change in pending] == [("project", "changed")]
+    assert f"policy: {note}" in verdikt("doctor", "--calls", "1").stdout
+
+
 def test_command_alone_shows_status_where_a_policy_governs_and_help_elsewhere(project: Path, verdikt: Verdikt) -> None:
     """A newcomer sees the commands, and everybody else where they stand."""
     assert "Start:" in verdikt().stdout
@@ -78,3 +93,14 @@ def test_command_alone_shows_status_where_a_policy_governs_and_help_elsewhere(pr
     output = verdikt().stdout
     assert str(project) in output
     assert "project on strict" in output
+
+
+def test_status_names_a_policy_that_waits_for_acceptance(project: Path, verdikt: Verdikt) -> None:
+    """What a person has not accepted is stricter than it reads, and the screen says so."""
+    verdikt("init", "--host", "claude", "--yes")
+    (project / "governance.yaml").write_text("profile: relaxed\n")
+
+    assert (
+        "pending   governance.yaml (changed) is not accepted: what it loosens does not count"
+        in verdikt("status").stdout
+    )

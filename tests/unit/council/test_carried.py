@@ -83,6 +83,18 @@ def test_finding_is_carried_into_a_later_plan_until_fixed(reviewed: Repo) -> Non
     assert not is_stopped(reviewed)
 
 
+def test_retro_shows_a_carried_finding_as_fixed(reviewed: Repo) -> None:
+    """Also for a plan that only a commit saw: its verdict is the carried finding, and the fix is for it too."""
+    reviewed.write("a.py", "# a comment\n" + VULNERABLE)
+    assert is_stopped(reviewed)
+    assert reviewed.verdikt("findings", "retro").stdout.count("BLOCK") == 2
+    reviewed.write("a.py", VULNERABLE.replace("'select ' + name", "SELECT, [name]"))
+    finish(reviewed, review(reviewed))
+    shown = reviewed.verdikt("findings", "retro").stdout
+    assert shown.count("fixed by plan") == 2
+    assert "BLOCK" not in shown
+
+
 def test_person_clears_a_carried_finding_for_good(reviewed: Repo) -> None:
     """Cleared on one plan, it does not come back from an older one, but its reviewer has to look at the new plan."""
     reviewed.write("a.py", "# a comment\n" + VULNERABLE)

@@ -222,7 +222,11 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     ),
 }
 """Changes after which one of `SEEN_BY` would take something away, though it did not before."""
-SEEN_BY = {"another file in a guarded directory": "git stash -u", "another head": "git reset --hard"}
+SEEN_BY = {
+    "another file in a guarded directory": "git stash -u",
+    "another head": "git reset --hard",
+    "staged": "git stash --keep-index",
+}
 
 
 @pytest.fixture
@@ -321,3 +325,26 @@ def test_decision_replays_to_the_same_bytes(command: str, repositories: dict[str
 
     assert find_differences(recorded, replayed) == []
     assert replayed.receipt.sha256 == decision.receipt.sha256
+
+
+@pytest.mark.parametrize("command", ["git stash", "git stash -u", "git reset --hard", "git checkout -f"])
+def test_file_that_head_has_as_it_is_stays_whatever_is_staged(tmp_path: Path, command: str) -> None:
+    """A command that goes back to HEAD leaves a file alone that already is as HEAD has it; git agrees."""
+    root = create_repository(tmp_path / "project", "tracked")
+    CHANGES["staged"](root)
+    assert _classify({"run": command}, root)[1] == []
+
+    run_git(root, *command.split()[1:])
+
+    assert (root / "governance.yaml").read_text() == POLICY
+
+
+def test_file_taken_out_of_the_index_is_removed_by_clean(tmp_path: Path) -> None:
+    """That HEAD has the file says nothing about `git clean`, which asks the index."""
+    root = create_repository(tmp_path / "project", "tracked")
+    run_git(root, "rm", "-q", "--cached", "governance.yaml")
+
+    assert _classify({"run": "git stash -u"}, root)[1] == []
+    assert _classify({"run": "git clean -fd"}, root)[1] == ["governance.yaml"]
+    run_git(root, "stash", "-u")
+    assert (root / "governance.yaml").read_text() == POLICY

@@ -4,7 +4,7 @@ import tomllib
 
 from verdikt.effects.command_verbs import classify_word
 from verdikt.knowledge.compiler import compile_files
-from verdikt.knowledge.draft import Draft, read_carapace_spec, read_help, render_record
+from verdikt.knowledge.draft import Draft, read_help, render_record
 
 HELP = """Usage: pgcopydb [OPTIONS] COMMAND
 
@@ -27,19 +27,8 @@ def test_help_text_tells_options_and_commands() -> None:
     assert read_help(HELP) == Draft(
         values=("-s", "--source", "-T", "--table-jobs", "--dir"),
         flags=("-v", "--verbose", "-h", "--help"),
-        commands=("clone", "drop", "list"),
+        commands=(Draft(names=("clone",)), Draft(names=("drop",)), Draft(names=("list",))),
     )
-
-
-def test_completion_spec_tells_options_and_commands() -> None:
-    """In a spec of carapace an equals sign marks an option that takes a value."""
-    spec = {
-        "name": "acme",
-        "flags": {"-f, --file=": "a file", "-v, --verbose": "more"},
-        "commands": [{"name": "wipe"}, {"name": "show"}],
-    }
-
-    assert read_carapace_spec(spec) == Draft(("-f", "--file"), ("-v", "--verbose"), ("wipe", "show"))
 
 
 def test_draft_is_a_record_that_compiles() -> None:

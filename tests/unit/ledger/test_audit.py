@@ -21,7 +21,7 @@ from verdikt.ledger.keys import Keyring
 from verdikt.ledger.pause import begin_pause, find_active_pause
 from verdikt.ledger.projections import Projection, load_projections
 from verdikt.ledger.store import OPERATOR
-from verdikt.model.entry import EntryKind
+from verdikt.model.entry import EntryKind, decode_entry
 
 
 def open_store(home: Path) -> FileStore:
@@ -55,6 +55,44 @@ def test_audit_changes_no_file(tmp_path: Path) -> None:
     audit(tmp_path / "nowhere")
 
     assert not (tmp_path / "nowhere").exists()
+
+
+def erase_body(home: Path, session: str, seq: int) -> None:
+    """Leave out the body of one entry of a log of version 2."""
+    path = home / "ledger" / f"{session}.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[seq - 1] = decode_entry(lines[seq - 1]).to_line(with_body=False)
+    path.write_bytes(b"".join(lines))
+
+
+def test_audit_of_an_erased_body_is_a_problem_unless_accepted(tmp_path: Path) -> None:
+    """An agent cannot hide what it did by erasing a body; who asks for the chain alone finds it intact."""
+    store = open_store(tmp_path)
+    for number in range(4):
+        store.append("s", "tool_call", {"n": number})
+    erase_body(tmp_path, "s", 2)
+    erase_body(tmp_path, "s", 3)
+    problems = [finding for finding in audit(tmp_path).findings if not finding.is_note]
+    accepted = audit(tmp_path, bodies_required=False)
+
+    assert [(finding.kind, finding.seq) for finding in problems] == [(Corruption.ABSENT_BODY, 2)]
+    assert "2 of 4 entries have no body, the first is entry 2" in problems[0].message
+    assert accepted.is_intact
+    assert accepted.sessions[0].absent_body_count == 2
+
+
+def test_append_after_an_erased_body_records_a_gap(tmp_path: Path) -> None:
+    """The log goes on after an erased end, and says that something was lost."""
+    store = open_store(tmp_path)
+    store.append("s", "tool_call", {"n": 1})
+    store.close()
+    erase_body(tmp_path, "s", 1)
+    store = open_store(tmp_path)
+    store.append("s", "tool_call", {"n": 2})
+    kinds = [entry.kind for entry in store.reader.read_intact_entries("s")]
+
+    assert kinds == [EntryKind.GAP, EntryKind.TOOL_CALL]
+    assert not audit(tmp_path).is_intact
 
 
 def test_audit_reports_every_damaged_session(tmp_path: Path) -> None:

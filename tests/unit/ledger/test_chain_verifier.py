@@ -6,7 +6,7 @@ import pytest
 
 from verdikt.ledger.audit_finding import Corruption, Witness
 from verdikt.ledger.chain_verifier import ChainReport, verify_chain
-from verdikt.ledger.store import ChainHead
+from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import GENESIS_HASH, Entry, EntryKind, decode_entry, seal_entry
 
 Lines = list[bytes]
@@ -202,7 +202,7 @@ def test_chain_may_begin_after_an_expired_archive() -> None:
 def test_entry_of_a_newer_version_is_not_intact() -> None:
     """An entry that this version cannot read is reported."""
     lines = build_chain(2)
-    lines[1] = rewrite_entry(lines[1], v=2)
+    lines[1] = rewrite_entry(lines[1], v=3)
 
     assert verify_lines(lines).findings[0].kind is Corruption.NEWER
 

@@ -208,12 +208,12 @@ def test_append_to_a_log_of_a_newer_version_raises(tmp_path: Path) -> None:
     """A log that this version cannot read is neither read nor continued."""
     store = open_store(tmp_path, durable=False)
     entry = store.append("s", "tool_call", {})
-    newer = Entry(seq=2, ts=entry.ts, session="s", kind=EntryKind.TOOL_CALL, prev=entry.hash, v=2)
+    newer = Entry(seq=2, ts=entry.ts, session="s", kind=EntryKind.TOOL_CALL, prev=entry.hash, v=3)
     path = tmp_path / "ledger" / "s.jsonl"
     path.write_bytes(path.read_bytes() + seal_entry(newer)[1])
 
     with pytest.raises(
-        LedgerError, match=r"cannot append to `.*s\.jsonl`: expected an entry of version 1, found version `2`"
+        LedgerError, match=r"cannot append to `.*s\.jsonl`: expected an entry of version 1 or 2, found version `3`"
     ):
         open_store(tmp_path, durable=False).append("s", "tool_call", {})
     with pytest.raises(LedgerError, match="upgrade to read it"):

@@ -13,6 +13,7 @@ from verdikt.ledger import grants, pause
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.ledger.store import OPERATOR
+from verdikt.model.entry import decode_entry
 from verdikt.model.grant import Grant
 from verdikt.observe.watched_files import AnswerCache
 
@@ -99,13 +100,19 @@ def _cut_last_line(data: bytes) -> bytes:
     return b"".join(data.splitlines(keepends=True)[:-1])
 
 
+def _erase_last_body(data: bytes) -> bytes:
+    """Leave out the body of the last line, which keeps its hash."""
+    lines = data.splitlines(keepends=True)
+    return b"".join([*lines[:-1], decode_entry(lines[-1]).to_line(with_body=False)])
+
+
 def _drop_second_to_last_line(data: bytes) -> bytes:
     """Remove the line before the last."""
     lines = data.splitlines(keepends=True)
     return b"".join([*lines[:-2], lines[-1]])
 
 
-@pytest.mark.parametrize("damage", [_damage_last_line, _cut_last_line, _drop_second_to_last_line])
+@pytest.mark.parametrize("damage", [_damage_last_line, _erase_last_body, _cut_last_line, _drop_second_to_last_line])
 @pytest.mark.parametrize("database", [True, False])
 def test_revoked_grant_stays_revoked_when_the_log_is_damaged(
     damage: Callable[[bytes], bytes], database: bool, tmp_path: Path

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from tests.cleanup import close_after_test
 from verdikt.ledger.state_database import StateDatabase, StateRow
-from verdikt.ledger.store import ChainHead
+from verdikt.model.chain_head import ChainHead
 from verdikt.storage import SQLiteSessionStore
 
 ELSEWHERE = """
 import sys
 from pathlib import Path
 from verdikt.ledger.state_database import StateDatabase
-from verdikt.ledger.store import ChainHead
+from verdikt.model.chain_head import ChainHead
 
 db = StateDatabase(Path(sys.argv[1]))
 with db.write_transaction() as writing:

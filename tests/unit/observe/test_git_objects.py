@@ -7,7 +7,7 @@ import pytest
 from tests.governed_repository import create_repository, run_git
 from verdikt.observe.git_objects import find_repository, read_guarded_ids, resolve_revision
 
-NAMES = ("governance.yaml", ".claude", "src", "absent")
+NAMES = frozenset(("governance.yaml", ".claude", "src", "absent"))
 
 
 def _read_by_git(root: Path, revision: str) -> dict[str, tuple[str, str]]:
@@ -111,14 +111,31 @@ def test_damaged_repository_is_left_to_git(tmp_path: Path) -> None:
     assert find_repository(str(tmp_path)) is None
 
 
-def test_repository_with_extensions_or_alternates_is_left_to_git(tmp_path: Path) -> None:
-    """Another hash, another store of refs, or objects elsewhere are not read here."""
+def test_repository_with_extensions_is_left_to_git(tmp_path: Path) -> None:
+    """Another hash or another store of refs is not read here."""
     root = create_repository(tmp_path / "project", "tracked")
     run_git(root, "config", "core.repositoryformatversion", "1")
     run_git(root, "config", "extensions.worktreeConfig", "true")
     assert find_repository(str(root)) is None
 
-    other = create_repository(tmp_path / "other", "untracked")
-    (other / ".git/objects/info").mkdir(exist_ok=True)
-    (other / ".git/objects/info/alternates").write_text("/nowhere\n")
-    assert find_repository(str(other)) is None
+
+def test_objects_that_lie_elsewhere_are_left_to_git(tmp_path: Path) -> None:
+    """What another repository lends is not read here; what lies in this one is."""
+    root = create_repository(tmp_path / "project", "tracked")
+    run_git(tmp_path, "clone", "-q", "--shared", str(root), "borrower")
+    borrower = tmp_path / "borrower"
+    assert _read_by_us(borrower, "HEAD") is None
+
+    run_git(borrower, "repack", "-q", "-a", "-d")
+    assert _read_by_us(borrower, "HEAD") == _read_by_git(borrower, "HEAD")
+
+
+def test_parents_of_a_graft_are_left_to_git(tmp_path: Path) -> None:
+    """With a graft, git has other parents for a commit than the commit names."""
+    root = create_repository(tmp_path / "project", "tracked")
+    assert _read_by_us(root, "HEAD^") == _read_by_git(root, "HEAD^")
+    head, other = (run_git(root, "rev-parse", name).strip() for name in ("HEAD", "other"))
+    (root / ".git/info/grafts").write_text(f"{head} {other}\n")
+
+    assert _read_by_us(root, "HEAD^") is None
+    assert _read_by_us(root, "HEAD") == _read_by_git(root, "HEAD")

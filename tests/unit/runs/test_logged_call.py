@@ -5,7 +5,7 @@ import pytest
 from verdikt.evidence.validator_registry import VALIDATORS
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import Entry, EntryKind
-from verdikt.runs.logged_call import LoggedCall, build_call_evidence, read_call
+from verdikt.runs.logged_call import LoggedCall, build_call_evidence, list_edits, read_call
 from verdikt.turns.turn import TurnEvidence
 
 
@@ -72,3 +72,14 @@ def test_missing_status_of_a_reporting_host_is_unfinished(host: str) -> None:
     """A command in the background has proven nothing."""
     assert not log_command("make build", "", host).ok
     assert log_command("make build", "", host, status=0).ok
+
+
+def test_edits_of_a_patch_tool_are_those_that_the_patch_names() -> None:
+    """Of a write that names no file and holds no patch, anything may have changed."""
+    patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-a\n+b\n*** End Patch\n"
+    edits = [
+        list_edits(Action(kind=ActionKind.WRITE, tool="apply_patch", payload={"command": text}))
+        for text in (patch, "nothing")
+    ]
+
+    assert edits == [("src/a.py",), ("*",)]

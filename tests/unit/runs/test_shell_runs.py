@@ -95,6 +95,34 @@ def test_shell_edits_are_found() -> None:
     )
 
 
+CODEX_PATCH = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-a\n+b\n*** Add File: b.py\n+x\n*** End Patch\n"
+DIFF = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-a\n+b\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "paths"),
+    [
+        (f"apply_patch <<'EOF'\n{CODEX_PATCH}EOF", ("src/a.py", "b.py")),
+        (f"applypatch '{CODEX_PATCH}'", ("src/a.py", "b.py")),
+        (f"cd lib && apply_patch <<'EOF'\n{CODEX_PATCH}EOF", ("lib/src/a.py", "lib/b.py")),
+        (f"patch -p1 <<'EOF'\n{DIFF}EOF", ("src/a.py",)),
+        (f"git apply <<'EOF'\n{DIFF}EOF", ("src/a.py",)),
+        (f"git apply --directory=lib <<'EOF'\n{DIFF}EOF", ("*",)),
+        ("git apply x.patch", ("*",)),
+        ("git am x.mbox", ("*",)),
+        ("patch -p1 < x.patch", ("*",)),
+    ],
+)
+def test_edits_of_a_patch_are_those_that_it_names(command: str, paths: tuple[str, ...]) -> None:
+    """The reader that guards the policy also tells what was edited; a patch in a file may change anything."""
+    assert find_edited_paths(command) == paths
+
+
+def test_patch_that_is_only_looked_at_edits_nothing_that_it_names() -> None:
+    """`--check` and the like change no file."""
+    assert "src/a.py" not in find_edited_paths(f"git apply --check <<'EOF'\n{DIFF}EOF")
+
+
 @given(st.text(max_size=80))
 def test_any_text_gives_bounded_runs_and_named_paths(text: str) -> None:
     """Any text gives at most `MAX_RUNS` runs, and paths that are not empty."""

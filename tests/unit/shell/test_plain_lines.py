@@ -13,6 +13,7 @@ from verdikt.shell.analysis import parse_plain_line
 from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import Script
 from verdikt.shell.output_prediction import PREDICTABLE_PROGRAMS
+from verdikt.shell.shell_words import BUILTIN_NAMES
 
 PROGRAMS = sorted({*list_programs(), *BUILTINS, *PREDICTABLE_PROGRAMS, "python3.15"})
 ARGUMENTS = (
@@ -77,3 +78,8 @@ def test_case_files_contain_many_plain_lines() -> None:
     plain_texts = [text for text in CASE_TEXTS if parse_plain_line(text) is not None]
 
     assert len(plain_texts) > 500
+
+
+def test_no_builtin_is_taken_for_a_program() -> None:
+    """The plain reader has the names of the builtins without their functions; both lists are the same."""
+    assert BUILTINS.keys() == BUILTIN_NAMES

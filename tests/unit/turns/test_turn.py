@@ -1,5 +1,6 @@
 """Evidence is about the sources as they were: any later change makes it stale."""
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -8,8 +9,10 @@ import pytest
 
 from tests.scene import GREEN, Scene
 from verdikt.model.action import Action, ActionKind, Outcome
+from verdikt.model.entry import Entry, EntryKind
 from verdikt.observe.work_tree import read_work_tree
 from verdikt.runs.shell_runs import find_edited_paths
+from verdikt.turns.turn import read_turn
 
 APP = "src/app.py"
 
@@ -87,6 +90,30 @@ def test_documents_and_caches_make_nothing_stale(scene: Scene, path: str) -> Non
     scene.run("python tools/report.py")
 
     assert scene.say("All tests pass.").allowed
+
+
+def test_changed_file_is_named_although_its_time_is_old(scene: Scene) -> None:
+    """Each check records the contents file by file, so a tool that keeps or sets back times hides nothing."""
+    write_directly(scene, "src/other.py", "y = 7\n")
+    os.utime(scene.project / "src/other.py", (1, 1))
+
+    answer = scene.say("All tests pass.")
+
+    assert "`pytest -q` ran before `src/other.py` was changed" in answer.reason
+
+
+def test_check_records_each_changed_file(scene: Scene) -> None:
+    """The log holds the contents of every file that differs from the commit at the end of a check."""
+    calls = [entry for entry in scene.store.read_entries("s1") if entry.kind is EntryKind.TOOL_CALL]
+    checked = [call.body["evidence"]["tree"] for call in calls if "tree" in call.body.get("evidence", {})]
+
+    write_directly(scene, APP, "x = 8\n")
+    scene.run("pytest -q", GREEN)
+    calls = [entry for entry in scene.store.read_entries("s1") if entry.kind is EntryKind.TOOL_CALL]
+    later = calls[-1].body["evidence"]["tree"]
+
+    assert APP in checked[-1]["dirty"]
+    assert later["dirty"][APP][1] != checked[-1]["dirty"][APP][1]
 
 
 def test_build_before_a_change_is_stale(scene: Scene) -> None:
@@ -237,3 +264,11 @@ def test_file_marked_unchanged_in_git_is_read(scene: Scene) -> None:
     assert before is not None
     assert after is not None
     assert before.digest != after.digest
+
+
+def test_file_that_was_put_back_is_no_call_that_could_not_be_logged() -> None:
+    """Only an entry about a failure makes a refusal say that a call is missing."""
+    bodies = ({"moment": "after", "restored": [{"path": "x"}]}, {"moment": "after", "error": "OSError"})
+    entries = [Entry(seq=1, ts=1, session="s", kind=EntryKind.GAP, body=body) for body in bodies]
+
+    assert [read_turn([entry]).gaps for entry in entries] == [0, 1]

@@ -27,8 +27,9 @@ from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import Entry
 from verdikt.policy import restore_policy
 from verdikt.replay import read_decision, replay
+from verdikt.report.ask_answers import AskAnswers
 from verdikt.report.entry_filter import EntryFilter
-from verdikt.report.entry_line import paused_verdict_of, summarize_entry, verdict_of
+from verdikt.report.entry_line import granted_verdict_of, paused_verdict_of, summarize_entry, verdict_of
 from verdikt.report.findings import escape_nonprintable
 from verdikt.report.graph_view import render_path
 from verdikt.report.log_stats import TABLES, count_entries
@@ -78,14 +79,18 @@ def tail(
             first_seq = max(0, last_seqs[name] - count) if entry_filter.is_empty else 0
             entries = filter(entry_filter.matches, store.reader.read_intact_entries(name, since=first_seq))
             newest = _sort_entries([*newest, *_drop_bookkeeping(entries, session)])[-count:]
+    # What a filter leaves out may be the answer to an ask that it selects; then the line has no note.
+    answers = AskAnswers()
+    answers.add_entries(newest)
     for entry in newest:
-        _print_entry(entry, as_json)
+        _print_entry(entry, as_json, answers)
     sizes: dict[str, int] = {}
     while follow:
         for entry in _read_new_entries(store, session, last_seqs, sizes):
+            answers.add_entry(entry)
             is_shown = canaries or session or not is_canary_session(store, entry.session)
             if is_shown and entry_filter.matches(entry):
-                _print_entry(entry, as_json)
+                _print_entry(entry, as_json, answers)
         store.clock.sleep(_POLL_SECONDS)
 
 
@@ -116,7 +121,7 @@ def _sort_entries(entries: list[Entry]) -> list[Entry]:
     return sorted(entries, key=lambda entry: (entry.ts, entry.session, entry.seq))
 
 
-def _print_entry(entry: Entry, as_json: bool) -> None:
+def _print_entry(entry: Entry, as_json: bool, answers: AskAnswers) -> None:
     if as_json:
         click.echo(entry.to_line().rstrip(b"\n"))
         return
@@ -124,12 +129,20 @@ def _print_entry(entry: Entry, as_json: bool) -> None:
     verdict_text = (
         f" {click.style(verdict, fg=_COLOURS.get(verdict))}{f' by {guard}' if guard else ''}" if verdict else ""
     )
-    would_be, by = paused_verdict_of(entry)
-    verdict_text += f" (without the pause: {would_be} by {by})" if would_be else ""
     kind = click.style(entry.kind, bold=True)
+    note = _describe_exemption(entry) or answers.notes.get((entry.session, entry.seq), "")
     # The id comes from the host, and nothing says that it can be printed.
     position = f"{format_timestamp(entry.ts)} {escape_nonprintable(_shorten_session(entry.session))} {entry.seq}"
-    click.echo(f"{position} {kind}{verdict_text} {summarize_entry(entry)}")
+    click.echo(f"{position} {kind}{verdict_text} {summarize_entry(entry)}{f' ({note})' if note else ''}")
+
+
+def _describe_exemption(entry: Entry) -> str:
+    """Return why a call ran that the policy would have stopped; empty when that is not so."""
+    paused, paused_rule = paused_verdict_of(entry)
+    granted, granted_rule, grant_id = granted_verdict_of(entry)
+    if paused:
+        return f"without the pause: {paused} by {paused_rule}"
+    return escape_nonprintable(f"without grant {grant_id}: {granted} by {granted_rule}") if granted else ""
 
 
 def _shorten_session(session: str) -> str:
@@ -156,8 +169,7 @@ def show(
     store = open_existing_store(home)
     session = resolve_session(store, session)
     if seq is None:
-        for entry in filter(entry_filter.matches, store.reader.read_intact_entries(session)):
-            _print_entry(entry, as_json)
+        _print_session(store, session, entry_filter, as_json)
         return
     if artifact:
         # Bytes, not text: an artifact can be anything.
@@ -174,6 +186,15 @@ def show(
         click.echo(f"path {line}")
 
 
+def _print_session(store: "FileStore", session: str, entry_filter: EntryFilter, as_json: bool) -> None:
+    """Print a session's entries; read twice, because an ask is answered after it."""
+    answers = AskAnswers()
+    if not as_json:
+        answers.add_entries(store.reader.read_intact_entries(session))
+    for entry in filter(entry_filter.matches, store.reader.read_intact_entries(session)):
+        _print_entry(entry, as_json, answers)
+
+
 def _trace_decision(store: "FileStore", entry: Entry) -> list[str]:
     """Return the path that a decision took through the policy that was in force; empty when it cannot be replayed."""
     try:
@@ -188,6 +209,9 @@ def _trace_decision(store: "FileStore", entry: Entry) -> list[str]:
 def _print_entry_details(entry: Entry) -> None:
     kind = click.style(entry.kind, bold=True)
     click.echo(f"entry {entry.seq} of session {entry.session}: {kind}, {format_timestamp(entry.ts)} UTC")
+    verdict, guard = verdict_of(entry)
+    said = f"{click.style(verdict, fg=_COLOURS.get(verdict))}{f' by {guard}' if guard else ''}: " if verdict else ""
+    click.echo(f"{said}{summarize_entry(entry, 300)}")
     click.echo(f"prev {entry.prev}\nhash {entry.hash}")
     click.echo(f"signed with {entry.kid}" if entry.sig else "covered by the next signed checkpoint")
     for line in json.dumps(entry.body, indent=2, ensure_ascii=False, sort_keys=True).split("\n"):

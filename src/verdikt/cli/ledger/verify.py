@@ -21,6 +21,7 @@ from verdikt.ledger.log_reader import LogReader
 from verdikt.ledger.projections import load_projections
 from verdikt.ledger.store import OPERATOR
 from verdikt.observe.program_path import find_system_program
+from verdikt.report.counted_noun import format_count
 
 if TYPE_CHECKING:
     from verdikt.ledger.audit import AuditReport
@@ -41,6 +42,7 @@ _NOTES_REF = "verdikt"
     help="A checkpoint stored elsewhere: a file, a directory of them, or the notes of the repository here.",
 )
 @click.option("--artifacts/--no-artifacts", default=True, help="Compare artifacts with their digests too.")
+@click.option("--without-bodies", is_flag=True, help="Accept entries of which only the digest of the body is left.")
 @json_option
 @home_option
 @click.pass_context
@@ -51,6 +53,7 @@ def verify(
     all_: bool,
     witnesses: tuple[str, ...],
     artifacts: bool,
+    without_bodies: bool,
     as_json: bool,
     home: Path | None,
 ) -> None:
@@ -73,6 +76,7 @@ def verify(
             witnesses=loaded_witnesses,
             artifacts=artifacts,
             projections=load_projections(),
+            bodies_required=not without_bodies,
         )
     # A witness that does not verify is itself a problem: otherwise damaging it would be a way around it.
     report.general_findings += witness_findings
@@ -115,6 +119,7 @@ def _audit_to_dict(report: "AuditReport") -> dict[str, Any]:
                 "entries": session.entry_count,
                 "signed": session.signature_count,
                 "covered": session.last_covered_seq,
+                "absent_bodies": session.absent_body_count,
                 "head": {"seq": session.head.seq, "hash": session.head.hash},
             }
             for session in report.sessions
@@ -137,7 +142,7 @@ def _print_audit(report: "AuditReport", directory: Path) -> None:
         mark = click.style("intact", fg="green") if session.is_intact else click.style("FAILING", fg="red", bold=True)
         if session.entry_count == 0 and not session.findings:
             mark = click.style("no entries", fg="yellow")
-        entries = _pluralize(session.entry_count, "entry", "entries")
+        entries = format_count(session.entry_count, "entry", "entries")
         signed = f"signed up to {session.last_covered_seq}" if session.last_covered_seq else "not signed yet"
         click.echo(f"{session.session}: {mark}, {entries}, {signed}, head {session.head.hash[:12]}")
     for finding in report.findings:
@@ -148,17 +153,13 @@ def _print_audit(report: "AuditReport", directory: Path) -> None:
     if _is_empty(report):
         click.echo(f"nothing to verify in `{directory}`")
     elif report.is_intact:
-        entries = _pluralize(report.entry_count, "entry", "entries")
-        sessions = _pluralize(len(report.sessions), "session", "sessions")
-        notes = _pluralize(len(report.findings), "note", "notes")
+        entries = format_count(report.entry_count, "entry", "entries")
+        sessions = format_count(len(report.sessions), "session")
+        notes = format_count(len(report.findings), "note")
         click.echo(f"{entries} in {sessions}: log intact{f', {notes} above' if report.findings else ''}")
     else:
         problem_count = sum(not finding.is_note for finding in report.findings)
-        click.echo(_pluralize(problem_count, "problem", "problems"))
-
-
-def _pluralize(count: int, singular: str, plural: str) -> str:
-    return f"{count} {singular if count == 1 else plural}"
+        click.echo(format_count(problem_count, "problem"))
 
 
 @click.command()
@@ -210,7 +211,7 @@ def checkpoint(
     if as_json:
         click.echo(json.dumps({"covered": covered, "places": destinations, "checkpoint": document}, indent=1))
         return
-    signed, known_heads = _pluralize(covered, "session", "sessions"), _pluralize(len(heads), "head", "heads")
+    signed, known_heads = format_count(covered, "session"), format_count(len(heads), "head")
     click.echo(f"{signed} signed, {known_heads} known, key {document['kid']}")
     for destination in destinations:
         click.echo(f"written: {destination}")

@@ -60,7 +60,7 @@ static const char *const SENT_VARIABLES[] = {
     "CLAUDE_CODE_SESSION_ATTENDED", "CODEX_HOME", "GEMINI_PROJECT_DIR",
 };
 
-/* The events at which the hook itself tries the warm process with a canary; CHECKED_EVENTS in hosts/daemon_canary.py. */
+/* The events at which the hook itself tries the warm process with a canary; CHECKED_EVENTS in protocol.py. */
 static const char *const CHECKED_EVENTS[] = {"SessionStart", "Stop", "AfterAgent", "sessionStart", "agentStop", "stop"};
 
 static struct {

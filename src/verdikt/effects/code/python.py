@@ -18,6 +18,7 @@ from verdikt.effects.code.python_constants import (
 )
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
@@ -62,7 +63,7 @@ _SEND_FUNCTIONS = word_set(
     "requests.post requests.put requests.patch requests.delete requests.request httpx.post httpx.put httpx.patch "
     "httpx.delete"
 )
-_SHELLS = word_set("sh bash zsh dash /bin/sh /bin/bash")
+_SHELLS = frozenset(path for name in find_role("shell") for path in (name, f"/bin/{name}"))
 _UNPICKLE_FUNCTIONS = word_set("pickle.loads marshal.loads dill.loads cloudpickle.loads")
 """Functions that run code while they unpack their argument."""
 # A shell without a program of its own, such as `sh` or `bash -s`, runs its input.

@@ -13,11 +13,12 @@ from verdikt.effects.code.constant_folding import fold_constants
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.word_kinds import SECRET_NAME
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import UNKNOWN, Word
 
 _MAX_SCRIPT = 100_000
-_SHELLS = ("sh", "bash", "zsh", "dash")
+_SHELLS = find_role("shell")
 _OPEN_MODES = ("<", ">", ">>", "+<", "+>", "-|", "|-")
 """The modes of Perl's `open`, where they stand alone."""
 
@@ -60,6 +61,11 @@ def _strip_comments_and_imports(language: str, text: str) -> str:
     text = _strip_line_comments(language, text)
     if language == "perl":
         text = re.sub(r"\buse\s+[\w:]+[^;]*;", ";", text)  # imported names are no calls
+    elif language == "go":
+        text = script_patterns.GO_IMPORT.sub("", text)
+    elif language == "rust":
+        # `Command::new("rm").arg("-rf")` has its words in several calls.
+        text = script_patterns.RUST_ARGUMENTS.sub(", ", text)
     return text
 
 

@@ -142,6 +142,8 @@ SHELL_CALL = compile_lazily(
     rf"{STRING_GROUPS}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*)?{STRING_GROUPS})*)",
     re.DOTALL,
 )
+GO_IMPORT = compile_lazily(r"(?m)^[ \t]*import[ \t]+(?:\([^)]*\)|[\w.]*[ \t]*\"[^\"\n]*\")")
+RUST_ARGUMENTS = compile_lazily(r"(?<=\")\s*\]?\s*\)\s*\.args?\(\s*&?\s*\[?\s*(?=\")")
 BACKTICK_COMMAND = compile_lazily(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
 BACKTICK_LANGUAGES = ("perl", "ruby", "php")
 """Languages in which a shell runs the text between backquotes."""

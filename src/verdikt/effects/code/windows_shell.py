@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-from verdikt.effects.arguments import word_set
 from verdikt.effects.code.cmdlet import classify_cmdlet, is_cmdlet, resolve_alias
 from verdikt.effects.code.windows_paths import classify_deletes, classify_reads
 from verdikt.effects.code.windows_shell_parser import (
@@ -16,6 +15,7 @@ from verdikt.effects.code.windows_shell_parser import (
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import find_program
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -32,10 +32,12 @@ _EVAL_CALL = compile_lazily(r"(?i)\b(?:iex|invoke-expression)\b|scriptblock\]::c
 _DECODE_CALL = compile_lazily(r"(?i)frombase64string|gzipstream|deflatestream|-bxor")
 _SOCKET_CALL = compile_lazily(r"(?i)net\.sockets\.tcpclient|\bpowercat\b|invoke-powershelltcp")
 _DOTNET_DELETE = compile_lazily(r"(?i)\[(?:system\.)?io\.(file|directory)\]::delete\(\s*['\"]([^'\"]+)")
-_HARMLESS_BUILTINS = word_set(
-    "echo dir cd chdir set rem ver vol title cls pause if for goto exit setlocal endlocal pushd popd prompt color "
-    "date time assoc ftype call where tree more find findstr mkdir md copy move ren rename xcopy"
-)
+_DELETE_BUILTINS = find_role("cmd_delete")
+_REMOVE_DIRECTORY_BUILTINS = find_role("cmd_remove_directory")
+_PRINT_FILE_BUILTINS = find_role("cmd_print_file")
+_HARMLESS_BUILTINS = find_role("cmd_harmless")
+_CMD_SHELLS = find_role("cmd_shell")
+_POWERSHELLS = find_role("powershell")
 
 
 def classify_windows_shell(text: str, call: Invocation, language: str) -> Iterator[Effect]:
@@ -108,15 +110,15 @@ def _classify_builtin(command: WindowsCommand, call: Invocation) -> Iterator[Eff
     texts = [text for text, _ in command.words]
     switches = {text.lower() for text in texts if text.startswith("/")}
     names = [text for text in texts if not text.startswith("/")]
-    if command.name in ("del", "erase"):
+    if command.name in _DELETE_BUILTINS:
         yield from classify_deletes(names, "fs.delete.tree" if "/s" in switches else "fs.delete", call)
-    elif command.name in ("rd", "rmdir"):
+    elif command.name in _REMOVE_DIRECTORY_BUILTINS:
         yield from classify_deletes(
             names, "fs.delete.tree" if "/s" in switches else "fs.delete", call, empty_only="/s" not in switches
         )
-    elif command.name in ("powershell", "pwsh"):
+    elif command.name in _POWERSHELLS:
         yield from _classify_inner_shell(command, call)
-    elif command.name == "type":
+    elif command.name in _PRINT_FILE_BUILTINS:
         yield from classify_reads(names, call)
     elif command.name in _HARMLESS_BUILTINS:
         yield call.make_effect("sys.read")
@@ -134,12 +136,12 @@ def _classify_inner_shell(command: WindowsCommand, call: Invocation) -> Iterator
     if len(_SHELL_NAME.findall(line)) > _MAX_DEPTH:
         yield call.make_effect("code.unknown", possible=True, note="shells within shells")
     elif line:
-        yield from classify_windows_shell(line, call, "cmd" if command.name == "cmd" else "powershell")
+        yield from classify_windows_shell(line, call, "cmd" if command.name in _CMD_SHELLS else "powershell")
 
 
 def _classify_program(command: WindowsCommand, call: Invocation) -> Iterator[Effect]:
     """Yield the effects of a program, by the same table as in any other shell."""
-    if command.name in ("cmd", "powershell", "pwsh") and command.words:
+    if command.name in _CMD_SHELLS | _POWERSHELLS and command.words:
         yield from _classify_inner_shell(command, call)
         return
     program = find_program(command.name)

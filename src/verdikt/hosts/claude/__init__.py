@@ -103,6 +103,7 @@ HOST = Host(
     # Only where it was observed: at Stop, for example, the client ignores `onFailure`.
     blocks_on_failure=("PreToolUse",),
     blocks_on_failure_since="2.1.295",
+    takes_arguments_since="2.1.325",
     agent_variables=("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION"),
     project_variable="CLAUDE_PROJECT_DIR",
     attendance_variables=("CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ATTENDED"),

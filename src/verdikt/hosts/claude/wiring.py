@@ -9,7 +9,7 @@ from verdikt.hosts.host import SCOPES, KnownGap
 from verdikt.hosts.wiring import json_settings
 from verdikt.hosts.wiring.host_wiring import HostWiring, find_schema_gaps, has_hook, load_settings
 from verdikt.hosts.wiring.installation import Installation
-from verdikt.hosts.wiring.registration import CLIENT_TIMEOUT_SECONDS
+from verdikt.hosts.wiring.registration import CLIENT_TIMEOUT_SECONDS, split_command_line
 from verdikt.hosts.wiring.settings_schema import (
     SettingsSchema,
     is_bool,
@@ -52,6 +52,13 @@ class ClaudeWiring(HostWiring):
         if fail_closed:
             handler["onFailure"] = "block"  # known since 2.1.295 and ignored before
         return {"matcher": "*", "hooks": [handler]}
+
+    def split_arguments(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """Return an entry without a shell, which costs as much as starting `/bin/true`; what needs one keeps it."""
+        (handler,) = entry["hooks"]
+        if (argv := split_command_line(handler["command"])) is None:
+            return entry
+        return {**entry, "hooks": [{**handler, "command": argv[0], "args": argv[1:]}]}
 
     def find_commands(self, installation: Installation, settings: Mapping[str, Any]) -> dict[str, str]:
         """Return the commands, and for each http hook a command that does what the client does."""

@@ -41,7 +41,7 @@ HOST = Host(
         "tool_input": {"command": "{command}"},
     },
     asks="never: Codex takes an ask for permission, so it becomes a block",
-    blocks='status 2, `{"decision":"block"}` and the reason on stderr',
+    blocks='status 0 and `{"permissionDecision":"deny"}`, with a line for the person; red lines and failures: status 2',
     program="codex",
     agent_packages=("codex-cli",),
     project_marker=".codex",

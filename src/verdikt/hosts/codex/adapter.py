@@ -14,6 +14,7 @@ from verdikt.hosts.host_decision import HostDecision
 from verdikt.hosts.payload import PayloadFields, read_hook_event
 from verdikt.model.action import Action, Outcome
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.model.verdict import VerdictKind
 
 _CONTEXT_EVENTS = {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"}
 
@@ -37,7 +38,22 @@ def encode(hook_event: HookEvent, host_decision: HostDecision) -> HookResponse:
             return NO_OPINION  # the person is being asked already
         decision = {"behavior": "deny", "message": host_decision.reason}
         return build_response({"hookSpecificOutput": {"hookEventName": hook_event.name, "decision": decision}})
+    if hook_event.name == "PreToolUse" and host_decision.kind >= VerdictKind.ASK and host_decision.how_to_allow:
+        return _encode_liftable_block(hook_event, host_decision)
     return encode_claude_compatible(hook_event, host_decision, stop_decision="block", context_events=_CONTEXT_EVENTS)
+
+
+def _encode_liftable_block(hook_event: HookEvent, host_decision: HostDecision) -> HookResponse:
+    """Return a block with a line for the person alone, which Codex reads from a document with status 0 only.
+
+    Red lines and failures keep status 2: nothing allows them, and that form needs no agreement about a document.
+    """
+    output = {
+        "hookEventName": hook_event.name,
+        "permissionDecision": "deny",
+        "permissionDecisionReason": host_decision.reason,
+    }
+    return build_response({"systemMessage": host_decision.how_to_allow, "hookSpecificOutput": output})
 
 
 def _parse_outcome(fields: PayloadFields, action: Action) -> Outcome:

@@ -59,6 +59,9 @@ HOST = Host(
         "/Library/Application Support/GeminiCli/",
     ),
     extension_files=(
+        # Variables for the client and its hooks.
+        ".gemini/.env",
+        "~/.gemini/.env",
         ".gemini/commands/",
         ".gemini/extensions/",
         ".gemini/skills/",

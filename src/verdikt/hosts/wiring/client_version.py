@@ -38,11 +38,9 @@ def read_client_version(host: Host, env: Mapping[str, str], project: str = "") -
     return version[0] if version else ""
 
 
-def blocks_on_failure(host: Host, version: str) -> bool:
-    """Whether a client of that version blocks by itself when its hook fails. An unknown version does not."""
-    if not (version and host.blocks_on_failure_since):
-        return False
-    return _to_numbers(version) >= _to_numbers(host.blocks_on_failure_since)
+def is_at_least(version: str, since: str) -> bool:
+    """Whether a version is another one or newer. An unknown version, or a feature of no version, is not."""
+    return bool(version and since) and _to_numbers(version) >= _to_numbers(since)
 
 
 def _to_numbers(version: str) -> tuple[int, ...]:

@@ -25,6 +25,9 @@ class FileChange:
     project: str = ""
     """The project for which a file outside of it is changed; empty if it is not for a single one."""
 
+    has_hooks: bool = True
+    """Whether the file wires hooks; one that only names MCP servers is written by clients and people at any time."""
+
     @property
     def is_needed(self) -> bool:
         """Whether the change has any effect."""
@@ -108,14 +111,20 @@ class WiringRecord:
         refuse_unwritable([str(self._path), *(change.path for change in planned)])
         for change in planned:
             # Only the first change of a file records its original; later ones would record our own version.
+            had_hooks = change.path in self.files and self.has_hooks(change.path)
             entry = self.files.setdefault(
                 change.path, {"host": change.host, "made": [], "before": self._save_backup(change.before)}
             )
+            entry["has_hooks"] = had_hooks or change.has_hooks
             entry["projects"] = sorted({*entry.get("projects", ()), change.project})
             entry["after"] = sha256_hex(change.after) if change.after is not None else ""
             self._save_record()
             entry["made"] += write_file(change.path, change.after)
             self._save_record()
+
+    def has_hooks(self, path: str) -> bool:
+        """Whether a file on record wires hooks, and not only the relay of MCP servers."""
+        return bool(self.files[path].get("has_hooks", True))
 
     def read_original(self, path: str) -> bytes | None:
         """Return the file as it was before verdikt first changed it."""

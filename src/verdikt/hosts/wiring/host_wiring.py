@@ -84,6 +84,10 @@ class HostWiring:
             entries[event] = self.build_entry(line, fail_closed=fail_closed)
         return entries
 
+    def split_arguments(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """Return an entry with its command as a list of words, for a client that then starts no shell."""
+        return entry
+
     def plan_changes(self, installation: Installation, scope: str, *, trust: bool) -> list[FileChange]:
         """Return the changes that wire the host. `trust` says that the person approves hooks that need an approval."""
         file = self.require_settings_file(installation, scope)
@@ -92,6 +96,8 @@ class HostWiring:
             installation.create_command_builder(scope),
             host_blocks_on_failure=installation.client_blocks_on_failure(self.host),
         )
+        if installation.client_takes_arguments(self.host):
+            entries = {event: self.split_arguments(entry) for event, entry in entries.items()}
         present = json_settings.parse(before, file)
         # The hooks of others stay; ours replace those of an earlier version.
         wired = json_settings.add_hooks(present, entries, file, self.host.extra_settings)

@@ -11,7 +11,7 @@ from pathlib import Path
 from verdikt.errors import WiringError
 from verdikt.hosts.host import Host
 from verdikt.hosts.wiring import wrapper
-from verdikt.hosts.wiring.client_version import blocks_on_failure, read_client_version
+from verdikt.hosts.wiring.client_version import is_at_least, read_client_version
 from verdikt.hosts.wiring.file_change import WiringRecord
 from verdikt.hosts.wiring.portable_registration import PortableRegistration
 from verdikt.hosts.wiring.registration import LAUNCHER, HookCommandBuilder, Registration
@@ -96,8 +96,14 @@ class Installation:
     def client_blocks_on_failure(self, host: Host) -> bool:
         """Whether the installed client of the host blocks by itself when its hook fails."""
         # Asking a client for its version starts it, so only those are asked of which the answer matters.
-        return bool(host.blocks_on_failure) and blocks_on_failure(
-            host, read_client_version(host, self.env, self.project)
+        return bool(host.blocks_on_failure) and is_at_least(
+            read_client_version(host, self.env, self.project), host.blocks_on_failure_since
+        )
+
+    def client_takes_arguments(self, host: Host) -> bool:
+        """Whether the installed client of the host starts a hook without a shell."""
+        return bool(host.takes_arguments_since) and is_at_least(
+            read_client_version(host, self.env, self.project), host.takes_arguments_since
         )
 
     def load_record(self) -> WiringRecord:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from verdikt.errors import WiringError
-from verdikt.hosts.wiring.registration import is_hook_command
+from verdikt.hosts.wiring.registration import is_hook_command, join_arguments
 
 HookEntry = Mapping[str, Any]
 
@@ -101,13 +101,21 @@ def _iter_groups(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _iter_commands(group: object) -> Iterator[object]:
     if isinstance(group, dict):
-        yield group.get("command")
+        yield _get_command_line(group)
         # Copilot CLI names the command after the shell.
         yield group.get("bash")
         handlers = group.get("hooks")
         for handler in handlers if isinstance(handlers, list) else ():
             if isinstance(handler, dict):
-                yield handler.get("command")
+                yield _get_command_line(handler)
+
+
+def _get_command_line(handler: Mapping[str, Any]) -> object:
+    """Return the command of a handler as a line, also where its words are given one by one."""
+    command, arguments = handler.get("command"), handler.get("args")
+    if not isinstance(command, str) or not isinstance(arguments, list):
+        return command
+    return join_arguments(command, [*map(str, arguments)], blocks_on_failure=handler.get("onFailure") == "block")
 
 
 def _is_own_group(group: object) -> bool:

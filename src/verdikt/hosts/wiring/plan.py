@@ -13,6 +13,7 @@ from verdikt.hosts.registry import HOSTS, WIRABLE_HOSTS, load_wiring
 from verdikt.hosts.wiring.file_change import FileChange, WiringRecord, read_file, refuse_unwritable
 from verdikt.hosts.wiring.git_exclusion import plan_exclusion
 from verdikt.hosts.wiring.installation import Installation
+from verdikt.hosts.wiring.mcp_servers import strip_relays
 from verdikt.hosts.wiring.registration import WRAPPER_NAMES, is_hook_command
 from verdikt.ledger.kept_files import KeptFiles
 from verdikt.observe.project_checks import detect_project_checks
@@ -148,6 +149,8 @@ def keep_wired_files(data_directory: str, project: str, home: str) -> None:
     record = WiringRecord(Path(data_directory))
     for path, entry in record.files.items():
         is_wrapper = os.path.basename(path) in WRAPPER_NAMES
+        if not record.has_hooks(path):
+            continue
         if is_wrapper or (entry["host"] in HOSTS and not _is_foreign_file(path, HOSTS[entry["host"]], project, home)):
             switches = _list_off_switches(entry["host"], project, home)
             # A person who says "always allow" has the host write into this file while an action waits.
@@ -239,7 +242,11 @@ def _plan_restore(record: WiringRecord, path: str, host: str) -> FileChange:
     if current is None and original is None:
         description = "gone already"
     elif current is not None and host in HOSTS:
-        after, description = load_wiring(host).strip_hooks(current, original, path)
+        if record.has_hooks(path):
+            after, description = load_wiring(host).strip_hooks(current, original, path)
+        stripped = strip_relays(after, path)
+        if stripped != after:
+            after, description = stripped, "without the relay in front of its servers"
     return FileChange(path=path, before=current, after=after, host=host, description=description)
 
 

@@ -106,6 +106,23 @@ def is_hook_command(command: object) -> bool:
     return isinstance(command, str) and _HOOK_COMMAND.search(command) is not None
 
 
+def split_command_line(line: str) -> list[str] | None:
+    """Return the words of a line that is one command; None for one that only a shell can run."""
+    if relies_on_host(line):
+        return shlex.split(line.removeprefix(_EXEC_PREFIX))
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return None
+    # Quoted again, the words of one plain command are the line itself.
+    return words if words and shlex.join(words) == line else None
+
+
+def join_arguments(command: str, arguments: list[str], *, blocks_on_failure: bool) -> str:
+    """Return the line that does what a command with a list of arguments does."""
+    return (_EXEC_PREFIX if blocks_on_failure else "") + shlex.join([command, *arguments])
+
+
 def relies_on_host(command: str) -> bool:
     """Whether the line leaves it to the host to block when the wrapper is missing."""
     return command.startswith(_EXEC_PREFIX)

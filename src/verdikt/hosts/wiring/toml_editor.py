@@ -26,7 +26,10 @@ def find_value(tables: object, *path: str) -> object:
     return tables
 
 
-def set_key(data: bytes | None, table: tuple[str, ...], key: str, value: str | bool, where: str) -> bytes:
+TomlValue = str | bool | list[str]
+
+
+def set_key(data: bytes | None, table: tuple[str, ...], key: str, value: TomlValue, where: str) -> bytes:
     """Return the file with the key set in that table, which is added at the end if it is missing."""
     before = parse(data, where)
     expected = _set_in_tables(before, (*table, key), value)
@@ -35,7 +38,7 @@ def set_key(data: bytes | None, table: tuple[str, ...], key: str, value: str | b
     line = f"{key} = {json.dumps(value)}"
     text = (data or b"").decode("utf-8-sig")
     byte_order_mark = codecs.BOM_UTF8 if (data or b"").startswith(codecs.BOM_UTF8) else b""
-    for edit in (_replace_line, _insert_line, _append_table, _prepend_dotted_key):
+    for edit in (_replace_line, _replace_array, _insert_line, _append_table, _prepend_dotted_key):
         # Each edit is checked by parsing the result, so the edits need not know every way to write TOML.
         result = edit(text, table, key, line)
         if result is not None and _parses_to(result, expected):
@@ -44,7 +47,7 @@ def set_key(data: bytes | None, table: tuple[str, ...], key: str, value: str | b
     raise WiringError(f"{where}: could not set `{key}` in `[{name}]`; put `{line}` there yourself and run this again")
 
 
-def _set_in_tables(tables: dict[str, Any], path: tuple[str, ...], value: str | bool) -> dict[str, Any]:
+def _set_in_tables(tables: dict[str, Any], path: tuple[str, ...], value: TomlValue) -> dict[str, Any]:
     copy = dict(tables)
     key, *remaining_keys = path
     if remaining_keys:
@@ -88,6 +91,18 @@ def _replace_line(text: str, table: tuple[str, ...], key: str, line: str) -> str
         rf"^[ \t]*{re.escape(key)}[ \t]*=[^\r\n]*", lambda _: line, text[start:end], count=1, flags=re.MULTILINE
     )
     return text[:start] + body + text[end:] if count else None
+
+
+def _replace_array(text: str, table: tuple[str, ...], key: str, line: str) -> str | None:
+    """Replace a list that is written over several lines."""
+    section = _find_section(text, table)
+    if section is None:
+        return None
+    start, end = section
+    # The end of the section may lie inside the list, whose lines can begin with a bracket; the result is parsed anyway.
+    pattern = re.compile(rf"^[ \t]*{re.escape(key)}[ \t]*=[ \t]*\[[^\]]*\]", re.MULTILINE)
+    match = pattern.search(text, start)
+    return text[: match.start()] + line + text[match.end() :] if match and match.start() < end else None
 
 
 def _insert_line(text: str, table: tuple[str, ...], key: str, line: str) -> str | None:

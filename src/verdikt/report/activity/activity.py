@@ -29,6 +29,16 @@ class ReportRange:
         """The length of one period."""
         return (self.until - self.since) / len(self.labels)
 
+    @property
+    def period_name(self) -> str:
+        """The length of one period in words: `6 hours`, `a day`, `5 days`."""
+        hours = round(self.period_seconds / 3600)
+        if hours < 1:
+            return f"{max(1, round(self.period_seconds / 60))} minutes"
+        if hours % 24 == 0:
+            return "a day" if hours == 24 else f"{hours // 24} days"
+        return "an hour" if hours == 1 else f"{hours} hours"
+
     def find_period(self, seconds: float) -> int:
         """Return the index of the period that a time lies in."""
         return min(len(self.labels) - 1, max(0, int((seconds - self.since) / self.period_seconds)))

@@ -18,7 +18,7 @@ from verdikt.report.activity.occurrence import (
     shorten_text,
 )
 from verdikt.report.entry_filter import EntryFilter
-from verdikt.report.entry_line import paused_verdict_of, receipt_of, summarize_entry
+from verdikt.report.entry_line import granted_verdict_of, paused_verdict_of, receipt_of, summarize_entry
 
 MAX_NAMES = 200
 """Different rules, hosts and projects that are counted separately: their names come from agents."""
@@ -46,11 +46,9 @@ class ActivityCollector:
         for entry in entries:
             if entry.kind is EntryKind.GRANT and self._filter.is_in_time(entry):
                 what = shorten_text(summarize_entry(entry, 300))
-                word = next((word for word in ("grant", "revoke", "pause", "exceptions") if word in entry.body), "")
-                # A grant's own line begins with the guard, a revocation's with its id.
-                self.activity.lists["operator"].add(
-                    _describe_entry(entry, what if what.startswith(word) else f"{word}: {what}")
-                )
+                # A grant's own line begins with the guard; every other one says itself what it is.
+                text = f"grant: {what}" if "grant" in entry.body else what
+                self.activity.lists["operator"].add(_describe_entry(entry, text))
 
 
 class _SessionCollector:
@@ -110,7 +108,7 @@ class _SessionCollector:
         self._count_verdict(occurrence)
         if occurrence.verdict in ("ask", "block"):
             period.stopped.add(occurrence)
-        self._count_exemption(entry, receipt, occurrence)
+        self._count_exemption(entry, occurrence)
         self._count_duration(entry, occurrence)
         self._blocks.add_decision(occurrence, receipt)
         self._asks.add_decision(occurrence, receipt, str(entry.body.get("call_id") or ""))
@@ -138,14 +136,14 @@ class _SessionCollector:
         name = name if name in rules or len(rules) < MAX_NAMES else "…"
         return rules.setdefault(name, RuleActivity(name))
 
-    def _count_exemption(self, entry: Entry, receipt: Mapping[str, Any], occurrence: Occurrence) -> None:
+    def _count_exemption(self, entry: Entry, occurrence: Occurrence) -> None:
         """Count what ran only because of a pause or a grant."""
-        would_be, rule = paused_verdict_of(entry)
-        ruled = receipt.get("ruled")
-        if would_be:
-            self._activity.lists["paused"].add(occurrence.with_note(f"without the pause: {would_be} by {rule}"))
-        elif receipt.get("grants") and isinstance(ruled, Mapping) and occurrence.verdict in ("pass", "warn"):
-            note = f"without the grant: {ruled.get('kind')} by {ruled.get('guard')}"
+        paused, paused_rule = paused_verdict_of(entry)
+        granted, granted_rule, _ = granted_verdict_of(entry)
+        if paused:
+            self._activity.lists["paused"].add(occurrence.with_note(f"without the pause: {paused} by {paused_rule}"))
+        elif granted:
+            note = f"without the grant: {granted} by {granted_rule}"
             self._activity.lists["granted"].add(occurrence.with_note(note))
 
     def _count_duration(self, entry: Entry, occurrence: Occurrence) -> None:

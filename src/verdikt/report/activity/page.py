@@ -8,6 +8,7 @@ from verdikt.report.activity.chart import Column, draw_bar, draw_columns
 from verdikt.report.activity.markup import Markup, build_element, embed_stylesheet, join_markup
 from verdikt.report.activity.occurrence import Occurrence, OccurrenceList
 from verdikt.report.activity.style import STYLESHEET
+from verdikt.report.counted_noun import format_count
 
 FormatTime = Callable[[float], str]
 """Seconds since the epoch → a date and a time for people."""
@@ -15,6 +16,7 @@ FormatTime = Callable[[float], str]
 # Even if an escape were forgotten, a browser runs nothing and loads nothing from this page.
 _SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
+_MAX_WHOLE_WORD = 24
 _MAX_SHOWN = 3
 """Examples that are shown at once; the others are in the list."""
 
@@ -91,7 +93,7 @@ class _PageRenderer:
             "p",
             _link(f"{activity.decisions:,} calls", "#list-passes"),
             " in ",
-            _link(_count_words(activity.count("sessions"), "session"), "#list-sessions"),
+            _link(format_count(activity.count("sessions"), "session"), "#list-sessions"),
             "; ",
             _link(f"{share:.1%}", "#list-passes"),
             " ran without a question.",
@@ -112,9 +114,9 @@ class _PageRenderer:
         labels = [periods[0].label, periods[len(periods) // 2].label, periods[-1].label]
         return _render_section(
             "Over time",
-            _render_chart_caption("All calls", calls),
+            _render_chart_caption("All calls", calls, self.activity.range.period_name),
             draw_columns(calls, "All calls over time"),
-            _render_chart_caption("Asked and blocked", stopped),
+            _render_chart_caption("Asked and blocked", stopped, self.activity.range.period_name),
             draw_columns(stopped, "Asks and blocks over time"),
             build_element("p", *(build_element("span", label) for label in labels), class_="axis"),
             _render_legend([("pass", "passed"), ("ask", "asked"), ("block", "blocked")]),
@@ -283,22 +285,33 @@ def _render_suggestion(suggestion: Suggestion, link: str) -> Markup:
     return build_element(
         "article",
         build_element("p", _render_prose(suggestion.text)),
-        *(build_element("pre", command) for command in suggestion.commands),
+        *(_render_command(command) for command in suggestion.commands),
         build_element("p", _render_prose(suggestion.proof), " ", _link("The calls", link), class_="caption"),
         class_="card",
     )
 
 
-def _render_chart_caption(text: str, columns: Sequence[Column]) -> Markup:
+def _render_command(command: str) -> Markup:
+    """Return a command to copy, in which no short word is broken: a browser breaks a line after every dash."""
+    words: list[str] = []
+    for word in command.split(" "):
+        words += [" ", build_element("span", word, class_="word") if len(word) <= _MAX_WHOLE_WORD else word]
+    return build_element("pre", *words[1:])
+
+
+def _render_chart_caption(text: str, columns: Sequence[Column], period: str) -> Markup:
     """Return what a chart shows, and its highest column with the way to its list."""
     highest = max(columns, key=lambda column: sum(number for _, number in column.parts))
     most = sum(number for _, number in highest.parts)
     number = _link(f"{most:,}", highest.link) if most else build_element("span", "0")
-    return build_element("p", f"{text}, at most ", number, " in a column", class_="caption")
+    return build_element("p", f"{text}, at most ", number, f" in {period}", class_="caption")
 
 
 def _render_examples(rule: RuleActivity) -> Iterator[Markup]:
-    """Yield the newest commands that a rule stopped, each once."""
+    """Yield why a rule stopped its newest call, and the newest commands that it stopped, each once."""
+    # A name alone says little to a reader who has not seen the rule.
+    if reason := next((occurrence.reason for occurrence in rule.examples if occurrence.reason), ""):
+        yield build_element("p", _render_prose(reason), class_="why")
     for text in list(dict.fromkeys(occurrence.what for occurrence in rule.examples))[:_MAX_SHOWN]:
         yield build_element("p", build_element("code", text), class_="example")
 
@@ -333,7 +346,3 @@ def _link(text: str, target: str) -> Markup:
 
 def _join_counts(counts: Iterable[tuple[int, str]]) -> str:
     return ", ".join(f"{count:,} {word}" for count, word in counts if count)
-
-
-def _count_words(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

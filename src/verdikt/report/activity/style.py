@@ -30,6 +30,7 @@ section {
   background: var(--panel); border: 1px solid var(--line); border-radius: .6rem; padding: 1rem; margin: 1rem 0;
 }
 code, pre { font: .875em/1.5 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
+.word { white-space: nowrap; }
 pre { margin: .3rem 0; padding: .5rem .6rem; background: var(--mark); border-radius: .3rem; white-space: pre-wrap; }
 .range, .caption, .empty, .why { color: var(--soft); font-size: .875rem; }
 .range { margin: 0; }

@@ -6,6 +6,7 @@ from textwrap import wrap
 from verdikt.report.activity.activity import Activity, RuleActivity
 from verdikt.report.activity.block_outcome import OUTCOMES
 from verdikt.report.activity.occurrence import Occurrence
+from verdikt.report.counted_noun import format_count
 from verdikt.report.explanation import Paint
 
 _SPARKS = "▁▂▃▄▅▆▇█"
@@ -40,7 +41,8 @@ class _TerminalRenderer:
         stopped = activity.count("asks") + activity.count("blocks")
         share = f", {1 - stopped / activity.decisions:.1%} without a question" if activity.decisions else ""
         yield (
-            f"{activity.decisions} calls in {activity.count('sessions')} sessions: {activity.count('asks')} asked,"
+            f"{format_count(activity.decisions, 'call')} in {format_count(activity.count('sessions'), 'session')}:"
+            f" {activity.count('asks')} asked,"
             f" {activity.count('blocks')} blocked{share}"
         )
         yield from self._render_timeline()
@@ -67,7 +69,8 @@ class _TerminalRenderer:
         yield from self._title(f"Over time, from {periods[0].label} to {periods[-1].label}")
         for name, numbers in rows.items():
             drawn = self.paint(draw_sparkline(numbers), roles.get(name, "pass")) if self.is_drawn else _join(numbers)
-            yield f"  {name:<9}{drawn}" + (f"  at most {max(numbers)}" if self.is_drawn else "")
+            most = f"  at most {max(numbers)} in {self.activity.range.period_name}" if self.is_drawn else ""
+            yield f"  {name:<9}{drawn}{most}"
 
     def _render_rules(self) -> Iterator[str]:
         rules = self.activity.rank_rules()
@@ -81,7 +84,7 @@ class _TerminalRenderer:
             for text in list(dict.fromkeys(occurrence.what for occurrence in rule.examples))[:_MAX_EXAMPLES]:
                 yield "      " + self.paint(self._fit(text, 6), "dim")
         if len(rules) > _MAX_RULES:
-            yield f"  … and {len(rules) - _MAX_RULES} more rules"
+            yield f"  … and {format_count(len(rules) - _MAX_RULES, 'more rule')}"
 
     def _draw_rule(self, rule: RuleActivity, scale: int) -> str:
         asks, blocks = (round(rule.verdicts[name] / scale * _BAR_WIDTH) for name in ("ask", "block"))
@@ -118,8 +121,8 @@ class _TerminalRenderer:
         if activity.turns or activity.count("refused"):
             yield from self._title("Turns")
             yield (
-                f"  {activity.count('unproven')} of {activity.turns} ended unproven,"
-                f" {activity.count('refused')} stops were refused first"
+                f"  {activity.count('unproven')} of {format_count(activity.turns, 'turn')} ended unproven,"
+                f" {format_count(activity.count('refused'), 'stop')} refused before"
             )
             yield from self._render_first("unproven")
 
@@ -134,7 +137,8 @@ class _TerminalRenderer:
         activity = self.activity
         if any(activity.count(name) for name in ("operator", "granted", "paused")):
             yield from self._title("Exceptions and pauses")
-            yield f"  {activity.count('granted')} calls let through by a grant, {activity.count('paused')} by a pause"
+            granted = format_count(activity.count("granted"), "call")
+            yield f"  {granted} let through by a grant, {activity.count('paused')} by a pause"
             yield from self._render_first("operator")
 
     def _render_first(self, name: str) -> Iterator[str]:

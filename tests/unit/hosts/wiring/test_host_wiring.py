@@ -120,6 +120,29 @@ def test_plan_changes_wires_a_single_command_if_the_installed_client_blocks_on_f
     assert "||" in commands["ConfigChange"]
 
 
+@pytest.mark.parametrize(("version", "has_arguments"), [("2.1.325", True), ("2.1.324", False), ("odd", False)])
+def test_plan_changes_wires_words_without_a_shell_for_a_client_that_starts_them(
+    version: str, has_arguments: bool, tmp_path: Path
+) -> None:
+    """What only a shell can run stays a line, and both forms are found again, and taken out, as ours."""
+    write_client(tmp_path / "bin", version)
+    env = {"HOME": str(tmp_path), "PATH": f"{tmp_path / 'bin'}:/bin"}
+    installation = Installation(project=str(tmp_path / "p"), data_directory=str(tmp_path / "d"), env=env)
+    [change] = load_wiring("claude").plan_changes(installation, "local", trust=False)
+    settings = json.loads(change.after or b"")
+
+    handlers = {event: groups[0]["hooks"][0] for event, groups in settings["hooks"].items()}
+    assert ("args" in handlers["PreToolUse"]) == ("args" in handlers["Stop"]) == has_arguments
+    assert "args" not in handlers["ConfigChange"]
+    assert "||" in handlers["ConfigChange"]["command"]
+    if has_arguments:
+        assert handlers["PreToolUse"]["command"] == installation.create_registration("local").wrapper_path
+        assert handlers["PreToolUse"]["args"][:2] == ["20", "closed"]
+    found = dict(json_settings.find_hook_commands(settings))
+    assert found.keys() == handlers.keys()
+    assert "hooks" not in json_settings.remove_hooks(settings, "here")
+
+
 def test_a_single_command_for_a_client_that_is_too_old_is_an_open_gap(tmp_path: Path) -> None:
     """The client was downgraded since, and would run the tool if the wrapper were missing."""
     env = {"HOME": str(tmp_path), "PATH": f"{tmp_path / 'bin'}:/bin"}

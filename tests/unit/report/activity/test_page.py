@@ -11,7 +11,7 @@ from tests.activity_log import DAY, open_activity_log, write_week
 from tests.chromium import Browser, open_browser
 from tests.unit.report.activity.test_collector import collect
 from verdikt.cli.store_access import format_timestamp
-from verdikt.report.activity.activity import Suggestion
+from verdikt.report.activity.activity import ReportRange, Suggestion
 from verdikt.report.activity.page import render_page
 from verdikt.report.entry_filter import EntryFilter
 
@@ -187,3 +187,20 @@ def test_hostile_page_in_a_browser_does_nothing(hostile_page: Path, browser: Bro
     assert browser.evaluate("document.scripts.length") == 0
     assert browser.evaluate("document.scrollingElement.scrollWidth") <= 360
     assert browser.evaluate("document.body.innerText.includes('<script>')") is True
+
+
+def test_each_rule_says_why_it_stopped_something(page: Path) -> None:
+    """A reader who does not know the rule's name learns what it is about, and how long a column of the chart is."""
+    text = page.read_text()
+
+    assert '<p class="why"><code>git push --force origin main</code> overwrites published commits' in text
+    assert re.search(r"All calls, at most <a [^>]*>\d+</a> in [\w ]+<", text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "name"),
+    [(600, "10 minutes"), (3600, "an hour"), (6 * 3600, "6 hours"), (86_400, "a day"), (7 * 86_400, "7 days")],
+)
+def test_period_has_a_name(seconds: int, name: str) -> None:
+    """The length of a column of the chart is said in words."""
+    assert ReportRange(since=0, until=4 * seconds, labels=("a", "b", "c", "d")).period_name == name

@@ -61,7 +61,9 @@ def classify_install(
     foreign += [word for word in args.get_values(_PACKAGE_OPTIONS) if _is_foreign_package(word.text)]
     foreign += args.get_values("--git")
     address = args.get_value(_INDEX_OPTIONS)
-    address = address or next((value for name, value in call.list_assignments() if name in _INDEX_VARIABLES), None)
+    address = address or next(
+        (value for name, value in (*call.list_assignments(), *call.list_exports()) if name in _INDEX_VARIABLES), None
+    )
     if address is not None and "://" in address.text and not _is_known_registry(address.text):
         foreign.append(address)
     foreign += [word for word in args.get_values("--trusted-host") if not _is_known_registry(word.text)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from verdikt.effects.find_expression import has_filter, list_matches, list_names, list_roots
+from verdikt.effects.find_expression import has_filter, list_matches, list_names, list_roots, strip_actions
+from verdikt.effects.host import is_remote_path, to_host_target
 from verdikt.effects.target import is_secret, is_sink
 from verdikt.model.effect import Zone
 from verdikt.shell.command import Word
@@ -125,8 +126,12 @@ def classify_tar(call: Invocation) -> Iterator[Effect]:
     directory = args.get_value("-C --directory") or Word(".")
     members = [_join_path(directory, word) for word in operands]
     if letters & {"c", "r", "u"} or args.has_flag("--create --append --update"):
-        yield from call.make_effects("fs.read", members)
-        if archive is not None and archive.text != "-":
+        # With a colon in its name the archive lies on another machine: `tar cf host:a.tar .`
+        is_remote = archive is not None and is_remote_path(archive.text) and not args.has_flag("--force-local")
+        yield from call.classify_sent_files(members) if is_remote else call.make_effects("fs.read", members)
+        if archive is not None and is_remote:
+            yield call.make_effect("net.send.file", (to_host_target(archive),))
+        elif archive is not None and archive.text != "-":
             yield from call.make_effects("fs.append" if letters & {"r", "u"} else "fs.overwrite", [archive])
         if args.has_flag("--remove-files"):
             yield from call.make_effects("fs.delete.tree", members)
@@ -145,7 +150,7 @@ def _join_path(directory: Word, word: Word) -> Word:
 
 
 def classify_find(call: Invocation) -> Iterator[Effect]:
-    command = call.command
+    command = strip_actions(call.command)
     texts = [word.text for word in command.argv]
     yield from call.make_effects("fs.list", list_roots(command))
     yield from _classify_key_search(call)

@@ -122,3 +122,98 @@ def test_edit_of_a_staged_change_may_not_be_undone(governance: Governance, repo:
     edit(governance, repo, "by the agent\n")
 
     assert restore(governance, repo) == "ask"
+
+
+PATCH = "--- a/kept.py\n+++ b/kept.py\n@@ -1 +1 @@\n-a\n+b\n"
+
+
+def run_shell(governance: Governance, repo: Path, command: str, *, seconds: float = 0.1, does: str = "b\n") -> None:
+    """Let a session's shell run a command that takes a while and leaves this content in the committed file."""
+    payload = {"command": command}
+    action = Action(
+        kind=ActionKind.BASH, tool="Bash", payload=payload, session_id="s1", cwd=str(repo), call_id=f"c-{command[:9]}"
+    )
+    assert governance.before(action).passed
+    (repo / "kept.py").write_text(does)
+    governance.clock.sleep(seconds)
+    governance.after(action, Outcome(success=True, exit_code=0))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed -i s/a/b/ kept.py",
+        "cd . && perl -pi -e s/a/b/ kept.py && git diff",
+        "echo b > kept.py",
+        "patch -p1 < fix.diff",
+        "git apply fix.diff",
+        f"git apply <<'EOF'\n{PATCH}EOF",
+        f"patch -p1 <<'EOF'\n{PATCH}EOF",
+    ],
+)
+def test_session_may_undo_what_its_shell_edited(governance: Governance, repo: Path, command: str) -> None:
+    """An edit by `sed -i` or a patch is the session's own, like one by its file tool; another session's is not."""
+    (repo / "fix.diff").write_text(PATCH)
+    run_shell(governance, repo, command)
+
+    assert restore(governance, repo) == "pass"
+    assert restore(governance, repo, session="s2") != "pass"
+
+
+def test_session_may_not_undo_a_file_that_was_changed_before_its_shell_edited_it(
+    governance: Governance, repo: Path
+) -> None:
+    """What a person had changed would be lost with the edit."""
+    (repo / "kept.py").write_text("mine\n")
+    run_shell(governance, repo, "sed -i s/a/b/ kept.py", does="mine b\n")
+
+    assert restore(governance, repo) != "pass"
+
+
+def test_session_may_not_undo_what_changed_after_its_shell_edited_it(governance: Governance, repo: Path) -> None:
+    """The file on disk must be what the command left."""
+    run_shell(governance, repo, "sed -i s/a/b/ kept.py")
+    (repo / "kept.py").write_text("b and mine\n")
+
+    assert restore(governance, repo) != "pass"
+
+
+def test_edit_of_a_command_that_took_long_is_not_its_own(governance: Governance, repo: Path) -> None:
+    """While it ran, a person may have written the same file."""
+    run_shell(governance, repo, "sed -i s/a/b/ kept.py && make", seconds=60, does="b and mine\n")
+
+    assert restore(governance, repo) != "pass"
+
+
+def test_edit_of_another_call_in_between_is_not_taken_for_this_one(governance: Governance, repo: Path) -> None:
+    """Only the newest edit is open: the outcome of an earlier call says nothing of a later one's file."""
+    first = Action(
+        kind=ActionKind.BASH, tool="Bash", payload={"command": "ls"}, session_id="s1", cwd=str(repo), call_id="c-0"
+    )
+    governance.before(first)
+    edit_action = Action(
+        kind=ActionKind.BASH,
+        tool="Bash",
+        payload={"command": "sed -i s/a/b/ kept.py"},
+        session_id="s1",
+        cwd=str(repo),
+        call_id="c-1",
+    )
+    assert governance.before(edit_action).passed
+    (repo / "kept.py").write_text("b\n")
+    governance.after(first, Outcome(success=True, exit_code=0))
+
+    assert restore(governance, repo) != "pass"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["mv notes.txt kept.py", "git stash pop; : fix.diff patch", "sed -i s/a/b/ kept.py && ./tool", "./tool > kept.py"],
+)
+def test_edit_that_may_bring_a_persons_work_may_not_be_undone(governance: Governance, repo: Path, command: str) -> None:
+    """What was moved into the file is nowhere else any more; a program can do the same."""
+    (repo / "fix.diff").write_text(PATCH)
+    (repo / "notes.txt").write_text("b\n")
+    run_shell(governance, repo, command)
+
+    assert restore(governance, repo) == "ask"

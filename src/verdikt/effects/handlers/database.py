@@ -8,13 +8,17 @@ from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.sql import classify_file_access, classify_sql, is_throwaway
 from verdikt.effects.deployment_stage import list_stages
+from verdikt.effects.handlers.database_session import (
+    classify_session,
+    find_database_name,
+    is_read_only_connection,
+    is_read_only_file,
+)
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
-_READ_ONLY_SESSION = compile_lazily(r"(?i)default_transaction_read_only\s*=\s*(?:on|true|1)\b")
-_LIFTS_READ_ONLY = compile_lazily(r"(?i)read_only|read\s+write|\\|\bprogram\b|-f\b|--file")
 _META = compile_lazily(r"^\s*\\(!)?[ \t]*(.*)$", re.MULTILINE)
 
 
@@ -59,20 +63,36 @@ def _classify_unread_files(call: Invocation, flags: str) -> Iterator[Effect]:
 
 
 def classify_client(
-    call: Invocation, *, dialect: str, flags: str, files: str = "", database: str = "-d --dbname --database -D"
+    call: Invocation,
+    *,
+    dialect: str,
+    flags: str,
+    files: str = "",
+    database: str = "-d --dbname --database -D",
+    initial: str = "",
 ) -> Iterator[Effect]:
-    """Classify a client that takes statements by `flags`, by standard input, by a file or as an operand."""
+    """Classify a client that takes statements by `flags`, by standard input, by a file or as an operand.
+
+    `initial` are options with a statement that is run before the others.
+    """
     base = _find_database(call, database)
-    light = is_throwaway(base.rsplit("/", 1)[-1])
+    light = is_throwaway(find_database_name(base))
     targets = (Target(base, "database"),) if base else ()
-    # The variable means something to PostgreSQL's own client library only.
-    if dialect != "postgres" or not _is_read_only(call):
-        # A statement may also be the last operand: `cqlsh host 'DROP …'`, `cypher-shell 'MATCH …'`.
-        texts = _list_texts(call, flags) + [word.text for word in call.args.operands if " " in word.text.strip()]
-        for text in [*texts, *_read_files(call, files)]:
-            yield from _classify_text(call, text, dialect, targets, light=light)
-        if not light:
-            yield from _classify_unread_files(call, files)
+    # A statement may also be the last operand: `cqlsh host 'DROP …'`, `cypher-shell 'MATCH …'`.
+    operands = [word.text for word in call.args.operands if " " in word.text.strip() and word.text != base]
+    texts = [
+        *(word.text for word in call.args.get_values(initial)),
+        *_list_texts(call, flags),
+        *operands,
+        *_read_files(call, files),
+    ]
+    effects = [(text, _classify_text(call, text, dialect, targets, light=light)) for text in texts]
+    # What comes through a pipe or from a file that can't be read may lift anything.
+    is_known_input = not call.has_piped_input() and not call.command.redirects and not call.args.has_flag(files)
+    is_read_only = is_known_input and is_read_only_connection(call, dialect, base)
+    yield from classify_session(call, effects, dialect, is_read_only=is_read_only)
+    if not light:
+        yield from _classify_unread_files(call, files)
     yield call.make_effect("db.read", targets)
 
 
@@ -96,14 +116,6 @@ def classify_console(call: Invocation, *, language: str, on: str, when: str) -> 
         for effect in classify_code(language, word.text, call):
             is_rebuilt = is_for_tests and effect.what.startswith("db.")
             yield call.make_effect("db.schema", note="a database for tests") if is_rebuilt else effect
-
-
-def _is_read_only(call: Invocation) -> bool:
-    """Return whether the session can't change anything, and no statement of it lifts that."""
-    options = [value.text for name, value in call.list_assignments() if name == "PGOPTIONS"]
-    if not any(_READ_ONLY_SESSION.search(text) for text in options) or call.has_piped_input():
-        return False
-    return not call.command.redirects and not _LIFTS_READ_ONLY.search(f"{call.full_text} {call.command.stdin or ''}")
 
 
 def _classify_text(
@@ -169,13 +181,12 @@ def classify_file_database(call: Invocation, *, dialect: str) -> Iterator[Effect
     target = call.resolve_path(file, with_state=True) if file.text not in (":memory:", "") else None
     harmless = target is None or target.zone is Zone.TEMP
     light = target is not None and (target.state == "tracked" or is_throwaway(target.path.rsplit("/", 1)[-1]))
-    if call.args.has_flag("-readonly --readonly") or "mode=ro" in file.text:
-        harmless = True
     spoken = (
         [word.text for word in operands[1:]]
         + _list_texts(call, "-cmd -c -s --cmd")
         + list(_read_files(call, "-init -f"))
     )
+    harmless = harmless or is_read_only_file(call, file.text, spoken)
     for text in spoken:
         yield from _classify_dot_commands(call, text)
         sql = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("."))

@@ -1,8 +1,10 @@
 """Network programs, with the direction in which data goes: fetched or sent."""
 
+import re
 from collections.abc import Iterator
 
 from verdikt.effects import host
+from verdikt.effects.arguments import word_set
 from verdikt.effects.http_services import classify_request
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.word_kinds import has_secret_variable
@@ -196,17 +198,26 @@ def _machine(word: Word) -> str:
 _FILE_WRITTEN = compile_lazily(r"creat|wronly|trunc|append")
 
 
+_RUNNING_ADDRESSES = frozenset(("exec", "system", "shell"))
+_LOCAL_ADDRESSES = _RUNNING_ADDRESSES | word_set(
+    "- stdio stdin stdout stderr fd file open create creat gopen pipe fifo pty readline socketpair"
+)
+_LOCAL_PREFIXES = ("unix", "abstract", "/", ".", "~")
+
+
 def classify_socat(call: Invocation) -> Iterator[Effect]:
     texts = [word.text for word in call.args.operands]
-    joined = " ".join(texts).lower()
-    far = tuple(
-        Target(text.split(":")[1], "host")
-        for text in texts
-        if text.lower().startswith(("tcp", "udp", "openssl", "ssl")) and ":" in text
-    )
-    runs = any(text.lower().startswith(("exec:", "system:", "shell:")) for text in texts)
-    listens = "listen:" in joined or "-l:" in joined
-    if runs and (far or listens):
+    kinds = [re.split("[:,]", text.lower(), maxsplit=1)[0] for text in texts]
+    # A proxy, a virtual machine's socket, an interface: whatever is not of this machine leads to another one.
+    far_addresses = [
+        text
+        for text, kind in zip(texts, kinds, strict=True)
+        if kind not in _LOCAL_ADDRESSES and not kind.startswith(_LOCAL_PREFIXES)
+    ]
+    far = tuple(Target(text.split(":")[1], "host") for text in far_addresses if ":" in text)
+    runs = not _RUNNING_ADDRESSES.isdisjoint(kinds)
+    listens = any("listen" in kind or kind.endswith("-l") for kind in kinds)
+    if runs and far_addresses:
         yield call.make_effect("net.shell", far)
     elif listens:
         yield call.make_effect("net.listen")
@@ -214,7 +225,7 @@ def classify_socat(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("net.connect", far)
     for text in texts:
         kind, _, rest = text.partition(":")
-        if kind.lower() in ("exec", "system", "shell"):
+        if kind.lower() in _RUNNING_ADDRESSES:
             yield from call.classify_shell(rest.split(",")[0].strip("'\""))
         elif kind.lower() in ("open", "create", "file", "gopen"):
             reads = kind.lower() != "create" and not _FILE_WRITTEN.search(rest) and text == texts[0]

@@ -1,0 +1,56 @@
+"""Armed text that one command line itself shows: what it writes and then loads, and what a named file imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from verdikt.effects.armed_text import ShellClassifier, judge_text
+from verdikt.effects.code_loaders import Loader, find_loaders, make_armed_effect
+from verdikt.effects.code_sections import detect_file_language
+from verdikt.effects.local_imports import list_local_imports
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+    from verdikt.effects.target import TargetResolver
+    from verdikt.model.effect import Effect
+
+TextLoader = Callable[[str], str | None]
+"""Returns the text of a file; None when there is none."""
+
+
+def add_armed_effects(
+    effects_by_command: list[list[Effect]],
+    written_texts: Mapping[str, str],
+    resolver: TargetResolver,
+    classify_shell: ShellClassifier,
+) -> None:
+    """Add `code.armed` to commands that may load what the same text wrote: `cat > conftest.py <<E … E; pytest`."""
+    root = resolver.project_root
+    armed = {path: judge_text(path, text, resolver, classify_shell) for path, text in written_texts.items()}
+    for effects in effects_by_command if any(armed.values()) else ():
+        for loader in find_loaders(effects):
+            effects += [
+                make_armed_effect(loader, path, f"line {found.line} {found.meaning}; written by this command", root)
+                for path, found in armed.items()
+                if found is not None and loader.may_load(path, detect_file_language(path), root)
+            ]
+
+
+def find_armed_imports(
+    path: str, language: str, origin: Effect, *, load_text: TextLoader, call: Invocation
+) -> list[Effect]:
+    """Return `code.armed` for each file that a file which is run imports, one level deep, and that is armed."""
+    text = load_text(path)
+    effects = []
+    resolver = call.resolver
+    for places in list_local_imports(language, path, text, resolver.project_root) if text else ():
+        place, imported = next(((p, t) for p in places if (t := load_text(p)) is not None), ("", None))
+        found = (
+            judge_text(place, imported, resolver, call.shell_classifier) if imported and call.shell_classifier else None
+        )
+        if found is not None:
+            name = path[path.rfind("/") + 1 :]
+            note = f"line {found.line} {found.meaning}; `{name}` imports it"
+            effects.append(make_armed_effect(Loader(origin, frozenset()), place, note, resolver.project_root))
+    return effects

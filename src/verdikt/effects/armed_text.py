@@ -1,0 +1,191 @@
+"""Judge program text when it is written: what it would do once something loads it.
+
+Text is *armed* when it has a certain, unrecoverable effect outside the project, on secrets, on files that guard the
+agent or on history that others share, or when it sends secrets away. Writing such a file is legitimate; running
+something that may load it is asked about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from verdikt.effects import host
+from verdikt.effects.code import classify_code
+from verdikt.effects.code_sections import SHELL, CodeSection, find_code_sections
+from verdikt.effects.dataflow import OUTGOING_PREFIXES
+from verdikt.effects.effect_catalog import find_entry
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.zone_effects import derive_effect, derive_hidden_reads, derive_zone_effects, is_foreign_secret
+from verdikt.model.effect import Effect, Zone
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.command import Command, Word
+
+if TYPE_CHECKING:
+    from verdikt.effects.target import TargetResolver
+
+ShellClassifier = Callable[[str, Command], Iterable[Effect]]
+
+MAX_JUDGED_LENGTH = 256 * 1024
+"""Longer text is judged by its beginning alone."""
+
+_ARMING_PREFIXES = (
+    "cred.send",
+    "cred.steal",
+    "cred.destroy",
+    "cred.read.hidden",
+    "guard.tamper",
+    "guard.bypass",
+    "guard.forge",
+    "persist.",
+    "net.shell",
+    "net.send.file",
+    "code.remote",
+    "code.hidden",
+    "sys.crash",
+    "sys.power",
+    "sys.security",
+    "disk.write",
+    "disk.format",
+    "disk.partition",
+    "git.push.force",
+    "git.push.delete",
+    "git.push.mirror",
+    "git.history.lose",
+    "proc.mine",
+    "priv.setuid",
+    "priv.grant",
+    "fs.fill",
+    "cloud.delete",
+    "infra.destroy",
+    "k8s.delete.all",
+    "repo.delete",
+    "backup.delete",
+    "cron.delete",
+    "log.wipe",
+    "container.escape",
+)
+"""Effects that arm a file wherever they fall."""
+_LOSS_PREFIXES = ("fs.delete", "fs.truncate", "fs.shred", "fs.chmod.tree", "fs.chown.tree", "fs.move")
+_OUTER_ZONES = (Zone.HOME, Zone.SYSTEM, Zone.OUTSIDE, Zone.SECRET, Zone.PERSIST, Zone.GUARD)
+_CONTENT_EFFECTS = ("fs.overwrite", "fs.write", "fs.append")
+_MACHINE_DIRECTORIES = ("/etc/", "/usr/", "/bin/", "/sbin/", "/boot/", "/lib/")
+# Without one of these in it, a program that listens and starts others is a server and no way in.
+_SHELL_PROGRAM = compile_lazily(r"/bin/(?:ba|z|da|k)?sh|cmd\.exe|powershell|[\"'](?:ba|z|da|k)?sh[\"']")
+_TOKEN = compile_lazily(r"[\w.~$-]{2,}")
+_VERBS = {
+    "fs": ("rmtree", "unlink", "remove", "delete", "rm", "rmdir", "truncate", "chmod", "write", "open"),
+    "cred": ("post", "send", "curl", "urlopen", "fetch", "read", "open", "cat", "put", "request"),
+    "git": ("git", "push"),
+    "code": ("curl", "wget", "eval", "exec", "decode", "base64", "atob"),
+    "persist": ("write", "open", "append", "cron", "systemctl", "echo"),
+    "net": ("socket", "connect", "curl", "post", "put", "upload"),
+}
+
+
+class ArmedText(NamedTuple):
+    """What an armed text would do: the first such effect, at its line of the file."""
+
+    line: int
+    what: str
+    target: str
+
+    @property
+    def meaning(self) -> str:
+        """What it does in words, with its target."""
+        return f"{find_entry(self.what).meaning}{f' (`{self.target}`)' if self.target else ''}"
+
+
+def judge_text(path: str, text: str, resolver: TargetResolver, classify_shell: ShellClassifier) -> ArmedText | None:
+    """Return what arms the text of a file; None for text that is harmless, unknown, or no program."""
+    for section in find_code_sections(path, text[:MAX_JUDGED_LENGTH]):
+        if not _may_arm(section):
+            continue
+        for effect in _classify_section(section, path, resolver, classify_shell):
+            if is_arming(effect, resolver.project_root, section):
+                target = effect.targets[0].text[:80] if effect.targets else ""
+                return ArmedText(_find_line(section, effect), effect.what, target)
+    return None
+
+
+_RISKY_WORD = compile_lazily(
+    r"(?i)\b(?:rm|rmdir|del|dd|mkfs\w*|shred|wipefs|truncate|unlink\w*|remove\w*|delete\w*|rmtree|rimraf|rmsync|erase"
+    r"|system|popen|subprocess|spawn\w*|exec\w*|eval|shell\w*|command|process\w*|child_process|sh|bash|zsh|cmd"
+    r"|curl|wget|nc|ncat|socat|ssh|scp|rsync|git|chmod|chown|crontab|systemctl|launchctl|kubectl|terraform|aws|gcloud"
+    r"|az|docker|gh|mv|cp|tee|ln|kill\w*|environ|env|getenv|urlopen|requests|httpx|socket\w*|fetch|axios|http\w*|post"
+    r"|upload|sendmail|ftp\w*|open\w*|read\w*|write\w*|copy\w*|move\w*|rename\w*|truncate\w*|base64|atob|fork|import"
+    r"|require|pickle|marshal|ctypes|shutil|pathlib|fs|file\w*|dotenv|boto3|paramiko|smtplib|reboot|shutdown|poweroff)\b"
+    r"|[>`]|\$\("
+)
+"""A word without which no text does anything to the world; most sections of settings have none."""
+
+
+def _may_arm(section: CodeSection) -> bool:
+    return _RISKY_WORD.search(section.text) is not None
+
+
+def _classify_section(
+    section: CodeSection, path: str, resolver: TargetResolver, classify_shell: ShellClassifier
+) -> Sequence[Effect]:
+    """Return the effects of a section, as if it ran at the top of the project."""
+    start = Word(resolver.project_root) if resolver.project_root else None
+    command = Command(argv=(Word(path.rsplit("/", 1)[-1]),), cwd=start)
+    call = Invocation(command, resolver, (command,), classify_shell)
+    if section.language == SHELL:
+        return list(classify_shell(section.text, command))
+    effects = list(classify_code(section.language, section.text, call))
+    effects += derive_zone_effects(effects, resolver.facts)
+    effects += derive_hidden_reads(effects, resolver.project_root)
+    return [*effects, *_derive_secret_sends(effects)]
+
+
+def _derive_secret_sends(effects: Sequence[Effect]) -> Iterator[Effect]:
+    """Yield `cred.send` where one program reads a secret and talks to another machine."""
+    reads = [effect for effect in effects if effect.what.startswith("cred.read") and effect.certain]
+    for send in effects if reads else ():
+        if send.what.startswith(OUTGOING_PREFIXES) and not all(host.is_local_host(t.text) for t in send.targets):
+            yield derive_effect("cred.send", send, send.targets)
+            return
+
+
+def is_arming(effect: Effect, project_root: str, section: CodeSection | None = None) -> bool:
+    """Return whether an effect arms the text that has it."""
+    if not effect.certain:
+        return False
+    what = effect.what
+    if what == "net.shell" and section is not None:
+        return _SHELL_PROGRAM.search(section.text) is not None
+    if what.startswith(_ARMING_PREFIXES):
+        return True
+    if what.startswith(_LOSS_PREFIXES):
+        return not effect.recoverable and any(_is_precious(t.path, t.zone, project_root) for t in effect.targets)
+    if what in ("cred.read", "cred.write"):
+        return any(is_foreign_secret(target, project_root) for target in effect.targets)
+    if what in _CONTENT_EFFECTS:
+        return any(target.path.startswith(_MACHINE_DIRECTORIES) for target in effect.targets)
+    return False
+
+
+def _is_precious(path: str, zone: Zone, project_root: str) -> bool:
+    """Return whether a lost path lies outside the project, or is the project or its history as a whole."""
+    if zone in _OUTER_ZONES:
+        return True
+    return bool(project_root) and path in (project_root, f"{project_root}/.git", f"{project_root}/*")
+
+
+def _find_line(section: CodeSection, effect: Effect) -> int:
+    """Return the line that has most of the words of an effect; lines of one section are counted from its beginning."""
+    lines = section.text.split("\n")
+    if len(lines) == 1:
+        return section.line
+    words = [effect.by, *(target.text for target in effect.targets), *(t.path for t in effect.targets)]
+    tokens = {token for word in words for part in re.split(r"[/:]", word) for token in _TOKEN.findall(part)}
+    verbs = _VERBS.get(effect.what.partition(".")[0], ())
+    best_line, best_score = 0, 0
+    for index, line in enumerate(lines):
+        score = sum(len(token) for token in tokens if token in line)
+        score += 3 if any(verb in line for verb in verbs) else 0
+        if score > best_score and not line.lstrip().startswith(("#", "import ", "from ")):
+            best_line, best_score = index, score
+    return section.line + best_line

@@ -1,0 +1,130 @@
+"""What is known of a path goes with it to a new name: a secret stays one, and moved work is still work.
+
+Within one text the functions are called command by command, in order; across calls the session's memory holds what
+`find_moved_work` and the effect `cred.copy` have told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from posixpath import basename
+from typing import TYPE_CHECKING
+
+from verdikt.effects.dataflow import DELETE_EFFECTS
+from verdikt.effects.zone_effects import derive_effect, holds_secret
+from verdikt.knowledge import find_role
+from verdikt.model.effect import Effect, Target, Zone
+
+if TYPE_CHECKING:
+    from verdikt.effects.target import TargetResolver
+
+SECRET_SOURCES = ("cred.read", "fs.move")
+"""Effects without which a command puts no secret anywhere."""
+_CONTENT_EFFECTS = ("fs.write", "fs.overwrite", "fs.append", "fs.link", "fs.link.out")
+_LOSS_EFFECTS = DELETE_EFFECTS | {"fs.truncate", "fs.overwrite"}
+_COMPRESSORS = find_role("compressor")
+_CODE_RUNNERS = find_role("code_runner")
+_COMPRESSED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".br", ".7z", ".zip", ".gpg", ".asc", ".enc", ".age")
+_LOST_STATES = ("untracked", "modified")
+
+
+def find_secret_destinations(effects: Sequence[Effect], resolver: TargetResolver, *, is_fed: bool) -> list[Target]:
+    """Return the files into which a command puts a secret that it reads, moves or links, or that is piped to it."""
+    destinations = [t for effect in effects if effect.what in _CONTENT_EFFECTS for t in effect.targets if t.path]
+    if not destinations or not (is_fed or any(_takes_secret(effect, resolver) for effect in effects)):
+        return []
+    copies = [target for target in destinations if target.zone is not Zone.SECRET]
+    if basename(effects[0].by.partition(" ")[0]) in _COMPRESSORS:
+        # They write beside the file that they are given, with an ending of their own.
+        copies += [t._replace(text=t.text + e, path=t.path + e) for t in destinations for e in _COMPRESSED_ENDINGS]
+    return copies
+
+
+def _takes_secret(effect: Effect, resolver: TargetResolver) -> bool:
+    if effect.what.startswith("cred.read"):
+        return True
+    return effect.what == "fs.move" and any(holds_secret(target, resolver.facts) for target in effect.targets)
+
+
+def make_copy_effect(origin: Effect, destinations: Sequence[Target]) -> Effect:
+    """Return the effect of putting a secret into other files."""
+    return derive_effect("cred.copy", origin, tuple(destinations))
+
+
+def find_moved_work(
+    effects: Iterable[Effect], resolver: TargetResolver, remembered: Mapping[str, str]
+) -> dict[str, str]:
+    """Return where work that git does not have was moved by a command: new path → old path.
+
+    `remembered` is work that was moved before. Work that this session made itself is not among it: the session may
+    delete it again.
+    """
+    effects = list(effects)
+    sources = [t for effect in effects if effect.what == "fs.move" for t in effect.targets if t.path]
+    if not sources:
+        return {}
+    destinations = [t.path for effect in effects if effect.what in _CONTENT_EFFECTS for t in effect.targets if t.path]
+    moved: dict[str, str] = {}
+    for source in sources:
+        origin = remembered.get(source.path) or (source.path if is_uncommitted_work(source.path, resolver) else "")
+        if origin:
+            named = [path for path in destinations if basename(path) == basename(source.path)]
+            moved |= dict.fromkeys(named or destinations, origin)
+    return moved
+
+
+def is_uncommitted_work(path: str, resolver: TargetResolver) -> bool:
+    """Return whether a path of the project holds work that is in no commit and that this session did not make."""
+    if not resolver.project_root or not path.startswith(resolver.project_root + "/"):
+        return False
+    if any(mark in path for mark in "*?["):
+        return True
+    return resolver.resolve_absolute(path, with_state=True).state in _LOST_STATES
+
+
+def mark_lost_work(effects: list[Effect], moved: Mapping[str, str]) -> None:
+    """Let a deletion of moved work count as a deletion of the work where it was."""
+    for position, effect in enumerate(effects):
+        if effect.what not in _LOSS_EFFECTS:
+            continue
+        targets = tuple(_find_lost_work(target, moved) or target for target in effect.targets)
+        if targets != effect.targets:
+            effects[position] = effect._replace(targets=targets, recoverable=False, note="work that was moved there")
+
+
+def _find_lost_work(target: Target, moved: Mapping[str, str]) -> Target | None:
+    path = target.path.rstrip("/*") if target.path.endswith("/*") else target.path
+    for place in moved:
+        if path and (path == place or place.startswith(path + "/") or path.startswith(place + "/")):
+            return target._replace(zone=Zone.PROJECT, state="untracked")
+    return None
+
+
+def look_up_overwritten(effects: list[Effect], resolver: TargetResolver) -> None:
+    """Fill in the state of the project's files that a command overwrites: what git has can be restored."""
+    # Code that reads a file and writes it again edits it, as `sed -i` does: `t=open(f).read(); open(f, "w").write(t)`.
+    reads = [e for e in effects if e.what == "fs.read"] if _is_code(effects) else []
+    edited_paths = {target.path for effect in reads for target in effect.targets}
+    for position, effect in enumerate(effects):
+        if effect.what != "fs.overwrite" or not edited_paths.isdisjoint(target.path for target in effect.targets):
+            continue
+        if any(_is_existing_file(target, resolver) for target in effect.targets):
+            targets = tuple(
+                target._replace(state=resolver.resolve_absolute(target.path, with_state=True).state)
+                if _is_existing_file(target, resolver)
+                else target
+                for target in effect.targets
+            )
+            effects[position] = effect._replace(targets=targets)
+
+
+def _is_code(effects: Sequence[Effect]) -> bool:
+    # A redirection empties its file before the command reads it: `sort x > x` is no edit.
+    return any(effect.by.partition(" ")[0] in _CODE_RUNNERS for effect in effects)
+
+
+def _is_existing_file(target: Target, resolver: TargetResolver) -> bool:
+    if target.zone is not Zone.PROJECT or target.state or not target.path or any(mark in target.path for mark in "*?["):
+        return False
+    # A directory is merged with what is copied into it.
+    return resolver.facts.path(target.path, git=False).kind == "file"

@@ -1,0 +1,130 @@
+"""Which files of a project a command may load without naming them, by their language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from verdikt.effects.code_sections import SHELL
+from verdikt.knowledge import find_role
+from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
+from verdikt.model.lazy_regex import compile_lazily
+
+_JAVA = ("java", "kotlin", "groovy", "scala")
+_LANGUAGES_BY_ROLE: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("loads_python", ("python", "notebook", "settings")),
+    ("loads_node", ("node", "package", "settings")),
+    ("loads_ruby", ("ruby",)),
+    ("loads_rust", ("rust", "c", "settings")),
+    ("loads_go", ("go", "c")),
+    ("loads_java", _JAVA),
+    ("loads_php", ("php",)),
+    ("loads_perl", ("perl",)),
+    ("loads_elixir", ("elixir",)),
+    ("loads_settings", ("settings",)),
+    ("shell", (SHELL,)),
+    ("loads_nothing", ()),
+)
+_LANGUAGES = {
+    name: frozenset(languages) for role, languages in reversed(_LANGUAGES_BY_ROLE) for name in find_role(role)
+}
+"""Program → languages of what it loads; a program that is not in the table may load anything."""
+_LOADING_EFFECTS = frozenset(
+    "code.build code.run pkg.install pkg.run unknown.program container.run code.unknown infra.read infra.apply".split()
+)
+_GIT_HOOK_COMMAND = compile_lazily(
+    r"^git\s(?:-\S+\s+(?:\S+\s+)??)*(?:commit|push|merge|rebase|checkout|switch|pull|am|cherry-pick|worktree)\b"
+)
+_HOOK_FILE = compile_lazily(
+    r"/(?:\.husky|\.githooks|\.git-hooks|hooks)/|/\.pre-commit-config\.yaml$|/lefthook\.ya?ml$|/\.lintstagedrc"
+)
+_INSTALLERS = find_role("python_installer")
+_LOCAL_INSTALL = compile_lazily(
+    r"\s(?:-e|--editable|\.{1,2}(?:[/\[]\S*)?|/\S+|file:\S+|\S+\.(?:whl|tar\.gz|zip))(?=\s|$)"
+)
+_SCRIPT_SUFFIXES = (".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".ts", ".rb", ".pl")
+"""Endings of programs whose text is followed when they are run by name."""
+
+
+class Loader(NamedTuple):
+    """A command that may load files: all languages when `languages` is None."""
+
+    effect: Effect
+    languages: frozenset[str] | None
+    only_hooks: bool = False
+
+    def may_load(self, path: str, language: str, project_root: str) -> bool:
+        """Return whether the command may load a file of the project, or one that its words point to."""
+        if self.only_hooks:
+            return path.startswith(project_root + "/") and _HOOK_FILE.search(path) is not None
+        if self.languages is not None and language not in self.languages and "/node_modules/" not in path:
+            return False
+        if project_root and path.startswith(project_root + "/"):
+            return True
+        directory, _, name = path.rpartition("/")
+        # Outside the project only what the words point to: `PYTHONPATH=/tmp/x`, `-p plugin`.
+        return directory in self.effect.by or name.partition(".")[0] in self.effect.by.split()
+
+
+def find_loaders(effects: Iterable[Effect]) -> list[Loader]:
+    """Return the commands among these effects that may load files which they do not name."""
+    loaders = []
+    for effect in effects:
+        if effect.what in _LOADING_EFFECTS or _is_loading_program(effect):
+            languages = _find_languages(effect)
+            if languages is None or languages:
+                loaders.append(Loader(effect, languages))
+        elif effect.what.startswith("git.") and _GIT_HOOK_COMMAND.match(effect.by):
+            loaders.append(Loader(effect, None, only_hooks=True))
+    return loaders
+
+
+def _is_loading_program(effect: Effect) -> bool:
+    """Return whether a program that loads code does something: `alembic upgrade` changes a schema by such code."""
+    if effect.cls is EffectClass.READ or effect.what.startswith(("fs.", "git.", "code.")):
+        return False
+    return bool(_LANGUAGES.get(effect.by.partition(" ")[0].rpartition("/")[2]))
+
+
+def make_armed_effect(loader: Loader, path: str, note: str, project_root: str) -> Effect:
+    """Return the effect of a command that may load an armed file."""
+    return Effect(
+        cls=EffectClass.EXECUTE,
+        what="code.armed",
+        targets=(Target(path.removeprefix(project_root + "/"), "path", path, Zone.PROJECT),),
+        certainty=Certainty.POSSIBLE if loader.languages is None else Certainty.CERTAIN,
+        recoverable=False,
+        by=loader.effect.by,
+        note=note,
+    )
+
+
+def _find_languages(effect: Effect) -> frozenset[str] | None:
+    """Return the languages of what a command loads; None for all, an empty set for nothing."""
+    word = effect.by.partition(" ")[0]
+    name = word.rpartition("/")[2]
+    if name in _INSTALLERS and not _LOCAL_INSTALL.search(effect.by):
+        return frozenset()
+    if name not in _LANGUAGES and name[-1:].isdigit():
+        name = re.sub(r"[\d.]+$", "", name)
+    languages = _LANGUAGES.get(name)
+    if languages is None and effect.what in ("container.run", "infra.read", "infra.apply"):
+        return frozenset(("settings",))
+    if languages is None and name.endswith(_SCRIPT_SUFFIXES):
+        return (
+            frozenset((SHELL,))
+            if name.endswith(_SCRIPT_SUFFIXES[:3])
+            else _LANGUAGES_BY_SCRIPT[name[name.rfind(".") :]]
+        )
+    return languages
+
+
+_LANGUAGES_BY_SCRIPT = {
+    ".py": _LANGUAGES["python"],
+    ".js": _LANGUAGES["node"],
+    ".mjs": _LANGUAGES["node"],
+    ".ts": _LANGUAGES["node"],
+    ".rb": _LANGUAGES["ruby"],
+    ".pl": _LANGUAGES["perl"],
+}

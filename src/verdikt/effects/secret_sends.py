@@ -1,0 +1,204 @@
+"""Secrets that leave: a key to a host that did not issue it, variables of a secret file, secrets that are pushed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from verdikt.effects import host
+from verdikt.effects.dataflow import OUTGOING_PREFIXES
+from verdikt.effects.secret_issuers import ISSUER_DOMAINS, LISTED_DOMAINS, VARIABLE_ISSUERS
+from verdikt.effects.word_kinds import SECRET_NAME
+from verdikt.effects.zone_effects import derive_effect, holds_secret
+from verdikt.knowledge import find_role
+from verdikt.model.effect import Effects, Target
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.command import Word
+
+if TYPE_CHECKING:
+    from verdikt.effects.target import TargetResolver
+    from verdikt.model.effect import Effect
+    from verdikt.model.facts import Facts
+    from verdikt.shell.command import Command
+
+_VARIABLE_READERS = find_role("variable_reader")
+_VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)")
+_ORDINARY_VARIABLES = frozenset(
+    "HOME PWD USER PATH TMPDIR HOSTNAME LANG SHELL UID URL BASE_URL API_URL HOST PORT ENDPOINT VERSION BRANCH".split()
+)
+_KEY_NAME = compile_lazily(r"TOKEN|KEY|SECRET|PASSWORD|_PAT$")
+"""Hosts that much ordinary work talks to."""
+
+
+def _is_within(name: str, domains: Sequence[str]) -> bool:
+    return any(name == domain or name.endswith(f".{domain}") for domain in domains)
+
+
+def _list_foreign_hosts(effects: Effects, prefixes: tuple[str, ...]) -> Iterator[tuple[Effect, Target]]:
+    """Yield the hosts of other machines to which effects send, each with its effect."""
+    for effect in effects:
+        if effect.what.startswith(prefixes):
+            for target in effect.targets:
+                is_named = target.kind == "host" and "." in target.text and "…" not in target.text
+                if is_named and not host.is_local_host(target.text) and not host.is_metadata_host(target.text):
+                    yield effect, target
+
+
+def add_issuer_sends(effects: Effects, facts: Facts) -> Effects:
+    """Return the effects with `cred.send` where a key in the action goes to a host that did not issue it."""
+    issuers = {name for kind in facts.secrets if (name := kind.partition("-")[0]) in ISSUER_DOMAINS}
+    if not issuers:
+        return effects
+    domains = [domain for name in issuers for domain in ISSUER_DOMAINS[name]]
+    sends = [
+        derive_effect("cred.send", effect, (target,), note=f"a key of {', '.join(sorted(issuers))}")
+        for effect, target in _list_foreign_hosts(effects, OUTGOING_PREFIXES)
+        if effect.certain and not _is_within(target.text, domains)
+    ]
+    return Effects((*effects.items, *sends[:1])) if sends else effects
+
+
+def find_unlisted_hosts(effects: Effects) -> list[tuple[Effect, Target]]:
+    """Return the hosts that effects send to and that ordinary work does not talk to."""
+    sends = _list_foreign_hosts(effects, ("net.send", "net.connect", "message.send"))
+    return [(effect, target) for effect, target in sends if not _is_within(target.text, LISTED_DOMAINS)]
+
+
+def derive_key_variable_sends(command: Command, effects: Sequence[Effect]) -> list[Effect]:
+    """Return `cred.send` where a variable that is named for one issuer's key goes to another host."""
+    names = {name.upper() for word in command.argv if not word.is_known for name in _VARIABLE.findall(word.raw)}
+    issuers = {VARIABLE_ISSUERS.get(first, first.lower()) for name in names for first in [name.partition("_")[0]]}
+    issuers = {issuer for issuer in issuers if ISSUER_DOMAINS.get(issuer)}
+    if not issuers or not any(_KEY_NAME.search(name) for name in names):
+        return []
+    domains = [domain for issuer in issuers for domain in ISSUER_DOMAINS[issuer]]
+    for effect, target in _list_foreign_hosts(Effects(tuple(effects)), OUTGOING_PREFIXES):
+        # A name of the issuer in the host is its own server: `gitlab.company.example`.
+        if not _is_within(target.text, domains) and not any(issuer in target.text for issuer in issuers):
+            return [derive_effect("cred.send", effect, (target,), possible=True, note="a key for another host")]
+    return []
+
+
+# Within one text.
+
+SECRET_FILE_PROGRAMS = frozenset("source . read mapfile readarray export git gh glab docker podman nerdctl".split())
+"""Programs that load, attach or stage files; a text without one of them is not looked at."""
+
+
+def trace_secret_files(
+    commands: Sequence[Command], effects_by_command: list[list[Effect]], resolver: TargetResolver
+) -> None:
+    """Add what becomes of secret files that commands load, attach or stage, in order."""
+    has_loaded = False
+    is_staged = f"{resolver.project_root}/.git/index" in resolver.facts.secret_copies
+    for command, effects in zip(commands, effects_by_command, strict=True):
+        if not effects:
+            continue
+        if _loads_secret_file(command, effects, resolver):
+            has_loaded = True
+        elif has_loaded:
+            effects.extend(list(_derive_variable_sends(command, effects)))
+        if command.name == "git":
+            is_staged = _trace_git(command, effects, resolver, is_staged=is_staged)
+        elif files := _list_attached_secrets(command, resolver):
+            what_possible = command.name not in _FORGE_CLIENTS
+            effects.append(derive_effect("cred.send", effects[0], tuple(files), possible=what_possible))
+
+
+def _loads_secret_file(command: Command, effects: Sequence[Effect], resolver: TargetResolver) -> bool:
+    """Return whether a command fills the shell's variables from a secret file: `source .env`, `read K < .env`."""
+    if command.name in ("source", "."):
+        return any(holds_secret(resolver.resolve_path(word, command.cwd), resolver.facts) for word in command.argv[1:2])
+    return command.name in _VARIABLE_READERS and any(e.what == "cred.read" for e in effects)
+
+
+def _derive_variable_sends(command: Command, effects: Sequence[Effect]) -> Iterator[Effect]:
+    """Yield `cred.send` for a request with a variable in it that a secret file may have filled."""
+    sends = [
+        effect
+        for effect in effects
+        if effect.what.startswith(OUTGOING_PREFIXES)
+        and any(t.kind == "host" and not host.is_local_host(t.text) for t in effect.targets)
+    ]
+    for index, word in enumerate(command.argv) if sends else ():
+        names = [name for name in _VARIABLE.findall(word.raw) if name.upper() not in _ORDINARY_VARIABLES]
+        # Its value may be known: the file was read.
+        if not names:
+            continue
+        target = sends[0].targets[0]
+        # The service that a key is for is usually in the variable's name: STRIPE_KEY goes to api.stripe.com.
+        is_own = all(any(part in target.text for part in name.lower().split("_") if len(part) > 3) for name in names)
+        if is_own and "$" not in target.text:
+            continue
+        is_header = index > 0 and command.argv[index - 1].text in ("-H", "--header", "-u", "--user")
+        yield derive_effect("cred.send", sends[0], (target,), possible=is_header, note="a variable of a secret file")
+        return
+
+
+_FORGE_CLIENTS = find_role("forge_client")
+_CONTAINER_ENGINES = find_role("container_engine")
+_BODY_OPTIONS = frozenset(("--body-file", "-F", "--notes-file", "--field", "--input", "--description-file"))
+_ENVIRONMENT_OPTIONS = frozenset(("--env-file",))
+
+
+def _list_attached_secrets(command: Command, resolver: TargetResolver) -> list[Target]:
+    """Return the secret files that a command publishes at a forge, or gives to an image that others made."""
+    if command.name in _FORGE_CLIENTS:
+        options = _BODY_OPTIONS
+    elif command.name in _CONTAINER_ENGINES and _runs_foreign_image(command):
+        options = _ENVIRONMENT_OPTIONS
+    else:
+        return []
+    files: list[Target] = []
+    for option, value in _iter_options(command):
+        variable = value.partition("=")[0]
+        if option in ("-e", "--env") and options is _ENVIRONMENT_OPTIONS and SECRET_NAME.search(variable):
+            files.append(Target(variable, "other"))
+        if option in options:
+            target = resolver.resolve_path(Word(value.rpartition("@")[2], value), command.cwd)
+            files += [target] if holds_secret(target, resolver.facts) else []
+    return files
+
+
+def _iter_options(command: Command) -> Iterator[tuple[str, str]]:
+    texts = [word.text for word in command.argv[1:]]
+    for index, text in enumerate(texts):
+        name, equals, value = text.partition("=")
+        if equals and name.startswith("-"):
+            yield name, value
+        elif text.startswith("-") and index + 1 < len(texts):
+            yield text, texts[index + 1]
+
+
+def _runs_foreign_image(command: Command) -> bool:
+    """Return whether a container runs an image under the name of an account: `someone/image`, not `postgres:16`."""
+    texts = [word.text for word in command.argv[1:]]
+    is_run = any(text in ("run", "create") for text in texts[:2])
+    return is_run and any("/" in text and text[:1] not in ("-", "/", ".", "~") and ":/" not in text for text in texts)
+
+
+def _trace_git(command: Command, effects: list[Effect], resolver: TargetResolver, *, is_staged: bool) -> bool:
+    """Add what git does with secrets; return whether one is staged afterwards."""
+    words = [word for word in command.argv[1:] if not word.text.startswith("-")]
+    verb = words[0].text if words else ""
+    if verb in ("add", "stage"):
+        is_forced = any(word.text in ("-f", "--force") for word in command.argv)
+        secrets = [t for t in (_resolve_staged(word, command, resolver) for word in words[1:]) if t is not None]
+        secrets = [target for target in secrets if is_forced or target.state != "ignored"]
+        if secrets:
+            index = Target("the next commit", "other", f"{resolver.project_root}/.git/index")
+            effects.append(derive_effect("cred.copy", effects[0], (index,), note=f"stages {secrets[0].text}"))
+        return is_staged or bool(secrets)
+    if verb in ("reset", "restore", "rm"):
+        return False
+    if verb == "push" and is_staged:
+        push = next((effect for effect in effects if effect.what.startswith("git.push")), effects[0])
+        effects.append(derive_effect("cred.send", push, push.targets, note="a secret that was staged before"))
+    return is_staged
+
+
+def _resolve_staged(word: Word, command: Command, resolver: TargetResolver) -> Target | None:
+    target = resolver.resolve_path(word, command.cwd)
+    if not holds_secret(target, resolver.facts):
+        return None
+    return resolver.resolve_path(word, command.cwd, with_state=True)

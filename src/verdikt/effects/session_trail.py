@@ -1,0 +1,333 @@
+"""What a session remembers of the files that it wrote, and what follows from that for later commands.
+
+`note_action` returns what an action adds to the memory; `add_remembered_effects` adds to a later action's effects what
+the memory says about it. A file that was written by a tool is judged at once; one that a command wrote is judged when
+something may load it, because only then its text is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from verdikt.effects.armed_text import ArmedText, judge_text
+from verdikt.effects.carried_state import find_moved_work
+from verdikt.effects.code_loaders import Loader, find_loaders, make_armed_effect
+from verdikt.effects.code_sections import detect_file_language
+from verdikt.effects.script_classifier import ScriptClassifier
+from verdikt.effects.secret_sends import add_issuer_sends, find_unlisted_hosts
+from verdikt.effects.target import TargetResolver
+from verdikt.effects.zone_effects import derive_effect
+from verdikt.model.action import ActionKind
+from verdikt.model.canonical_json import sha256_hex
+from verdikt.model.effect import Effect, Effects, Zone
+from verdikt.model.facts import MOVED_WORK_KEY, SECRET_COPIES_KEY, UNTRUSTED_KEY
+from verdikt.model.session_state import mark_key, to_shared_key, value_key
+from verdikt.model.written_text import predict_written_text
+
+if TYPE_CHECKING:
+    from verdikt.model.action import Action
+    from verdikt.model.facts import Facts
+    from verdikt.shell.command import Command
+
+ARMED_KEY = value_key("trail", "armed")
+"""Armed files: path → digest, line, effect, target, tool, seq."""
+UNJUDGED_KEY = value_key("trail", "unjudged")
+"""Files that commands wrote and nothing has loaded since: path → tool, seq."""
+PROJECT_ARMED_KEY = to_shared_key("project", ARMED_KEY)
+SECRET_READ_KEY = value_key("trail", "secret")
+"""When the session first read a secret, and the hosts that it has sent to since."""
+MAX_REMEMBERED = 24
+"""Number of armed and of unjudged files that are kept by name; older armed ones are kept by digest only."""
+
+MAX_CARRIED = 48
+"""Number of copies of secrets, and of places of moved work, that are kept."""
+
+_SENDING_PREFIXES = ("net.send", "net.connect", "message.send")
+_SECRET_READS = frozenset(("cred.read", "cred.read.hidden", "env.read.all", "env.read.secret"))
+_CHANGES = frozenset(("fs.write", "fs.append", "fs.overwrite", "fs.link"))
+_DIGEST_LENGTH = 16
+
+
+class ArmedFile(NamedTuple):
+    """An armed file as the memory holds it; `digest` is that of the text that was judged."""
+
+    digest: str
+    line: int
+    what: str
+    target: str
+    tool: str
+    seq: int
+
+    @property
+    def note(self) -> str:
+        """What the file would do, and where that is known from."""
+        armed_text = ArmedText(self.line, self.what, self.target)
+        # The origin first: a message cuts what is long, and the target may be.
+        return f"armed by {self.tool} at #{self.seq}, line {self.line} {armed_text.meaning}"
+
+
+def add_remembered_effects(effects: Effects, facts: Facts) -> Effects:
+    """Return the effects of an action together with what the session's memory says about them."""
+    if facts.secrets:
+        effects = add_issuer_sends(effects, facts)
+    effects = _add_unlisted_sends(effects, facts)
+    loaders = find_loaders(effects)
+    if not loaders:
+        return effects
+    armed = _read_armed(facts, loaders)
+    unjudged = facts.recall(UNJUDGED_KEY) or {}
+    if not armed and not unjudged:
+        return effects
+    added = [
+        make_armed_effect(loader, path, file.note, facts.project_root)
+        for path, file, loader in _iter_loaded_files(loaders, armed, unjudged, facts)
+    ]
+    return Effects((*effects.items, *added)) if added else effects
+
+
+def _add_unlisted_sends(effects: Effects, facts: Facts) -> Effects:
+    """Add `net.unlisted` for each host that this session has not sent to since it read a secret."""
+    if not any(effect.what.startswith(_SENDING_PREFIXES) for effect in effects):
+        return effects
+    trail = facts.recall(SECRET_READ_KEY)
+    if not isinstance(trail, Mapping):
+        return effects
+    added = [
+        derive_effect("net.unlisted", effect, (target,), note=f"a secret was read at #{trail['seq']}")
+        for effect, target in find_unlisted_hosts(effects)
+        if target.text not in trail["hosts"]
+    ]
+    return Effects((*effects.items, *added[:1])) if added else effects
+
+
+def _read_armed(facts: Facts, loaders: list[Loader]) -> dict[str, ArmedFile]:
+    """Return the armed files of the project and of the session, the newest last."""
+    files: dict[str, ArmedFile] = {}
+    for target in (target for loader in loaders for target in loader.effect.targets if target.path):
+        # Kept by digest only; the empty digest makes it be judged again as it is on disk.
+        if facts.recall(mark_key("armed", target.path)):
+            files[target.path] = ArmedFile("", 0, "", "", "an earlier write", 0)
+    for key in (PROJECT_ARMED_KEY, ARMED_KEY):
+        rows = facts.recall(key)
+        for path, row in rows.items() if isinstance(rows, Mapping) else ():
+            files[path] = ArmedFile(*row)
+    return files
+
+
+def _iter_loaded_files(
+    loaders: list[Loader], armed: Mapping[str, ArmedFile], unjudged: Mapping[str, Any], facts: Facts
+) -> Iterable[tuple[str, ArmedFile, Loader]]:
+    """Yield each file that is armed now and that one of the commands may load."""
+    for path in dict.fromkeys((*armed, *unjudged)):
+        language = detect_file_language(path)
+        loader = next((each for each in loaders if each.may_load(path, language, facts.project_root)), None)
+        # Without a known ending only its first line tells the language, so every loader counts.
+        if loader is None and (language or not path.startswith(facts.project_root + "/")):
+            continue
+        known = armed.get(path)
+        file = known if known is not None and path not in unjudged else None
+        if file is None or facts.content_stamp(path) != file.digest:
+            tool, seq = (known.tool, known.seq) if known is not None else unjudged.get(path, ("", 0))
+            file = judge_file(path, facts, str(tool), int(seq))
+        if file is not None:
+            yield path, file, loader or loaders[0]
+
+
+def judge_file(path: str, facts: Facts, tool: str, seq: int) -> ArmedFile | None:
+    """Return what arms a file as it is on disk; None when nothing does, or it cannot be read."""
+    text = facts.text(path)
+    armed = _judge(path, text, facts) if text else None
+    return ArmedFile(facts.content_stamp(path), *armed, tool, seq) if armed is not None else None
+
+
+def _judge(path: str, text: str, facts: Facts) -> ArmedText | None:
+    resolver = TargetResolver(facts)
+
+    def classify_shell(inner: str, command: Command) -> list[Effect]:
+        return ScriptClassifier(resolver).classify_shell(inner, command.cwd, command.host)
+
+    return judge_text(path, text, resolver, classify_shell)
+
+
+# What an action adds to the memory.
+
+
+def note_action(action: Action, effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
+    """Return the changes that an action makes to the memory, which the entry `seq` of the log records.
+
+    The value under `PROJECT_ARMED_KEY` is for the memory of the project.
+    """
+    changes = _note_carried_state(effects, facts, seq)
+    paths = [
+        target.path
+        for effect in effects
+        if effect.what in _CHANGES
+        for target in effect.targets
+        if target.path.startswith(facts.project_root + "/")
+    ]
+    loaders = find_loaders(effects)
+    if not paths and not (loaders and facts.recall(UNJUDGED_KEY)):
+        return changes
+    trail = _Trail(action, facts, seq)
+    if action.kind is ActionKind.WRITE:
+        trail.note_tool_write(paths)
+    else:
+        trail.note_command_writes(paths)
+        trail.settle_judged(loaders)
+    return changes | trail.list_changes()
+
+
+def _note_carried_state(effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
+    """Return what the memory keeps of secrets that were copied and of work that was moved."""
+    names = {effect.what for effect in effects}
+    changes: dict[str, Any] = {}
+    if "cred.copy" in names:
+        copies = [t.path for e in effects if e.what == "cred.copy" for t in e.targets]
+        changes[SECRET_COPIES_KEY] = _keep_newest({**facts.secret_copies, **dict.fromkeys(copies, seq)})
+    if not names.isdisjoint(_SECRET_READS) or any(name.startswith(_SENDING_PREFIXES) for name in names):
+        changes |= _note_secret_read(effects, facts, seq)
+    if "fs.move" in names and (moved := find_moved_destinations(effects, facts)) != facts.moved_work:
+        changes[MOVED_WORK_KEY] = _keep_newest(moved) or None
+    return changes
+
+
+def _note_secret_read(effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
+    """Return what the memory keeps of secrets that were read, and of the hosts that were sent to since."""
+    before = facts.recall(SECRET_READ_KEY)
+    trail: dict[str, Any] = dict(before) if isinstance(before, Mapping) else {}
+    if not trail and any(effect.what in _SECRET_READS for effect in effects):
+        trail = {"seq": seq, "hosts": []}
+    if not trail:
+        return {}
+    hosts = [target.text[:100] for _, target in find_unlisted_hosts(effects)]
+    trail["hosts"] = list(dict.fromkeys([*trail["hosts"], *hosts]))[-MAX_CARRIED:]
+    return {SECRET_READ_KEY: trail} if trail != before else {}
+
+
+def find_moved_destinations(effects: Effects, facts: Facts) -> dict[str, str]:
+    """Return where the session has moved work that git does not have, after this action."""
+    by_command: dict[str, list[Effect]] = {}
+    for effect in effects:
+        by_command.setdefault(effect.by, []).append(effect)
+    moved = dict(facts.moved_work)
+    resolver = TargetResolver(facts)
+    for group in by_command.values():
+        moved |= find_moved_work(group, resolver, moved)
+        for source in (target.path for effect in group if effect.what == "fs.move" for target in effect.targets):
+            moved.pop(source, None)
+    return moved
+
+
+def _keep_newest(rows: dict[str, Any]) -> dict[str, Any]:
+    return dict(list(rows.items())[-MAX_CARRIED:])
+
+
+_FOREIGN_ZONES = (Zone.HOME, Zone.OUTSIDE)
+_MAX_ORIGINS = 8
+"""Number of names that are kept for each source."""
+
+
+def note_sources(action: Action, effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
+    """Return what the memory keeps of text that came from outside, for the flows of a policy."""
+    origins = list(_iter_origins(action, effects))
+    if not origins:
+        return {}
+    before = facts.untrusted_sources
+    sources: dict[str, dict[str, int]] = {source: dict(names) for source, names in before.items()}
+    for source, name in origins:
+        names = sources.setdefault(source, {})
+        names.setdefault(name[:100], seq)
+        while len(names) > _MAX_ORIGINS:
+            del names[next(iter(names))]
+    return {UNTRUSTED_KEY: sources} if sources != before else {}
+
+
+def _iter_origins(action: Action, effects: Effects) -> Iterator[tuple[str, str]]:
+    """Yield where the text comes from that an action brings into the session: source and name."""
+    if action.kind is ActionKind.MCP:
+        yield "mcp", action.tool
+    for effect in effects:
+        target = effect.targets[0] if effect.targets else None
+        if effect.what == "net.fetch":
+            yield "web", target.text if target is not None else action.tool
+        elif effect.what == "repo.read":
+            yield "issue", effect.by or action.tool
+        elif effect.what == "fs.read" and target is not None and target.zone in _FOREIGN_ZONES:
+            yield "outside", target.text
+
+
+class _Trail:
+    """The remembered files while one action is noted."""
+
+    def __init__(self, action: Action, facts: Facts, seq: int) -> None:
+        self._action = action
+        self._facts = facts
+        self._seq = seq
+        self._armed: dict[str, list[Any]] = dict(facts.recall(ARMED_KEY) or {})
+        self._unjudged: dict[str, list[Any]] = dict(facts.recall(UNJUDGED_KEY) or {})
+        self._before = (dict(self._armed), dict(self._unjudged))
+        self._marks: dict[str, str] = {}
+
+    def note_tool_write(self, paths: Iterable[str]) -> None:
+        """Judge the text that a tool writes; where it is not known beforehand, remember the file as unjudged."""
+        for path in paths:
+            old_text = self._facts.text(path) if "content" not in self._action.payload else None
+            text = predict_written_text(self._action.payload, old_text)
+            self._armed.pop(path, None)
+            self._unjudged.pop(path, None)
+            if text is None:
+                self._remember_unjudged(path)
+            elif (armed := _judge(path, text, self._facts)) is not None:
+                digest = sha256_hex(text.encode("utf-8", "surrogatepass"))[:_DIGEST_LENGTH]
+                self._armed[path] = [digest, *armed, self._action.tool, self._seq]
+
+    def note_command_writes(self, paths: Iterable[str]) -> None:
+        """Remember the files that a command writes; their text is read when something may load them."""
+        for path in paths:
+            self._remember_unjudged(path)
+
+    def _remember_unjudged(self, path: str) -> None:
+        name = path[path.rfind("/") + 1 :]
+        if detect_file_language(path) or "." not in name:
+            self._unjudged.pop(path, None)
+            self._unjudged[path] = [self._action.tool, self._seq]
+
+    def settle_judged(self, loaders: list[Loader]) -> None:
+        """Judge the files that this action may load and that were not judged before."""
+        for path in list(self._unjudged) if loaders else ():
+            tool, seq = self._unjudged[path]
+            language = detect_file_language(path)
+            if seq == self._seq or not any(each.may_load(path, language, self._facts.project_root) for each in loaders):
+                continue
+            del self._unjudged[path]
+            if (file := judge_file(path, self._facts, tool, seq)) is not None:
+                self._armed[path] = list(file)
+
+    def list_changes(self) -> dict[str, Any]:
+        """Return the changes for the log, bounded: the oldest armed files stay by digest only."""
+        while len(self._unjudged) > MAX_REMEMBERED:
+            path = next(iter(self._unjudged))
+            tool, seq = self._unjudged.pop(path)
+            if (file := judge_file(path, self._facts, tool, seq)) is not None:
+                self._armed[path] = list(file)
+        while len(self._armed) > MAX_REMEMBERED:
+            path = next(iter(self._armed))
+            self._marks[mark_key("armed", path)] = str(self._armed.pop(path)[0])
+        changes: dict[str, Any] = dict(self._marks)
+        for key, rows, before in zip(
+            (ARMED_KEY, UNJUDGED_KEY), (self._armed, self._unjudged), self._before, strict=True
+        ):
+            if rows != before:
+                changes[key] = rows or None
+        if ARMED_KEY in changes:
+            changes[PROJECT_ARMED_KEY] = self._merge_into_project()
+        return changes
+
+    def _merge_into_project(self) -> dict[str, Any] | None:
+        """Return the armed files of the project after this action; other sessions' stay."""
+        rows = dict(self._facts.recall(PROJECT_ARMED_KEY) or {})
+        for path in self._before[0]:
+            rows.pop(path, None)
+        rows |= self._armed
+        return dict(list(rows.items())[-MAX_REMEMBERED:]) or None

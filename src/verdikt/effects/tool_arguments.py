@@ -1,0 +1,217 @@
+"""What the arguments of a tool are: shell text, words of a command, SQL, code, paths or addresses.
+
+Each value is told by the tool's schema if there is one, else by its key, else by its shape. Nothing here knows a tool:
+servers name the same argument `cmd`, `command_line` or `argv`, and put it as deep as they like.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from verdikt.effects.code import quote_shell_word
+from verdikt.knowledge import find_record
+from verdikt.model.lazy_regex import compile_lazily
+
+MAX_ARGUMENTS = 128
+"""Number of values of one call that are looked at; hosts send a handful."""
+_MAX_DEPTH = 5
+_MAX_TEXT = 64_000
+SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters")
+METADATA_KEY = "_meta"
+"""Field of a payload that tells about the call and is no argument of the tool."""
+
+
+class ArgumentKind(enum.StrEnum):
+    """What an argument means to the machine."""
+
+    SHELL = "shell"
+    SQL = "sql"
+    CODE = "code"
+    PATH = "path"
+    URL = "url"
+
+
+class Argument(NamedTuple):
+    """One argument: its kind, its text, and the language of code."""
+
+    kind: ArgumentKind
+    text: str
+    language: str = ""
+
+
+_KEY_WORD = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SHELL_WORDS = frozenset("command commands cmd cmds shell bash sh script exec execute cmdline terminal stdin".split())
+_PLURAL_WORDS = frozenset("commands cmds scripts steps".split())
+"""Keys of lists of which each text is a command of its own."""
+_ARGV_WORDS = frozenset("argv args arguments params parameters flags options".split())
+_SQL_WORDS = frozenset("sql query queries statement statements".split())
+_CODE_WORDS = frozenset(
+    "code source snippet javascript python js ts typescript program cell expression function".split()
+)
+_PATH_WORDS = frozenset(
+    "path paths file files filename filepath filenames directory dir folder destination dest source src target output "
+    "uri root cwd".split()
+)
+_URL_WORDS = frozenset("url urls uri uris link href endpoint address website webhook callback".split())
+_LANGUAGES = {
+    "javascript": "node",
+    "js": "node",
+    "typescript": "node",
+    "ts": "node",
+    "python3": "python",
+    "py": "python",
+}
+_SHELL_LANGUAGES = frozenset("sh bash shell zsh".split())
+_SQL_START = compile_lazily(
+    r"(?is)^\s*(?:--[^\n]*\n\s*)*(?:select\b.+\bfrom|insert\s+into|update\s+\S+\s+set|delete\s+from|drop\s+(?:table|"
+    r"database|schema|index|view|user|role)|truncate\s+(?:table\s+)?\w|alter\s+(?:table|role|user|database)|create\s+"
+    r"(?:table|database|user|role|index|view)|grant\s+\w|revoke\s+\w|with\s+\w+\s+as\s*\()"
+)
+_ADDRESS = compile_lazily(r"^(?:https?|ftp|file|ws|wss)://\S+$")
+_ROOTED_PATH = compile_lazily(r"^(?:~(?:/|$)|/(?!/)|\.{1,2}/|[A-Za-z]:\\)[^\n]*$")
+# Words of a command line that prose does not have: options, rooted paths, operators of the shell.
+_COMMAND_SHAPE = compile_lazily(r"\s-{1,2}[A-Za-z]|\s(?:~|\.{0,2})/|[|;&]|>\s*\S|\$\(")
+_SCHEMA_WORDS: tuple[tuple[ArgumentKind, Any], ...] = (
+    (ArgumentKind.SQL, compile_lazily(r"(?i)\bsql\b")),
+    (ArgumentKind.SHELL, compile_lazily(r"(?i)\b(?:shell|bash|terminal)\b|\bcommand (?:line|to (?:run|execute))")),
+    (ArgumentKind.CODE, compile_lazily(r"(?i)\b(?:python|javascript|source) code\b|\bcode to (?:run|execute|eval)")),
+    (ArgumentKind.URL, compile_lazily(r"(?i)\b(?:url|uri|web address)\b")),
+    (ArgumentKind.PATH, compile_lazily(r"(?i)\b(?:file|directory|folder) ?(?:path|name)\b|\bpath (?:to|of)\b")),
+)
+
+
+def find_schema(*holders: Any) -> Mapping[str, Any]:
+    """Return the first input schema that a manifest entry, a payload or its metadata holds; empty without one."""
+    for holder in holders:
+        metadata = holder.get(METADATA_KEY) if isinstance(holder, Mapping) else None
+        places = [place for place in (holder, metadata) if isinstance(place, Mapping)]
+        for schema in (place.get(key) for place in places for key in SCHEMA_KEYS):
+            if isinstance(schema, Mapping) and isinstance(schema.get("properties"), Mapping):
+                return schema
+    return {}
+
+
+def list_tool_arguments(payload: Any, schema: Mapping[str, Any] | None = None, *, runs: bool = False) -> list[Argument]:
+    """Return what a tool's arguments mean; `runs` says that the tool's name tells that it runs something."""
+    if not isinstance(payload, Mapping):
+        return []
+    arguments: list[Argument] = []
+    for argument in _iter_mapping(payload, schema or {}, runs=runs, depth=0):
+        arguments.append(argument)
+        if len(arguments) >= MAX_ARGUMENTS:
+            break
+    return arguments
+
+
+def _iter_mapping(
+    payload: Mapping[Any, Any], schema: Mapping[str, Any], *, runs: bool, depth: int
+) -> Iterator[Argument]:
+    if depth > _MAX_DEPTH:
+        return
+    language = next((str(payload[key]).lower() for key in ("language", "lang", "kernel") if key in payload), "")
+    joined_keys = frozenset[Any]()
+    if (line := _join_command(payload)) is not None:
+        joined_keys = line[1]
+        yield Argument(ArgumentKind.SHELL, line[0])
+    properties = schema.get("properties")
+    for key, value in payload.items():
+        if key in joined_keys or (depth == 0 and key in (METADATA_KEY, *SCHEMA_KEYS[:2], "annotations")):
+            continue
+        inner_schema = properties.get(key) if isinstance(properties, Mapping) else None
+        yield from _iter_value(str(key), value, inner_schema, language=language, runs=runs, depth=depth)
+
+
+def _iter_value(key: str, value: Any, schema: Any, *, language: str, runs: bool, depth: int) -> Iterator[Argument]:
+    """Yield what one value means, or those inside it."""
+    if isinstance(value, Mapping):
+        yield from _iter_mapping(value, schema if isinstance(schema, Mapping) else {}, runs=runs, depth=depth + 1)
+    elif isinstance(value, list | tuple):
+        words = [item for item in value if isinstance(item, str | int | float)]
+        names = _split_key(key)
+        is_command = bool(names & (_SHELL_WORDS | _ARGV_WORDS)) and not names & _PLURAL_WORDS
+        if words and len(words) == len(value) and is_command and _is_argv(words):
+            yield Argument(ArgumentKind.SHELL, _join_words(words))
+            return
+        item_schema = schema.get("items") if isinstance(schema, Mapping) else None
+        for item in value[:MAX_ARGUMENTS]:
+            if depth < _MAX_DEPTH:
+                yield from _iter_value(key, item, item_schema, language=language, runs=runs, depth=depth + 1)
+    elif isinstance(value, str) and value.strip():
+        kind = _find_kind(key, value[:_MAX_TEXT], schema, runs=runs)
+        if kind is not None:
+            yield _build_argument(kind, value[:_MAX_TEXT], key, language)
+
+
+def _build_argument(kind: ArgumentKind, text: str, key: str, language: str) -> Argument:
+    if kind is not ArgumentKind.CODE:
+        return Argument(kind, text)
+    words = _split_key(key)
+    named = language or next((word for word in ("javascript", "js", "typescript", "ts", "python") if word in words), "")
+    if named in _SHELL_LANGUAGES:
+        return Argument(ArgumentKind.SHELL, text)
+    return Argument(kind, text, _LANGUAGES.get(named, named))
+
+
+def _join_command(payload: Mapping[Any, Any]) -> tuple[str, frozenset[Any]] | None:
+    """Return a program and its arguments as one line, with their keys: `{"command": "git", "args": ["push"]}`."""
+    program = next((key for key in payload if _split_key(str(key)) & (_SHELL_WORDS | {"program", "executable"})), None)
+    words = next((key for key in payload if _split_key(str(key)) & _ARGV_WORDS), None)
+    if program is None or words is None or program == words:
+        return None
+    name, arguments = payload[program], payload[words]
+    if not isinstance(name, str) or not name or not isinstance(arguments, list | tuple):
+        return None
+    texts = [item for item in arguments if isinstance(item, str | int | float)]
+    return f"{name} {_join_words(texts)}".strip(), frozenset((program, words))
+
+
+def _join_words(words: list[Any]) -> str:
+    texts = [str(word) for word in words]
+    # `["bash", "-lc", "text"]`: the text itself is what matters.
+    if len(texts) >= 3 and texts[0].rsplit("/", 1)[-1] in _SHELL_LANGUAGES and texts[1] in ("-c", "-lc", "-ic"):
+        return texts[2]
+    return " ".join(quote_shell_word(text, "~*") for text in texts)
+
+
+def _is_argv(words: list[Any]) -> bool:
+    return isinstance(words[0], str) and find_record(words[0].rsplit("/", 1)[-1]) is not None
+
+
+def _split_key(key: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _KEY_WORD.findall(key[:80]))
+
+
+def _find_kind(key: str, text: str, schema: Any, *, runs: bool) -> ArgumentKind | None:
+    """Return the kind of a text: by the schema, else by its key and its shape together, else by its shape."""
+    if _SQL_START.match(text):
+        return ArgumentKind.SQL
+    if _ADDRESS.match(text):
+        return ArgumentKind.URL
+    if (kind := _find_schema_kind(schema)) is not None:
+        return kind
+    names = _split_key(key)
+    if names & _SHELL_WORDS and "language" not in names:
+        return ArgumentKind.SHELL
+    if names & _CODE_WORDS and (runs or "\n" in text or "(" in text):
+        return ArgumentKind.CODE
+    if names & _PATH_WORDS and "\n" not in text:
+        return ArgumentKind.PATH
+    if names & _URL_WORDS:
+        return ArgumentKind.URL
+    if _ROOTED_PATH.match(text) and " " not in text:
+        return ArgumentKind.PATH
+    first = text.split(None, 1)[0].rsplit("/", 1)[-1]
+    if runs and _COMMAND_SHAPE.search(text) and find_record(first) is not None:
+        return ArgumentKind.SHELL
+    return None
+
+
+def _find_schema_kind(schema: Any) -> ArgumentKind | None:
+    if not isinstance(schema, Mapping):
+        return None
+    if schema.get("format") in ("uri", "url", "uri-reference"):
+        return ArgumentKind.URL
+    about = f"{schema.get('title', '')} {schema.get('description', '')} {schema.get('contentMediaType', '')}"
+    return next((kind for kind, pattern in _SCHEMA_WORDS if pattern.search(about)), None)

@@ -1,0 +1,115 @@
+"""Sequences of an agent's calls as data: what is written now and what runs later, decided one after the other.
+
+A case has a `name` and `steps`. A step is one of
+  write: {PATH: TEXT}              the Write tool
+  edit: {PATH: [OLD, NEW]}         the Edit tool
+  run: COMMAND                     the shell; `makes: {PATH: TEXT}` and `gone: [PATH]` say what it did to the disk
+  call: {tool: …, input: …}        any other tool
+  session: NAME                    from here on another session of the same project
+and may state a `verdict`, a `guard` and words of the `reason`. A family crosses its `loads` with its `texts`.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.fakes import FakeWorld
+from tests.unit.effects.test_cases import ROOT, load_policy, make_world
+from verdikt.decide import decide
+from verdikt.effects.session_trail import PROJECT_ARMED_KEY, note_sources
+from verdikt.govern import collect_marks
+from verdikt.model.action import Action
+from verdikt.model.facts import Facts, PathFact
+from verdikt.model.posture import Posture
+from verdikt.model.redaction import redact_action
+from verdikt.model.session_state import SessionState, StoredMemory, fold_changes, split_shared_key
+from verdikt.model.tool_kind import classify_tool
+from verdikt.model.verdict import Decision
+
+CASES = Path(__file__).parent / "cases"
+
+
+class Rehearsal:
+    """A session without a log: a world that the steps change, and the memory as its projection would hold it."""
+
+    def __init__(self, case: dict[str, Any]) -> None:
+        self.world: FakeWorld = make_world(case)
+        self._profile = case.get("profile", "standard")
+        self._posture = Posture(case.get("posture", "interactive"))
+        self._memory: dict[str, Any] = {"kept": {}, "marks": ""}
+        self._project: dict[str, Any] = {"kept": {}, "marks": ""}
+        self._seq = 0
+
+    def play(self, step: dict[str, Any]) -> Decision | None:
+        """Decide one step, remember it, and change the world as it would have."""
+        if "session" in step:
+            self._memory = {"kept": {}, "marks": ""}
+            return None
+        action = to_action(step)
+        action, secrets = redact_action(action)
+        memory = StoredMemory(lambda: self._memory, lambda scope: StoredMemory(lambda: self._project))
+        facts = Facts(self.world, secrets=secrets, memory=memory)
+        decision = decide(action, facts, SessionState(), self._posture, load_policy(self._profile))
+        self._seq += 1
+        marks = collect_marks(action, decision, facts, self._seq, now=0.0)
+        if load_policy(self._profile).section("flow"):
+            marks |= note_sources(action, decision.effects, facts, self._seq)
+        if PROJECT_ARMED_KEY in marks:
+            changes = {split_shared_key(PROJECT_ARMED_KEY)[1]: marks.pop(PROJECT_ARMED_KEY)}
+            self._project = fold_changes(self._project, changes)
+        self._memory = fold_changes(self._memory, marks)
+        self._change_world(step)
+        return decision
+
+    def _change_world(self, step: dict[str, Any]) -> None:
+        made = {**step.get("write", {}), **step.get("makes", {})}
+        for path, (old, new) in step.get("edit", {}).items():
+            made[path] = self.world.texts[to_absolute(path)].replace(old, new)
+        for path, text in made.items():
+            place = to_absolute(path)
+            self.world.texts[place] = text
+            self.world.paths[place] = PathFact(real=place, kind="file", git=step.get("git", "untracked"))
+        for path in step.get("gone", ()):
+            self.world.texts.pop(to_absolute(path), None)
+            self.world.paths.pop(to_absolute(path), None)
+
+
+def to_absolute(path: str) -> str:
+    """Return a path of the project, or one that is absolute already."""
+    return path if path.startswith("/") else f"{ROOT}/{path}"
+
+
+def to_action(step: dict[str, Any]) -> Action:
+    """Return the call that a step stands for."""
+    if "write" in step:
+        [(path, text)] = step["write"].items()
+        tool, payload = "Write", {"file_path": to_absolute(path), "content": text}
+    elif "edit" in step:
+        [(path, (old, new))] = step["edit"].items()
+        tool, payload = "Edit", {"file_path": to_absolute(path), "old_string": old, "new_string": new}
+    elif "call" in step:
+        tool, payload = step["call"]["tool"], step["call"]["input"]
+    else:
+        tool, payload = "Bash", {"command": step["run"]}
+    return Action(kind=classify_tool(tool), tool=tool, payload=payload, cwd=step.get("cwd", ROOT))
+
+
+def load_sequences() -> Iterator[dict[str, Any]]:
+    """Yield every case, with families expanded."""
+    for file in sorted(CASES.glob("sequences_*.yaml")):
+        for case in yaml.safe_load(file.read_text()):
+            yield from _expand_family(case) if "loads" in case else [case]
+
+
+def _expand_family(family: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a case for each text and each command that may load it."""
+    expected = {key: family[key] for key in ("verdict", "guard", "reason") if key in family}
+    for (number, text), command in product(enumerate(family["texts"], 1), family["loads"]):
+        write = {"write": {family["file"]: text}, "verdict": "pass"}
+        yield {
+            "name": f"{family['name']} {number}: {command}",
+            "steps": [*family.get("before", ()), write, {"run": command, **expected}],
+        }
