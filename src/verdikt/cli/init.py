@@ -211,8 +211,17 @@ def _print_found_hosts(project: str) -> None:
     installation = Installation(
         project=os.path.realpath(project), data_directory=str(get_data_directory(os.environ)), env=os.environ
     )
-    if titles := ", ".join(detect_hosts(installation)):
-        click.echo(f"found here: {titles}; `--host` names others, `--host git` has commits checked too")
+    names = detect_hosts(installation)
+    if not names:
+        _refuse_without_hosts()
+    click.echo(f"found here: {', '.join(names)}; `--host` names others, `--host git` has commits checked too")
+
+
+def _refuse_without_hosts() -> NoReturn:
+    raise click.UsageError(
+        f"found no client that can be wired (looked for {', '.join(WIRABLE_HOSTS)}); "
+        "name one with --host, for example --host claude"
+    )
 
 
 def _print_next_steps(unapproved_hosts: list[Host], policy_note: str) -> None:
@@ -339,7 +348,7 @@ def _select_hosts(installation: Installation, hosts: tuple[str, ...], scope: str
     if omitted := [host for host in candidates if host not in chosen]:
         click.echo(f"left out, because they have no {scope} settings: {', '.join(omitted)}", err=True)
     if not chosen:
-        raise click.UsageError("found no client that can be wired; name one with --host, for example --host claude")
+        _refuse_without_hosts()
     return chosen
 
 

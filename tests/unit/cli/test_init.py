@@ -196,7 +196,8 @@ def test_init_without_host_wires_the_clients_that_it_finds(project: Path, verdik
     """By what the project contains, or by what is installed."""
     nothing = verdikt("init", "--yes")
     assert nothing.returncode == 2
-    assert "found no client" in nothing.stderr
+    assert "found no client that can be wired (looked for claude, " in nothing.stderr
+    assert "name one with --host" in nothing.stderr
 
     (project / ".cursor").mkdir()
     binary = project.parent / "bin" / "gemini"
