@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.cleanup import close_after_test
-from tests.fakes import FakeClock, FakeWorld
+from tests.asking_machine import POLICY, SCRIPT, AskingMachine, build_call
 from verdikt.errors import LedgerError
-from verdikt.govern import Governance
 from verdikt.ledger.approvals import (
     MAX_WAITING,
     describe_request,
@@ -17,104 +15,20 @@ from verdikt.ledger.approvals import (
     read_request_state,
     record_approval,
 )
-from verdikt.ledger.files import FileStore
-from verdikt.ledger.projections import APPROVALS, load_projections
-from verdikt.model.action import Action, ActionKind, Outcome
+from verdikt.ledger.projections import APPROVALS
+from verdikt.model.action import Action, Outcome
 from verdikt.model.approval import ApprovalState
 from verdikt.model.canonical_json import hash_canonical
 from verdikt.model.entry import EntryKind
-from verdikt.model.facts import PathFact
 from verdikt.model.posture import Posture
 from verdikt.model.verdict import Decision, VerdictKind
-from verdikt.policy import parse_policy
 from verdikt.replay import find_differences, read_decision, replay
-
-POLICY = """
-profile: none
-rules:
-  - name: deploy
-    command: [./deploy.sh]
-    verdict: ask
-    reason: deploys to production
-    fix: wait
-    approval: {by: {group: release}, count: 2, separate: true, expires: 4h, valid: 30m}
-  - name: publish
-    command: [twine]
-    verdict: ask
-    reason: publishes a package
-    fix: wait
-    approval: {by: self}
-"""
-SCRIPT = "/home/dev/project/deploy.sh"
-
-
-def bash(command: str = "./deploy.sh prod", session: str = "s1", call: str = "") -> Action:
-    """Return a shell command that an agent wants to run."""
-    return Action(
-        kind=ActionKind.BASH,
-        tool="Bash",
-        payload={"command": command},
-        session_id=session,
-        cwd="/home/dev/project",
-        call_id=call,
-    )
-
-
-class Machine:
-    """One machine: a log, a policy, a world with a script, and a clock."""
-
-    def __init__(self, home: Path, policy: str = POLICY, number: int = 7) -> None:
-        self.clock = FakeClock()
-        self.store = close_after_test(FileStore(home, self.clock, load_projections()))
-        (home / "ship").mkdir(exist_ok=True)
-        (home / "ship" / "config.json").write_text(f'{{"url": "https://verdikt.example", "machine": {number}}}')
-        self.world = FakeWorld()
-        self.world.paths[SCRIPT] = PathFact(real=SCRIPT, kind="file", git="tracked", size=30)
-        self.world.texts[SCRIPT] = "kubectl apply -f prod.yaml\n"
-        self.govern(policy)
-
-    def govern(self, policy: str) -> None:
-        """Take another policy into force."""
-        self.governance = Governance(
-            parse_policy(policy),
-            self.store,
-            world_factory=lambda cwd: self.world,
-            clock=self.clock,
-            env={"HOME": "/home/dev"},
-        )
-
-    def decide(self, action: Action | None = None, posture: Posture | None = None) -> Decision:
-        """Return the decision on a call."""
-        return self.governance.before(action or bash(), posture=posture)
-
-    def ask(self, action: Action | None = None, posture: Posture | None = None) -> tuple[str, str]:
-        """Make a call that is asked about; return id and digest of the question."""
-        action = action or bash()
-        self.decide(action, posture)
-        requests = self.store.read_projection(APPROVALS.name, action.session_id)
-        id, request = max(requests.items(), key=lambda item: item[1]["seq"])
-        return id, request["digest"]
-
-    def answer(
-        self, id: str, digest: str, *, approved: bool = True, session: str = "s1", seconds: float = 1800
-    ) -> None:
-        """Record what people answered."""
-        record_approval(
-            self.store,
-            session,
-            id,
-            digest=digest,
-            approved=approved,
-            by=["Ana", "Ben"] if approved else ["Ana"],
-            reason="" if approved else "not on a Friday",
-            until=self.clock.now() + seconds,
-        )
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
+def machine(tmp_path: Path) -> AskingMachine:
     """Return a machine that has a service."""
-    return Machine(tmp_path / "data")
+    return AskingMachine(tmp_path / "data")
 
 
 def is_blocked(decision: Decision) -> bool:
@@ -122,7 +36,7 @@ def is_blocked(decision: Decision) -> bool:
     return decision.verdict.kind is VerdictKind.BLOCK
 
 
-def test_a_call_that_a_group_has_to_approve_waits_and_says_how(machine: Machine) -> None:
+def test_a_call_that_a_group_has_to_approve_waits_and_says_how(machine: AskingMachine) -> None:
     """The agent hears for what it waits, and that it can go on or make the same call again."""
     decision = machine.decide()
 
@@ -135,7 +49,7 @@ def test_a_call_that_a_group_has_to_approve_waits_and_says_how(machine: Machine)
     assert list_announced(machine.store.home) == {id: "s1"}
 
 
-def test_the_question_and_its_answer_are_signed_entries(machine: Machine) -> None:
+def test_the_question_and_its_answer_are_signed_entries(machine: AskingMachine) -> None:
     """Question, answer and use are in the log, signed, in this order."""
     machine.answer(*machine.ask())
     machine.decide()
@@ -148,7 +62,7 @@ def test_the_question_and_its_answer_are_signed_entries(machine: Machine) -> Non
     ]
 
 
-def test_an_approved_call_runs_once(machine: Machine) -> None:
+def test_an_approved_call_runs_once(machine: AskingMachine) -> None:
     """The next exact repetition passes and names who approved it; the one after it is asked about again."""
     id, digest = machine.ask()
     machine.answer(id, digest)
@@ -162,7 +76,7 @@ def test_an_approved_call_runs_once(machine: Machine) -> None:
     assert read_request_state(machine.store, "s1", id) is ApprovalState.USED
 
 
-def test_every_decision_about_an_approval_replays_to_the_byte(machine: Machine) -> None:
+def test_every_decision_about_an_approval_replays_to_the_byte(machine: AskingMachine) -> None:
     """Asked, approved, refused: the receipt has what the decision went by."""
     machine.answer(*machine.ask())
     machine.decide()
@@ -175,37 +89,44 @@ def test_every_decision_about_an_approval_replays_to_the_byte(machine: Machine) 
         assert find_differences(past, replay(past, machine.governance.policy)) == []
 
 
-def change_argument(machine: Machine) -> Action:
-    return bash("./deploy.sh prod --force")
+def change_argument(machine: AskingMachine) -> Action:
+    """Ask for something else."""
+    return build_call("./deploy.sh prod --force")
 
 
-def edit_script(machine: Machine) -> Action:
+def edit_script(machine: AskingMachine) -> Action:
+    """Edit the script after the answer."""
     machine.world.texts[SCRIPT] = "kubectl delete namespace prod\n"
-    return bash()
+    return build_call()
 
 
-def change_policy(machine: Machine) -> Action:
+def change_policy(machine: AskingMachine) -> Action:
+    """Take another policy into force."""
     machine.govern(POLICY.replace("deploys to production", "deploys"))
-    return bash()
+    return build_call()
 
 
-def change_session(machine: Machine) -> Action:
-    return bash(session="s2")
+def change_session(machine: AskingMachine) -> Action:
+    """Make the call in another session."""
+    return build_call(session="s2")
 
 
-def change_machine(machine: Machine) -> Action:
+def change_machine(machine: AskingMachine) -> Action:
+    """Be another machine of the service."""
     (machine.store.home / "ship" / "config.json").write_text('{"url": "https://verdikt.example", "machine": 8}')
-    return bash()
+    return build_call()
 
 
-def let_it_expire(machine: Machine) -> Action:
+def let_it_expire(machine: AskingMachine) -> Action:
+    """Wait until the answer is too old."""
     machine.clock.seconds += 1801
-    return bash()
+    return build_call()
 
 
-def set_clock_back(machine: Machine) -> Action:
+def set_clock_back(machine: AskingMachine) -> Action:
+    """Set the clock back, so that the answer would last longer."""
     machine.clock.seconds -= 3600
-    return bash()
+    return build_call()
 
 
 @pytest.mark.parametrize(
@@ -220,7 +141,7 @@ def set_clock_back(machine: Machine) -> Action:
         (set_clock_back, "the clock of this machine was set back after approval"),
     ],
 )
-def test_an_approval_covers_nothing_else(machine: Machine, change: Any, reason: str) -> None:
+def test_an_approval_covers_nothing_else(machine: AskingMachine, change: Any, reason: str) -> None:
     """Whatever changed after the answer, the call is blocked, with a reason of its own, and asked about again."""
     id, digest = machine.ask()
     machine.answer(id, digest)
@@ -233,7 +154,7 @@ def test_an_approval_covers_nothing_else(machine: Machine, change: Any, reason: 
     assert "waiting for approval" in decision.verdict.reason
 
 
-def test_two_uses_at_once_are_one(machine: Machine) -> None:
+def test_two_uses_at_once_are_one(machine: AskingMachine) -> None:
     """Of many threads that make the approved call at once, one runs it."""
     machine.answer(*machine.ask())
     decisions: list[Decision] = []
@@ -252,7 +173,7 @@ def test_two_uses_at_once_are_one(machine: Machine) -> None:
     assert sum(decision.passed for decision in decisions) == 1
 
 
-def test_a_refusal_stands_and_names_the_person(machine: Machine) -> None:
+def test_a_refusal_stands_and_names_the_person(machine: AskingMachine) -> None:
     """The agent hears who refused and why; the question is not asked again until it would have expired."""
     id, digest = machine.ask()
     machine.answer(id, digest, approved=False)
@@ -266,9 +187,9 @@ def test_a_refusal_stands_and_names_the_person(machine: Machine) -> None:
         machine.answer(id, digest)
 
 
-def test_a_question_that_no_person_answers_expires(machine: Machine) -> None:
+def test_a_question_that_no_person_answers_expires(machine: AskingMachine) -> None:
     """After its time the agent hears that no answer came, and the question is asked again as another one."""
-    id, digest = machine.ask()
+    id, _ = machine.ask()
     machine.clock.seconds += 4 * 3600
 
     decision = machine.decide()
@@ -287,10 +208,10 @@ def test_a_question_that_no_person_answers_expires(machine: Machine) -> None:
         ({"until": 0.0}, "came too late"),
     ],
 )
-def test_an_answer_to_another_question_is_refused(machine: Machine, change: dict[str, Any], message: str) -> None:
+def test_an_answer_to_another_question_is_refused(machine: AskingMachine, change: dict[str, Any], message: str) -> None:
     """What a service sends is held against the log's own question."""
     id, digest = machine.ask()
-    machine.decide(bash(session="s2"))
+    machine.decide(build_call(session="s2"))
     fields: dict[str, Any] = {
         "session": "s1",
         "id": id,
@@ -304,40 +225,40 @@ def test_an_answer_to_another_question_is_refused(machine: Machine, change: dict
         record_approval(machine.store, **{**fields, **change})
 
 
-def test_ten_questions_may_wait(machine: Machine) -> None:
+def test_ten_questions_may_wait(machine: AskingMachine) -> None:
     """The eleventh is blocked without a question, in its own words."""
     for number in range(MAX_WAITING):
-        machine.decide(bash(f"./deploy.sh {number}"))
+        machine.decide(build_call(f"./deploy.sh {number}"))
 
-    decision = machine.decide(bash("./deploy.sh more"))
+    decision = machine.decide(build_call("./deploy.sh more"))
 
     assert is_blocked(decision)
     assert f"{MAX_WAITING} questions of this session wait for an approval already" in decision.verdict.reason
     assert len(list_announced(machine.store.home)) == MAX_WAITING
 
 
-def test_the_terminal_cannot_answer_for_a_group(machine: Machine) -> None:
+def test_the_terminal_cannot_answer_for_a_group(machine: AskingMachine) -> None:
     """Neither an SDK's yes, nor the operator's grant gets past a question to a group."""
-    machine.decide(bash(call="c1"))
+    machine.decide(build_call(call="c1"))
 
     with pytest.raises(LedgerError, match="no question about the call"):
         machine.governance.record_answer("s1", "c1", approved=True, by="me")
-    assert is_blocked(machine.decide(bash(call="c1")))
+    assert is_blocked(machine.decide(build_call(call="c1")))
 
 
-def test_the_person_of_the_machine_is_asked_at_the_terminal_too(machine: Machine) -> None:
+def test_the_person_of_the_machine_is_asked_at_the_terminal_too(machine: AskingMachine) -> None:
     """With `by: self` the host prompts; without a person there it is a block that waits for the browser."""
-    attended = machine.decide(bash("twine upload dist/*", call="c1"))
-    alone = machine.decide(bash("twine upload dist/*", session="s2"), Posture.AUTONOMOUS)
+    attended = machine.decide(build_call("twine upload dist/*", call="c1"))
+    alone = machine.decide(build_call("twine upload dist/*", session="s2"), Posture.AUTONOMOUS)
 
     assert attended.verdict.kind is VerdictKind.ASK
     assert is_blocked(alone)
     assert "waiting for approval" in alone.verdict.reason
 
 
-def test_the_answer_at_the_terminal_ends_the_question(machine: Machine) -> None:
+def test_the_answer_at_the_terminal_ends_the_question(machine: AskingMachine) -> None:
     """What ran after the host's prompt cannot run again by an answer that comes later."""
-    action = bash("twine upload dist/*", call="c1")
+    action = build_call("twine upload dist/*", call="c1")
     id, digest = machine.ask(action)
     machine.governance.after(action, Outcome(success=True))
 
@@ -346,16 +267,16 @@ def test_the_answer_at_the_terminal_ends_the_question(machine: Machine) -> None:
     assert read_request_state(machine.store, "s1", id) is ApprovalState.CANCELLED
 
 
-def test_an_answer_that_came_while_the_prompt_was_open_is_used_by_the_prompt(machine: Machine) -> None:
+def test_an_answer_that_came_while_the_prompt_was_open_is_used_by_the_prompt(machine: AskingMachine) -> None:
     """Approved in the browser and at the terminal: it has run once, and the next call is asked about."""
-    action = bash("twine upload dist/*", call="c1")
+    action = build_call("twine upload dist/*", call="c1")
     machine.answer(*machine.ask(action))
     machine.governance.after(action, Outcome(success=True))
 
-    assert machine.decide(bash("twine upload dist/*", call="c2")).verdict.kind is VerdictKind.ASK
+    assert machine.decide(build_call("twine upload dist/*", call="c2")).verdict.kind is VerdictKind.ASK
 
 
-def test_a_forged_state_database_approves_nothing(machine: Machine) -> None:
+def test_a_forged_state_database_approves_nothing(machine: AskingMachine) -> None:
     """`state.db` says only where to look; an entry that is no signed answer does not count."""
     id, _ = machine.ask()
     unsigned = machine.store.append("s1", EntryKind.GAP, {"approval": {"id": id, "approved": True, "until": 10**10}})
@@ -371,17 +292,17 @@ def test_a_forged_state_database_approves_nothing(machine: Machine) -> None:
     assert f"the answer to approval {id} is not signed as it should be" in decision.verdict.reason
 
 
-def test_an_answer_survives_the_process(machine: Machine, tmp_path: Path) -> None:
+def test_an_answer_survives_the_process(machine: AskingMachine, tmp_path: Path) -> None:
     """Asked, answered, and the machine killed before the use: another process uses it, once."""
     machine.answer(*machine.ask())
     machine.store.close()
 
-    again = Machine(tmp_path / "data")
+    again = AskingMachine(tmp_path / "data")
 
     assert [again.decide().passed, again.decide().passed] == [True, False]
 
 
-def test_what_is_shown_to_people_has_the_digest_they_approve(machine: Machine) -> None:
+def test_what_is_shown_to_people_has_the_digest_they_approve(machine: AskingMachine) -> None:
     """The document that the service receives hashes to the digest, and holds what verdikt computed."""
     id, digest = machine.ask()
     request = describe_request(machine.store, "s1", id)
@@ -394,7 +315,7 @@ def test_what_is_shown_to_people_has_the_digest_they_approve(machine: Machine) -
 
 def test_without_a_service_the_agent_hears_so(tmp_path: Path) -> None:
     """A group cannot be asked by a machine that has no service."""
-    machine = Machine(tmp_path / "data")
+    machine = AskingMachine(tmp_path / "data")
     (machine.store.home / "ship" / "config.json").unlink()
 
     assert "this machine has no service" in machine.decide().verdict.reason
@@ -403,9 +324,10 @@ def test_without_a_service_the_agent_hears_so(tmp_path: Path) -> None:
 def test_the_needs_of_all_rules_that_fire_are_joined(tmp_path: Path) -> None:
     """Two rules about one call: both groups have to approve, whichever stands first."""
     rules = POLICY + (
-        "  - {name: audit, command: [./deploy.sh], verdict: ask, reason: r, fix: f, approval: {by: {group: security}}}\n"
+        "  - name: audit\n    command: [./deploy.sh]\n    verdict: ask\n    reason: r\n    fix: f\n"
+        "    approval: {by: {group: security}}\n"
         "  - {name: plain, command: [./deploy.sh], verdict: ask, reason: r, fix: f}\n"
     )
-    machine = Machine(tmp_path / "data", rules)
+    machine = AskingMachine(tmp_path / "data", rules)
 
     assert "by 2 of `release`, not you and `security`" in machine.decide().verdict.reason

@@ -265,6 +265,7 @@ def describe_request(store: FileStore, session: str, id: str) -> dict[str, Any] 
         "id": id,
         "digest": fields["digest"],
         "document": build_document(receipt, needs, fields["machine"], fields["refs"]),
+        "texts": {path: text for path, text in receipt["facts"]["text"].items() if isinstance(text, str)},
         "seq": decision.seq,
         "rule": verdict["guard"],
         "reason": verdict["reason"],
@@ -282,7 +283,9 @@ def read_request_state(store: FileStore, session: str, id: str) -> ApprovalState
     if request["closed"]:
         return ApprovalState.USED if request["closed"] == "used" else ApprovalState.CANCELLED
     if request["answer"]:
-        return ApprovalState.APPROVED if request["approved"] else ApprovalState.REFUSED
+        if not request["approved"]:
+            return ApprovalState.REFUSED
+        return ApprovalState.EXPIRED if store.clock.now() >= request["until"] else ApprovalState.APPROVED
     return ApprovalState.EXPIRED if store.clock.now() >= request["expires"] else ApprovalState.WAITING
 
 

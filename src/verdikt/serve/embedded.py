@@ -14,12 +14,17 @@ from typing import Self
 
 import uvicorn
 
-from verdikt.errors import ServiceError
+from verdikt.errors import LedgerError, ServiceError
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.projections import load_projections
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.serve.app import build_app
 from verdikt.serve.importer import LogImporter
+from verdikt.serve.local_answers import LocalAnswers
+from verdikt.serve.machines import EnrolledMachine
 from verdikt.serve.service import Service
 from verdikt.serve.store import TeamStore
+from verdikt.ship.approval_courier import ApprovalCourier
 from verdikt.web.files import check_vendor_files
 
 _LOGGER = logging.getLogger("verdikt.serve")
@@ -65,9 +70,14 @@ class EmbeddedService(AbstractContextManager["EmbeddedService"]):
         origins = frozenset(f"http://{host}:{self.port}" for host in (LOOPBACK, "localhost"))
         self.service = Service(self.store, origins, self.clock, problems=self.importer.problems)
         self._person = self.service.people.ensure_person(organisation, "local", name, ROLES)
+        self.store.assign_machine(machine, self._person)
+        self._log = FileStore(self.home, self.clock, load_projections())
+        answers = LocalAnswers(self.service, EnrolledMachine(machine, organisation))
+        self.courier = ApprovalCourier(self._log, answers)
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
+        self._log.close()
         self.store.close()
 
     def create_link(self) -> str:
@@ -100,7 +110,8 @@ class EmbeddedService(AbstractContextManager["EmbeddedService"]):
         while not ended.is_set():
             try:
                 self.importer.import_new_lines()
-            except ServiceError as error:
+                self.courier.deliver()
+            except (ServiceError, LedgerError) as error:
                 # Another process may hold the database for long; the next round tries again.
                 _LOGGER.warning("the log could not be imported: %s", error)
             ended.wait(IMPORT_SECONDS)

@@ -31,6 +31,11 @@ class Person(NamedTuple):
     name: str
     roles: frozenset[str]
 
+    @property
+    def groups(self) -> frozenset[str]:
+        """The groups for which the person may approve."""
+        return frozenset(role.partition(":")[2] for role in self.roles if role.startswith("approver:"))
+
 
 class People:
     """The people of the service, their logins, and the record of what they did."""
