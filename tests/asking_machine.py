@@ -1,6 +1,7 @@
 """A machine whose policy asks people away from the terminal."""
 
 from pathlib import Path
+from typing import Any
 
 from tests.cleanup import close_after_test
 from tests.fakes import FakeClock, FakeWorld
@@ -48,7 +49,7 @@ def build_call(command: str = "./deploy.sh prod", session: str = "s1", call: str
 class AskingMachine:
     """One machine: a log, a policy, a world with a script, and a clock."""
 
-    def __init__(self, home: Path, policy: str = POLICY, number: int = 7, clock: FakeClock | None = None) -> None:
+    def __init__(self, home: Path, policy: str = POLICY, number: int = 7, clock: Any = None) -> None:
         self.clock = clock or FakeClock()
         self.store = close_after_test(FileStore(home, self.clock, load_projections()))
         if number:

@@ -42,7 +42,7 @@ def test_a_call_that_a_group_has_to_approve_waits_and_says_how(machine: AskingMa
 
     assert is_blocked(decision)
     id, _ = machine.ask()
-    assert f"waiting for approval {id} by 2 of `release`, not you" in decision.verdict.reason
+    assert f"waiting for approval {id} by 2 of `release` (not the person of this machine)" in decision.verdict.reason
     assert decision.verdict.fix.startswith("go on with something else, or make exactly this call again")
     # Twice the same call is one question.
     assert len(machine.store.read_projection(APPROVALS.name, "s1")) == 1
@@ -330,4 +330,4 @@ def test_the_needs_of_all_rules_that_fire_are_joined(tmp_path: Path) -> None:
     )
     machine = AskingMachine(tmp_path / "data", rules)
 
-    assert "by 2 of `release`, not you and `security`" in machine.decide().verdict.reason
+    assert "by 2 of `release` (not the person of this machine) and `security`" in machine.decide().verdict.reason

@@ -68,9 +68,15 @@ class ApprovalNeed:
 
     def describe(self) -> str:
         """Return who has to approve, in words."""
-        people = "you" if not self.group else f"{self.count} of `{self.group}`" if self.count > 1 else f"`{self.group}`"
-        separate = ", not you" if self.separate else ""
-        return f"{people}{separate}{' with a security key' if self.strong else ''}"
+        if not self.group:
+            people = "the person of this machine"
+        else:
+            people = f"{self.count} of `{self.group}`" if self.count > 1 else f"`{self.group}`"
+        conditions = [
+            *(["not the person of this machine"] if self.separate else []),
+            *(["with a security key"] if self.strong else []),
+        ]
+        return f"{people} ({', '.join(conditions)})" if conditions else people
 
     def to_record(self) -> dict[str, Any]:
         """Return the need as plain data."""

@@ -14,6 +14,15 @@ from verdikt.model.approval import ApprovalState
 from verdikt.model.canonical_json import hash_canonical
 from verdikt.serve import schema
 from verdikt.serve.api_input import NotFound
+from verdikt.serve.approval_view import (
+    count_shape,
+    describe_approval,
+    find_chain,
+    read_previous_texts,
+    read_votes,
+    read_votes_of,
+    to_vote,
+)
 from verdikt.serve.insertion import insert_for
 from verdikt.team.approval_wire import (
     ApprovalRequest,
@@ -24,7 +33,6 @@ from verdikt.team.approval_wire import (
     hash_assertion,
     is_satisfied,
     parse_needs,
-    read_statement,
 )
 
 if TYPE_CHECKING:
@@ -40,9 +48,6 @@ MAX_WAITING = 2000
 """Most questions of one machine that are taken while others wait: a machine cannot fill the page of everybody."""
 
 MAX_REASON_CHARS = 300
-QUICK_SECONDS = 2
-"""A vote that comes faster than this after the page was opened is marked: it was hardly read."""
-
 _OPEN_STATES = (ApprovalState.WAITING, ApprovalState.APPROVED)
 
 
@@ -135,7 +140,7 @@ class Approvals:
         votes = [
             {"person": vote["person"], "name": vote["name"], "approved": vote["approved"], "reason": vote["reason"]}
             | ({"assertion": json.loads(vote["assertion"])} if vote["assertion"] else {})
-            for vote in _read_votes(connection, row["id"])
+            for vote in read_votes(connection, row["id"])
         ]
         grant = build_grant(
             request=row["request"],
@@ -189,8 +194,8 @@ class Approvals:
         order = (table.c.asked.desc(), table.c.id.desc()) if history else (table.c.risk.desc(), table.c.asked)
         with self._database.begin_read() as connection:
             rows = connection.execute(query.order_by(*order).limit(limit)).mappings().all()
-            votes = _read_votes_of(connection, [row["id"] for row in rows])
-            return [_describe(row, votes.get(row["id"], []), person) for row in rows]
+            votes = read_votes_of(connection, [row["id"] for row in rows])
+            return [describe_approval(row, votes.get(row["id"], []), person) for row in rows]
 
     def read_approval(self, person: Person, approval: int) -> dict[str, Any] | None:
         """Return one question with everything that people decide by; None when the organisation has no such one."""
@@ -205,12 +210,13 @@ class Approvals:
             )
             if row is None:
                 return None
-            described = _describe(row, _read_votes(connection, approval), person)
+            described = describe_approval(row, read_votes(connection, approval), person)
             return described | {
                 "document": json.loads(row["document"]),
                 "texts": json.loads(row["texts"]),
-                "same_shape": _count_shape(connection, row),
-                "previous_texts": _read_previous_texts(connection, row),
+                "same_shape": count_shape(connection, row),
+                "previous_texts": read_previous_texts(connection, row),
+                "chain": find_chain(connection, row),
                 "keys": self._keys.list_credential_ids(connection, person.id),
             }
 
@@ -231,7 +237,7 @@ class Approvals:
             if row is None:
                 raise NotFound("no such question")
             self._check_open(row, ballot, now)
-            votes = [_to_vote(vote) for vote in _read_votes(connection, approval)]
+            votes = [to_vote(vote) for vote in read_votes(connection, approval)]
             if any(vote.person == person.id for vote in votes):
                 raise VoteRefused("you have answered this already")
             needs = parse_needs(json.loads(row["document"]))
@@ -306,30 +312,6 @@ def _is_owner(connection: Connection, row: RowMapping, person: Person) -> bool:
     return owner == person.id
 
 
-def _read_votes(connection: Connection, approval: int) -> list[RowMapping]:
-    return _read_votes_of(connection, [approval]).get(approval, [])
-
-
-def _read_votes_of(connection: Connection, approvals: list[int]) -> dict[int, list[RowMapping]]:
-    table = schema.vote
-    votes: dict[int, list[RowMapping]] = {}
-    query = select(table).where(table.c.approval.in_(approvals)).order_by(table.c.at, table.c.person)
-    for row in connection.execute(query).mappings():
-        votes.setdefault(row["approval"], []).append(row)
-    return votes
-
-
-def _to_vote(row: RowMapping) -> Vote:
-    return Vote(
-        person=row["person"],
-        name=row["name"],
-        approved=row["approved"],
-        is_owner=row["is_owner"],
-        groups=frozenset(json.loads(row["groups"])),
-        is_strong=row["assertion"] is not None,
-    )
-
-
 def _insert_vote(connection: Connection, row: RowMapping, vote: Vote, ballot: Ballot, now: int) -> None:
     connection.execute(
         insert(schema.vote).values(
@@ -346,71 +328,3 @@ def _insert_vote(connection: Connection, row: RowMapping, vote: Vote, ballot: Ba
             at=now,
         )
     )
-
-
-def _describe(row: RowMapping, votes: Sequence[RowMapping], person: Person) -> dict[str, Any]:
-    """Return a question as the page shows it, and whether this person can answer it."""
-    document = json.loads(row["document"])
-    needs, cast = parse_needs(document), [_to_vote(vote) for vote in votes]
-    is_owner = row["owner"] == person.id
-    own = Vote(person=person.id, name="", approved=True, is_owner=is_owner, groups=person.groups, is_strong=True)
-    refusals = [can_vote(need, own) for need in needs]
-    has_voted = any(vote.person == person.id for vote in cast)
-    names = ("id", "request", "session", "seq", "digest", "rule", "reason", "summary", "shape", "risk", "state")
-    times = ("asked", "expires", "decided", "not_after", "closed")
-    return {
-        **{name: row[name] for name in (*names, *times)},
-        "machine": row["machine_name"],
-        "host": str(document["action"].get("host", "")),
-        "directory": str(document["action"].get("cwd", "")),
-        "says": read_statement(document["action"]),
-        "needs": [
-            {
-                "text": need.describe(),
-                "count": need.count,
-                "strong": need.strong,
-                "given": sum(vote.approved and not can_vote(need, vote) for vote in cast),
-            }
-            for need in needs
-        ],
-        "votes": [
-            {
-                "name": vote["name"],
-                "approved": vote["approved"],
-                "reason": vote["reason"],
-                "strong": vote["assertion"] is not None,
-                "at": vote["at"],
-                "quick": vote["at"] - row["asked"] < QUICK_SECONDS,
-            }
-            for vote in votes
-        ],
-        "can_vote": row["state"] == ApprovalState.WAITING and not has_voted and not all(refusals),
-        "why_not": "you have answered" if has_voted else (refusals[0] if all(refusals) else ""),
-        "needs_key": any(need.strong for need, refusal in zip(needs, refusals, strict=True) if not refusal),
-    }
-
-
-def _count_shape(connection: Connection, row: RowMapping) -> dict[str, int]:
-    """Return how questions of the same shape ended before."""
-    table = schema.approval
-    query = (
-        select(table.c.state, func.count())
-        .where(table.c.organisation == row["organisation"], table.c.shape == row["shape"], table.c.id != row["id"])
-        .group_by(table.c.state)
-    )
-    return {str(state): int(count) for state, count in connection.execute(query)}
-
-
-def _read_previous_texts(connection: Connection, row: RowMapping) -> dict[str, str]:
-    """Return the texts of the last question of the same shape that was approved, to compare with."""
-    table = schema.approval
-    query = (
-        select(table.c.texts)
-        .where(table.c.organisation == row["organisation"], table.c.shape == row["shape"], table.c.id != row["id"])
-        .where(table.c.machine == row["machine"])
-        .where(table.c.state.in_((ApprovalState.APPROVED, ApprovalState.USED)))
-        .order_by(table.c.asked.desc())
-        .limit(1)
-    )
-    texts = connection.execute(query).scalar()
-    return dict(json.loads(texts)) if texts else {}
