@@ -110,11 +110,11 @@ def count_shape(connection: Connection, row: RowMapping) -> dict[str, int]:
 
 
 def read_previous_texts(connection: Connection, row: RowMapping) -> dict[str, str]:
-    """Return the texts of the last question of the same shape that was approved, to compare with."""
+    """Return the texts of the last question of the same rule and machine that was approved, to compare with."""
     table = schema.approval
     query = (
         select(table.c.texts)
-        .where(table.c.organisation == row["organisation"], table.c.shape == row["shape"], table.c.id != row["id"])
+        .where(table.c.organisation == row["organisation"], table.c.rule == row["rule"], table.c.id != row["id"])
         .where(table.c.machine == row["machine"])
         .where(table.c.state.in_((ApprovalState.APPROVED, ApprovalState.USED)))
         .order_by(table.c.asked.desc())

@@ -27,7 +27,7 @@ export async function call(path, { method = "GET", body } = {}) {
 const lastAnswers = new Map();
 
 // Returns {data, at, error}. The last known data stays while a newer answer is awaited, and when none comes.
-export function useData(path, { everySeconds = 0 } = {}) {
+export function useData(path, { everySeconds = 0, version = 0 } = {}) {
   const [state, setState] = useState(() => lastAnswers.get(path) ?? {});
   useEffect(() => {
     if (!path) return undefined;
@@ -48,6 +48,6 @@ export function useData(path, { everySeconds = 0 } = {}) {
       current = false;
       clearInterval(timer);
     };
-  }, [path, everySeconds]);
+  }, [path, everySeconds, version]);
   return state;
 }
