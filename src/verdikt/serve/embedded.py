@@ -71,13 +71,13 @@ class EmbeddedService(AbstractContextManager["EmbeddedService"]):
         self.service = Service(self.store, origins, self.clock, problems=self.importer.problems)
         self._person = self.service.people.ensure_person(organisation, "local", name, ROLES)
         self.store.assign_machine(machine, self._person)
-        self._log = FileStore(self.home, self.clock, load_projections())
+        self.log = FileStore(self.home, self.clock, load_projections())
         answers = LocalAnswers(self.service, EnrolledMachine(machine, organisation))
-        self.courier = ApprovalCourier(self._log, answers)
+        self.courier = ApprovalCourier(self.log, answers)
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
-        self._log.close()
+        self.log.close()
         self.store.close()
 
     def create_link(self) -> str:
