@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.activity_log import open_activity_log
 from tests.unit.team.chains import build_lines, find_head
@@ -138,6 +138,59 @@ def test_everything_is_reached_by_keyboard(page: Page, embedded: EmbeddedService
     page.keyboard.press("g")
     page.keyboard.press("e")
     expect(page.get_by_role("heading", name="Machines")).to_be_visible()
+
+
+def test_keys_act_on_what_the_key_before_did(page: Page, embedded: EmbeddedService) -> None:
+    """Keys that come faster than the screen is drawn are not lost, and do not act on what was shown before."""
+    page.goto(address(embedded, "/sessions?q=verdict:block+host:claude"))
+    expect(page.locator(".row")).to_have_count(1)
+    # Real keys are separate tasks, between which promises are settled but nothing need be drawn.
+    page.evaluate("""async () => { for (const key of ["j", "Enter"]) {
+        dispatchEvent(new KeyboardEvent("keydown", { key }));
+        const { port1, port2 } = new MessageChannel();
+        await new Promise((done) => { port1.onmessage = done; port2.postMessage(0); });
+    } }""")
+
+    expect(page.locator(".title")).to_be_visible()
+
+
+def test_a_request_that_failed_is_made_again(browser: Browser, embedded: EmbeddedService) -> None:
+    """Neither the page nor the details of an entry stay empty because one answer was lost or cut off."""
+    page, _ = open_page(browser, embedded)
+    failing = {"/v1/me": 1, "/v1/entries/1/2": 2, "/v1/sessions/1/entries": 1}
+
+    def answer(route: Route) -> None:
+        path = route.request.url.partition("?")[0].removeprefix(address(embedded, ""))
+        if failing.get(path, 0):
+            failing[path] -= 1
+            route.abort("connectionreset") if failing[path] else route.fulfill(status=200, body='{"entry": {')
+        else:
+            route.continue_()
+
+    page.route("**/v1/**", answer)
+    page.goto(address(embedded, "/session/1?seq=2"))
+    expect(page.locator(".detail h2")).to_be_visible(timeout=30_000)
+    page.context.close()
+
+    assert set(failing.values()) == {0}
+
+
+def test_a_slow_service_is_not_asked_twice_at_once(page: Page, embedded: EmbeddedService) -> None:
+    """The rows of a session are asked for again only after they came: else they would stand there twice."""
+    page.clock.install()
+    waiting: list[Route] = []
+    is_slow = True
+    page.route("**/v1/sessions/1/entries**", lambda route: waiting.append(route) if is_slow else route.continue_())
+    page.goto(address(embedded, "/session/1"))
+    expect(page.locator(".freshness")).to_be_visible()
+    page.clock.run_for(20_000)
+    assert len(waiting) == 1
+    is_slow = False
+    waiting[0].continue_()
+    expect(page.locator(".row").first).to_be_visible()
+    page.clock.run_for(10_000)
+
+    expect(page.locator(".seq", has_text=re.compile("^1$"))).to_have_count(1)
 
 
 def test_a_session_is_verified_on_request(page: Page) -> None:

@@ -19,34 +19,66 @@ export async function call(path, { method = "GET", body } = {}) {
   } catch {
     throw new ApiError(0, "the service does not answer");
   }
-  const data = await response.json().catch(() => ({}));
-  if (!response.ok) throw new ApiError(response.status, data.error ?? `status ${response.status}`);
+  const data = await response.json().catch(() => undefined);
+  if (!response.ok) throw new ApiError(response.status, data?.error ?? `status ${response.status}`);
+  // An answer that was cut off is none: a page could not draw a part of one.
+  if (data === undefined) throw new ApiError(0, "the answer of the service broke off");
   return data;
+}
+
+const HIDDEN_SECONDS = 2;
+
+// Calls `load` until it succeeds, with growing pauses, and then every so many seconds, or never again for 0. One call at
+// a time: a slow service is not asked twice. What the service refuses (a 4xx) is not repeated. Returns what ends it.
+export function repeatLoad(load, everySeconds = 0) {
+  let timer = 0;
+  let failures = 0;
+  let isEnded = false;
+  const attempt = async () => {
+    try {
+      await load();
+      failures = 0;
+      return everySeconds;
+    } catch (error) {
+      if (error.status >= 400 && error.status < 500 && error.status !== 429) return everySeconds;
+      failures += 1;
+      return Math.min(0.5 * 2 ** failures, 30);
+    }
+  };
+  const run = async (isFirst) => {
+    const seconds = document.hidden && !isFirst ? HIDDEN_SECONDS : await attempt();
+    if (seconds && !isEnded) timer = setTimeout(run, seconds * 1000);
+  };
+  run(true);
+  return () => {
+    isEnded = true;
+    clearTimeout(timer);
+  };
 }
 
 const lastAnswers = new Map();
 
-// Returns {data, at, error}. The last known data stays while a newer answer is awaited, and when none comes.
+// Returns {data, at, error}. The last known data stays while a newer answer is awaited, and when none comes. Another
+// `version` asks again at once.
 export function useData(path, { everySeconds = 0, version = 0 } = {}) {
   const [state, setState] = useState(() => lastAnswers.get(path) ?? {});
   useEffect(() => {
     if (!path) return undefined;
-    let current = true;
+    let isCurrent = true;
     setState(lastAnswers.get(path) ?? ((before) => ({ ...before, error: undefined })));
-    const load = async () => {
+    const end = repeatLoad(async () => {
       try {
         const answer = { data: await call(path), at: Date.now() };
         lastAnswers.set(path, answer);
-        if (current) setState(answer);
+        if (isCurrent) setState(answer);
       } catch (error) {
-        if (current) setState((before) => ({ ...before, error }));
+        if (isCurrent) setState((before) => ({ ...before, error }));
+        throw error;
       }
-    };
-    load();
-    const timer = everySeconds ? setInterval(() => document.hidden || load(), everySeconds * 1000) : 0;
+    }, everySeconds);
     return () => {
-      current = false;
-      clearInterval(timer);
+      isCurrent = false;
+      end();
     };
   }, [path, everySeconds, version]);
   return state;

@@ -39,8 +39,7 @@ function App() {
   const [showsKeys, setShowsKeys] = useState(false);
   const waiting = useNotices(Boolean(me.data));
   const jumps = Object.fromEntries(PAGES.map((page) => [`g ${page.key}`, () => go(page.path)]));
-  const close = showsKeys ? { Escape: () => setShowsKeys(false) } : {};
-  useKeys({ ...jumps, "?": () => setShowsKeys(!showsKeys), ...close });
+  useKeys({ ...jumps, "?": () => setShowsKeys(!showsKeys) });
   useEffect(() => {
     addEventListener("click", followLink);
     return () => removeEventListener("click", followLink);
@@ -74,6 +73,7 @@ function Page({ place, me }) {
 }
 
 function KeyHelp({ onClose }) {
+  useKeys({ Escape: onClose });
   return html`<div class="overlay" onClick=${onClose}>
     <section class="keys" role="dialog" aria-label="Keys">
       <h2>Keys</h2>

@@ -1,5 +1,5 @@
 // The keyboard: pages register keys while they are shown; `g` begins a two-key word.
-import { useEffect } from "./html.js";
+import { useLayoutEffect, useRef } from "./html.js";
 
 const handlers = [];
 let prefix = "";
@@ -30,10 +30,15 @@ addEventListener("keydown", (event) => {
   }
 });
 
+// A key acts on what is shown. An ordinary effect runs some time after the page was drawn, and a key pressed in between
+// would act on the state before: `j`, `Enter` in a hurry would open nothing. A layout effect runs with the drawing.
 export function useKeys(actions) {
-  const handler = { current: actions };
-  useEffect(() => {
+  const handler = useRef(actions);
+  useLayoutEffect(() => {
+    handler.current = actions;
+  });
+  useLayoutEffect(() => {
     handlers.push(handler);
     return () => handlers.splice(handlers.indexOf(handler), 1);
-  });
+  }, []);
 }

@@ -10,24 +10,36 @@ import { lastName, showCount, showMoment, showText } from "./text.js";
 
 const MAX_FEED = 2000;
 
-// New entries as they arrive. The stream is closed while the tab is hidden, and continued where it was.
-function useFeed(isPaused, onEntries) {
+const REOPEN_MILLISECONDS = 3000;
+
+// New entries as they arrive. The stream is closed while the tab is hidden, and continued where it was. `onStart` is told
+// when a stream begins at the present: what came before is not in it.
+function useFeed(isPaused, { onStart, onEntries }) {
   const position = useRef("");
   useEffect(() => {
     if (isPaused) return undefined;
     let source = null;
+    let timer = 0;
+    const close = () => {
+      clearTimeout(timer);
+      source?.close();
+      source = null;
+    };
     const open = () => {
       if (source || document.hidden) return;
       source = new EventSource(`/v1/feed${position.current ? `?position=${encodeURIComponent(position.current)}` : ""}`);
       source.onmessage = (event) => {
+        if (!position.current) onStart();
         position.current = event.lastEventId;
         const entries = JSON.parse(event.data);
         if (entries.length) onEntries(entries);
       };
-    };
-    const close = () => {
-      source?.close();
-      source = null;
+      source.onerror = () => {
+        // A stream that broke is opened again by the browser; one that the service refused is not.
+        if (source?.readyState !== EventSource.CLOSED) return;
+        close();
+        timer = setTimeout(open, REOPEN_MILLISECONDS);
+      };
     };
     const onVisibility = () => (document.hidden ? close() : open());
     open();
@@ -41,14 +53,19 @@ function useFeed(isPaused, onEntries) {
 
 export function NowPage() {
   const overview = useData("/v1/overview?days=7", { everySeconds: 30 });
-  const recent = useData("/v1/entries?q=kind%3Adecision&limit=200");
+  // Asked again when the feed begins, because what arrived between the first answer and then is in neither.
+  const [starts, setStarts] = useState(0);
+  const recent = useData("/v1/entries?q=kind%3Adecision&limit=200", { version: starts });
   const [arrived, setArrived] = useState([]);
   const [isPaused, setPaused] = useState(false);
   const [selected, setSelected] = useState(-1);
-  useFeed(isPaused, (entries) => {
-    const decisions = entries.filter((entry) => entry.kind === "decision").reverse();
-    setArrived((before) => [...decisions, ...before].slice(0, MAX_FEED));
-    setSelected((index) => (index >= 0 ? index + decisions.length : index));
+  useFeed(isPaused, {
+    onStart: () => setStarts((count) => count + 1),
+    onEntries: (entries) => {
+      const decisions = entries.filter((entry) => entry.kind === "decision").reverse();
+      setArrived((before) => [...decisions, ...before].slice(0, MAX_FEED));
+      setSelected((index) => (index >= 0 ? index + decisions.length : index));
+    },
   });
   useKeys({ p: () => setPaused(!isPaused) });
 

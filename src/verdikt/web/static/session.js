@@ -1,5 +1,5 @@
 // One session: every entry in order, and all about the selected one.
-import { call, useData } from "./api.js";
+import { call, repeatLoad, useData } from "./api.js";
 import { Detail } from "./detail.js";
 import { html, useEffect, useMemo, useState } from "./html.js";
 import { useKeys } from "./keys.js";
@@ -14,28 +14,30 @@ const PAGE_ROWS = 20000;
 function useRows(chain) {
   const [state, setState] = useState({ chain, rows: [], head: 0, error: undefined, at: 0 });
   useEffect(() => {
-    let current = true;
+    let isCurrent = true;
     let rows = [];
     setState({ chain, rows, head: 0, at: 0 });
     const load = async () => {
-      try {
-        for (;;) {
-          const since = rows.length ? rows[rows.length - 1][0] : 0;
-          const page = await call(`/v1/sessions/${chain}/entries?since=${since}&limit=${PAGE_ROWS}`);
-          if (!current) return;
-          rows = page.rows.length ? [...rows, ...page.rows] : rows;
-          setState({ chain, rows, head: page.head, at: Date.now() });
-          if (page.rows.length < PAGE_ROWS) return;
-        }
-      } catch (error) {
-        if (current) setState((before) => ({ ...before, error }));
+      for (;;) {
+        const since = rows.length ? rows[rows.length - 1][0] : 0;
+        const page = await call(`/v1/sessions/${chain}/entries?since=${since}&limit=${PAGE_ROWS}`);
+        if (!isCurrent) return;
+        rows = page.rows.length ? [...rows, ...page.rows] : rows;
+        setState({ chain, rows, head: page.head, at: Date.now() });
+        if (page.rows.length < PAGE_ROWS) return;
       }
     };
-    load();
-    const timer = setInterval(() => document.hidden || load(), 3000);
+    const end = repeatLoad(async () => {
+      try {
+        await load();
+      } catch (error) {
+        if (isCurrent) setState((before) => ({ ...before, error }));
+        throw error;
+      }
+    }, 3);
     return () => {
-      current = false;
-      clearInterval(timer);
+      isCurrent = false;
+      end();
     };
   }, [chain]);
   return state;
