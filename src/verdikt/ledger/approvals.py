@@ -48,6 +48,8 @@ _CLOCK_SKEW_SECONDS = 60.0
 _MAX_TEXT = 300
 _ID_LENGTH = 8
 
+_USED = "approval {id} was used already"
+
 GO_ON = "go on with something else, or make exactly this call again to see whether it was answered"
 
 
@@ -91,15 +93,7 @@ def look_up_approval(
         if lookup is not None:
             return lookup
     else:
-        note = next(
-            (
-                misfit
-                for id, request in sorted(requests.items(), key=lambda item: -item[1]["seq"])
-                if request["answer"] and request["approved"] and not request["closed"] and now < request["until"]
-                if (misfit := explain_misfit(id, request["parts"], parts))
-            ),
-            "",
-        )
+        note = _explain_unfit(requests, parts, now)
     waiting = sum(
         not request["answer"] and not request["closed"] and now < request["expires"] for request in requests.values()
     )
@@ -126,13 +120,25 @@ def look_up_approval(
     )
 
 
+def _explain_unfit(requests: Mapping[str, Any], parts: Mapping[str, str], now: float) -> str:
+    """Return why the newest approval of the session does not cover a call with these parts; empty without any."""
+    approved = [(id, request) for id, request in requests.items() if request["answer"] and request["approved"]]
+    for id, request in sorted(approved, key=lambda item: -item[1]["seq"]):
+        if not request["closed"] and now < request["until"]:
+            return explain_misfit(id, request["parts"], parts)
+        # What the call itself changed when it ran makes the digest of its repetition another one.
+        if request["closed"] and request["parts"]["action"] == parts["action"]:
+            return _USED.format(id=id)
+    return ""
+
+
 def _judge_request(
     store: FileStore, session: str, id: str, request: Mapping[str, Any]
 ) -> tuple[ApprovalLookup | None, str]:
     """Return what a question about the same digest means for a call; or None, and why it means nothing any more."""
     digest, now = request["digest"], store.clock.now()
     if request["closed"]:
-        return None, f"approval {id} was used already" if request["approved"] else ""
+        return None, _USED.format(id=id) if request["approved"] else ""
     if not request["answer"]:
         if now >= request["expires"]:
             return None, f"no answer to approval {id} came until {format_time(request['expires'])}"

@@ -20,6 +20,7 @@ from verdikt.serve.api_input import NotFound, parse_id, read_body, read_number, 
 from verdikt.serve.approval_api import APPROVAL_ROUTES
 from verdikt.serve.json_response import build_json_response
 from verdikt.serve.machine_api import MACHINE_ROUTES
+from verdikt.serve.notification_api import NOTIFICATION_ROUTES
 from verdikt.serve.openapi import build_openapi
 from verdikt.serve.people import COOKIE_SECONDS
 from verdikt.serve.routes import ADMINS, ANYBODY, AUDITORS, READERS, ApiCall, ApiRoute
@@ -345,6 +346,7 @@ ROUTES: tuple[ApiRoute, ...] = (
         _Q | {"format": "`jsonl`, `csv` or `parquet`"},
     ),
     *APPROVAL_ROUTES,
+    *NOTIFICATION_ROUTES,
     ApiRoute("GET", "/v1/machines", list_machines, READERS, "the machines"),
     ApiRoute("POST", "/v1/machines/{machine}/revocation", revoke_machine, ADMINS, "a machine may no longer send"),
     ApiRoute("POST", "/v1/enrolment-codes", create_code, ADMINS, "a code by which machines enrol"),

@@ -22,6 +22,7 @@ from verdikt.serve.app import build_app
 from verdikt.serve.importer import LogImporter
 from verdikt.serve.local_answers import LocalAnswers
 from verdikt.serve.machines import EnrolledMachine
+from verdikt.serve.notifications import NotificationSettings
 from verdikt.serve.service import Service
 from verdikt.serve.store import TeamStore
 from verdikt.ship.approval_courier import ApprovalCourier
@@ -68,7 +69,8 @@ class EmbeddedService(AbstractContextManager["EmbeddedService"]):
         name = os.environ.get("USER") or os.environ.get("LOGNAME") or "you"
         self.importer = LogImporter(self.store, self.home, self.clock, organisation, machine)
         origins = frozenset(f"http://{host}:{self.port}" for host in (LOOPBACK, "localhost"))
-        self.service = Service(self.store, origins, self.clock, problems=self.importer.problems)
+        settings = NotificationSettings.from_env(os.environ)
+        self.service = Service(self.store, origins, self.clock, problems=self.importer.problems, settings=settings)
         self._person = self.service.people.ensure_person(organisation, "local", name, ROLES)
         self.store.assign_machine(machine, self._person)
         self.log = FileStore(self.home, self.clock, load_projections())
@@ -111,6 +113,7 @@ class EmbeddedService(AbstractContextManager["EmbeddedService"]):
             try:
                 self.importer.import_new_lines()
                 self.courier.deliver()
+                self.service.notifications.work(int(self.clock.now()))
             except (ServiceError, LedgerError) as error:
                 # Another process may hold the database for long; the next round tries again.
                 _LOGGER.warning("the log could not be imported: %s", error)
