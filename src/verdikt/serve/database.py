@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
@@ -22,6 +22,7 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = parse_url(url)
         self.is_postgresql = self.url.get_backend_name() == "postgresql"
+        self._has_ingest_role: bool | None = None
         self.engine = _create_postgresql(self.url) if self.is_postgresql else _create_sqlite(self.url)
 
     @contextmanager
@@ -29,6 +30,38 @@ class Database:
         """Yield a connection in a transaction that sees one state of the database."""
         with _translate_errors(self.url), self.engine.connect() as connection, connection.begin():
             yield connection
+
+    @contextmanager
+    def begin_read_of(self, organisation: int) -> Iterator[Connection]:
+        """Yield a connection for people: PostgreSQL shows it the rows of one organisation, whatever is asked."""
+        with self.begin_read() as connection:
+            self._take_role(connection, "verdikt_reader", organisation)
+            yield connection
+
+    @contextmanager
+    def begin_ingest(self) -> Iterator[Connection]:
+        """Yield a connection that stores what machines sent, and in PostgreSQL cannot read it."""
+        with self.begin_write() as connection:
+            if self._has_ingest_role is None:
+                self._has_ingest_role = self.is_postgresql and bool(
+                    connection.execute(
+                        text(
+                            "SELECT rolbypassrls AND pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = :role"
+                        ),
+                        {"role": "verdikt_ingest"},
+                    ).scalar()
+                )
+            if self._has_ingest_role:
+                self._take_role(connection, "verdikt_ingest", 0)
+            yield connection
+
+    def _take_role(self, connection: Connection, role: str, organisation: int) -> None:
+        """Let the rest of the transaction run as a role that may do less."""
+        if self.is_postgresql:
+            connection.execute(
+                text("SELECT set_config('role', :role, true), set_config('verdikt.organisation', :number, true)"),
+                {"role": role, "number": str(organisation)},
+            )
 
     @contextmanager
     def begin_write(self) -> Iterator[Connection]:

@@ -78,7 +78,7 @@ class Ingest:
         self._learn_words(rows.values())
         keys = {(item.machine, item.stretch.session): item.organisation for item in submissions}
         while True:
-            with self._database.begin_write() as connection:
+            with self._database.begin_ingest() as connection:
                 writer = _Transaction(connection, self._database, self._words, self._shard, now)
                 chains = writer.lock_chains(list(keys))
                 if len(chains) == len(keys):
@@ -93,7 +93,7 @@ class Ingest:
             self._create_chains({key: keys[key] for key in keys if key not in chains}, now)
 
     def _create_chains(self, keys: dict[tuple[int, str], int], now: int) -> None:
-        with self._database.begin_write() as connection:
+        with self._database.begin_ingest() as connection:
             insert_chains(connection, self._database, [(keys[key], *key, 0) for key in keys], now)
 
     def _learn_words(self, rows: Iterable[IndexRow]) -> None:
@@ -101,7 +101,7 @@ class Ingest:
         needed = {text for row in rows for text in (row.guard, row.tool, row.effect, row.host)} - self._words.keys()
         if not needed:
             return
-        with self._database.begin_write() as connection:
+        with self._database.begin_ingest() as connection:
             table = schema.word
             # In one order everywhere, or two replicas could wait for each other.
             connection.execute(

@@ -42,6 +42,11 @@ machine = Table(
     Column("revoked", BigInteger),
     Column("seen", BigInteger),
     Column("version", Text, nullable=False, server_default=""),
+    # Whose machine it is, and of which team: who may look at what it sent.
+    Column("person", BigInteger, ForeignKey("person.id")),
+    Column("team", Text, nullable=False, server_default=""),
+    # What the machine itself says of its state, as JSON.
+    Column("status", Text, nullable=False, server_default="{}"),
     UniqueConstraint("organisation", "name"),
 )
 
@@ -149,6 +154,10 @@ person = Table(
     Column("name", Text, nullable=False),
     Column("roles", Text, nullable=False),
     Column("disabled", Boolean, nullable=False),
+    Column("email", Text, nullable=False, server_default=""),
+    # One per line: what the identity provider says that the person belongs to. Teams and approvers are named by them.
+    Column("groups", Text, nullable=False, server_default=""),
+    Column("seen", BigInteger),
     UniqueConstraint("organisation", "subject"),
 )
 
@@ -163,6 +172,33 @@ login = Table(
     Column("expires", BigInteger, nullable=False),
 )
 
+sign_in_flow = Table(
+    "sign_in_flow",
+    metadata,
+    Column("state_sha256", Text, primary_key=True),
+    Column("nonce", Text, nullable=False),
+    Column("verifier", Text, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+)
+"""A person who was sent to the identity provider and has not come back yet. Used once, by deleting it."""
+
+token = Table(
+    "token",
+    metadata,
+    Column("id", _Serial, primary_key=True),
+    Column("organisation", Integer, ForeignKey("organisation.id"), nullable=False),
+    Column("person", BigInteger, ForeignKey("person.id"), nullable=False),
+    Column("kid", Text, nullable=False, unique=True),
+    Column("secret_sha256", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+    Column("used", BigInteger),
+    Column("revoked", BigInteger),
+)
+"""Keys of programs, `vdk_KID_SECRET`: each acts for a person, within its scopes, and can neither vote nor sign."""
+
 enrolment = Table(
     "enrolment",
     metadata,
@@ -170,8 +206,38 @@ enrolment = Table(
     Column("organisation", Integer, ForeignKey("organisation.id"), nullable=False),
     Column("uses_left", Integer, nullable=False),
     Column("expires", BigInteger, nullable=False),
+    Column("team", Text, nullable=False, server_default=""),
 )
 """Codes for fleets: each lets a number of machines enrol for a while."""
+
+device_code = Table(
+    "device_code",
+    metadata,
+    # What the machine asks with; the short code is what it shows to its person.
+    Column("secret_sha256", Text, primary_key=True),
+    Column("code", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("public_key", LargeBinary, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+    Column("machine", BigInteger, ForeignKey("machine.id")),
+)
+"""Machines that wait until a signed-in person says that they are theirs."""
+
+job = Table(
+    "job",
+    metadata,
+    Column("id", _Serial, primary_key=True),
+    Column("organisation", Integer, ForeignKey("organisation.id"), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("payload", Text, nullable=False),
+    Column("run_at", BigInteger, nullable=False),
+    Column("tries", Integer, nullable=False, server_default="0"),
+    # Until when a worker has it: after that time it is taken to have died.
+    Column("locked_until", BigInteger, nullable=False, server_default="0"),
+    Column("problem", Text, nullable=False, server_default=""),
+    Index("job_by_time", "run_at"),
+)
+"""Work that no request waits for. A job that succeeded is deleted; one that failed too often stays, with the reason."""
 
 audit_event = Table(
     "audit_event",

@@ -151,7 +151,7 @@ class TeamStore:
             .group_by(machines.c.id)
             .order_by(machines.c.name)
         )
-        with self.database.begin_read() as connection:
+        with self.database.begin_read_of(organisation) as connection:
             # PostgreSQL sums into decimals.
             rows = connection.execute(query).mappings()
             return [MachineRow(**{**row, "entries": int(row["entries"])}) for row in rows]
@@ -174,7 +174,7 @@ class TeamStore:
         """Return a chain of an organisation; None when it has none with this id."""
         table = schema.chain
         query = select(table).where(table.c.organisation == organisation, table.c.id == chain)
-        with self.database.begin_read() as connection:
+        with self.database.begin_read_of(organisation) as connection:
             row = connection.execute(query).mappings().one_or_none()
         if row is None:
             return None
@@ -196,7 +196,7 @@ class TeamStore:
                 .limit(20)
             )
             # A transaction per page: a reader that is slow holds nothing open.
-            with self.database.begin_read() as connection:
+            with self.database.begin_read_of(organisation) as connection:
                 segments = connection.execute(query).all()
             if not segments:
                 return
@@ -217,7 +217,7 @@ class TeamStore:
         table = schema.fork
         query = select(table.c.seq, table.c.received, table.c.body).where(table.c.chain == chain)
         decompressor = zstandard.ZstdDecompressor()
-        with self.database.begin_read() as connection:
+        with self.database.begin_read_of(organisation) as connection:
             return [
                 (seq, received, decompressor.decompress(body, max_output_size=MAX_SEGMENT_BYTES))
                 for seq, received, body in connection.execute(query.order_by(table.c.received))
@@ -227,12 +227,12 @@ class TeamStore:
 
     def search_entries(self, organisation: int, query: SearchQuery, cursor: str = "", limit: int = 100) -> EntryPage:
         """Return a page of the entries that a query selects, newest first."""
-        with self.database.begin_read() as connection:
+        with self.database.begin_read_of(organisation) as connection:
             return search_entries(connection, organisation, query, cursor, limit)
 
     def find_sessions(self, organisation: int, query: SearchQuery, cursor: str = "", limit: int = 50) -> SessionPage:
         """Return a page of the sessions that have an entry which a query selects, the last active first."""
-        with self.database.begin_read() as connection:
+        with self.database.begin_read_of(organisation) as connection:
             return find_sessions(connection, organisation, query, cursor, limit)
 
     def read_session(self, organisation: int, chain: int) -> dict[str, Any] | None:
@@ -243,13 +243,13 @@ class TeamStore:
             .join(machines, machines.c.id == chains.c.machine)
             .where(chains.c.organisation == organisation, chains.c.id == chain)
         )
-        with self.database.begin_read() as connection:
+        with self.database.begin_read_of(organisation) as connection:
             row = connection.execute(query).mappings().one_or_none()
         return session_to_record(row) if row is not None else None
 
     def read_index(self, organisation: int, chain: int, since: int, limit: int) -> list[dict[str, Any]]:
         """Return the index rows of a chain after an entry, oldest first."""
-        with self.database.begin_read() as connection:
+        with self.database.begin_read_of(organisation) as connection:
             return read_index(connection, organisation, chain, since, limit)
 
     def check(self) -> None:
@@ -258,7 +258,7 @@ class TeamStore:
 
     def read_feed_position(self, organisation: int) -> str:
         """Return the position after everything that is there now."""
-        with self.database.begin_read() as connection:
+        with self.database.begin_read_of(organisation) as connection:
             if self.database.is_postgresql:
                 return f"{connection.execute(text('SELECT pg_snapshot_xmin(pg_current_snapshot())')).scalar()}.0"
             table = schema.entry
@@ -266,7 +266,7 @@ class TeamStore:
 
     def read_feed(self, organisation: int, position: str, limit: int = 200) -> tuple[str, list[dict[str, Any]]]:
         """Return the entries that arrived after a position, oldest first, and the position after them."""
-        with self.database.begin_read() as connection:
+        with self.database.begin_read_of(organisation) as connection:
             return read_arrivals(connection, organisation, position, limit, postgresql=self.database.is_postgresql)
 
     def count_verdicts(self, organisation: int, since: int, until: int) -> list[tuple[int, int, int]]:
@@ -279,7 +279,7 @@ class TeamStore:
             .group_by(table.c.hour, table.c.verdict)
             .order_by(table.c.hour, table.c.verdict)
         )
-        with self.database.begin_read() as connection:
+        with self.database.begin_read_of(organisation) as connection:
             return [
                 (hour * HOUR_MICROSECONDS, verdict, int(count)) for hour, verdict, count in connection.execute(query)
             ]
