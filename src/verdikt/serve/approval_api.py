@@ -83,7 +83,8 @@ def vote(call: ApiCall) -> Any:
 
 def _require_browser(call: ApiCall) -> None:
     # What a program holds can be copied: a vote is a person's, in a browser that signed in.
-    if not call.cookie:
+    assert call.person is not None
+    if call.person.scopes is not None:
         raise VoteRefused("a token cannot vote: sign in with a browser")
 
 

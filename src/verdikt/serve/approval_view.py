@@ -21,6 +21,11 @@ QUICK_SECONDS = 2
 """A vote that comes faster than this after the question is marked: it was hardly read."""
 
 
+def list_voting_groups(person: Person) -> frozenset[str]:
+    """Return the groups for which a person may approve: those they belong to, if they are an approver at all."""
+    return person.groups if "approver" in person.roles else frozenset()
+
+
 def read_votes(connection: Connection, approval: int) -> list[RowMapping]:
     """Return the votes on a question, in the order in which they came."""
     return read_votes_of(connection, [approval]).get(approval, [])
@@ -53,7 +58,9 @@ def describe_approval(row: RowMapping, votes: Sequence[RowMapping], person: Pers
     document = json.loads(row["document"])
     needs, cast = parse_needs(document), [to_vote(vote) for vote in votes]
     is_owner = row["owner"] == person.id
-    own = Vote(person=person.id, name="", approved=True, is_owner=is_owner, groups=person.groups, is_strong=True)
+    own = Vote(
+        person=person.id, name="", approved=True, is_owner=is_owner, groups=list_voting_groups(person), is_strong=True
+    )
     refusals = [can_vote(need, own) for need in needs]
     has_voted = any(vote.person == person.id for vote in cast)
     names = ("id", "request", "session", "seq", "digest", "rule", "reason", "summary", "shape", "risk", "state")

@@ -18,12 +18,14 @@ from verdikt.serve.approval_view import (
     count_shape,
     describe_approval,
     find_chain,
+    list_voting_groups,
     read_previous_texts,
     read_votes,
     read_votes_of,
     to_vote,
 )
 from verdikt.serve.insertion import insert_for
+from verdikt.serve.people import SEE_ALL
 from verdikt.team.approval_wire import (
     ApprovalRequest,
     Vote,
@@ -99,6 +101,7 @@ class Approvals:
                 "reason": request.reason,
                 "summary": request.summary,
                 "shape": _hash_shape(request),
+                "groups": "".join(f"\n{need.group}\n" for need in request.needs if need.group),
                 "risk": request.risk,
                 "state": ApprovalState.WAITING,
                 "asked": now,
@@ -183,7 +186,7 @@ class Approvals:
         """Return questions that wait, the most urgent first, or those that have ended, the newest first."""
         table = schema.approval
         waits = table.c.state == ApprovalState.WAITING
-        query = _select_with_machine().where(table.c.organisation == person.organisation, ~waits if history else waits)
+        query = _select_visible(person).where(~waits if history else waits)
         if text:
             pattern = f"%{text.replace(chr(92), chr(92) * 2).replace('%', chr(92) + '%').replace('_', chr(92) + '_')}%"
             fields = (table.c.summary, table.c.rule, table.c.session, table.c.request, schema.machine.c.name)
@@ -192,7 +195,7 @@ class Approvals:
             asked, id = cursor
             query = query.where(or_(table.c.asked < asked, and_(table.c.asked == asked, table.c.id < id)))
         order = (table.c.asked.desc(), table.c.id.desc()) if history else (table.c.risk.desc(), table.c.asked)
-        with self._database.begin_read() as connection:
+        with self._database.begin_read_of(person.organisation) as connection:
             rows = connection.execute(query.order_by(*order).limit(limit)).mappings().all()
             votes = read_votes_of(connection, [row["id"] for row in rows])
             return [describe_approval(row, votes.get(row["id"], []), person) for row in rows]
@@ -200,14 +203,8 @@ class Approvals:
     def read_approval(self, person: Person, approval: int) -> dict[str, Any] | None:
         """Return one question with everything that people decide by; None when the organisation has no such one."""
         table = schema.approval
-        with self._database.begin_read() as connection:
-            row = (
-                connection.execute(
-                    _select_with_machine().where(table.c.organisation == person.organisation, table.c.id == approval)
-                )
-                .mappings()
-                .one_or_none()
-            )
+        with self._database.begin_read_of(person.organisation) as connection:
+            row = connection.execute(_select_visible(person).where(table.c.id == approval)).mappings().one_or_none()
             if row is None:
                 return None
             described = describe_approval(row, read_votes(connection, approval), person)
@@ -247,7 +244,7 @@ class Approvals:
                 name=person.name,
                 approved=ballot.approved,
                 is_owner=_is_owner(connection, row, person),
-                groups=person.groups,
+                groups=list_voting_groups(person),
                 is_strong=is_strong,
             )
             refusals = [can_vote(need, own) for need in needs]
@@ -305,6 +302,22 @@ def _select_with_machine() -> Any:
     return select(table, machines.c.name.label("machine_name"), machines.c.person.label("owner")).join(
         machines, machines.c.id == table.c.machine
     )
+
+
+def _select_visible(person: Person) -> Any:
+    """Return a query for the questions that a person may see: their own, those they can answer, those of their team.
+
+    Auditors, authors and admins see all of the organisation.
+    """
+    table, machines = schema.approval, schema.machine
+    query = _select_with_machine().where(table.c.organisation == person.organisation)
+    if person.roles & SEE_ALL:
+        return query
+    visible = [machines.c.person == person.id]
+    visible += [table.c.groups.contains(f"\n{group}\n", autoescape=True) for group in list_voting_groups(person)]
+    if "viewer" in person.roles and person.groups:
+        visible.append(machines.c.team.in_(person.groups))
+    return query.where(or_(*visible))
 
 
 def _is_owner(connection: Connection, row: RowMapping, person: Person) -> bool:

@@ -14,8 +14,11 @@ from sqlalchemy import delete, insert, select, update
 from verdikt.errors import ServiceError, WireError
 from verdikt.model.approval import ApprovalState
 from verdikt.serve import schema
+from verdikt.serve.approval_view import list_voting_groups
 from verdikt.serve.insertion import insert_for
 from verdikt.serve.notice_messages import Mailer, Notice, build_chat_message, build_mail, build_webhook
+from verdikt.serve.people import read_person
+from verdikt.serve.routes import VOTERS
 from verdikt.serve.safe_request import DeliveryFailed, SafeSender
 from verdikt.team.approval_wire import Vote, can_vote, parse_needs
 
@@ -97,7 +100,7 @@ class Notifications:
 
     def list_notifiers(self, person: Person) -> list[dict[str, Any]]:
         """Return a person's own places, and for an admin those of groups; without their secrets."""
-        with self._database.begin_read() as connection:
+        with self._database.begin_read_of(person.organisation) as connection:
             rows = _read_notifiers(connection, person)
             names = ("id", "kind", "group", "mode", "address")
             return [{name: row[name] for name in names} | _read_last(connection, row["id"]) for row in rows]
@@ -145,7 +148,7 @@ class Notifications:
                 .join(schema.machine, schema.machine.c.id == approvals.c.machine)
                 .where(approvals.c.state == ApprovalState.WAITING, approvals.c.expires > now)
             ).mappings()
-            notifiers = _read_recipients(connection)
+            recipients = _read_recipients(connection)
             rows = [
                 {
                     "organisation": approval["organisation"],
@@ -157,8 +160,8 @@ class Notifications:
                     "problem": "",
                 }
                 for approval in waiting.all()
-                for notifier in notifiers
-                if notifier["organisation"] == approval["organisation"] and _concerns(notifier, approval)
+                for notifier, person in recipients
+                if _concerns(notifier, person, approval)
             ]
             if rows:
                 connection.execute(
@@ -264,32 +267,31 @@ def _read_last(connection: Connection, notifier: int) -> dict[str, Any]:
     return {"state": row.state if row else "", "problem": row.problem if row else ""}
 
 
-def _read_recipients(connection: Connection) -> list[dict[str, Any]]:
-    """Return all places with the person of each, as far as that person may still sign in."""
-    notifiers, people = schema.notifier, schema.person
-    query = select(notifiers, people.c.roles, people.c.disabled).outerjoin(people, people.c.id == notifiers.c.person)
-    return [dict(row) for row in connection.execute(query).mappings() if not row["disabled"]]
+def _read_recipients(connection: Connection) -> list[tuple[RowMapping, Person | None]]:
+    """Return all places, each with its person; those of people who may no longer sign in are left out."""
+    rows = connection.execute(select(schema.notifier)).mappings().all()
+    recipients = [(row, None if row["person"] is None else read_person(connection, row["person"])) for row in rows]
+    return [(row, person) for row, person in recipients if row["person"] is None or person is not None]
 
 
-def _concerns(notifier: Mapping[str, Any], approval: RowMapping) -> bool:
+def _concerns(notifier: RowMapping, person: Person | None, approval: RowMapping) -> bool:
     """Return whether a place belongs to those who can answer a question."""
     needs = parse_needs(json.loads(approval["document"]))
-    if notifier["person"] is None:
+    if notifier["organisation"] != approval["organisation"]:
+        return False
+    if person is None:
         return any(need.group == notifier["group"] for need in needs)
+    if not person.roles & VOTERS:
+        return False
     vote = Vote(
-        person=notifier["person"],
+        person=person.id,
         name="",
         approved=True,
-        is_owner=approval["owner"] == notifier["person"],
-        groups=list_groups(notifier["roles"] or ""),
+        is_owner=approval["owner"] == person.id,
+        groups=list_voting_groups(person),
         is_strong=True,
     )
     return any(not can_vote(need, vote) for need in needs)
-
-
-def list_groups(roles: str) -> frozenset[str]:
-    """Return the groups for which a person with these roles may approve."""
-    return frozenset(role.partition(":")[2] for role in roles.split() if role.startswith("approver:"))
 
 
 def _read_notices(connection: Connection, ids: Sequence[int], url: str, now: int) -> list[Notice]:

@@ -37,7 +37,6 @@ machine = Table(
     Column("organisation", Integer, ForeignKey("organisation.id"), nullable=False),
     Column("name", Text, nullable=False),
     Column("public_key", LargeBinary, nullable=False),
-    Column("person", BigInteger),
     Column("enrolled", BigInteger, nullable=False),
     Column("revoked", BigInteger),
     Column("seen", BigInteger),
@@ -270,6 +269,8 @@ approval = Table(
     Column("reason", Text, nullable=False),
     Column("summary", Text, nullable=False),
     Column("shape", Text, nullable=False),
+    # One per line, with a line break before and after each: who has to answer, for the question "for whom".
+    Column("groups", Text, nullable=False),
     Column("risk", SmallInteger, nullable=False),
     Column("state", Text, nullable=False),
     Column("asked", BigInteger, nullable=False),

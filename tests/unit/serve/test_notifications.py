@@ -110,11 +110,11 @@ class Office:
         self.courier = ApprovalCourier(self.machine.store, LocalAnswers(self.site.service, enrolled))
         self.store = store
 
-    def add_person(self, name: str, *roles: str) -> Person:
+    def add_person(self, name: str, *roles: str, group: str = "") -> Person:
         """Return a person of the organisation."""
         organisation = self.site.machine.organisation
-        id = self.site.people.ensure_person(organisation, name, name, frozenset(roles))
-        return Person(id, organisation, name, frozenset(roles))
+        id = self.site.people.ensure_person(organisation, name, name, frozenset(roles), [group] if group else [])
+        return Person(id, organisation, name, frozenset(roles), frozenset({group} - {""}))
 
     def open_notifications(self, *allowed: str, mailer: Mailer | None = None, **sender: Any) -> Notifications:
         """Return notifications that may reach these places."""
@@ -148,9 +148,9 @@ def small_office(tmp_path: Path) -> Office:
 def test_only_those_who_can_answer_are_told_and_once(office: Office, receiver: Receiver) -> None:
     """A member of the group hears of it; the person of the machine, a stranger and a viewer do not."""
     notifications = office.open_notifications(receiver.place)
-    owner = office.add_person("Ana", "developer", "approver", "approver:release")
+    owner = office.add_person("Ana", "developer", "approver", group="release")
     office.store.assign_machine(office.site.machine.id, owner.id)
-    people = [owner, office.add_person("Ben", "approver", "approver:release"), office.add_person("Vi", "viewer")]
+    people = [owner, office.add_person("Ben", "approver", group="release"), office.add_person("Vi", "viewer")]
     for person in people:
         url = f"http://{receiver.place}/{person.name}"
         notifications.add_notifier(person, {"kind": "webhook", "address": url}, office.now)
@@ -172,7 +172,7 @@ def test_no_message_has_what_the_agent_wrote(
     """Neither the command nor a secret in it leaves by webhook, chat or mail."""
     url, box = mail_server
     notifications = small_office.open_notifications(receiver.place, mailer=Mailer(url, "verdikt@example.org"))
-    person = small_office.add_person("Ben", "approver", "approver:release")
+    person = small_office.add_person("Ben", "approver", group="release")
     for kind, address in (
         ("webhook", f"http://{receiver.place}/hook"),
         ("slack", f"http://{receiver.place}/chat"),
@@ -195,7 +195,7 @@ def test_no_message_has_what_the_agent_wrote(
 def test_a_webhook_is_signed_over_time_and_body(small_office: Office, receiver: Receiver) -> None:
     """A receiver that has the secret can tell that the message is ours and when it was sent."""
     notifications = small_office.open_notifications(receiver.place)
-    person = small_office.add_person("Ben", "approver", "approver:release")
+    person = small_office.add_person("Ben", "approver", group="release")
     place = {"kind": "webhook", "address": f"http://{receiver.place}/"}
     secret = notifications.add_notifier(person, place, small_office.now)["secret"]
     small_office.ask()
@@ -211,7 +211,7 @@ def test_a_webhook_is_signed_over_time_and_body(small_office: Office, receiver: 
 def test_a_digest_collects_by_risk(small_office: Office, receiver: Receiver) -> None:
     """High at once, the others together at the end of their hour or day."""
     notifications = small_office.open_notifications(receiver.place)
-    person = small_office.add_person("Ben", "approver", "approver:release")
+    person = small_office.add_person("Ben", "approver", group="release")
     place = {"kind": "slack", "address": f"http://{receiver.place}/", "mode": "digest"}
     notifications.add_notifier(person, place, small_office.now)
     small_office.ask("./deploy.sh one")
@@ -231,7 +231,7 @@ def test_a_digest_collects_by_risk(small_office: Office, receiver: Receiver) -> 
 def test_what_was_answered_before_is_not_told(small_office: Office, receiver: Receiver) -> None:
     """A question that has ended when its message is due is left out."""
     notifications = small_office.open_notifications(receiver.place)
-    person = small_office.add_person("Ben", "approver", "approver:release")
+    person = small_office.add_person("Ben", "approver", group="release")
     place = {"kind": "slack", "address": f"http://{receiver.place}/", "mode": "digest"}
     notifications.add_notifier(person, place, small_office.now)
     small_office.ask()
@@ -245,7 +245,7 @@ def test_what_was_answered_before_is_not_told(small_office: Office, receiver: Re
 def test_a_place_that_does_not_answer_is_tried_again_and_then_given_up(office: Office, receiver: Receiver) -> None:
     """With growing pauses; the page says what is wrong, without what the other side answered."""
     notifications = office.open_notifications(receiver.place)
-    person = office.add_person("Ben", "approver", "approver:release")
+    person = office.add_person("Ben", "approver", group="release")
     notifications.add_notifier(person, {"kind": "webhook", "address": f"http://{receiver.place}/"}, office.now)
     office.ask()
     receiver.status = 500
@@ -314,7 +314,7 @@ def test_a_name_that_is_bound_to_another_address_reaches_nothing(
     """Public when it was entered, local when it is used: refused. And what was checked is what is connected to."""
     resolve = answer_in_turn(["93.184.215.14"], ["127.0.0.1"])
     notifications = small_office.open_notifications(resolve=resolve)
-    person = small_office.add_person("Ben", "approver", "approver:release")
+    person = small_office.add_person("Ben", "approver", group="release")
     place = {"kind": "webhook", "address": f"https://rebind.example:{receiver.server_port}/"}
     notifications.add_notifier(person, place, small_office.now)
     small_office.ask()
@@ -383,7 +383,7 @@ def test_a_whole_group_is_told_by_an_admin_only(small_office: Office, receiver: 
 def test_a_removed_place_is_told_nothing(office: Office, receiver: Receiver) -> None:
     """Also of what was planned; another person cannot remove it."""
     notifications = office.open_notifications(receiver.place)
-    person = office.add_person("Ben", "approver", "approver:release")
+    person = office.add_person("Ben", "approver", group="release")
     place = {"kind": "slack", "address": f"http://{receiver.place}/", "mode": "digest"}
     id = notifications.add_notifier(person, place, office.now)["id"]
     office.ask()

@@ -3,14 +3,16 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+revision = "0004"
+down_revision = "0003"
+
+READER = "verdikt_reader"
+BY_ORGANISATION = ("approval", "vote", "credential", "notifier", "delivery")
 
 
 def upgrade() -> None:
-    """Create the tables."""
+    """Create the tables, and let each organisation read its own rows only."""
     serial = sa.BigInteger().with_variant(sa.Integer, "sqlite")
-    op.add_column("machine", sa.Column("person", sa.BigInteger))
     op.create_table(
         "approval",
         sa.Column("id", serial, primary_key=True),
@@ -26,6 +28,7 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text, nullable=False),
         sa.Column("summary", sa.Text, nullable=False),
         sa.Column("shape", sa.Text, nullable=False),
+        sa.Column("groups", sa.Text, nullable=False),
         sa.Column("risk", sa.SmallInteger, nullable=False),
         sa.Column("state", sa.Text, nullable=False),
         sa.Column("asked", sa.BigInteger, nullable=False),
@@ -97,3 +100,9 @@ def upgrade() -> None:
     )
     op.create_index("approval_by_state", "approval", ["organisation", "state", "asked"])
     op.create_index("delivery_by_time", "delivery", ["state", "due"])
+    if op.get_bind().dialect.name == "postgresql":
+        condition = "organisation = current_setting('verdikt.organisation')::int"
+        for table in BY_ORGANISATION:
+            op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
+            op.execute(f"CREATE POLICY organisation ON {table} FOR SELECT TO {READER} USING ({condition})")
+        op.execute(f"GRANT SELECT ON {', '.join(BY_ORGANISATION)} TO {READER}")
