@@ -12,13 +12,19 @@ from verdikt import __version__
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.store_access import home_option, json_option, resolve_home
 from verdikt.errors import ServiceError
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.projections import load_projections
 from verdikt.observe.clock import SystemClock
 from verdikt.ship.log_source import LogSource
 from verdikt.ship.machine_identity import Enrolment, MachineIdentity
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
 
 if TYPE_CHECKING:
+    from verdikt.ship.approval_courier import ApprovalCourier
     from verdikt.ship.shipper import Shipper
+
+APPROVAL_WAIT_SECONDS = 8.0
+"""How long a look for answers may take; less than the time after which the client gives up."""
 
 
 @click.group()
@@ -55,7 +61,7 @@ def enrol(*, url: str, code: str, name: str, level: str, home: Path | None) -> N
     machine = answer.get("machine")
     if type(machine) is not int:
         raise ServiceError(f"`{url}` does not answer as a verdikt service")
-    identity.save_enrolment(Enrolment(url.rstrip("/"), machine, level))
+    identity.save_enrolment(Enrolment(url.rstrip("/"), machine, level, str(answer.get("service_key", ""))))
     click.echo(f"enrolled as machine {machine}; `verdikt ship run` sends the log")
 
 
@@ -71,21 +77,30 @@ def run(*, once: bool, home: Path | None) -> None:
     clock = SystemClock()
     if not once:
         os.nice(19)
+    with FileStore(resolve_home(home), clock, load_projections()) as store:
+        _ship(shipper, _open_courier(shipper, store, home), clock, once=once)
+    click.echo(f"{shipper.sent_count} entries sent")
+    for session, text in sorted(shipper.problems.items()):
+        click.echo(f"{session}: {text}", err=True)
+
+
+def _ship(shipper: "Shipper", courier: "ApprovalCourier", clock: SystemClock, *, once: bool) -> None:
+    """Send the log and carry approvals, for ever or once."""
     while True:
         problem: Unreachable | Refused | None = None
         try:
             shipper.ship_new_lines()
+            # While a question waits, the pause is a long poll for its answer.
+            if courier.deliver(0 if once else APPROVAL_WAIT_SECONDS) and not once:
+                continue
         except (Unreachable, Refused) as error:
             if once:
                 raise
             click.echo(str(error), err=True)
             problem = error
         if once:
-            break
+            return
         clock.sleep(shipper.choose_pause(problem))
-    click.echo(f"{shipper.sent_count} entries sent")
-    for session, text in sorted(shipper.problems.items()):
-        click.echo(f"{session}: {text}", err=True)
 
 
 @command.command()
@@ -122,6 +137,12 @@ def forget(*, home: Path | None) -> None:
 
 def _open_identity(home: Path | None) -> MachineIdentity:
     return MachineIdentity(resolve_home(home))
+
+
+def _open_courier(shipper: "Shipper", store: FileStore, home: Path | None) -> "ApprovalCourier":
+    from verdikt.ship.approval_courier import ApprovalCourier, RemoteAnswers  # needs the extra `team`
+
+    return ApprovalCourier(store, RemoteAnswers(shipper.client, _open_identity(home).load_enrolment().service_key))
 
 
 def _open_shipper(home: Path | None) -> "Shipper":

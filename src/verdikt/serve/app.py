@@ -14,7 +14,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from verdikt.errors import CanonicalError, ServiceError, WireError
-from verdikt.serve.api import ROUTES, NotFound
+from verdikt.serve.api import ROUTES
+from verdikt.serve.api_input import NotFound
+from verdikt.serve.approvals import VoteRefused
 from verdikt.serve.feed import stream_feed
 from verdikt.serve.json_response import build_json_response
 from verdikt.serve.machine_api import MACHINE_ROUTES, MachineApi
@@ -39,7 +41,7 @@ SECURITY_HEADERS = {
 }
 """On every answer. Pages show text that agents wrote: no script but ours runs, and none can be made from text."""
 
-PAGES = ("/", "/sessions", "/session/{chain}", "/integrity", "/settings", "/sign-in")
+PAGES = ("/", "/sessions", "/session/{chain}", "/approvals", "/integrity", "/settings", "/sign-in")
 """The addresses of pages; the shell is the same for all, and the script in it draws the page."""
 
 
@@ -136,10 +138,14 @@ def _handle(service: Service, route: ApiRoute, request: Request, body: bytes) ->
             return _fail(401, "sign in first: `verdikt serve` prints a link")
         if person is not None and not person.roles & route.roles:
             return _fail(403, f"this needs one of the roles {', '.join(sorted(route.roles))}")
-        call = ApiCall(service, person, request.path_params, request.query_params, body, cookie)
+        call = ApiCall(
+            service, person, request.path_params, request.query_params, body, cookie, request.headers.get("origin", "")
+        )
         result: Any = route.handler(call)
     except NotFound as error:
         return _fail(404, str(error))
+    except VoteRefused as error:
+        return _fail(403, str(error))
     except (WireError, CanonicalError) as error:
         return _fail(400, str(error))
     except ServiceError as error:

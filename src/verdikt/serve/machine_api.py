@@ -12,6 +12,7 @@ from anyio.to_thread import run_sync
 
 from verdikt.errors import CanonicalError, ServiceError, WireError
 from verdikt.model.canonical_json import parse_json
+from verdikt.serve.approval_api import answer_requests, receive_outcome, receive_request
 from verdikt.serve.group_ingest import GroupIngest, Overloaded
 from verdikt.serve.ingest import Submission
 from verdikt.serve.json_response import build_json_response
@@ -92,7 +93,7 @@ class MachineApi:
             return _ask_again(503, "the database does not answer")
         if machine is None:
             return build_json_response({"error": "this code is unknown, used up or too old"}, 403)
-        return build_json_response({"machine": machine.id})
+        return build_json_response({"machine": machine.id, "service_key": self.service.service_key.public_hex})
 
     def _enrol(self, code: str, name: str, public_key: bytes) -> EnrolledMachine | None:
         now = self.service.clock.now()
@@ -143,6 +144,9 @@ MACHINE_ROUTES: tuple[MachineRoute, ...] = (
     MachineRoute("POST", "/v1/entries", MachineApi.receive_entries, "lines of a log, compressed with zstd"),
     MachineRoute("GET", "/v1/heads", MachineApi.read_heads, "how far each session is stored"),
     MachineRoute("POST", "/v1/status", MachineApi.receive_status, "the version that a machine runs"),
+    MachineRoute("POST", "/v1/approvals", receive_request, "a question to people about one call"),
+    MachineRoute("POST", "/v1/approval-answers", answer_requests, "what people answered; waits for a change"),
+    MachineRoute("POST", "/v1/approval-outcomes", receive_outcome, "an approval was used, or is no longer needed"),
 )
 
 

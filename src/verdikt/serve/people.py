@@ -11,11 +11,16 @@ from verdikt.model.canonical_json import hash_canonical, sha256_hex
 from verdikt.serve import schema
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sqlalchemy import Connection
 
     from verdikt.serve.database import Database
 
 ROLES = ("viewer", "developer", "approver", "author", "publisher", "auditor", "admin")
+
+SEE_ALL = frozenset({"auditor", "admin", "author"})
+"""Roles that read what all machines of the organisation sent; the others see their own, and viewers their team's."""
 
 LINK_SECONDS = 600
 COOKIE_SECONDS = 12 * 3600
@@ -30,6 +35,9 @@ class Person(NamedTuple):
     organisation: int
     name: str
     roles: frozenset[str]
+    groups: frozenset[str] = frozenset()
+    email: str = ""
+    scopes: frozenset[str] | None = None
 
 
 class People:
@@ -38,13 +46,15 @@ class People:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def ensure_person(self, organisation: int, subject: str, name: str, roles: frozenset[str]) -> int:
+    def ensure_person(
+        self, organisation: int, subject: str, name: str, roles: frozenset[str], groups: Iterable[str] = ()
+    ) -> int:
         """Return the id of a person, created if new; roles and name become those given."""
         table = schema.person
         with self._database.begin_write() as connection:
             known = table.c.organisation == organisation, table.c.subject == subject
             person = connection.execute(select(table.c.id).where(*known)).scalar()
-            values = {"name": name, "roles": " ".join(sorted(roles))}
+            values = {"name": name, "roles": " ".join(sorted(roles)), "groups": "\n".join(sorted(groups))}
             if person is not None:
                 connection.execute(table.update().where(table.c.id == person).values(**values))
                 return int(person)
@@ -67,7 +77,7 @@ class People:
                 .where(table.c.expires > int(now * _MICROSECONDS))
                 .returning(table.c.person)
             ).scalar()
-            signed_in = _read_person(connection, person) if person is not None else None
+            signed_in = read_person(connection, person) if person is not None else None
             if signed_in is None:
                 return None
             return signed_in, _add_login(connection, signed_in.id, now, COOKIE_SECONDS, is_link=False)
@@ -81,7 +91,7 @@ class People:
                 .where(table.c.secret_sha256 == sha256_hex(secret.encode()), table.c.is_link.is_(False))
                 .where(table.c.expires > int(now * _MICROSECONDS))
             ).scalar()
-            return _read_person(connection, person) if person is not None else None
+            return read_person(connection, person) if person is not None else None
 
     def end_login(self, secret: str) -> None:
         """End a cookie."""
@@ -129,7 +139,11 @@ def _add_login(connection: Connection, person: int, now: float, seconds: int, *,
     return secret
 
 
-def _read_person(connection: Connection, person: int) -> Person | None:
+def read_person(connection: Connection, person: int) -> Person | None:
+    """Return a person who is not disabled."""
     table = schema.person
     row = connection.execute(select(table).where(table.c.id == person, table.c.disabled.is_(False))).one_or_none()
-    return Person(row.id, row.organisation, row.name, frozenset(row.roles.split())) if row else None
+    if row is None:
+        return None
+    groups = frozenset(row.groups.split("\n")) if row.groups else frozenset()
+    return Person(row.id, row.organisation, row.name, frozenset(row.roles.split()), groups, row.email)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from verdikt.serve.service import Service
 
 READERS = frozenset({"viewer", "developer", "approver", "author", "publisher", "auditor", "admin"})
+VOTERS = frozenset({"developer", "approver"})
+"""Those who may answer questions, each as far as the policy's rule lets them. An admin alone may not."""
 AUDITORS = frozenset({"auditor", "admin"})
 ADMINS = frozenset({"admin"})
 ANYBODY: frozenset[str] = frozenset()
@@ -28,6 +30,8 @@ class ApiCall:
     query: Mapping[str, str]
     body: bytes
     cookie: str
+    origin: str = ""
+    """The origin of the page that calls; checked for every write."""
 
     @property
     def organisation(self) -> int:

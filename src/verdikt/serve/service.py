@@ -6,9 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verdikt.observe.clock import SystemClock
+from verdikt.serve.approvals import Approvals
 from verdikt.serve.machines import Machines
 from verdikt.serve.metrics import Metrics
+from verdikt.serve.notifications import Notifications, NotificationSettings
 from verdikt.serve.people import People
+from verdikt.serve.security_keys import SecurityKeys
+from verdikt.serve.service_key import ServiceKey
 
 if TYPE_CHECKING:
     from verdikt.observe.clock import Clock
@@ -26,12 +30,21 @@ class Service:
     metrics: Metrics = field(default_factory=Metrics)
     people: People = field(init=False)
     machines: Machines = field(init=False)
+    settings: NotificationSettings = field(default_factory=NotificationSettings)
+    keys: SecurityKeys = field(init=False)
+    service_key: ServiceKey = field(init=False)
+    approvals: Approvals = field(init=False)
+    notifications: Notifications = field(init=False)
     problems: dict[str, str] = field(default_factory=dict)
     """Session → why its log could not be imported; of the embedded form."""
 
     def __post_init__(self) -> None:
         self.people = People(self.store.database)
         self.machines = Machines(self.store.database)
+        self.keys = SecurityKeys(self.store.database)
+        self.service_key = ServiceKey(self.store.database)
+        self.approvals = Approvals(self.store.database, self.keys, self.service_key)
+        self.notifications = Notifications(self.store.database, min(self.origins), self.settings)
 
     @property
     def hosts(self) -> frozenset[str]:
