@@ -7,7 +7,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -103,12 +103,66 @@ def build_claude_agent_sdk(governance: Governance) -> Decide:
     return decide
 
 
+def build_google_adk(governance: Governance) -> Decide:
+    """Return the plugin's callback before a tool, and the check behind the agent's own callbacks."""
+    from google.adk.agents import LlmAgent
+    from google.adk.tools.function_tool import FunctionTool
+
+    from verdikt.integrations.google_adk import VerdiktPlugin
+
+    def sh(command: str) -> str:
+        """Run a command."""
+        return command
+
+    plugin, tool = VerdiktPlugin(governance, kinds=KINDS), FunctionTool(sh)
+    session, agent = SimpleNamespace(id="a"), LlmAgent(name="a", tools=[tool])
+    invocation = SimpleNamespace(agent=agent, session=session, live_request_queue=None)
+
+    async def decide(command: str, call_id: str) -> None:
+        arguments = {"command": command}
+        context: Any = SimpleNamespace(function_call_id=call_id, session=session, agent_name="a")
+        context.tool_confirmation, context.get_invocation_context = None, lambda: invocation
+        assert await plugin.before_tool_callback(tool=tool, tool_args=arguments, tool_context=context) is None
+        assert await plugin.check_final_arguments(tool, arguments, context) is None
+
+    return decide
+
+
+def build_strands(governance: Governance) -> Decide:
+    """Return the handler's method before a tool, and the check of the middleware."""
+    from strands import Agent, tool
+
+    from verdikt.integrations.strands import VerdiktHandler
+
+    @tool
+    def sh(command: str) -> str:
+        """Run a command."""
+        return command
+
+    handler, agent = VerdiktHandler(governance, kinds=KINDS, session_id="a"), Agent(tools=[sh], callback_handler=None)
+
+    async def run_nothing(context: Any) -> AsyncIterator[Any]:
+        yield context
+
+    async def decide(command: str, call_id: str) -> None:
+        use = {"toolUseId": call_id, "name": "sh", "input": {"command": command}}
+        state = {"event_loop_cycle_id": "1"}
+        event = SimpleNamespace(agent=agent, selected_tool=sh, tool_use=use, invocation_state=state)
+        assert (await handler.before_tool_call(event)).type == "proceed"
+        context = SimpleNamespace(agent=agent, tool=sh, tool_use=use)
+        assert [item async for item in handler.run_checked(context, run_nothing)] == [context]
+
+    return decide
+
+
 BUILDERS: dict[str, Callable[[Governance], Decide]] = {
     "python": build_python,
     "langchain": build_langchain,
     "openai_agents": build_openai_agents,
     "pydantic_ai": build_pydantic_ai,
     "claude_agent_sdk": build_claude_agent_sdk,
+    "google_adk": build_google_adk,
+    "strands": build_strands,
 }
 
 

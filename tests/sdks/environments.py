@@ -21,6 +21,8 @@ PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "openai_agents": {"floor": ("openai-agents==0.24.0",), "newest": ("openai-agents",)},
     "pydantic_ai": {"floor": ("pydantic-ai-slim==2.66.0",), "newest": ("pydantic-ai-slim",)},
     "claude_agent_sdk": {"floor": ("claude-agent-sdk==0.2.182",), "newest": ("claude-agent-sdk",)},
+    "google_adk": {"floor": ("google-adk==2.13.0",), "newest": ("google-adk",)},
+    "strands": {"floor": ("strands-agents==1.62.0",), "newest": ("strands-agents",)},
 }
 """SDK → version → what is installed. A floor is the version in the extra of pyproject.toml."""
 

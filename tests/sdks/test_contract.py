@@ -45,6 +45,8 @@ MODES = {
     "openai_agents": ("sync", "async", "stream"),
     "pydantic_ai": ("sync", "async", "stream"),
     "claude_agent_sdk": ("async",),
+    "google_adk": ("sync", "async", "stream"),
+    "strands": ("sync", "async", "stream"),
 }
 """The ways to run an agent that each SDK has."""
 
@@ -139,7 +141,7 @@ class Drivers:
         if python is not None:
             return python
         if sdk not in ALWAYS:
-            pytest.skip(f"`make sdks` has not made the environment {sdk}-{version}")
+            pytest.skip(f"`make sdks` has not made the environments of {sdk}")
         try:
             return install_environment(sdk, version)
         except EnvironmentMissing as missing:

@@ -6,12 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.sdks.environments import ALWAYS, ROOT, EnvironmentMissing, install_environment
+from tests.sdks.environments import (
+    ALWAYS,
+    PACKAGES,
+    ROOT,
+    EnvironmentMissing,
+    find_environment,
+    install_environment,
+)
 
 
 def run_example(python: Path, example: str, workspace: Path, *arguments: str) -> str:
     """Return what an example printed."""
-    keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+    keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY")
     env = {name: value for name, value in os.environ.items() if name not in keys}
     env |= {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "VERDIKT_EXAMPLE": str(workspace), "HOME": str(workspace.parent)}
     command = [str(python), "-m", f"examples.{example}.agent", *arguments]
@@ -20,9 +27,11 @@ def run_example(python: Path, example: str, workspace: Path, *arguments: str) ->
     return completed.stdout
 
 
-@pytest.fixture(params=ALWAYS)
+@pytest.fixture(params=PACKAGES)
 def environment(request: pytest.FixtureRequest) -> tuple[str, Path]:
     """Return an SDK and the interpreter of its environment."""
+    if request.param not in ALWAYS and find_environment(request.param, "newest") is None:
+        pytest.skip(f"`make sdks` has not made the environments of {request.param}")
     try:
         return request.param, install_environment(request.param, "newest")
     except EnvironmentMissing as missing:

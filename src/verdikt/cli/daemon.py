@@ -6,6 +6,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import click
 
@@ -17,9 +18,11 @@ from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.daemon.client import start_daemon as spawn
 from verdikt.daemon.journal import Journal
 from verdikt.daemon.lifecycle import run_daemon
+from verdikt.daemon.otlp_settings import OtlpProgress, OtlpSettings, remove_settings
 from verdikt.errors import DaemonError
 from verdikt.hosts.claude import http_hooks
 from verdikt.hosts.wiring.installation import Installation
+from verdikt.integrations.sdk_import import import_sdk
 from verdikt.ledger.data_directory import get_data_directory
 
 # Generous: a starting daemon imports the whole engine before it answers, and the machine may be busy.
@@ -149,6 +152,43 @@ def hooks(*, project: str) -> None:
 
 
 @command.command()
+@click.argument("endpoint", required=False)
+@click.option("--off", is_flag=True, help="Send nothing any more.")
+@json_option
+def otlp(*, endpoint: str | None, off: bool, as_json: bool) -> None:
+    """Send the decisions of hooks to an OpenTelemetry collector over OTLP/HTTP, or show where they are sent.
+
+    Without arguments and reasons of the calls. Headers are those of OTEL_EXPORTER_OTLP_HEADERS, and are kept.
+    A collector that is down delays nothing: the log is the queue.
+
+    \b
+    Example: verdikt daemon otlp http://127.0.0.1:4318
+             verdikt daemon otlp --off
+    """  # noqa: D301
+    home = get_data_directory(os.environ)
+    if endpoint and off:
+        raise click.UsageError("expected an endpoint or --off, found both")
+    if endpoint or off:
+        refuse_agents("`verdikt daemon otlp`")
+    if off:
+        remove_settings(home)
+    elif endpoint:
+        if urlsplit(endpoint).scheme not in ("http", "https"):
+            raise click.UsageError(f"expected an endpoint like http://127.0.0.1:4318, found `{endpoint}`")
+        import_sdk("opentelemetry.exporter.otlp.proto.http", "otel")
+        OtlpSettings(endpoint, _parse_headers(os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", ""))).save(home)
+    settings, progress = OtlpSettings.load(home), OtlpProgress.load(home) or OtlpProgress()
+    if as_json:
+        record = {"endpoint": settings.endpoint if settings else None, "spans": progress.spans}
+        click.echo(json.dumps({**record, "problem": progress.problem}))
+    elif settings is None:
+        click.echo("decisions are sent nowhere")
+    else:
+        note = f"; {progress.problem}" if progress.problem else ""
+        click.echo(f"decisions are sent to {settings.endpoint}: {progress.spans} spans so far{note}")
+
+
+@command.command()
 @click.option("-n", "--lines", default=20, show_default=True, help="How many lines from the end.")
 def logs(*, lines: int) -> None:
     """Show the daemon's journal: starts, ends and refused clients, but no tool calls.
@@ -162,6 +202,12 @@ def logs(*, lines: int) -> None:
         except (ValueError, OverflowError, OSError):
             # A line cut off by a crash, or written by another version: shown as it is.
             click.echo(line)
+
+
+def _parse_headers(text: str) -> dict[str, str]:
+    """Return the headers of a text like `NAME=VALUE,NAME=VALUE`, as OpenTelemetry's own variable has them."""
+    pairs = (part.partition("=") for part in text.split(",") if part.strip())
+    return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
 
 
 def _start_background(directory: Path, arguments: list[str]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from verdikt.daemon.instance import DaemonInstance
 from verdikt.daemon.journal import Journal
 from verdikt.daemon.listener import UnixListener
 from verdikt.daemon.options import DaemonOptions
+from verdikt.daemon.otlp_process import OtlpProcess
 from verdikt.daemon.request import Peer
 from verdikt.daemon.server import REASON_HUNG, REASON_OTHER_VERSION, REASON_THREAD_FAILED, SHUTDOWN_SECONDS, Server
 from verdikt.daemon.system_service import SystemHookService
@@ -53,6 +54,13 @@ def _serve_hooks(instance: DaemonInstance, options: DaemonOptions, env: Mapping[
     _raise_file_limit()
     hook_service = SystemHookService(options.home) if options.system_wide else HookService(options.home)
     hook_service.warm_up(env)
+    otlp_process = OtlpProcess(options.home, hook_service.clock.now)
+
+    def maintain() -> None:
+        hook_service.run_maintenance()
+        if not options.system_wide:  # there each user has a log of their own
+            otlp_process.ensure_running()
+
     # What is loaded by now stays loaded, so the garbage collector need not look at it again.
     gc.collect()
     gc.freeze()
@@ -73,13 +81,14 @@ def _serve_hooks(instance: DaemonInstance, options: DaemonOptions, env: Mapping[
             "http": http_listener.port if http_listener else None,
         },
         idle_seconds=float("inf") if options.system_wide or http_listener else _read_idle_seconds(env),
-        maintain=hook_service.run_maintenance,
+        maintain=maintain,
         on_listeners_closed=lambda reason: _start_successor(reason, instance, env) if http_listener else None,
     )
     _install_signal_handlers(server)
     journal.write_line("started")
     reason = server.serve()
     _arm_exit_timer()
+    otlp_process.close()
     hook_service.close()
     journal.write_line(f"ended: {reason}")
     # Not `sys.exit`: threads that hang would hold the process up. What was decided is on the disk.

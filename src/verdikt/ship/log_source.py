@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from verdikt.ledger.changed_sessions import ChangedSessions
 from verdikt.ledger.log_reader import LogReader
 from verdikt.team.wire import ReceivedLine, parse_line
 
@@ -17,23 +18,15 @@ class LogSource:
 
     def __init__(self, home: Path) -> None:
         self._reader = LogReader(home / "ledger")
-        self._sizes: dict[str, int] = {}
+        self._changes = ChangedSessions(self._reader)
 
     def find_changed_sessions(self) -> list[str]:
         """Return the sessions whose file has another size than at the last call; archives at the first call only."""
-        sizes = {path.name.removesuffix(".jsonl"): path.stat().st_size for path in self._reader.list_hot_files()}
-        if not self._sizes:
-            sessions = self._reader.list_sessions()
-        else:
-            changed = [name for name, size in sizes.items() if self._sizes.get(name) != size]
-            sessions = [session for name in changed if (session := self._reader.find_session_id(name))]
-        # Remembered before the files are read: what is written meanwhile is seen at the next call.
-        self._sizes = sizes
-        return sessions
+        return self._changes.find_sessions()
 
     def forget_sizes(self) -> None:
         """Let the next call return every session."""
-        self._sizes = {}
+        self._changes.forget_sizes()
 
     def read_lines(self, session: str, since: int) -> Iterator[ReceivedLine]:
         """Yield the verified lines from entry `since` on, that one included.

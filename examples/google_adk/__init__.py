@@ -1,0 +1,1 @@
+"""An agent of google_adk that releases a project, governed."""

@@ -1,0 +1,1 @@
+"""An agent of strands that releases a project, governed."""

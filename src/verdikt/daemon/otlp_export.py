@@ -1,0 +1,132 @@
+"""Exports the decisions of hooks from the log to a collector: `python -m verdikt.daemon.otlp_export HOME`.
+
+A process of its own, started by the warm process: neither the import of OpenTelemetry nor a collector that does not
+answer can hold up a decision. The log is the queue. An entry that is sent twice is the same span twice.
+"""
+
+import os
+import select
+import sys
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+from verdikt.daemon.otlp_settings import OtlpProgress, OtlpSettings
+from verdikt.errors import VerdiktError
+from verdikt.hosts.registry import HOSTS
+from verdikt.integrations.otel import Meters
+from verdikt.integrations.otel_spans import SpanRecord, build_span, read_decision
+from verdikt.ledger.changed_sessions import ChangedSessions
+from verdikt.ledger.log_reader import LogReader
+from verdikt.model.entry import Entry, EntryKind
+
+POLL_SECONDS = 2.0
+LONGEST_PAUSE_SECONDS = 60.0
+BATCH_ENTRIES = 256
+
+_GOVERNED_HOSTS = frozenset({*HOSTS, "mcp"})
+"""Hosts whose decisions no program traces itself; an adapter of an SDK does, with `TracedGovernance`."""
+
+
+class SpanExporter(Protocol):
+    """What the log is sent with."""
+
+    meters: Meters
+
+    def send_spans(self, records: list[SpanRecord]) -> bool:
+        """Send spans; return whether they were taken."""
+
+    def close(self) -> None:
+        """Send what is left."""
+
+
+class LogExporter:
+    """Sends what is new in the log of a data directory. Without progress so far, only what comes from now on."""
+
+    def __init__(self, home: Path, exporter: SpanExporter) -> None:
+        self._home = home
+        self._exporter = exporter
+        self._reader = LogReader(home / "ledger")
+        self._changes = ChangedSessions(self._reader)
+        progress = OtlpProgress.load(home)
+        self.progress = progress or OtlpProgress({name: self._find_end(name) for name in self._reader.list_sessions()})
+        if progress is None:
+            self.progress.save(home)
+
+    def export_new_entries(self) -> bool:
+        """Send everything that is new; return False when the collector does not take it."""
+        changed = self._changes.find_sessions()
+        is_sent = all(self._export_session(session) for session in changed)
+        self.progress.problem = "" if is_sent else "the collector does not take spans"
+        if not is_sent:
+            self._changes.forget_sizes()
+        if changed or not is_sent:
+            self.progress.save(self._home)
+        return is_sent
+
+    def _export_session(self, session: str) -> bool:
+        entries = self._reader.read_intact_entries(session, since=self.progress.sent.get(session, 0))
+        while batch := list(islice(entries, BATCH_ENTRIES)):
+            governed = [entry for entry in batch if self._is_governed(entry)]
+            spans = [span for entry in governed if (span := build_span(entry)) is not None]
+            if spans and not self._exporter.send_spans(spans):
+                return False
+            for entry in governed:
+                self._count(entry)
+            self.progress.sent[session] = batch[-1].seq
+            self.progress.spans += len(spans)
+        return True
+
+    def _is_governed(self, entry: Entry) -> bool:
+        if entry.kind is EntryKind.DECISION:
+            return read_decision(entry).call.host in _GOVERNED_HOSTS
+        if entry.kind is EntryKind.ANSWER:
+            asked = (past for past in self._reader.read_intact_entries(entry.session) if _is_question(past, entry))
+            return any(self._is_governed(question) for question in asked)
+        return entry.kind is EntryKind.TOOL_CALL and entry.body.get("host") in _GOVERNED_HOSTS
+
+    def _count(self, entry: Entry) -> None:
+        if entry.kind is EntryKind.DECISION:
+            decision, seconds = read_decision(entry), float(entry.body.get("microseconds") or 0) / 1_000_000
+            self._exporter.meters.count_decision(decision.verdict, decision.guard, "before", seconds)
+        elif entry.kind is EntryKind.ANSWER:
+            self._exporter.meters.count_answer(entry.body.get("approved") is True)
+
+    def _find_end(self, session: str) -> int:
+        try:
+            return self._reader.read_head(session).seq
+        except VerdiktError:
+            return 0  # damage at the end: what can be read is sent
+
+
+def _is_question(entry: Entry, answer: Entry) -> bool:
+    return entry.kind is EntryKind.DECISION and entry.body["receipt_sha256"] == answer.body["receipt_sha256"]
+
+
+def run_exporter(home: Path, fd: int) -> None:
+    """Export until `fd` is closed, or the settings change: then the warm process starts another exporter."""
+    from verdikt.integrations.otel_export import OtlpExporter  # heavy, and only this process needs it
+
+    settings = OtlpSettings.load(home)
+    if settings is None:
+        return
+    exporter = OtlpExporter(settings.endpoint, settings.headers)
+    log, pause = LogExporter(home, exporter), POLL_SECONDS
+    while OtlpSettings.load(home) == settings:
+        is_sent = log.export_new_entries()
+        pause = POLL_SECONDS if is_sent else min(pause * 2, LONGEST_PAUSE_SECONDS)
+        if _is_closed_within(fd, pause):
+            log.export_new_entries()
+            break
+    exporter.close()
+
+
+def _is_closed_within(fd: int, seconds: float) -> bool:
+    return bool(select.select([fd], [], [], seconds)[0]) and not os.read(fd, 64)
+
+
+if __name__ == "__main__":
+    os.nice(19)
+    with suppress(KeyboardInterrupt):
+        run_exporter(Path(sys.argv[1]), sys.stdin.fileno())

@@ -1,0 +1,217 @@
+"""Strands: `VerdiktHandler` decides every tool call of an agent, direct calls (`agent.tool.x()`) included.
+
+    agent = Agent(model=model, tools=[...], interventions=[..., VerdiktHandler()])
+
+List it last. An ask is an interrupt of the SDK: the run ends with `stop_reason == "interrupt"`, and a response resumes
+it, in another process if the agent has a session manager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextvars import ContextVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, WeakSet
+
+from verdikt.integrations.allowed_calls import AllowedCalls
+from verdikt.integrations.sdk_import import import_sdk
+from verdikt.integrations.tool_governor import MAX_REFUSALS, ToolGovernor
+from verdikt.model.action import Outcome
+
+if TYPE_CHECKING:
+    from verdikt.govern import Governance
+    from verdikt.integrations.tool_kinds import ToolKinds
+    from verdikt.model.action import Action
+
+_EXTRA = "strands"
+_interventions = import_sdk("strands.interventions", _EXTRA)
+_hooks = import_sdk("strands.hooks", _EXTRA)
+_middleware = import_sdk("strands.middleware", _EXTRA)
+
+_CHANNEL = "strands.interrupt"
+_YES = frozenset({"y", "yes"})
+"""The texts that the SDK itself takes for an approval."""
+
+# Set by the agent's loop. A direct call has none, and no place to wait for a person.
+_LOOP_KEY = "event_loop_cycle_id"
+
+# An agent used as a tool has a session of its own; its calls belong to the session around it.
+_OUTER_RUN: ContextVar[tuple[object, str]] = ContextVar("verdikt_strands_outer_run", default=(None, ""))
+
+
+class VerdiktHandler(_interventions.InterventionHandler):  # type: ignore[misc, name-defined]
+    """Decides every tool call of an agent, records outcomes, and sends an unproven end back to work."""
+
+    name = "verdikt"
+    on_error = "deny"
+
+    def __init__(
+        self,
+        governance: Governance | None = None,
+        *,
+        kinds: ToolKinds | None = None,
+        attended: bool = True,
+        session_id: str = "",
+        max_refusals: int = MAX_REFUSALS,
+    ) -> None:
+        """Govern an agent; with `attended=False` an ask is a block.
+
+        Use that where no program answers interrupts. The session in the log is `session_id`, or else the agent's.
+        """
+        self.governor = ToolGovernor(governance, kinds, host="strands", max_refusals=max_refusals)
+        self.attended = attended
+        self.session_id = session_id
+        self._allowed = AllowedCalls()
+        self._attached: WeakSet[Any] = WeakSet()
+        self._sent_back: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+    async def before_invocation(self, event: Any, **kwargs: Any) -> Any:
+        """Record the person's request; what we sent the agent back to work with is none."""
+        self._attach(event.agent)
+        text = _read_text((event.messages or [{}])[-1], "user")
+        is_own = self._sent_back.pop(event.agent, None) == text
+        if text and not is_own and not self._is_nested(event.agent):
+            await self.governor.abegin_turn(text, session_id=self._get_session_id(event.agent))
+        return _interventions.Proceed()
+
+    async def before_tool_call(self, event: Any, **kwargs: Any) -> Any:
+        """Return the SDK's permission or its refusal; raise its interrupt when a person has to answer."""
+        self._attach(event.agent)
+        if _is_output(event.selected_tool):
+            return _interventions.Proceed()
+        action = self._build_action(event.agent, event.tool_use["name"], event.tool_use)
+        can_ask = self.attended is True and _LOOP_KEY in event.invocation_state
+        ruling = await self.governor.adecide(action, can_ask=can_ask)
+        if ruling.needs_answer:
+            # Not `Confirm`, which the SDK evaluates by itself: the answer would be in no log.
+            answer = _parse_answer(event.interrupt(self.name, reason=ruling.question))
+            ruling = await self.governor.adecide_answered(action, **answer)
+        if not ruling.may_run:
+            return _interventions.Deny(reason=ruling.text)
+        self._allowed.add(ruling)
+        return _interventions.Proceed()
+
+    async def after_tool_call(self, event: Any, **kwargs: Any) -> Any:
+        """Record the result, and append what the policy has to say about it."""
+        ruling = self._allowed.pop(self._build_action(event.agent, event.tool_use["name"], event.tool_use))
+        if ruling is None or event.cancel_message is not None:
+            return _interventions.Proceed()  # the tool has not run
+        context = await self.governor.areport(ruling.action, _read_outcome(event))
+        text = "\n".join([*ruling.warnings, *([context] if context else [])])
+        return _interventions.Transform(apply=partial(_add_context, text)) if text else _interventions.Proceed()
+
+    async def run_checked(self, context: Any, next_function: Callable[[Any], AsyncIterator[Any]]) -> AsyncIterator[Any]:
+        """Run a call that was let through as it is now; decide again what other extensions made of it.
+
+        A middleware of the SDK, right before the tool. There is no question here: an ask is a block.
+        """
+        tool = context.tool.tool_name if context.tool is not None else context.tool_use["name"]
+        action = self._build_action(context.agent, tool, context.tool_use)
+        if not self._allowed.covers(action) and not _is_output(context.tool):
+            self._allowed.pop(action)
+            ruling = await self.governor.adecide(action, can_ask=False)
+            if not ruling.may_run:
+                yield _middleware.ToolResultEvent(_build_refusal(action, ruling.text))
+                return
+            self._allowed.add(ruling)
+        outer = _OUTER_RUN.get()
+        _OUTER_RUN.set((self, action.session_id))
+        try:
+            async for event in next_function(context):
+                yield event
+        finally:
+            _OUTER_RUN.set(outer)
+
+    async def refuse_end(self, event: Any) -> None:
+        """Send the agent back to work when its end is not proven; a hook of the SDK."""
+        agent, result = event.agent, event.result
+        is_end = result is not None and result.stop_reason == "end_turn" and event.resume is None
+        if not is_end or self._is_nested(agent):
+            return
+        reason = await self.governor.arefuse_stop(
+            _read_text(result.message, "assistant"),
+            session_id=self._get_session_id(agent),
+            executed=_list_executed(agent.messages),
+        )
+        if reason:
+            self._sent_back[agent] = reason
+            event.resume = reason
+
+    def _attach(self, agent: Any) -> None:
+        """Add to an agent what an intervention handler has no place for: the last check before a tool, and the end."""
+        if agent in self._attached:
+            return
+        agent.add_middleware(_middleware.ExecuteToolStage, self.run_checked)
+        agent.add_hook(self.refuse_end, _hooks.AfterInvocationEvent)
+        self._attached.add(agent)
+
+    def _build_action(self, agent: Any, tool: str, tool_use: Mapping[str, Any]) -> Action:
+        return self.governor.build_action(
+            tool,
+            tool_use.get("input"),
+            call_id=tool_use.get("toolUseId") or "",
+            session_id=self._get_session_id(agent),
+            agent=getattr(agent, "name", "") or "",
+        )
+
+    def _is_nested(self, agent: Any) -> bool:
+        """Return whether an agent runs as a tool of another one that we govern."""
+        handler, session_id = _OUTER_RUN.get()
+        return handler is self and session_id != self._get_own_session_id(agent)
+
+    def _get_session_id(self, agent: Any) -> str:
+        return _OUTER_RUN.get()[1] if self._is_nested(agent) else self._get_own_session_id(agent)
+
+    def _get_own_session_id(self, agent: Any) -> str:
+        return self.session_id or str(getattr(agent, "session_id", "") or "default")
+
+
+def _is_output(tool: Any) -> bool:
+    """Return whether a tool is how a model returns structured output: nothing runs."""
+    return type(tool).__name__ == "StructuredOutputTool" and type(tool).__module__.startswith("strands.")
+
+
+def _parse_answer(response: object) -> dict[str, Any]:
+    """Return what a person answered: True, `y`, `yes`, or a mapping with `approved` and `by`; all else is a no."""
+    fields: Mapping[str, Any] = response if isinstance(response, Mapping) else {"approved": response}
+    answer = fields.get("approved")
+    is_yes = answer is True or (isinstance(answer, str) and answer.strip().lower() in _YES)
+    return {"approved": is_yes, "by": str(fields.get("by") or ""), "channel": str(fields.get("channel") or _CHANNEL)}
+
+
+def _build_refusal(action: Action, text: str) -> dict[str, Any]:
+    return {"toolUseId": action.call_id, "status": "error", "content": [{"text": f"DENIED: {text}"}]}
+
+
+def _read_outcome(event: Any) -> Outcome:
+    texts = [str(block.get("text", block)) for block in event.result.get("content") or ()]
+    is_success = event.result.get("status") != "error" and event.exception is None
+    error = f"{type(event.exception).__name__}: {event.exception}" if event.exception is not None else ""
+    return Outcome(success=is_success, output="\n".join(texts), error=error)
+
+
+def _add_context(text: str, event: Any) -> None:
+    event.result = {**event.result, "content": [*(event.result.get("content") or ()), {"text": text}]}
+
+
+def _read_text(message: Mapping[str, Any], role: str) -> str:
+    if message.get("role") != role:
+        return ""
+    return "\n".join(str(block["text"]) for block in message.get("content") or () if "text" in block)
+
+
+def _list_executed(messages: list[Any]) -> dict[str, str]:
+    """Return the calls since the last text of a person that have a result: call id → tool."""
+    names: dict[str, str] = {}
+    executed: dict[str, str] = {}
+    for message in messages:
+        if _read_text(message, "user"):
+            executed.clear()
+        for block in message.get("content") or ():
+            if "toolUse" in block:
+                names[block["toolUse"]["toolUseId"]] = block["toolUse"]["name"]
+            elif "toolResult" in block and block["toolResult"].get("status") != "error":
+                call_id = block["toolResult"]["toolUseId"]
+                executed[call_id] = names.get(call_id, "")
+    return executed
