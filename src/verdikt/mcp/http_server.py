@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import http.client
 import os
-import socket
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
@@ -32,7 +31,14 @@ from verdikt.mcp.message import (
     encode_message,
 )
 from verdikt.mcp.relay import PROTOCOL_VERSION_KEY, is_modern
-from verdikt.mcp.server_address import CONNECT_SECONDS, EVENTS_TYPE, JSON_TYPE, ServerAddress, get_content_type
+from verdikt.mcp.server_address import (
+    CONNECT_SECONDS,
+    EVENTS_TYPE,
+    JSON_TYPE,
+    ServerAddress,
+    ServerConnection,
+    get_content_type,
+)
 
 MAX_REQUESTS = 64
 """Requests that run at the same time; further ones are answered with an error."""
@@ -58,8 +64,8 @@ class HttpServer:
         self.returncode = 0
         self._has_ended = threading.Event()
         self._write_lock = threading.Lock()
-        self._connections: set[http.client.HTTPConnection] = set()
-        self._modern_requests: dict[RequestId, http.client.HTTPConnection] = {}
+        self._connections: set[ServerConnection] = set()
+        self._modern_requests: dict[RequestId, ServerConnection] = {}
         """Requests of the new era that run; breaking one off cancels it."""
         self._lock = threading.Lock()
         self._schemas: dict[str, Any] = {}
@@ -85,7 +91,7 @@ class HttpServer:
         with self._lock:
             connections = list(self._connections)
         for connection in connections:
-            _break_off(connection)
+            connection.break_off()
         self._close()
 
     # From the relay.
@@ -131,7 +137,7 @@ class HttpServer:
             connection = self._modern_requests.get(request_id) if isinstance(request_id, str | int) else None
         if connection is None:
             return False
-        _break_off(connection)
+        connection.break_off()
         return True
 
     # From the server.
@@ -272,7 +278,7 @@ class HttpServer:
                 self._modern_requests[modern_id] = connection
         try:
             body = encode_message(message) if message is not None else None
-            yield address.send(connection, method, self._build_headers(message) | dict(headers), body)
+            yield connection.send(method, self._build_headers(message) | dict(headers), body)
         finally:
             with self._lock:
                 self._connections.discard(connection)
@@ -297,8 +303,3 @@ class HttpServer:
 def _open_pipe() -> tuple[IO[bytes], IO[bytes]]:
     read_end, write_end = os.pipe()
     return os.fdopen(read_end, "rb"), os.fdopen(write_end, "wb")
-
-
-def _break_off(connection: http.client.HTTPConnection) -> None:
-    with suppress(OSError, AttributeError):
-        connection.sock.shutdown(socket.SHUT_RDWR)

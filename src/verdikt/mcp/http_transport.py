@@ -36,7 +36,7 @@ from verdikt.mcp.message import (
 )
 from verdikt.mcp.relay import Reaction, Relay, is_modern
 from verdikt.mcp.sealed_state import LIFETIME_SECONDS
-from verdikt.mcp.server_address import EVENTS_TYPE, JSON_TYPE, ServerAddress, get_content_type
+from verdikt.mcp.server_address import EVENTS_TYPE, JSON_TYPE, ServerAddress, ServerConnection, get_content_type
 
 if TYPE_CHECKING:
     from verdikt.mcp.pin_store import ServerPins
@@ -178,7 +178,7 @@ class RelayHandler(BaseHTTPRequestHandler):
             return
         relay, connection = self._relay.find_relay(session_id, None), self._relay.address.connect()
         try:
-            response = self._relay.address.send(connection, "GET", select_request_headers(self.headers.items()), None)
+            response = connection.send("GET", select_request_headers(self.headers.items()), None)
             self._relay_response(relay, response, connection, None)
         except (OSError, http.client.HTTPException, McpError):
             self._fail_upstream(None)
@@ -192,7 +192,7 @@ class RelayHandler(BaseHTTPRequestHandler):
         connection = self._relay.address.connect()
         try:
             headers = select_request_headers(self.headers.items())
-            response = self._relay.address.send(connection, "DELETE", headers, None)
+            response = connection.send("DELETE", headers, None)
             self._relay.forget(self.headers.get(SESSION_HEADER, ""))
             self._send_empty(response.status)
         except (OSError, http.client.HTTPException):
@@ -252,7 +252,7 @@ class RelayHandler(BaseHTTPRequestHandler):
         try:
             with _ClientWatch(self.connection, connection):
                 headers = select_request_headers(self.headers.items())
-                response = self._relay.address.send(connection, "POST", headers, encode_message(message))
+                response = connection.send("POST", headers, encode_message(message))
                 if original.method == "initialize" and (session_id := response.headers.get(SESSION_HEADER)):
                     self._relay.remember(session_id, relay)
                 self._relay_response(relay, response, connection, original, stream)
@@ -273,7 +273,7 @@ class RelayHandler(BaseHTTPRequestHandler):
         connection = self._relay.address.connect()
         try:
             headers = select_request_headers(self.headers.items())
-            response = self._relay.address.send(connection, "POST", headers, encode_message(message))
+            response = connection.send("POST", headers, encode_message(message))
             response.read(MAX_MESSAGE_BYTES)
             status = response.status
         except (OSError, http.client.HTTPException):
@@ -288,7 +288,7 @@ class RelayHandler(BaseHTTPRequestHandler):
         self,
         relay: Relay,
         response: http.client.HTTPResponse,
-        connection: http.client.HTTPConnection,
+        connection: ServerConnection,
         original: Message | None,
         stream: ClientStream | None = None,
     ) -> None:
@@ -441,7 +441,7 @@ class RelayListener(ThreadingHTTPServer):
 class _ClientWatch:
     """Closes the connection to the server when the client goes away: in the new era that cancels a request."""
 
-    def __init__(self, client: socket.socket, upstream: http.client.HTTPConnection) -> None:
+    def __init__(self, client: socket.socket, upstream: ServerConnection) -> None:
         self._client, self._upstream = client, upstream
         self._has_ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -461,9 +461,8 @@ class _ClientWatch:
                     break
             except (OSError, ValueError):
                 break
-        if not self._has_ended.is_set() and self._upstream.sock is not None:
-            with suppress(OSError):
-                self._upstream.sock.shutdown(socket.SHUT_RDWR)
+        if not self._has_ended.is_set():
+            self._upstream.break_off()
 
 
 def _restore_id(message: Message, original: Message | None) -> Message:

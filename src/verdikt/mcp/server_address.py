@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import ssl
+from collections.abc import Mapping
+from contextlib import suppress
 from urllib.parse import urljoin, urlsplit
 
 from verdikt.errors import McpError
@@ -32,22 +35,44 @@ class ServerAddress:
             raise McpError(f"expected an address of the same server, found `{address.url}`")
         return address
 
-    def connect(self) -> http.client.HTTPConnection:
-        """Return a connection to the server, which is opened by the first request."""
+    def connect(self) -> ServerConnection:
+        """Return a connection to the server, which is opened by its request."""
         if self._is_secure:
             context = ssl.create_default_context()
-            return http.client.HTTPSConnection(self._host, self._port, timeout=CONNECT_SECONDS, context=context)
-        return http.client.HTTPConnection(self._host, self._port, timeout=CONNECT_SECONDS)
+            connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+                self._host, self._port, timeout=CONNECT_SECONDS, context=context
+            )
+        else:
+            connection = http.client.HTTPConnection(self._host, self._port, timeout=CONNECT_SECONDS)
+        return ServerConnection(connection, self._path)
 
-    def send(
-        self, connection: http.client.HTTPConnection, method: str, headers: dict[str, str], body: bytes | None
-    ) -> http.client.HTTPResponse:
+
+class ServerConnection:
+    """A connection for one request, which another thread may break off at any time."""
+
+    def __init__(self, connection: http.client.HTTPConnection, path: str) -> None:
+        self._connection, self._path = connection, path
+        self._socket: socket.socket | None = None
+
+    def send(self, method: str, headers: Mapping[str, str], body: bytes | None) -> http.client.HTTPResponse:
         """Send a request to the server and return its response, whose body is still to come."""
-        connection.connect()
+        self._connection.connect()
+        # Kept here: the connection forgets it once it has handed it to a response without a length.
+        self._socket = self._connection.sock
         # From here on a tool may run for as long as it likes.
-        connection.sock.settimeout(None)
-        connection.request(method, self._path, body=body, headers=headers)
-        return connection.getresponse()
+        self._socket.settimeout(None)
+        self._connection.request(method, self._path, body=body, headers=dict(headers))
+        return self._connection.getresponse()
+
+    def break_off(self) -> None:
+        """End the request: a thread that waits for the response gets an error."""
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
 
 
 def get_content_type(response: http.client.HTTPResponse) -> str:
