@@ -47,7 +47,7 @@ from verdikt.mcp.request_review import (
     shorten_json,
 )
 from verdikt.mcp.sealed_state import STATE_PREFIX, StateSealer
-from verdikt.mcp.tool_pin import PinState, build_hints
+from verdikt.mcp.tool_pin import PinState
 from verdikt.model.action import Action, Outcome
 from verdikt.model.canonical_json import stringify_big_integers
 from verdikt.model.verdict import VerdictKind
@@ -207,7 +207,7 @@ class Relay:
         if refusal:
             self._governor.record_event("", "refused", tool=tool, reason=refusal)
             return Reaction(to_client=[self._refuse(message, HostDecision.block(refusal))])
-        action = self._governor.build_action(tool, arguments, hints=build_hints(pin), meta=params.get("_meta"))
+        action = self._governor.build_action(tool, arguments, hints=self._pins.get_hints(pin), meta=params.get("_meta"))
         review = RequestReview(message=message, action=action, what=tool, subject=arguments, is_new=is_new_tool(pin))
         return self._decide_request(review)
 
