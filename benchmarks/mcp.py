@@ -2,8 +2,10 @@
 
 .venv/bin/python -m benchmarks.mcp
 
-Direct and relayed calls take turns, so that both see the same machine. A decision is in the log, synced to the disk,
-before the server gets the call; `fsync` alone is the floor that is printed beside the ratios.
+Direct and relayed calls take turns, so that both see the same machine, at 200 calls a second. A decision is in the log,
+synced to the disk, before the server gets the call: a direct call and one `fsync`, measured in the same rounds, are the
+floor below which no relay with a durable log can be. The smallest client (one line out, one line in) shows the relay's
+cost best; a call through the client of the `mcp` SDK is what a program sees.
 """
 
 import json
@@ -22,11 +24,21 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.mcp_servers.install import install_servers
 
 CALLS = 300
+PAUSE_SECONDS = 0.005
+"""Between two calls: 200 calls a second, of which none waits for the record of the one before."""
+
 BIG_CALLS = 8
 BIG_BYTES = 2_000_000
 STARTS = 5
 LOAD_CALLS = 2000
-BARS = {"call": 1.15, "2 MB argument": 2.0, "start-up, seconds more": 0.3, "calls per second": 200.0, "growth, MB": 8.0}
+BARS = {
+    "call": 1.15,
+    "call, SDK client": 1.15,
+    "2 MB argument": 2.0,
+    "start-up, seconds more": 0.3,
+    "calls per second": 200.0,
+    "growth, MB": 8.0,
+}
 """What the relay should reach; `missed` is printed where it does not, and the run goes on."""
 
 
@@ -73,6 +85,11 @@ class LineClient:
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
+    def get_cpu_seconds(self) -> float:
+        """Return the processor time of the process so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def close(self) -> None:
         """End the process."""
         assert self.process.stdin is not None
@@ -80,17 +97,44 @@ class LineClient:
         self.process.wait(20)
 
 
-def measure_fsync(directory: Path) -> float:
-    """Return the median time of one write with a sync."""
-    times = []
-    with (directory / "probe").open("wb") as file:
-        for _ in range(CALLS):
-            started = time.perf_counter()
-            file.write(b"x" * 1000)
-            file.flush()
-            os.fsync(file.fileno())
-            times.append(time.perf_counter() - started)
-    return statistics.median(times)
+class SyncProbe:
+    """Times one write with a sync, as the log makes it."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+
+    def time_sync(self) -> float:
+        """Return how long one takes."""
+        started = time.perf_counter()
+        os.write(self._descriptor, b"x" * 1500)
+        os.fsync(self._descriptor)
+        return time.perf_counter() - started
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._descriptor)
+
+
+def measure_rounds(direct: LineClient, relayed: LineClient, root: Path) -> list[float]:
+    """Return the median times of a direct call, a relayed one and one sync, which take turns."""
+    probe = SyncProbe(root / "probe")
+    rounds = []
+    for _ in range(CALLS):
+        time.sleep(PAUSE_SECONDS)
+        rounds.append((direct.time_call("hello"), relayed.time_call("hello"), probe.time_sync()))
+    probe.close()
+    return [statistics.median(times) for times in zip(*rounds, strict=True)]
+
+
+def measure_sdk_client(servers: Path, commands: Mapping[str, list[str]], env: Mapping[str, str], root: Path) -> float:
+    """Return relayed / direct as the client of the `mcp` SDK sees it."""
+    client = [str(servers / "env/bin/python"), str(Path(__file__).with_name("mcp_client.py")), str(CALLS)]
+    completed = subprocess.run(
+        client, cwd=root, env=dict(env), input=json.dumps(commands), capture_output=True, text=True, check=True
+    )
+    medians = {name: statistics.median(times) for name, times in json.loads(completed.stdout).items()}
+    print(f"SDK client: direct p50 {medians['direct'] * 1e3:.2f} ms, relayed p50 {medians['relayed'] * 1e3:.2f} ms")
+    return medians["relayed"] / medians["direct"]
 
 
 def report(name: str, value: float, *, bar_name: str = "", at_least: bool = False) -> None:
@@ -102,7 +146,8 @@ def report(name: str, value: float, *, bar_name: str = "", at_least: bool = Fals
 
 def main() -> None:
     """Measure and print."""
-    server = [str(install_servers() / "node_modules/.bin/mcp-server-everything")]
+    servers = install_servers()
+    server = [str(servers / "node_modules/.bin/mcp-server-everything")]
     relay = [sys.executable, "-m", "verdikt", "mcp", "--name", "everything", "--trust-first", "--", *server]
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
@@ -116,21 +161,24 @@ def main() -> None:
                 client.close()
         for _ in range(20):
             direct.time_call("warm"), relayed.time_call("warm")
-        pairs = [(direct.time_call("hello"), relayed.time_call("hello")) for _ in range(CALLS)]
+        direct_seconds, relayed_seconds, sync_seconds = measure_rounds(direct, relayed, root)
         big = "x" * BIG_BYTES
         big_pairs = [(direct.time_call(big), relayed.time_call(big)) for _ in range(BIG_CALLS)]
         for _ in range(LOAD_CALLS // 4):
             relayed.time_call("settle")
-        memory, started = relayed.get_memory_megabytes(), time.perf_counter()
+        memory, started, cpu = relayed.get_memory_megabytes(), time.perf_counter(), relayed.get_cpu_seconds()
         for _ in range(LOAD_CALLS):
             relayed.time_call("load")
         rate = LOAD_CALLS / (time.perf_counter() - started)
         growth = relayed.get_memory_megabytes() - memory
-        medians = [statistics.median(times) for times in zip(*pairs, strict=True)]
+        cpu_per_call = (relayed.get_cpu_seconds() - cpu) / LOAD_CALLS
         big_medians = [statistics.median(times) for times in zip(*big_pairs, strict=True)]
-        print(f"direct p50 {medians[0] * 1e3:.2f} ms, relayed p50 {medians[1] * 1e3:.2f} ms; ", end="")
-        print(f"one fsync {measure_fsync(root) * 1e3:.2f} ms")
-        report("call", medians[1] / medians[0])
+        print(f"direct p50 {direct_seconds * 1e3:.2f} ms, relayed p50 {relayed_seconds * 1e3:.2f} ms, ", end="")
+        print(f"one fsync p50 {sync_seconds * 1e3:.2f} ms; the relay's CPU per call {cpu_per_call * 1e3:.2f} ms")
+        report("call", relayed_seconds / direct_seconds)
+        report("floor: direct + fsync", (direct_seconds + sync_seconds) / direct_seconds)
+        report("call / floor", relayed_seconds / (direct_seconds + sync_seconds))
+        report("call, SDK client", measure_sdk_client(servers, {"direct": server, "relayed": relay}, env, root))
         report("2 MB argument", big_medians[1] / big_medians[0])
         report("start-up, seconds more", more)
         report("calls per second", rate, at_least=True)

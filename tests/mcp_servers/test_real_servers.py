@@ -224,6 +224,31 @@ def test_a_real_server_is_the_same_through_the_relay_over_http(
     assert normalize(relayed) == normalize(direct)
 
 
+@pytest.mark.parametrize(
+    ("name", "mode", "transport"),
+    [
+        ("everything", "legacy", "streamableHttp"),
+        ("everything", "legacy", "sse"),
+        ("modern", "legacy", ""),
+        ("modern", "auto", ""),
+    ],
+)
+def test_a_real_server_at_an_address_is_the_same_through_the_relay_on_stdio(
+    servers: Path, project: Path, name: str, mode: str, transport: str
+) -> None:
+    """What `verdikt init --mcp` makes of an entry with an address, for both eras and the transport of 2024."""
+    port = find_free_port()
+    command, calls = list_cases(servers, project, "")[name]
+    started = [*command, transport] if transport else [*command, str(port)]
+    to = f"http://127.0.0.1:{port}/{'sse' if transport == 'sse' else 'mcp'}"
+    with run_process(started, project, port, PORT=str(port)):
+        # The client of the SDK does not speak the transport of 2024 by itself; the same server on stdio is compared.
+        direct = drive(servers, project, mode, ["--", *command] if transport == "sse" else [to], calls)
+        relayed = drive(servers, project, mode, ["--", *relay(name), "--to", to], calls)
+
+    assert normalize(relayed) == normalize(direct)
+
+
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_a_person_is_asked_through_a_real_client(servers: Path, project: Path, mode: str) -> None:
     """A yes lets the call of a tool that says nothing about itself run; a block never runs."""

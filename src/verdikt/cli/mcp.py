@@ -1,46 +1,40 @@
 """`verdikt mcp`: the relay that governs an MCP server, and the pins of its tools."""
 
-import json
 import os
-import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
 
-from verdikt.cli.operator_access import get_user_name, require_terminal
-from verdikt.cli.suggesting_group import SuggestingGroup
-from verdikt.errors import McpError
+from verdikt.cli.lazy_group import LazyGroup
 from verdikt.knowledge import find_role
-from verdikt.ledger.data_directory import get_data_directory
-from verdikt.mcp.pin_store import list_books, open_book
-from verdikt.mcp.stdio_transport import run_stdio_relay
-from verdikt.mcp.tool_pin import propose_effects
-from verdikt.model.effect import EffectClass
-from verdikt.observe.crash_log import record_crash
+from verdikt.mcp.stdio_transport import run_stdio_relay, start_server
 
 if TYPE_CHECKING:
     from verdikt.mcp.relay import Relay
-    from verdikt.mcp.tool_pin import PinBook, ToolPin
+    from verdikt.mcp.stdio_transport import ServerProcess
 
 _LAUNCHERS = find_role("package_launcher")
 
 
-class RelayGroup(SuggestingGroup):
+class RelayGroup(LazyGroup):
     """A group whose default command is `run`, so that `verdikt mcp -- SERVER` starts the relay."""
 
     default_command = "run"
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert `run` where the first word is neither a command nor a request for help."""
-        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+        if args and args[0] not in self.places and args[0] not in ("-h", "--help"):
             args = [self.default_command, *args]
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=RelayGroup)
+# Loaded when they are called: the relay starts its server before everything that it does not need for that.
+_PLACES = {"run": "verdikt.cli.mcp:run", "pins": "verdikt.cli.mcp_pins:pins"}
+
+
+@click.group(cls=RelayGroup, places=_PLACES)
 def command() -> None:
     """Stand between an MCP client and a server: decide on calls, pin tools, keep the log.
 
@@ -48,11 +42,11 @@ def command() -> None:
     """
 
 
-@command.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+@click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @click.option("--name", default="", help="The server's name in the policy and the log; default: its program's.")
 @click.option("--trust-first", is_flag=True, help="Accept the tools that the server lists when it is first seen.")
 @click.option("--listen", default="", metavar="HOST:PORT", help="Listen for clients over HTTP; with --to.")
-@click.option("--to", default="", metavar="URL", help="The address of the server; with --listen.")
+@click.option("--to", default="", metavar="URL", help="The address of a server that is reached over HTTP.")
 @click.option(
     "--allow-origin", "origins", multiple=True, metavar="ORIGIN", help="A web page that may call; with --listen."
 )
@@ -68,23 +62,27 @@ def run(
     everywhere: bool,
     server: tuple[str, ...],
 ) -> None:
-    """Relay to a server: over stdio, or over HTTP with --listen and --to. The default: `run` can be left out.
+    """Relay to a server: a command, or an address with --to. The default: `run` can be left out.
+
+    The client speaks to the relay over stdio; with --listen over HTTP. Headers for an address are in the variable
+    VERDIKT_MCP_SERVER, as JSON: {"headers": {"Authorization": "Bearer …"}}.
 
     Example: verdikt mcp run --name git -- mcp-server-git --repository .
     """
-    if listen or to:
-        if not listen or not to or server:
-            raise click.UsageError("expected both --listen HOST:PORT and --to URL, and no command of a server")
-        server_name = check_server_name(name or guess_host_name(to))
+    if bool(to) == bool(server):
+        raise click.UsageError("expected either the command of a server after `--`, or its address with --to URL")
+    if listen and not to:
+        raise click.UsageError("expected --to URL with --listen: a server that is a command has one client, over stdio")
+    server_name = check_server_name(name or (guess_host_name(to) if to else guess_server_name(server)))
+    if listen:
         from verdikt.mcp.relay_service import serve_http
 
         announce = partial(click.echo, err=True)
         serve_http(server_name, listen, to, origins, trust_first=trust_first, everywhere=everywhere, announce=announce)
         return
-    if not server:
-        raise click.UsageError("expected the command of a server after `--`, or --listen and --to")
-    server_name = check_server_name(name or guess_server_name(server))
-    run_stdio_relay(server, lambda: _create_relay(server_name, server, trust_first=trust_first), _report_failure)
+    start = partial(_connect_server, to) if to else partial(start_server, server)
+    identity = (to,) if to else server
+    run_stdio_relay(start, lambda: _create_relay(server_name, identity, trust_first=trust_first), _report_failure)
 
 
 def check_server_name(name: str) -> str:
@@ -105,6 +103,13 @@ def guess_server_name(server: tuple[str, ...]) -> str:
     return program.removesuffix(".js").removesuffix(".py").removesuffix("-mcp")
 
 
+def _connect_server(address: str) -> "ServerProcess":
+    # Only a server at an address needs HTTP.
+    from verdikt.mcp.relay_service import connect_server
+
+    return connect_server(address)
+
+
 def _create_relay(name: str, identity: tuple[str, ...], *, trust_first: bool) -> "Relay":
     # Governance takes most of the time until the relay is ready, and the server must have been started before.
     from verdikt.mcp.relay_service import create_relay
@@ -118,111 +123,10 @@ def guess_host_name(address: str) -> str:
 
 
 def _report_failure(error: BaseException) -> None:
+    # Only a relay that fails needs them.
+    from verdikt.ledger.data_directory import get_data_directory
+    from verdikt.observe.crash_log import record_crash
+
     click.echo(f"verdikt: the relay failed ({type(error).__name__}); nothing more runs through it", err=True)
     if isinstance(error, Exception):
         record_crash(get_data_directory(os.environ), "mcp.relay", error)
-
-
-@command.group(cls=SuggestingGroup, invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.pass_context
-def pins(ctx: click.Context, *, as_json: bool) -> None:
-    """Show which definitions of tools were accepted, and what changed since: `pins show`, `pins accept`, `pins forget`.
-
-    Example: verdikt mcp pins show git
-    """
-    if ctx.invoked_subcommand is None:
-        _show_books(_find_books(""), as_json=as_json)
-
-
-@pins.command()
-@click.argument("server", default="")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def show(*, server: str, as_json: bool) -> None:
-    """Show the tools of a server, or of all: what was accepted, by whom, and what changed since.
-
-    Example: verdikt mcp pins show git
-    """
-    _show_books(_find_books(server), as_json=as_json)
-
-
-@pins.command()
-@click.argument("server")
-@click.argument("tools", nargs=-1)
-@click.option(
-    "--effect",
-    "effects",
-    multiple=True,
-    type=click.Choice([effect.value for effect in EffectClass]),
-    help="What the tools do; counts as if the policy's manifest declared it.",
-)
-@click.option("--yes", "-y", is_flag=True, help="Do not ask; still needs a terminal.")
-def accept(*, server: str, tools: tuple[str, ...], effects: tuple[str, ...], yes: bool) -> None:
-    """Accept tools as the server describes them now, after a look at what changed. Without names: all of them.
-
-    Example: verdikt mcp pins accept git git_push --effect network
-    """
-    require_terminal("accepting a tool", screen=sys.stdout)
-    books = _find_books(server)
-    if not books:
-        raise McpError(f"no server `{server}` was seen yet: it must list its tools through the relay first")
-    for book in books:
-        chosen = [book.pins[name] for name in (tools or sorted(book.pins)) if name in book.pins]
-        waiting = [pin for pin in chosen if pin.state != "accepted" or effects]
-        if unknown := [name for name in tools if name not in book.pins]:
-            raise McpError(f"expected tools that `{server}` has listed, found {', '.join(unknown)}")
-        for pin in waiting:
-            _print_pin(pin, with_diff=True)
-        if not waiting:
-            click.echo(f"{server}: nothing to accept")
-        elif yes or click.confirm(f"Accept {len(waiting)} of {server}'s tools?", default=False):
-            server_pins = open_book(get_data_directory(os.environ), book)
-            for pin in waiting:
-                server_pins.accept(pin.name, by=get_user_name(), effects=effects)
-            click.echo(f"accepted {', '.join(pin.name for pin in waiting)}")
-
-
-@pins.command()
-@click.argument("server")
-def forget(*, server: str) -> None:
-    """Forget a server's tools: its next list counts as the first one.
-
-    Example: verdikt mcp pins forget git
-    """
-    require_terminal("forgetting a server", screen=sys.stdout)
-    data_directory = get_data_directory(os.environ)
-    for book in _find_books(server):
-        Path(open_book(data_directory, book).path).unlink(missing_ok=True)
-        click.echo(f"forgot {book.name} ({len(book.pins)} tools)")
-
-
-def _find_books(server: str) -> list["PinBook"]:
-    return [book for book in list_books(get_data_directory(os.environ)) if server in ("", book.name)]
-
-
-def _show_books(books: list["PinBook"], *, as_json: bool) -> None:
-    if as_json:
-        rows = [
-            book.to_record() | {"states": {name: pin.state.value for name, pin in book.pins.items()}} for book in books
-        ]
-        click.echo(json.dumps({"servers": rows}))
-        return
-    if not books:
-        click.echo("no server was seen yet; `verdikt docs mcp` says how to begin")
-    for book in books:
-        info = f"  {book.server_info}" if book.server_info else ""
-        click.echo(click.style(book.name, bold=True) + f"  {' '.join(book.identity)}{info}")
-        for name in sorted(book.pins):
-            _print_pin(book.pins[name], with_diff=book.pins[name].state == "changed")
-
-
-def _print_pin(pin: "ToolPin", *, with_diff: bool) -> None:
-    color = {"accepted": "green", "new": "yellow", "changed": "red"}[pin.state.value]
-    effects = ", ".join(pin.effects) or ", ".join(f"{effect}?" for effect in propose_effects(pin.seen)) or "-"
-    by = f"  by {pin.accepted_by}" if pin.accepted_by else ""
-    click.echo(f"  {click.style(f'{pin.state.value:<9}', fg=color)} {pin.name}  {effects}{by}")
-    for finding in pin.findings:
-        click.echo(f"            {click.style('!', fg='yellow')} {finding}")
-    if with_diff:
-        for line in pin.render_diff().splitlines():
-            click.echo(f"            {line}")

@@ -38,7 +38,7 @@ def _check_server(installation: Installation, entry: ServerEntry, *, is_duplicat
         state = "not tried: the file was changed since `verdikt init --mcp`, and the server would be started"
         healthy = False
     elif entry.is_relayed:
-        healthy = fire_relay_canary(entry.command, installation)
+        healthy = fire_relay_canary(entry, installation)
         state = "canary refused" if healthy else "the canary was not refused by the relay"
     elif is_duplicate:
         state = "reached directly here, and through the relay elsewhere"
@@ -64,7 +64,7 @@ def _is_known(installation: Installation, entry: ServerEntry) -> bool:
         return False
 
 
-def fire_relay_canary(command: tuple[str, ...], installation: Installation) -> bool:
+def fire_relay_canary(entry: ServerEntry, installation: Installation) -> bool:
     """Start a relay as a client does, call a tool that does not exist, and return whether the relay refused it."""
     requests = (
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _CAPABILITIES},
@@ -72,11 +72,11 @@ def fire_relay_canary(command: tuple[str, ...], installation: Installation) -> b
         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": CANARY_TOOL, "arguments": {}}},
     )
     payload = "".join(f"{json.dumps(request)}\n" for request in requests)
-    env = {**os.environ, **installation.env}
+    env = {**os.environ, **installation.env, **entry.environment}
     try:
         # The refusal does not wait for the server, and the end of our input ends both.
         completed = subprocess.run(
-            command,
+            entry.command,
             cwd=installation.project,
             env=env,
             input=payload,

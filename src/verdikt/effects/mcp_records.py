@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ _OPTIONAL = re.compile(r"\[([^\]]*)\]")
 _MAX_PATHS = 64
 
 
-def classify_recorded(action: Action, service: set[str], call: Invocation) -> list[Effect] | None:
+def classify_recorded(action: Action, service: Set[str], call: Invocation) -> list[Effect] | None:
     """Return the effects of a tool that has a record; None for one that has none, or is called otherwise than usual."""
     tool = action.tool.rpartition("__")[2]
     record = find_server_tool(service, tool)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from verdikt.effects import host
@@ -184,18 +185,22 @@ def _find_annotations(entry: Any, action: Action) -> Mapping[str, Any]:
     return {}
 
 
-def split_tool_name(tool: str) -> list[str]:
+# The names of a session's tools recur with every call.
+@lru_cache(maxsize=1024)
+def split_tool_name(tool: str) -> tuple[str, ...]:
     """Return the words of a tool's name in lower case, without the name of its service."""
     name = tool.rsplit("__", maxsplit=1)[-1] if "__" in tool else tool.rsplit(":", 1)[-1].rsplit("/", 1)[-1]
-    return [word.lower() for word in _NAME_WORD.findall(name)]
+    return tuple(word.lower() for word in _NAME_WORD.findall(name))
 
 
-def _split_service_name(tool: str) -> set[str]:
+@lru_cache(maxsize=1024)
+def _split_service_name(tool: str) -> frozenset[str]:
     """Return the words of the name of the service that has the tool."""
     name = tool.removeprefix("mcp__").rpartition("__")[0]
-    return {word.lower() for word in re.findall(r"[A-Za-z0-9]+", name)}
+    return frozenset(word.lower() for word in re.findall(r"[A-Za-z0-9]+", name))
 
 
+@lru_cache(maxsize=1024)
 def infer_verb_effect(tool: str) -> str:
     """Return the effect that the words of a tool's name suggest; empty if they suggest none."""
     words = split_tool_name(tool)
@@ -229,7 +234,7 @@ def infer_effects(tool: str, payload: Any) -> Iterator[tuple[str, str]]:
         yield from _classify_push(arguments)
 
 
-def _match_verb(verb: str, nouns: set[str], service: set[str]) -> Iterator[tuple[str, str]]:
+def _match_verb(verb: str, nouns: set[str], service: Set[str]) -> Iterator[tuple[str, str]]:
     """Yield the first effect whose verb and nouns match."""
     is_message = verb in _MESSAGE_VERBS and (
         nouns & _MESSAGE_NOUNS or verb in ("tweet", "email", "notify", "dm", "invite")

@@ -18,10 +18,13 @@ _NOT_RUN_PREFIXES = ("<tool_use_error>", "PreToolUse:", TEXT_MARK)
 """How Claude Code begins the result of a call that it could not make, or that a hook refused."""
 
 
-def find_decision(action: Action, store: FileStore, *, call_id: str = "") -> Mapping[str, Any] | None:
+def find_decision(
+    action: Action, store: FileStore, *, call_id: str = "", other_than: str = ""
+) -> Mapping[str, Any] | None:
     """Return the verdict on this call, as long as its outcome is not recorded; None when there is none.
 
-    With `call_id`, only a decision on the call with that id of the host counts.
+    With `call_id`, only a decision on the call with that id of the host counts; with `other_than`, only one that
+    another host than this one asked for.
     """
     record = action_to_record(redact_action(action)[0])
     call_key = (record["tool"], encode_canonical(record["payload"]))
@@ -31,6 +34,8 @@ def find_decision(action: Action, store: FileStore, *, call_id: str = "") -> Map
         if is_other_call:
             continue
         if entry.kind is EntryKind.DECISION and _to_call_key(entry.body["receipt"].get("action")) == call_key:
+            if other_than and entry.body["receipt"]["action"].get("host") == other_than:
+                continue
             verdict = entry.body["receipt"].get("verdict")
         elif entry.kind is EntryKind.TOOL_CALL and _to_call_key(entry.body) == call_key:
             verdict = None  # that call has ended; this one is another with the same input

@@ -7,6 +7,7 @@ commands that a program runs.
 from __future__ import annotations
 
 import json
+from collections.abc import Set
 from functools import cache
 from importlib import import_module
 from types import SimpleNamespace
@@ -73,7 +74,7 @@ def _load_server_tools() -> dict[str, dict[str, str]]:
     return tools
 
 
-def find_server_tool(service: set[str], tool: str) -> str | None:
+def find_server_tool(service: Set[str], tool: str) -> str | None:
     """Return what a tool of a well-known MCP server does, by a word of the server's name; None without a record."""
     servers = _load_server_tools()
     return next((servers[word][tool] for word in sorted(service & servers.keys()) if tool in servers[word]), None)

@@ -30,14 +30,18 @@ from verdikt.observe.crash_log import record_crash
 HOST = "mcp"
 """The host of an action that only the relay has seen."""
 
+CHANNEL = "elicitation"
+"""How the log names an answer that came through the client."""
+
+OWN_CALL_PREFIX = "mcp-"
+"""How the id of a call begins to which the host gave none; a question to a person needs one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRuling:
-    """What is to become of a call, and what an answer of a person must fit."""
+    """What is to become of a call."""
 
     decision: HostDecision
-    receipt: str = ""
-    policy: str = ""
     is_covered: bool = False
     """Whether the host's hook has decided this very call; it records the outcome too."""
 
@@ -79,7 +83,7 @@ class CallGovernor:
             session_id=link.session_id or self.session_id,
             cwd=self.cwd,
             host=HOST,
-            call_id=link.call_id,
+            call_id=link.call_id or f"{OWN_CALL_PREFIX}{secrets.token_hex(8)}",
             hints=hints,
         )
 
@@ -89,7 +93,7 @@ class CallGovernor:
             governance = self._load_governance()
             if self._is_covered(action, governance):
                 self.record_event(action.session_id, "covered", tool=action.tool, call_id=action.call_id)
-                return CallRuling(decision=HostDecision(), policy=governance.policy.digest, is_covered=True)
+                return CallRuling(decision=HostDecision(), is_covered=True)
             posture = None if is_attended(self._env) else Posture.AUTONOMOUS
             self._group_commit.begin_batch()
             try:
@@ -104,26 +108,20 @@ class CallGovernor:
             # The text of a foreign exception may quote a secret, so only its type is shown.
             message = str(error) if isinstance(error, VerdiktError) else type(error).__name__
             return CallRuling(decision=HostDecision.block(f"blocked: no decision could be made ({message})"))
-        host_decision = HostDecision.from_verdict(decision.verdict, warnings=decision.warnings)
-        return CallRuling(decision=host_decision, receipt=decision.receipt.sha256, policy=governance.policy.digest)
+        return CallRuling(decision=HostDecision.from_verdict(decision.verdict, warnings=decision.warnings))
 
-    def decide_again(self, action: Action, policy: str) -> CallRuling | None:
-        """Decide a call that a person was asked about, if the policy is another one now; None when it is the same."""
+    def record_answer(self, action: Action, *, allowed: bool, by: str = "", channel: str = CHANNEL) -> bool:
+        """Record a person's answer to the ask about a call; return whether it is in the log.
+
+        The next decision on the same call goes by it. An answer that is not in the log counts for nothing.
+        """
         try:
-            if self._load_governance().policy.digest == policy:
-                return None
-        except VerdiktError as error:
-            return CallRuling(decision=HostDecision.block(f"blocked: no decision could be made ({error})"))
-        return self.decide(action)
-
-    def restore_ruling(self, *, receipt: str, policy: str) -> CallRuling:
-        """Return the ruling behind a question that was asked earlier."""
-        return CallRuling(decision=HostDecision(), receipt=receipt, policy=policy)
-
-    @property
-    def policy_digest(self) -> str:
-        """The digest of the policy that decided last."""
-        return self._governance.policy.digest if self._governance is not None else ""
+            governance = self._load_governance()
+            governance.record_answer(action.session_id, action.call_id, approved=allowed, by=by, channel=channel)
+        except Exception as error:
+            record_crash(self.data_directory, "mcp.answer", error)
+            return False
+        return True
 
     @property
     def has_feedback(self) -> bool:
@@ -166,10 +164,11 @@ class CallGovernor:
 
     def _is_covered(self, action: Action, governance: Governance) -> bool:
         """Whether the host's own hook let this very call through and still waits for its outcome."""
-        is_linked = action.session_id != self.session_id and bool(action.call_id)
+        is_linked = action.session_id != self.session_id and not action.call_id.startswith(OWN_CALL_PREFIX)
         if not is_linked or not governance.store.reader.has_session(action.session_id):
             return False
-        verdict = find_decision(action, governance.store, call_id=action.call_id)
+        # What the relay itself has decided on this call covers nothing: its own ask, repeated, would be a yes.
+        verdict = find_decision(action, governance.store, call_id=action.call_id, other_than=HOST)
         # An ask reaches us only after the person said yes: the host itself asked. In a posture without a person the log
         # would have a block.
         return verdict is not None and verdict.get("kind") != VerdictKind.BLOCK.word

@@ -23,20 +23,21 @@ class ServerEvent(NamedTuple):
     event_id: str = ""
     retry: str = ""
     is_comment: bool = False
+    name: str = ""
 
 
 def read_events(stream: LineStream) -> Iterator[ServerEvent]:
     """Yield each event as soon as it is complete; raise `McpError` for one that is too long."""
     data: list[bytes] = []
-    size, event_id, retry = 0, "", ""
+    size, event_id, retry, event_name = 0, "", "", ""
     while line := stream.readline(MAX_MESSAGE_BYTES + 2):
         if not line.endswith(b"\n") and len(line) > MAX_MESSAGE_BYTES:
             raise McpError(f"expected an event of at most {MAX_MESSAGE_BYTES} bytes, found more")
         line = line.rstrip(b"\r\n")
         if not line:
             if data or event_id or retry:
-                yield ServerEvent(b"\n".join(data), event_id, retry)
-            data, size, event_id, retry = [], 0, "", ""
+                yield ServerEvent(b"\n".join(data), event_id, retry, name=event_name)
+            data, size, event_id, retry, event_name = [], 0, "", "", ""
         elif line.startswith(b":"):
             yield ServerEvent(is_comment=True)
         else:
@@ -49,6 +50,8 @@ def read_events(stream: LineStream) -> Iterator[ServerEvent]:
                 data.append(value)
             elif name == b"id":
                 event_id = value.decode("ascii", "replace")[:500]
+            elif name == b"event":
+                event_name = value.decode("ascii", "replace")[:100]
             elif name == b"retry":
                 retry = value.decode("ascii", "replace")[:20]
 

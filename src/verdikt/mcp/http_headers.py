@@ -106,6 +106,20 @@ def _format_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def build_agreeing_headers(message: Message, schema: object = None) -> dict[str, str]:
+    """Return the headers of the new era that repeat what a body says; `check_agreement` accepts them."""
+    name = message.params.get(_NAMED_PARAMS.get(message.method, ""))
+    headers = {METHOD_HEADER: message.method, **({NAME_HEADER: name} if isinstance(name, str) else {})}
+    headers |= _list_param_headers(schema, message.params.get("arguments"))
+    return {header: encode_header(value) for header, value in headers.items()}
+
+
+def encode_header(value: str) -> str:
+    """Return a text as a header's value: as it is, or as base64 where a header could not carry it."""
+    is_plain = value.isascii() and value.isprintable() and value == value.strip() and not value.startswith("=?base64?")
+    return value if is_plain else f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+
+
 def select_request_headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the headers that a request keeps on its way to the server."""
     kept = {name: value for name, value in pairs if name.lower() not in _REQUEST_HEADERS_DROPPED}

@@ -6,7 +6,6 @@ import http.client
 import queue
 import select
 import socket
-import ssl
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -14,7 +13,6 @@ from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from verdikt.errors import McpError
 from verdikt.mcp.event_stream import KEEP_ALIVE, format_event, read_events
@@ -38,6 +36,7 @@ from verdikt.mcp.message import (
 )
 from verdikt.mcp.relay import Reaction, Relay, is_modern
 from verdikt.mcp.sealed_state import LIFETIME_SECONDS
+from verdikt.mcp.server_address import EVENTS_TYPE, JSON_TYPE, ServerAddress, ServerConnection, get_content_type
 
 if TYPE_CHECKING:
     from verdikt.mcp.pin_store import ServerPins
@@ -47,12 +46,8 @@ MAX_SESSIONS = 1000
 
 MAX_CONNECTIONS = 200
 KEEP_ALIVE_SECONDS = 15.0
-CONNECT_SECONDS = 20.0
 CLIENT_SECONDS = 60.0
 """How long a client may take to send its request."""
-
-_JSON = "application/json"
-_EVENTS = "text/event-stream"
 
 
 class HttpRelay:
@@ -61,11 +56,7 @@ class HttpRelay:
     def __init__(
         self, target: str, create_relay: Callable[[], Relay], pins: ServerPins, *, origins: Iterable[str] = ()
     ) -> None:
-        parts = urlsplit(target)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise McpError(f"expected the address of a server, such as http://127.0.0.1:8000/mcp, found `{target}`")
-        self._is_secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
-        self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        self.address = ServerAddress(target)
         self._create_relay = create_relay
         self._pins = pins
         self.origins = tuple(origins)
@@ -111,23 +102,6 @@ class HttpRelay:
         pin = self._pins.book.find(str(message.params.get("name", ""))) if message.method == "tools/call" else None
         return pin.seen.get("inputSchema") if pin is not None else None
 
-    def connect(self) -> http.client.HTTPConnection:
-        """Return a connection to the server."""
-        if self._is_secure:
-            context = ssl.create_default_context()
-            return http.client.HTTPSConnection(self._host, self._port, timeout=CONNECT_SECONDS, context=context)
-        return http.client.HTTPConnection(self._host, self._port, timeout=CONNECT_SECONDS)
-
-    def send(
-        self, connection: http.client.HTTPConnection, method: str, headers: dict[str, str], body: bytes | None
-    ) -> http.client.HTTPResponse:
-        """Send a request to the server and return its response, whose body is still to come."""
-        connection.connect()
-        # From here on a tool may run for as long as it likes.
-        connection.sock.settimeout(None)
-        connection.request(method, self._path, body=body, headers=headers)
-        return connection.getresponse()
-
 
 class ClientStream:
     """One response to a client, as JSON or as a stream of events; several threads may write to it."""
@@ -145,7 +119,7 @@ class ClientStream:
             if not self.has_begun:
                 self.has_begun = True
                 self._handler.send_head(
-                    HTTPStatus.OK, [("Content-Type", _EVENTS), ("Cache-Control", "no-cache"), *headers]
+                    HTTPStatus.OK, [("Content-Type", EVENTS_TYPE), ("Cache-Control", "no-cache"), *headers]
                 )
 
     def send(self, message: Message | None, *, event_id: str = "", retry: str = "") -> None:
@@ -202,9 +176,9 @@ class RelayHandler(BaseHTTPRequestHandler):
         if session_id is None:
             self._send_empty(HTTPStatus.METHOD_NOT_ALLOWED)
             return
-        relay, connection = self._relay.find_relay(session_id, None), self._relay.connect()
+        relay, connection = self._relay.find_relay(session_id, None), self._relay.address.connect()
         try:
-            response = self._relay.send(connection, "GET", select_request_headers(self.headers.items()), None)
+            response = connection.send("GET", select_request_headers(self.headers.items()), None)
             self._relay_response(relay, response, connection, None)
         except (OSError, http.client.HTTPException, McpError):
             self._fail_upstream(None)
@@ -215,10 +189,10 @@ class RelayHandler(BaseHTTPRequestHandler):
         """Relay the end of a session."""
         if not self._is_allowed():
             return
-        connection = self._relay.connect()
+        connection = self._relay.address.connect()
         try:
             headers = select_request_headers(self.headers.items())
-            response = self._relay.send(connection, "DELETE", headers, None)
+            response = connection.send("DELETE", headers, None)
             self._relay.forget(self.headers.get(SESSION_HEADER, ""))
             self._send_empty(response.status)
         except (OSError, http.client.HTTPException):
@@ -274,11 +248,11 @@ class RelayHandler(BaseHTTPRequestHandler):
             self._post_aside(message)
 
     def _forward_request(self, relay: Relay, original: Message, message: Message, stream: ClientStream) -> None:
-        connection = self._relay.connect()
+        connection = self._relay.address.connect()
         try:
             with _ClientWatch(self.connection, connection):
                 headers = select_request_headers(self.headers.items())
-                response = self._relay.send(connection, "POST", headers, encode_message(message))
+                response = connection.send("POST", headers, encode_message(message))
                 if original.method == "initialize" and (session_id := response.headers.get(SESSION_HEADER)):
                     self._relay.remember(session_id, relay)
                 self._relay_response(relay, response, connection, original, stream)
@@ -296,10 +270,10 @@ class RelayHandler(BaseHTTPRequestHandler):
 
     def _post_aside(self, message: Message) -> int:
         """Send a message to the server in a request of its own; return the status."""
-        connection = self._relay.connect()
+        connection = self._relay.address.connect()
         try:
             headers = select_request_headers(self.headers.items())
-            response = self._relay.send(connection, "POST", headers, encode_message(message))
+            response = connection.send("POST", headers, encode_message(message))
             response.read(MAX_MESSAGE_BYTES)
             status = response.status
         except (OSError, http.client.HTTPException):
@@ -314,19 +288,19 @@ class RelayHandler(BaseHTTPRequestHandler):
         self,
         relay: Relay,
         response: http.client.HTTPResponse,
-        connection: http.client.HTTPConnection,
+        connection: ServerConnection,
         original: Message | None,
         stream: ClientStream | None = None,
     ) -> None:
-        kind = response.headers.get("content-type", "").split(";")[0].strip().lower()
+        kind = get_content_type(response)
         passed_headers = select_response_headers(response.headers.items())
-        if kind == _EVENTS and response.status == HTTPStatus.OK:
+        if kind == EVENTS_TYPE and response.status == HTTPStatus.OK:
             stream = stream or ClientStream(self)
             stream.begin(passed_headers)
             self._relay_events(relay, response, stream)
             return
         body = response.read(MAX_MESSAGE_BYTES + 1)
-        if kind != _JSON or not body:
+        if kind != JSON_TYPE or not body:
             # No message, so nothing to decide about; what it says is not for a client to interpret.
             self._send_empty(response.status, passed_headers, stream, original)
             return
@@ -385,7 +359,7 @@ class RelayHandler(BaseHTTPRequestHandler):
             status = HTTPStatus.LENGTH_REQUIRED
         elif int(length) > MAX_MESSAGE_BYTES:
             status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-        elif self.headers.get("content-type", "").split(";")[0].strip().lower() != _JSON:
+        elif self.headers.get("content-type", "").split(";")[0].strip().lower() != JSON_TYPE:
             # A page of another site can send other types without asking first.
             status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
         if status is not None:
@@ -404,7 +378,7 @@ class RelayHandler(BaseHTTPRequestHandler):
 
     def _send_json(self, status: int, message: Message, headers: Iterable[tuple[str, str]] = ()) -> None:
         data = encode_message(message)
-        self.send_head(status, [("Content-Type", _JSON), ("Content-Length", str(len(data))), *headers])
+        self.send_head(status, [("Content-Type", JSON_TYPE), ("Content-Length", str(len(data))), *headers])
         self.wfile.write(data)
 
     def _send_empty(
@@ -467,7 +441,7 @@ class RelayListener(ThreadingHTTPServer):
 class _ClientWatch:
     """Closes the connection to the server when the client goes away: in the new era that cancels a request."""
 
-    def __init__(self, client: socket.socket, upstream: http.client.HTTPConnection) -> None:
+    def __init__(self, client: socket.socket, upstream: ServerConnection) -> None:
         self._client, self._upstream = client, upstream
         self._has_ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -487,9 +461,8 @@ class _ClientWatch:
                     break
             except (OSError, ValueError):
                 break
-        if not self._has_ended.is_set() and self._upstream.sock is not None:
-            with suppress(OSError):
-                self._upstream.sock.shutdown(socket.SHUT_RDWR)
+        if not self._has_ended.is_set():
+            self._upstream.break_off()
 
 
 def _restore_id(message: Message, original: Message | None) -> Message:

@@ -13,7 +13,15 @@ from typing import Any
 from verdikt.errors import McpError, WiringError
 from verdikt.hosts.wiring.file_change import write_file
 from verdikt.ledger.data_directory import make_private_directory
-from verdikt.mcp.tool_pin import MAX_TOOLS, PinBook, PinState, ToolPin, book_from_record, extract_definition
+from verdikt.mcp.tool_pin import (
+    MAX_TOOLS,
+    PinBook,
+    PinState,
+    ToolPin,
+    book_from_record,
+    build_hints,
+    extract_definition,
+)
 from verdikt.model.canonical_json import hash_canonical
 from verdikt.observe.clock import Clock, SystemClock
 
@@ -47,6 +55,7 @@ class ServerPins:
         self._name, self._identity = name, identity
         self._stamp: tuple[int, ...] = ()
         self._book = PinBook(name, identity)
+        self._hints: dict[tuple[str, tuple[str, ...]], dict[str, Any]] = {}
         self.is_first_sight = not self.path.exists()
         """Whether this process sees the server's first list; false once that list is complete."""
 
@@ -58,6 +67,17 @@ class ServerPins:
             self._book = _read_book(self.path) or PinBook(self._name, self._identity)
             self._stamp = stamp
         return self._book
+
+    def get_hints(self, pin: ToolPin | None) -> dict[str, Any]:
+        """Return what the classification of a call may use of a tool's definition, which is worked out once."""
+        if pin is None:
+            return {}
+        key = pin.seen_digest, pin.effects
+        if key not in self._hints:
+            if len(self._hints) >= MAX_TOOLS:
+                self._hints.clear()  # a server that changes its tools all the time
+            self._hints[key] = build_hints(pin)
+        return self._hints[key]
 
     def get_state(self, tool: str) -> PinState:
         """Return what is known of a tool."""

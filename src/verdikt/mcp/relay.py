@@ -9,12 +9,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from json import dumps
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import McpError
 from verdikt.hosts.host_decision import TEXT_MARK, HostDecision
+from verdikt.mcp.call_governor import CHANNEL
 from verdikt.mcp.message import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -32,14 +32,28 @@ from verdikt.mcp.message import (
     refuse_lookalike_keys,
 )
 from verdikt.mcp.question import QUESTION_KEY, build_question, can_elicit, is_allowed, is_imitation
+from verdikt.mcp.request_review import (
+    REJECTED,
+    WISH_REJECTED,
+    RequestReview,
+    digest_call,
+    explain_pin,
+    explain_wish,
+    is_new_tool,
+    read_outcome,
+    refuse_unasked,
+    require_acceptance,
+    restore_params,
+    shorten_json,
+)
 from verdikt.mcp.sealed_state import STATE_PREFIX, StateSealer
-from verdikt.mcp.tool_pin import PinState, ToolPin, build_hints
+from verdikt.mcp.tool_pin import PinState
 from verdikt.model.action import Action, Outcome
-from verdikt.model.canonical_json import hash_canonical, stringify_big_integers
+from verdikt.model.canonical_json import stringify_big_integers
 from verdikt.model.verdict import VerdictKind
 
 if TYPE_CHECKING:
-    from verdikt.mcp.call_governor import CallGovernor, CallRuling
+    from verdikt.mcp.call_governor import CallGovernor
     from verdikt.mcp.pin_store import ServerPins
 
 MAX_PENDING = 4096
@@ -61,8 +75,7 @@ _SERVER_REQUESTS = {"sampling/createMessage": "sampling", "elicitation/create": 
 # Questions to the person and the list of open directories pass unless the policy says otherwise; a prompt for the model
 # that the server words does not: it has no declared effect and is asked about.
 _DECLARED_READS = {"effects": ["read"]}
-_MAX_OUTPUT_LENGTH = 1024 * 1024
-_MAX_SHOWN_ARGUMENTS = 600
+_UNRECORDED = "a person was asked, and the answer could not be recorded"
 
 
 @dataclass(slots=True)
@@ -190,44 +203,49 @@ class Relay:
             raise MessageError("expected the name of a tool and an object of arguments, found something else")
         refuse_lookalike_keys(arguments, frozenset(), message.id)
         pin = self._pins.book.find(tool)
-        refusal = _explain_pin(pin, tool, self._governor.server)
+        refusal = explain_pin(pin, tool, self._governor.server)
         if refusal:
             self._governor.record_event("", "refused", tool=tool, reason=refusal)
             return Reaction(to_client=[self._refuse(message, HostDecision.block(refusal))])
-        action = self._governor.build_action(tool, arguments, hints=build_hints(pin), meta=params.get("_meta"))
-        review = _Review(message=message, action=action, what=tool, shown=_shorten_json(arguments), is_new=_is_new(pin))
+        action = self._governor.build_action(tool, arguments, hints=self._pins.get_hints(pin), meta=params.get("_meta"))
+        review = RequestReview(message=message, action=action, what=tool, subject=arguments, is_new=is_new_tool(pin))
         return self._decide_request(review)
 
     def _review_read(self, message: Message) -> Reaction:
         name = _READ_METHODS[message.method]
         payload = {key: value for key, value in message.params.items() if key != "_meta"}
         action = self._governor.build_action(name, payload, hints=_DECLARED_READS)
-        review = _Review(message=message, action=action, what=message.method, shown=_shorten_json(payload))
+        review = RequestReview(message=message, action=action, what=message.method, subject=payload)
         return self._decide_request(review)
 
-    def _decide_request(self, review: _Review) -> Reaction:
+    def _decide_request(self, review: RequestReview) -> Reaction:
         """Decide a request of the client, by itself or with the answer that it carries to an earlier question."""
-        message = review.message
-        state = message.params.get("requestState")
+        state = review.message.params.get("requestState")
         if isinstance(state, str) and state.startswith(STATE_PREFIX):
             return self._continue_request(review, state)
         ruling = self._governor.decide(review.action)
-        if ruling.decision.kind is VerdictKind.BLOCK:
-            return Reaction(to_client=[self._refuse(message, ruling.decision)])
+        decision = ruling.decision
+        if decision.kind is VerdictKind.BLOCK:
+            return Reaction(to_client=[self._refuse(review.message, decision)])
+        review = replace(review, is_policy_ask=decision.kind is VerdictKind.ASK)
         # Also where the hook has decided: it knows nothing of definitions.
         if review.is_new:
-            ruling = replace(ruling, decision=_require_acceptance(ruling.decision, review, self._governor.server))
-        if ruling.decision.kind is VerdictKind.ASK:
-            return self._ask_client(review, ruling)
+            decision = require_acceptance(decision, review.what, self._governor.server)
+        if decision.kind is VerdictKind.ASK:
+            return self._ask_client(review, decision)
         return self._pass_request(review, is_covered=ruling.is_covered)
 
     def _pass_request(
-        self, review: _Review, *, is_approved: bool = False, is_covered: bool = False, message: Message | None = None
+        self,
+        review: RequestReview,
+        *,
+        is_approved: bool = False,
+        is_covered: bool = False,
+        message: Message | None = None,
     ) -> Reaction:
-        is_call = review.message.method == "tools/call"
         pending = PendingRequest(
             message=message or review.message,
-            action=review.action if is_call else None,
+            action=review.action,
             is_modern=is_modern(review.message),
             is_approved=is_approved,
             is_covered=is_covered,
@@ -242,20 +260,23 @@ class Relay:
 
     # Questions.
 
-    def _ask_client(self, review: _Review, ruling: CallRuling) -> Reaction:
-        """Ask a person through the client, in the way of its era; refuse where no person can be asked."""
+    def _ask_client(self, review: RequestReview, decision: HostDecision) -> Reaction:
+        """Ask a person through the client, in the way of its era; refuse where no person can be asked.
+
+        The one place that chooses how a person is asked. Whatever the way, the answer goes through `_settle`.
+        """
         message = review.message
         modern = is_modern(message)
         meta = message.params.get("_meta")
         capabilities = meta.get(CAPABILITIES_KEY) if modern and isinstance(meta, Mapping) else self._capabilities
         if not can_elicit(capabilities) or len(self._asks) >= MAX_ASKS:
-            return Reaction(to_client=[self._refuse(message, _refuse_unasked(ruling.decision))])
-        question = build_question(ruling.decision.reason, review.what, review.shown)
+            return Reaction(to_client=[self._refuse(message, refuse_unasked(decision))])
+        question = build_question(decision.reason, review.what, review.shown)
         if modern:
-            return self._ask_in_result(review, ruling, question)
+            return self._ask_in_result(review, question)
 
         def settle(allowed: bool) -> Reaction:
-            return self._settle(review, ruling, allowed)
+            return self._settle(review, allowed)
 
         return self._ask_by_request(question, review.message.id, settle)
 
@@ -267,38 +288,31 @@ class Relay:
         self._asks[ask_id] = HeldRequest(request_id=request_id if request_id is not None else "", on_answer=on_answer)
         return Reaction(to_client=[build_request(ask_id, "elicitation/create", question)], ask_id=ask_id)
 
-    def _settle(self, review: _Review, ruling: CallRuling, allowed: bool, message: Message | None = None) -> Reaction:
-        """Do what the person said, unless the policy has become stricter meanwhile."""
-        self._record_answer(review, ruling.receipt, allowed)
-        if not allowed:
-            text = "a person was asked and did not allow this.\nInstead: leave it, or do it another way"
-            return Reaction(to_client=[self._refuse(review.message, HostDecision.block(text))])
-        second = self._governor.decide_again(review.action, ruling.policy)
-        if second is not None and second.decision.kind is VerdictKind.BLOCK:
-            return Reaction(to_client=[self._refuse(review.message, second.decision)])
+    def _settle(self, review: RequestReview, allowed: bool, message: Message | None = None) -> Reaction:
+        """Record what the person said, and decide again: a policy that became stricter has the last word."""
+        if review.is_policy_ask and not self._governor.record_answer(review.action, allowed=allowed):
+            return Reaction(to_client=[self._refuse(review.message, HostDecision.block(_UNRECORDED))])
         if review.is_new:
-            self._pins.accept(str(review.message.params["name"]), by="elicitation")
+            self._governor.record_event(
+                review.action.session_id, "pin_answer", tool=review.action.tool, allowed=allowed, channel=CHANNEL
+            )
+        if not allowed:
+            return Reaction(to_client=[self._refuse(review.message, HostDecision.block(REJECTED))])
+        ruling = self._governor.decide(review.action)
+        if ruling.decision.kind >= VerdictKind.ASK:
+            return Reaction(to_client=[self._refuse(review.message, ruling.decision)])
+        if review.is_new:
+            self._pins.accept(str(review.message.params["name"]), by=CHANNEL)
         return self._pass_request(review, is_approved=True, is_covered=ruling.is_covered, message=message)
 
-    def _record_answer(self, review: _Review, receipt: str, allowed: bool) -> None:
-        self._governor.record_event(
-            review.action.session_id,
-            "answer",
-            tool=review.action.tool,
-            allowed=allowed,
-            channel="elicitation",
-            receipt=receipt,
-            call_id=review.action.call_id,
-        )
-
-    def _ask_in_result(self, review: _Review, ruling: CallRuling, question: Mapping[str, Any]) -> Reaction:
+    def _ask_in_result(self, review: RequestReview, question: Mapping[str, Any]) -> Reaction:
         """Answer with `input_required`; the client repeats the request with the person's answer and our state."""
         params = review.message.params
         state = {
             "about": "call",
-            "call": _digest_call(review.message),
-            "receipt": ruling.receipt,
-            "policy": ruling.policy,
+            "call": digest_call(review.message),
+            "call_id": review.action.call_id,
+            "is_policy_ask": review.is_policy_ask,
             "state": params.get("requestState"),
             "responses": params.get("inputResponses"),
         }
@@ -314,38 +328,52 @@ class Relay:
         result = {"resultType": "input_required", "inputRequests": {QUESTION_KEY: request}, "requestState": token}
         return Reaction(to_client=[build_result(message.id, result)])
 
-    def _continue_request(self, review: _Review, token: str) -> Reaction:
+    def _continue_request(self, review: RequestReview, token: str) -> Reaction:
         """Go on with a request that the client repeats with a state of ours."""
         message = review.message
         try:
-            state = self._sealer.open(token, call=_digest_call(message))
+            state = self._sealer.open(token, call=digest_call(message))
         except McpError as error:
             self._drop(str(error), message.method)
             return Reaction(to_client=[self._refuse(message, HostDecision.block(str(error)))])
+        # The client may give the repetition another id; the question stands under the first one.
+        review = review.with_call_id(state["call_id"])
         responses = message.params.get("inputResponses")
         answers = dict(responses) if isinstance(responses, Mapping) else {}
         allowed = is_allowed(answers.pop(QUESTION_KEY, None))
-        ruling = self._governor.restore_ruling(receipt=state["receipt"], policy=state["policy"])
-        if state["about"] == "approved":
-            inner = _restore_params(message, state["state"], answers)
-            second = self._governor.decide_again(review.action, ruling.policy)
-            if second is not None and second.decision.kind is VerdictKind.BLOCK:
-                return Reaction(to_client=[self._refuse(message, second.decision)])
-            return self._pass_request(review, is_approved=True, message=inner)
         if state["about"] == "request":
-            self._record_answer(review, state["receipt"], allowed)
-            if not allowed:
-                return Reaction(to_client=[self._refuse(message, HostDecision.block(_SERVER_WISH_DENIED))])
-            assert message.id is not None
-            return Reaction(to_client=[build_result(message.id, self._mark_approved(state["result"], message, state))])
-        inner = _restore_params(message, state["state"], state["responses"])
-        return self._settle(review, ruling, allowed, message=inner)
+            return self._settle_wishes(review, state, allowed)
+        if state["about"] == "approved":
+            ruling = self._governor.decide(review.action)
+            if ruling.decision.kind >= VerdictKind.ASK:
+                return Reaction(to_client=[self._refuse(message, ruling.decision)])
+            inner = restore_params(message, state["state"], answers)
+            return self._pass_request(review, is_approved=True, is_covered=ruling.is_covered, message=inner)
+        inner = restore_params(message, state["state"], state["responses"])
+        return self._settle(replace(review, is_policy_ask=state["is_policy_ask"]), allowed, message=inner)
 
-    def _mark_approved(self, result: Mapping[str, Any], message: Message, state: Mapping[str, Any]) -> dict[str, Any]:
+    def _settle_wishes(self, review: RequestReview, state: Mapping[str, Any], allowed: bool) -> Reaction:
+        """Record what the person said about a server's wishes, and show them to the client if they may be."""
+        message, result = review.message, state["result"]
+        assert message.id is not None
+        for call_id in state["wishes"].values():
+            wish = replace(review.action, call_id=call_id)
+            if not self._governor.record_answer(wish, allowed=allowed):
+                return Reaction(to_client=[self._refuse(message, HostDecision.block(_UNRECORDED))])
+        if not allowed:
+            return Reaction(to_client=[self._refuse(message, HostDecision.block(WISH_REJECTED))])
+        decision, _ = self._decide_wishes(result.get("inputRequests"), state["wishes"])
+        if decision.kind >= VerdictKind.ASK:
+            return Reaction(to_client=[self._refuse(message, decision)])
+        return Reaction(to_client=[build_result(message.id, self._mark_approved(result, message, review.action))])
+
+    def _mark_approved(self, result: Mapping[str, Any], message: Message, action: Action) -> dict[str, Any]:
         """Return a server's `input_required` with our state around its own: the call is not asked about again."""
-        body = {"about": "approved", "call": _digest_call(message), "receipt": state["receipt"]}
-        body |= {"policy": state["policy"], "state": result.get("requestState")}
-        return {**result, "requestState": self._sealer.seal(stringify_big_integers(body))}
+        body = {"about": "approved", "call": digest_call(message), "call_id": action.call_id}
+        return {
+            **result,
+            "requestState": self._sealer.seal(stringify_big_integers(body | {"state": result.get("requestState")})),
+        }
 
     # From the server.
 
@@ -368,7 +396,7 @@ class Relay:
             return self._review_input_requests(message, pending)
         if pending.message.method == "tools/list":
             return Reaction(to_client=[self._screen_tools(message)])
-        if pending.message.method == "tools/call":
+        if pending.action is not None:
             return self._finish_call(message, pending)
         if pending.message.method == "initialize":
             self._note_server(message.result)
@@ -382,64 +410,89 @@ class Relay:
         if message.method not in _SERVER_REQUESTS:
             self._server_requests.add(message.id)
             return Reaction(to_client=[message])
-        decision, ruling, action = self._decide_server_wish(message.method, message.params)
+        decision, action = self._decide_wish(message.method, message.params)
         if decision.kind is VerdictKind.BLOCK:
             return Reaction(to_server=[build_error(message.id, REFUSED, decision.full_text)])
         if decision.kind is not VerdictKind.ASK:
-            self._server_requests.add(message.id)
-            return Reaction(to_client=[message])
+            return self._pass_wish(message, action)
         if not can_elicit(self._capabilities) or len(self._asks) >= MAX_ASKS:
-            return Reaction(to_server=[build_error(message.id, REFUSED, _refuse_unasked(decision).full_text)])
-        review = _Review(message=message, action=action, what=message.method, shown=_shorten_json(message.params))
+            return Reaction(to_server=[build_error(message.id, REFUSED, refuse_unasked(decision).full_text)])
 
         def settle(allowed: bool) -> Reaction:
-            self._record_answer(review, ruling.receipt, allowed)
-            if not allowed:
-                return Reaction(to_server=[build_error(message.id, REFUSED, f"{TEXT_MARK} {_SERVER_WISH_DENIED}")])
-            assert message.id is not None
-            self._server_requests.add(message.id)
-            return Reaction(to_client=[message])
+            is_recorded = self._governor.record_answer(action, allowed=allowed)
+            if not allowed or not is_recorded:
+                text = WISH_REJECTED if is_recorded else _UNRECORDED
+                return Reaction(to_server=[build_error(message.id, REFUSED, f"{TEXT_MARK} {text}")])
+            second, _ = self._decide_wish(message.method, message.params, action.call_id)
+            if second.kind >= VerdictKind.ASK:
+                return Reaction(to_server=[build_error(message.id, REFUSED, second.full_text)])
+            return self._pass_wish(message, action)
 
-        question = build_question(_explain_wish(self._governor.server, message.method), review.what, review.shown)
+        shown = shorten_json(message.params)
+        question = build_question(explain_wish(self._governor.server, message.method), message.method, shown)
         return self._ask_by_request(question, None, settle)
 
-    def _decide_server_wish(self, method: str, params: Mapping[str, Any]) -> tuple[HostDecision, CallRuling, Action]:
+    def _pass_wish(self, message: Message, action: Action) -> Reaction:
+        """Pass a server's request on to the client; that is all that comes of it here."""
+        assert message.id is not None
+        self._server_requests.add(message.id)
+        outcome = Outcome(success=True)
+        return Reaction(to_client=[message], deferred=lambda: self._record_later(action, outcome))
+
+    def _decide_wish(self, method: str, params: Mapping[str, Any], call_id: str = "") -> tuple[HostDecision, Action]:
         """Decide on what a server wants of the model or the person."""
         name = _SERVER_REQUESTS[method]
         hints = {} if name == "sampling" else _DECLARED_READS
         action = self._governor.build_action(name, {k: v for k, v in params.items() if k != "_meta"}, hints=hints)
-        ruling = self._governor.decide(action)
-        decision = ruling.decision
+        action = replace(action, call_id=call_id or action.call_id)
+        decision = self._governor.decide(action).decision
         if name == "elicitation" and is_imitation(params):
             decision = HostDecision.block("a server's question must not look like one of verdikt's")
             self._governor.record_event("", "refused", tool=action.tool, reason=decision.reason)
-        return decision, ruling, action
+        return decision, action
 
-    def _review_input_requests(self, message: Message, pending: PendingRequest) -> Reaction:
-        """Decide on what a server of the new era wants before it answers; all of it passes, or nothing."""
-        result = message.result
-        requests = result.get("inputRequests")
-        ask: tuple[HostDecision, CallRuling, Action, str] | None = None
-        for request in requests.values() if isinstance(requests, Mapping) else ():
+    def _decide_wishes(
+        self, requests: object, call_ids: Mapping[str, str]
+    ) -> tuple[HostDecision, dict[str, tuple[str, Action]]]:
+        """Decide on the `inputRequests` of a result; return the strictest decision, and by key what is asked about."""
+        strictest = HostDecision()
+        asked: dict[str, tuple[str, Action]] = {}
+        for key, request in requests.items() if isinstance(requests, Mapping) else ():
             method = request.get("method") if isinstance(request, Mapping) else ""
             params = request.get("params", {}) if isinstance(request, Mapping) else {}
             if method not in _SERVER_REQUESTS or not isinstance(params, Mapping):
                 continue
-            decision, ruling, action = self._decide_server_wish(method, params)
+            decision, action = self._decide_wish(method, params, call_ids.get(key, ""))
             if decision.kind is VerdictKind.BLOCK:
-                return Reaction(to_client=[self._refuse(pending.message, decision)])
+                return decision, {}
             if decision.kind is VerdictKind.ASK:
-                ask = decision, ruling, action, method
-        state = {"receipt": ask[1].receipt if ask else "", "policy": self._governor.policy_digest}
-        if ask is None:
-            if not pending.is_approved:
+                strictest, asked[key] = decision, (method, action)
+        return strictest, asked
+
+    def _review_input_requests(self, message: Message, pending: PendingRequest) -> Reaction:
+        """Decide on what a server of the new era wants before it answers; all of it passes, or nothing."""
+        result = message.result
+        decision, asked = self._decide_wishes(result.get("inputRequests"), {})
+        if decision.kind is VerdictKind.BLOCK:
+            return Reaction(to_client=[self._refuse(pending.message, decision)])
+        if not asked:
+            if not pending.is_approved or pending.action is None:
                 return Reaction(to_client=[message])
-            return Reaction(to_client=[message.replace_result(self._mark_approved(result, pending.message, state))])
-        capabilities = pending.message.params.get("_meta", {}).get(CAPABILITIES_KEY)
-        if not can_elicit(capabilities):
-            return Reaction(to_client=[self._refuse(pending.message, _refuse_unasked(ask[0]))])
-        question = build_question(_explain_wish(self._governor.server, ask[3]), ask[3], _shorten_json(requests))
-        state |= {"about": "request", "call": _digest_call(pending.message), "result": result}
+            approved = self._mark_approved(result, pending.message, pending.action)
+            return Reaction(to_client=[message.replace_result(approved)])
+        meta = pending.message.params.get("_meta")
+        if not can_elicit(meta.get(CAPABILITIES_KEY) if isinstance(meta, Mapping) else None):
+            return Reaction(to_client=[self._refuse(pending.message, refuse_unasked(decision))])
+        methods = ", ".join(dict.fromkeys(method for method, _ in asked.values()))
+        shown = shorten_json(result.get("inputRequests"))
+        question = build_question(explain_wish(self._governor.server, methods), methods, shown)
+        state = {
+            "about": "request",
+            "call": digest_call(pending.message),
+            "call_id": pending.action.call_id if pending.action is not None else "",
+            "wishes": {key: action.call_id for key, (_, action) in asked.items()},
+            "result": result,
+        }
         return self._build_input_request(pending.message, question, state)
 
     def _screen_tools(self, message: Message) -> Message:
@@ -474,7 +527,7 @@ class Relay:
         """Record the outcome of a call, and add what the policy has to say about it to the result."""
         if pending.action is None or pending.is_covered:
             return Reaction(to_client=[message])
-        action, outcome = pending.action, _read_outcome(message)
+        action, outcome = pending.action, read_outcome(message)
         if not self._governor.has_feedback:
             # Nothing will be added, so the client need not wait for the log.
             return Reaction(to_client=[message], deferred=lambda: self._record_later(action, outcome))
@@ -526,97 +579,7 @@ class Relay:
             self._governor.record_event("", "dropped", what=what, detail=detail[:200], count=self._dropped)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Review:
-    """A request under review, with the words in which a person is asked about it."""
-
-    message: Message
-    action: Action
-    what: str
-    shown: str
-    is_new: bool = False
-
-
-_SERVER_WISH_DENIED = "a person was asked about what the server wants and did not allow it"
-
-
 def is_modern(message: Message) -> bool:
     """Whether a request belongs to the era without a handshake, in which each one names its version."""
     meta = message.params.get("_meta")
     return isinstance(meta, Mapping) and PROTOCOL_VERSION_KEY in meta
-
-
-def _is_new(pin: ToolPin | None) -> bool:
-    return pin is not None and pin.state is PinState.NEW
-
-
-def _explain_pin(pin: ToolPin | None, tool: str, server: str) -> str:
-    """Return why a tool must not be called at all; empty when it may be decided on."""
-    if pin is None:
-        return (
-            f"blocked (pin): `{tool}` was never listed by the server `{server}`\n"
-            "Instead: list the tools and call one of them"
-        )
-    if pin.state is PinState.CHANGED:
-        return (
-            f"blocked (pin): the definition of `{tool}` changed since it was reviewed\n"
-            f"Instead: use another tool; a person can look at the change with `verdikt mcp pins {server}`"
-        )
-    return ""
-
-
-def _require_acceptance(decision: HostDecision, review: _Review, server: str) -> HostDecision:
-    """Return an ask for a tool that no person has accepted yet."""
-    if decision.kind is VerdictKind.ASK:
-        return decision
-    reason = (
-        f"{TEXT_MARK} wants a person to confirm this (pin): `{review.what}` of the server `{server}` is used for the "
-        f"first time\nInstead: have a person accept it: `verdikt mcp pins accept {server} {review.what}`"
-    )
-    return HostDecision(kind=VerdictKind.ASK, reason=reason, context=decision.context)
-
-
-def _refuse_unasked(decision: HostDecision) -> HostDecision:
-    note = "No person can be asked through this client, so this counts as a block."
-    return HostDecision(kind=VerdictKind.BLOCK, reason=f"{decision.reason}\n{note}", context=decision.context)
-
-
-def _explain_wish(server: str, method: str) -> str:
-    wish = "have the model write something for it" if method == "sampling/createMessage" else f"use `{method}`"
-    return f"The server `{server}` wants to {wish}."
-
-
-def _digest_call(message: Message) -> str:
-    """Return what identifies a call, without its id, its metadata and what a repetition adds."""
-    params = {
-        key: value for key, value in message.params.items() if key not in ("_meta", "inputResponses", "requestState")
-    }
-    return hash_canonical(stringify_big_integers([message.method, params]))
-
-
-def _restore_params(message: Message, state: object, responses: object) -> Message:
-    """Return a repeated request as the server must see it: with its own state and answers, without ours."""
-    params = {key: value for key, value in message.params.items() if key not in ("inputResponses", "requestState")}
-    if state is not None:
-        params["requestState"] = state
-    if responses:
-        params["inputResponses"] = responses
-    return message.replace_params(params)
-
-
-def _read_outcome(message: Message) -> Outcome:
-    result = message.result
-    if not isinstance(result, Mapping):
-        error = message.body.get("error")
-        return Outcome(success=False, error=str(error.get("message", "") if isinstance(error, Mapping) else "")[:4000])
-    content = result.get("content")
-    blocks = content if isinstance(content, list) else []
-    texts = [block["text"] for block in blocks if isinstance(block, Mapping) and isinstance(block.get("text"), str)]
-    text = "\n".join(texts)[:_MAX_OUTPUT_LENGTH]
-    failed = result.get("isError") is True
-    return Outcome(success=not failed, output="" if failed else text, error=text if failed else "")
-
-
-def _shorten_json(value: object) -> str:
-    text = dumps(value, ensure_ascii=False)
-    return text if len(text) <= _MAX_SHOWN_ARGUMENTS else f"{text[:_MAX_SHOWN_ARGUMENTS]}…"

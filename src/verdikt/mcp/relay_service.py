@@ -1,21 +1,34 @@
-"""Builds the relay with its governance, and serves it over HTTP."""
+"""Builds the relay with its governance, connects it to a server at an address, and serves it over HTTP."""
 
 import os
 from collections.abc import Callable
 from contextlib import closing, suppress
+from typing import TYPE_CHECKING
 
 from verdikt.errors import McpError
 from verdikt.mcp.call_governor import CallGovernor
-from verdikt.mcp.http_transport import HttpRelay, RelayListener, parse_listen_address
 from verdikt.mcp.pin_store import ServerPins
 from verdikt.mcp.relay import Relay
 from verdikt.mcp.sealed_state import StateSealer
+
+if TYPE_CHECKING:
+    from verdikt.mcp.http_server import HttpServer
 
 
 def create_relay(name: str, identity: tuple[str, ...], *, trust_first: bool) -> Relay:
     """Return a relay for one connection to a server, with the policy in force here."""
     governor = CallGovernor(name, cwd=os.getcwd(), env=os.environ)
     return Relay(governor, ServerPins(governor.data_directory, name, identity), trust_first=trust_first)
+
+
+def connect_server(address: str) -> "HttpServer":
+    """Return a server at an address, with the headers that the client's entry has for it."""
+    # A server that is a command needs no HTTP, and starts sooner without it.
+    from verdikt.hosts.wiring.server_entry import build_headers, parse_entry
+    from verdikt.mcp.http_server import HttpServer
+    from verdikt.mcp.server_address import ServerAddress
+
+    return HttpServer(ServerAddress(address), build_headers(parse_entry(os.environ), os.environ))
 
 
 def serve_http(
@@ -29,6 +42,8 @@ def serve_http(
     announce: Callable[[str], None],
 ) -> None:
     """Listen for clients and relay each of them to the server, until a person ends it."""
+    from verdikt.mcp.http_transport import HttpRelay, RelayListener, parse_listen_address
+
     host, port = parse_listen_address(listen)
     if host not in ("127.0.0.1", "localhost", "::1") and not everywhere:
         raise McpError(

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, NoReturn
+from typing import IO, TYPE_CHECKING, NoReturn, Protocol
 
 from verdikt.errors import McpError
 from verdikt.mcp.message import MAX_MESSAGE_BYTES, Message, MessageError, build_error, decode_message, encode_message
@@ -26,6 +26,31 @@ MAX_DEFERRED = 1000
 """Outcomes of calls that wait to be recorded."""
 
 _CHUNK_BYTES = 1024 * 1024
+
+
+class ServerProcess(Protocol):
+    """What the transport needs of a server: a child process has it, and a server at an address is given it."""
+
+    @property
+    def stdin(self) -> IO[bytes] | None:
+        """Where messages for the server go."""
+
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        """Where its messages come from."""
+
+    @property
+    def returncode(self) -> int:
+        """The exit status, once it has ended."""
+
+    def kill(self) -> None:
+        """End it at once."""
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end; raises `subprocess.TimeoutExpired`."""
 
 
 def start_server(command: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -52,7 +77,7 @@ def read_lines(stream: IO[bytes]) -> Iterator[bytes | None]:
 class StdioTransport:
     """Relays between this process's stdin and stdout and a server's. Whatever fails closes both sides."""
 
-    def __init__(self, server: subprocess.Popen[bytes], client_input: IO[bytes], client_output: IO[bytes]) -> None:
+    def __init__(self, server: ServerProcess, client_input: IO[bytes], client_output: IO[bytes]) -> None:
         self._server = server
         self._client_input, self._client_output = client_input, client_output
         self._client_lock, self._server_lock = threading.Lock(), threading.Lock()
@@ -186,11 +211,11 @@ def _decode_line(line: bytes | None) -> Message:
 
 
 def run_stdio_relay(
-    command: Sequence[str], create_relay: Callable[[], Relay], on_failure: Callable[[BaseException], None]
+    start: Callable[[], ServerProcess], create_relay: Callable[[], Relay], on_failure: Callable[[BaseException], None]
 ) -> NoReturn:
     """Relay between this process's own stdin and stdout and a server; then exit with the server's status."""
     # The server first: it starts while governance is loaded, so that a client hardly waits longer than without us.
-    server = start_server(command)
+    server = start()
     client_output = _take_stdout()
     signal.signal(signal.SIGTERM, _raise_exit)
     transport = StdioTransport(server, sys.stdin.buffer, client_output)

@@ -111,10 +111,8 @@ def propose_effects(definition: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(effect for hint, effect in _HINT_EFFECTS if hints.get(hint) is True)
 
 
-def build_hints(pin: ToolPin | None) -> dict[str, Any]:
+def build_hints(pin: ToolPin) -> dict[str, Any]:
     """Return what the classification of a call may use of a tool's definition; small, because receipts hold it."""
-    if pin is None:
-        return {}
     hints: dict[str, Any] = {}
     if pin.effects:
         hints["effects"] = list(pin.effects)

@@ -42,8 +42,10 @@ def test_a_server_at_an_address_is_named_after_its_host() -> None:
     [
         (["mcp", "--name", "a__b", "--", "x"], "letters, digits"),
         (["mcp", "--name", "x"], "after `--`"),
-        (["mcp", "--listen", "127.0.0.1:0"], "both"),
-        (["mcp", "--listen", "127.0.0.1:0", "--to", "http://x/", "--", "y"], "both"),
+        (["mcp", "--listen", "127.0.0.1:0"], "either"),
+        (["mcp", "--listen", "127.0.0.1:0", "--to", "http://x/", "--", "y"], "either"),
+        (["mcp", "--listen", "127.0.0.1:0", "--", "y"], "--to URL with --listen"),
+        (["mcp", "--to", "ftp://x/"], "the address of a server"),
         (["mcp", "--listen", "0.0.0.0:0", "--to", "http://127.0.0.1/"], "--everywhere"),
         (["mcp", "--listen", "x", "--to", "http://127.0.0.1/"], "HOST:PORT"),
     ],

@@ -15,8 +15,13 @@ class ScriptedHttpServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_legacy: bool = False, token: str = "") -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
+        self.is_legacy = is_legacy
+        """Whether it speaks the transport of 2024 only."""
+        self.token = token
+        self.streams: list[_Handler] = []
+        self.deleted: list[str] = []
         self.calls: list[str] = []
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
@@ -32,6 +37,7 @@ class ScriptedHttpServer(ThreadingHTTPServer):
 
     def close(self) -> None:
         """Stop listening."""
+        self.was_cut.set()
         self.shutdown()
         self.server_close()
 
@@ -41,10 +47,18 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
+        if self.server.is_legacy and self.path == "/mcp":
+            self._send(405)
+            return
+        if self.server.token and self.headers.get("authorization") != f"Bearer {self.server.token}":
+            self._send(401)
+            return
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.bodies.append(body)
         self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
-        if "method" not in body:
+        if self.server.is_legacy:
+            self._answer_on_stream(body)
+        elif "method" not in body:
             self.server.answers[body["id"]] = body
             self.server.has_answer.set()
             self._send(202)
@@ -55,11 +69,26 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send_json({"id": body["id"], "result": self._describe(body["method"])})
 
+    def _answer_on_stream(self, body: Mapping[str, Any]) -> None:
+        self._send(202)
+        if "id" not in body:
+            return
+        is_call = body["method"] == "tools/call"
+        self.server.calls += [body["params"]["name"]] if is_call else []
+        result = {"content": [{"type": "text", "text": "ran"}]} if is_call else self._describe(body["method"])
+        self.server.streams[0]._event({"id": body["id"], "result": result})
+
     def do_GET(self) -> None:
         self._begin_events()
+        if self.server.is_legacy:
+            self._write(b"event: endpoint\ndata: /messages?session=1\n\n")
+            self.server.streams.append(self)
+            self.server.was_cut.wait(30)
+            return
         self._event({"method": "notifications/message", "params": {"data": "hello"}}, event_id="7")
 
     def do_DELETE(self) -> None:
+        self.server.deleted.append(self.headers["mcp-session-id"])
         self._send(200)
 
     def _describe(self, method: str) -> dict[str, Any]:

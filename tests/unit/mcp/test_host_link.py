@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.mcp.relay_bench import RelayBench
+from tests.unit.mcp.relay_bench import RelayBench, text_of
 from verdikt.govern import Governance
 from verdikt.mcp.host_link import HostLink, read_host_link
 from verdikt.model.action import Action, ActionKind, Outcome
@@ -90,3 +90,16 @@ def test_a_call_that_the_hook_blocked_is_decided_again(tmp_path: Path) -> None:
     decide_by_hook(bench)
 
     assert bench.call("get_note", {"id": 1}, _meta=CLAUDE_META).to_server == []
+
+
+def test_the_relays_own_ask_does_not_cover_the_call_when_it_is_repeated(bench: RelayBench) -> None:
+    """A client that sends an unanswered call again, under the same id, is asked again and starts nothing."""
+    bench.initialize({"elicitation": {}})
+    for _ in range(2):
+        repeated = bench.call("frobnicate", {}, _meta=CLAUDE_META)
+        assert repeated.to_server == []
+        assert repeated.to_client[0].method == "elicitation/create"
+    no = {"action": "decline"}
+    bench.client(id=repeated.to_client[0].id, result=no)
+
+    assert "a person said no" in text_of(bench.call("frobnicate", {}, _meta=CLAUDE_META))

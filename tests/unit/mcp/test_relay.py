@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.unit.mcp.relay_bench import TOOLS, RelayBench, text_of
+from verdikt.ledger.unreported_calls import find_unreported_calls
 from verdikt.mcp.relay import MAX_ASKS
 from verdikt.model.entry import EntryKind
 
@@ -164,7 +165,8 @@ def test_an_ask_holds_the_call_until_a_person_says_yes(bench: RelayBench) -> Non
     assert "frobnicate" in question.to_client[0].params["message"]
     passed = answer(bench, question, **YES)
     assert [message.params["name"] for message in passed.to_server] == ["frobnicate"]
-    assert bench.entries(EntryKind.MCP)[-1].body["allowed"] is True
+    [entry] = bench.entries(EntryKind.ANSWER)
+    assert (entry.body["approved"], entry.body["channel"]) == (True, "elicitation")
 
 
 @pytest.mark.parametrize(
@@ -258,6 +260,26 @@ def test_a_cancelled_call_is_not_run_by_a_late_yes(bench: RelayBench) -> None:
     assert answer(bench, question, **YES).to_server == []
 
 
+def test_a_yes_that_cannot_be_recorded_counts_for_nothing(bench: RelayBench, tmp_path: Path) -> None:
+    """A person's answer is in the log before anything follows from it."""
+    question = bench.call("frobnicate")
+    log = tmp_path / "data" / "ledger" / f"{bench.governor.session_id}.jsonl"
+    log.rename(log.with_suffix(".aside"))
+    log.mkdir()
+
+    assert "could not be recorded" in text_of(answer(bench, question, **YES))
+
+
+def test_what_reads_pass_has_an_outcome_in_the_log(bench: RelayBench) -> None:
+    """A read or a server's question that passed is not reported as a call whose end is missing."""
+    request = bench.request("resources/read", {"uri": "note://one"})
+    bench.server(id=request.to_server[0].id, result={"contents": []})
+    bench.server(id="s1", method="roots/list")
+
+    assert find_unreported_calls(bench.entries(EntryKind.DECISION) + bench.entries(EntryKind.TOOL_CALL)) == []
+    assert len(bench.entries(EntryKind.TOOL_CALL)) == 2
+
+
 def test_open_questions_are_bounded(bench: RelayBench) -> None:
     """A flood of asks becomes blocks."""
     for _ in range(MAX_ASKS):
@@ -285,6 +307,7 @@ def test_sampling_is_asked_about(bench: RelayBench) -> None:
     assert question.to_client[0].method == "elicitation/create"
     denied = answer(bench, question, action="decline")
     assert "error" in denied.to_server[0].body
+    assert bench.entries(EntryKind.ANSWER)[-1].body["approved"] is False
     second = bench.server(id="s1", method="sampling/createMessage", params={"messages": []})
     assert answer(bench, second, **YES).to_client[0].method == "sampling/createMessage"
 

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.mcp.relay_bench import MODERN, RelayBench, text_of
 from verdikt.mcp.question import QUESTION_KEY
 from verdikt.mcp.relay import CAPABILITIES_KEY, PROTOCOL_VERSION_KEY, Reaction
+from verdikt.model.entry import EntryKind
 
 YES = {"action": "accept", "content": {"allow": True}}
 SAMPLING = {"model": {"method": "sampling/createMessage", "params": {"messages": []}}}
@@ -43,6 +44,8 @@ def test_a_yes_lets_the_repeated_call_through_without_our_state(bench: RelayBenc
     [message] = repeat(bench, ask(bench), YES).to_server
 
     assert message.params.keys() == {"name", "arguments", "_meta"}
+    [entry] = bench.entries(EntryKind.ANSWER)
+    assert (entry.body["approved"], entry.body["channel"]) == (True, "elicitation")
 
 
 @pytest.mark.parametrize("answer", [{"action": "decline"}, {"action": "accept", "content": {"allow": 1}}, None, []])
@@ -96,6 +99,20 @@ def test_a_client_without_the_capability_gets_a_block(bench: RelayBench) -> None
     assert "No person can be asked" in text_of(bench.call("frobnicate", _meta=meta))
 
 
+def test_a_policy_that_became_stricter_wins_over_a_yes(bench: RelayBench) -> None:
+    """The question was asked under another policy, also where the question is about the server's wish."""
+    result = ask(bench)
+    request_id = bench.call("get_note", _meta=MODERN).to_server[0].id
+    wish = {"resultType": "input_required", "inputRequests": SAMPLING}
+    question = bench.server(id=request_id, result=wish).to_client[0].result
+    rule = "rules:\n  - {name: r, tool: mcp__notes__*, verdict: block, reason: notes stay, fix: none}\n"
+    (bench.project / "governance.yaml").write_text(rule)
+
+    assert "notes stay" in text_of(repeat(bench, result, YES))
+    state = {"_meta": MODERN, "requestState": question["requestState"]}
+    assert "notes stay" in text_of(bench.call("get_note", {}, inputResponses={QUESTION_KEY: YES}, **state))
+
+
 def test_what_a_server_wants_before_it_answers_passes(bench: RelayBench) -> None:
     """A question of the server's own, and its state, cross unchanged; the repetition carries both back."""
     request_id = bench.call("get_note", _meta=MODERN).to_server[0].id
@@ -131,6 +148,8 @@ def test_sampling_in_a_result_is_asked_about_first(bench: RelayBench) -> None:
     state = {"_meta": MODERN, "requestState": question["requestState"]}
     allowed = bench.call("get_note", {}, inputResponses={QUESTION_KEY: YES}, **state)
     assert allowed.to_client[0].result["inputRequests"] == SAMPLING
+    [entry] = bench.entries(EntryKind.ANSWER)
+    assert (entry.body["approved"], entry.body["channel"]) == (True, "elicitation")
     final = bench.call(
         "get_note",
         {},

@@ -1,86 +1,15 @@
 """The relay as a process: `verdikt mcp -- SERVER`, with servers and clients that misbehave."""
 
-import json
-import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-SERVER = Path(__file__).parent / "scripted_server.py"
-
-
-class RelayProcess:
-    """A running relay, and a client that speaks to it line by line."""
-
-    def __init__(self, root: Path, *options: str, env: dict[str, str] | None = None) -> None:
-        self.root = root
-        self.seen = root / "seen"
-        for directory in (root / "home", root / "project"):
-            directory.mkdir(exist_ok=True)
-        self.env = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(root / "home"),
-            "VERDIKT_HOME": str(root / "data"),
-            **(env or {}),
-        }
-        server = [sys.executable, str(SERVER), str(self.seen)]
-        command = [sys.executable, "-m", "verdikt", "mcp", "--name", "scripted", *options, "--", *server]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self.process = subprocess.Popen(command, cwd=root / "project", env=self.env, **pipes)
-        self._last_id = 0
-
-    def send(self, data: bytes) -> None:
-        """Send a line."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(data + b"\n")
-        self.process.stdin.flush()
-
-    def read(self) -> dict[str, Any]:
-        """Return the next message."""
-        assert self.process.stdout is not None
-        message: dict[str, Any] = json.loads(self.process.stdout.readline())
-        return message
-
-    def request(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a request and return its answer; what comes in between is skipped."""
-        self._last_id += 1
-        self.send(json.dumps({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}).encode())
-        while (answer := self.read()).get("id") != self._last_id:
-            pass
-        return answer
-
-    def connect(self) -> None:
-        """Do the handshake, and list the tools."""
-        self.request(
-            "initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "t", "version": "1"}
-        )
-        self.request("tools/list")
-
-    def call(self, tool: str) -> str:
-        """Call a tool and return the text of its result."""
-        result = self.request("tools/call", name=tool, arguments={})["result"]
-        return str(result["content"][0]["text"])
-
-    def list_calls(self) -> list[str]:
-        """Return the tools that the server has run."""
-        return self.seen.read_text().split() if self.seen.exists() else []
-
-    def close(self) -> None:
-        """End the relay, if it still runs."""
-        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
-            assert stream is not None
-            with suppress(OSError):
-                stream.close()
-        with suppress(ProcessLookupError):
-            self.process.kill()
-        self.process.wait()
+from tests.unit.mcp.relay_process import RelayProcess
 
 
 @pytest.fixture
@@ -211,6 +140,17 @@ def test_a_relay_that_is_killed_takes_its_server_with_it(relay: RelayProcess, nu
     while any(Path(f"/proc/{pid}").exists() for pid in children) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert [pid for pid in children if Path(f"/proc/{pid}").exists()] == []
+
+
+def test_a_relay_that_hangs_lets_nothing_through(relay: RelayProcess) -> None:
+    """A call waits for as long as the relay does not decide, and is decided when it goes on."""
+    relay.process.send_signal(signal.SIGSTOP)
+    relay.send(b'{"jsonrpc":"2.0","id":98,"method":"tools/call","params":{"name":"frobnicate"}}')
+    assert relay.list_calls() == []
+    relay.process.send_signal(signal.SIGCONT)
+
+    assert relay.read()["result"]["isError"] is True
+    assert relay.list_calls() == []
 
 
 def test_a_log_that_cannot_be_written_blocks_calls(start_relay: Callable[..., RelayProcess], tmp_path: Path) -> None:

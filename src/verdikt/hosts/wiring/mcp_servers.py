@@ -7,11 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from verdikt.errors import WiringError
+from verdikt.errors import McpError, WiringError
 from verdikt.hosts.registry import HOSTS
 from verdikt.hosts.wiring import json_settings, toml_editor
 from verdikt.hosts.wiring.file_change import FileChange, read_file
 from verdikt.hosts.wiring.installation import Installation
+from verdikt.hosts.wiring.server_entry import (
+    ADDRESS_KEYS,
+    ENTRY_VARIABLE,
+    HEADER_KEYS,
+    find_address,
+    list_variables,
+    parse_entry,
+)
 
 RELAY_WORDS = ("mcp", "--name")
 """How the arguments of verdikt begin where a server goes through the relay."""
@@ -21,6 +29,14 @@ PORTABLE_COMMAND = ("verdikt",)
 
 _CLAUDE_STATE = "~/.claude.json"
 """Holds a person's servers, those of single projects, and much else that Claude Code writes at any time."""
+
+_ADDRESS_KEYS = frozenset(
+    {"type", *ADDRESS_KEYS, *HEADER_KEYS, "oauth", "scopes", "oauth_resource", "authProviderType"}
+)
+"""What an entry has for a server at an address and not for a command."""
+
+_COMMAND_KEYS = frozenset({"type", "command", "args", "env", "environment", "env_vars"})
+"""What an entry has for a command that `verdikt init --mcp` wrote in place of an address."""
 
 _NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -64,29 +80,59 @@ class ServerEntry:
     file: str
     keys: tuple[str, ...]
     name: str
-    command: tuple[str, ...]
-    """The command as it is configured; empty for a server at an address."""
-    url: str = ""
+    settings: Mapping[str, Any]
+    """The entry as it is in the file."""
     is_shared: bool = False
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command as it is configured; empty for a server at an address."""
+        return _read_command(self.settings)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that the entry sets for its command."""
+        return _read_environment(self.settings)
 
     @property
     def is_relayed(self) -> bool:
         """Whether the server goes through the relay."""
-        return find_relayed_command(self.command) is not None
+        return find_relayed_server(self.settings) is not None
 
     @property
-    def server_command(self) -> tuple[str, ...]:
-        """The command of the server itself, without the relay."""
-        return find_relayed_command(self.command) or self.command
+    def identity(self) -> tuple[str, ...]:
+        """The command or the address of the server itself, without the relay."""
+        server = find_relayed_server(self.settings) or self.settings
+        return _read_command(server) or (find_address(server),)
 
 
-def find_relayed_command(command: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the server's command behind the relay's; None when it does not go through the relay."""
+def find_relayed_server(settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return an entry as it was before it went through the relay; None when it does not."""
+    command = _read_command(settings)
     for index in range(len(command) - 1):
         if command[index : index + 2] == RELAY_WORDS and "verdikt" in " ".join(command[:index]):
             after = command[index:]
-            return after[after.index("--") + 1 :] if "--" in after else None
+            if "--" in after:
+                return _replace_command(settings, after[after.index("--") + 1 :])
+            return _restore_address(settings) if "--to" in after else None
     return None
+
+
+def _restore_address(settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    try:
+        entry = parse_entry(_read_environment(settings))
+    except McpError:
+        return None
+    if not find_address(entry):
+        return None
+    # What a person changed beside the relay since, stays changed.
+    return entry | {key: value for key, value in settings.items() if key not in _COMMAND_KEYS}
+
+
+def _read_environment(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables that an entry sets."""
+    environment = settings.get("environment" if isinstance(settings.get("command"), list) else "env")
+    return {str(key): str(value) for key, value in environment.items()} if isinstance(environment, dict) else {}
 
 
 def list_servers(installation: Installation) -> list[ServerEntry]:
@@ -117,8 +163,8 @@ def find_unreadable_files(installation: Installation) -> list[str]:
 def find_direct_duplicates(entries: Iterable[ServerEntry]) -> list[ServerEntry]:
     """Return the servers that one client reaches through the relay and another entry reaches directly."""
     known = list(entries)
-    relayed = {(entry.server_command or (entry.url,)) for entry in known if entry.is_relayed}
-    return [entry for entry in known if not entry.is_relayed and entry.command in relayed]
+    relayed = {entry.identity for entry in known if entry.is_relayed}
+    return [entry for entry in known if not entry.is_relayed and entry.identity in relayed]
 
 
 def plan_relaying(installation: Installation, host_names: Iterable[str]) -> list[FileChange]:
@@ -127,13 +173,13 @@ def plan_relaying(installation: Installation, host_names: Iterable[str]) -> list
     chosen = [entry for entry in list_servers(installation) if entry.host in hosts]
     by_file: dict[str, list[ServerEntry]] = {}
     for entry in chosen:
-        if entry.command and not entry.is_relayed:
+        if not entry.is_relayed:
             by_file.setdefault(entry.file, []).append(entry)
     changes = []
     for path, entries in by_file.items():
         data = after = read_file(path)
         for entry in entries:
-            after = _write_command(after, path, entry, build_relay_command(installation, entry))
+            after = _write_settings(after, path, entry, build_relay_settings(installation, entry))
         names = ", ".join(entry.name for entry in entries)
         description = f"through the relay: {names}"
         changes.append(
@@ -150,14 +196,25 @@ def plan_relaying(installation: Installation, host_names: Iterable[str]) -> list
     return changes
 
 
-def build_relay_command(installation: Installation, entry: ServerEntry) -> tuple[str, ...]:
-    """Return the command that starts the relay in front of a server.
+def build_relay_settings(installation: Installation, entry: ServerEntry) -> dict[str, Any]:
+    """Return the entry with which a client starts the relay in front of a server.
 
     The person who wires a server has used it so far: its tools as they are now are accepted at first sight.
     """
     relay = PORTABLE_COMMAND if entry.is_shared else (*installation.create_registration().python, "-m", "verdikt")
     name = _NAME_CHARACTERS.sub("-", entry.name).replace("__", "_").strip("-") or "server"
-    return (*relay, *RELAY_WORDS, name, "--trust-first", "--", *entry.command)
+    words = (*relay, *RELAY_WORDS, name, "--trust-first")
+    if entry.command:
+        return _replace_command(entry.settings, (*words, "--", *entry.command))
+    settings = {key: value for key, value in entry.settings.items() if key not in _ADDRESS_KEYS}
+    environment = {ENTRY_VARIABLE: json.dumps(entry.settings, ensure_ascii=False)}
+    command = (*words, "--to", find_address(entry.settings))
+    if entry.host == "opencode":
+        return {"type": "local", "command": list(command), "environment": environment, **settings}
+    # Codex hands only those variables on that an entry names.
+    variables = list_variables(entry.settings)
+    extra = {"env_vars": variables} if entry.host == "codex" and variables else {}
+    return {"command": command[0], "args": list(command[1:]), "env": environment, **extra, **settings}
 
 
 def strip_relays(data: bytes | None, path: str) -> bytes | None:
@@ -168,10 +225,10 @@ def strip_relays(data: bytes | None, path: str) -> bytes | None:
     result = data
     for keys, servers in _find_server_tables(settings):
         for name, server in servers.items():
-            command = find_relayed_command(_read_command(server))
-            if command is not None:
-                entry = ServerEntry(host="", file=path, keys=keys, name=name, command=_read_command(server))
-                result = _write_command(result, path, entry, command)
+            original = find_relayed_server(server) if isinstance(server, dict) else None
+            if original is not None:
+                entry = ServerEntry(host="", file=path, keys=keys, name=name, settings=server)
+                result = _write_settings(result, path, entry, original)
     return result
 
 
@@ -197,11 +254,9 @@ def _list_entries(
     for name, server in servers.items() if isinstance(servers, dict) else ():
         if not isinstance(server, dict):
             continue
-        url = next((server[key] for key in ("url", "httpUrl") if isinstance(server.get(key), str)), "")
-        command = _read_command(server)
-        if command or url:
+        if _read_command(server) or find_address(server):
             yield ServerEntry(
-                host=config.host, file=path, keys=keys, name=name, command=command, url=url, is_shared=config.is_shared
+                host=config.host, file=path, keys=keys, name=name, settings=server, is_shared=config.is_shared
             )
 
 
@@ -227,25 +282,31 @@ def _find_server_tables(settings: Mapping[str, Any]) -> Iterator[tuple[tuple[str
             yield ("projects", project, "mcpServers"), table["mcpServers"]
 
 
-def _write_command(data: bytes | None, path: str, entry: ServerEntry, command: tuple[str, ...]) -> bytes:
+def _replace_command(settings: Mapping[str, Any], command: tuple[str, ...]) -> dict[str, Any]:
+    """Return an entry with another command line, in the form that it has."""
+    if isinstance(settings["command"], list):
+        return {**settings, "command": list(command)}
+    arguments = {"args": list(command[1:])} if command[1:] or "args" in settings else {}
+    return {**settings, "command": command[0], **arguments}
+
+
+def _write_settings(data: bytes | None, path: str, entry: ServerEntry, settings: Mapping[str, Any]) -> bytes:
+    """Return the file with another entry for a server."""
     if path.endswith(".toml"):
         table = (*entry.keys, entry.name)
-        changed = toml_editor.set_key(data, table, "command", command[0], path)
-        has_arguments = toml_editor.find_value(toml_editor.parse(data, path), *table, "args") is not None
-        if has_arguments or command[1:]:
-            changed = toml_editor.set_key(changed, table, "args", list(command[1:]), path)
+        changed = data or b""
+        for key in entry.settings.keys() - settings.keys():
+            changed = toml_editor.remove_key(changed, table, key, path)
+        for key, value in settings.items():
+            if entry.settings.get(key) != value:
+                changed = toml_editor.set_key(changed, table, key, value, path)
         return changed
-    settings = json_settings.parse(data, path)
-    server = settings
-    for key in (*entry.keys, entry.name):
-        server = server[key]
-    if isinstance(server["command"], list):
-        server["command"] = list(command)
-    else:
-        server["command"] = command[0]
-        if command[1:] or "args" in server:
-            server["args"] = list(command[1:])
-    return _render_like(data or b"", settings)
+    document = json_settings.parse(data, path)
+    servers = document
+    for key in entry.keys:
+        servers = servers[key]
+    servers[entry.name] = dict(settings)
+    return _render_like(data or b"", document)
 
 
 def _render_like(data: bytes, settings: Mapping[str, Any]) -> bytes:
@@ -258,10 +319,10 @@ def _render_like(data: bytes, settings: Mapping[str, Any]) -> bytes:
 
 
 def describe_remote(entries: Iterable[ServerEntry]) -> list[str]:
-    """Return a line for each server at an address, which a client reaches without the relay."""
+    """Return a line for each server at an address: what a login in the client means for it."""
     return [
-        f"{entry.host}: `{entry.name}` is at {entry.url}; put a relay in front of it: "
-        f"`verdikt mcp --listen 127.0.0.1:PORT --to {entry.url}`"
+        f"{entry.host}: `{entry.name}` is at {find_address(entry.settings)}; a login through the client does not reach "
+        "a server behind the relay: `verdikt uninstall` takes it back"
         for entry in entries
-        if entry.url and not entry.command
+        if not entry.command and not any(entry.settings.get(key) for key in HEADER_KEYS)
     ]

@@ -26,7 +26,7 @@ def find_value(tables: object, *path: str) -> object:
     return tables
 
 
-TomlValue = str | bool | list[str]
+TomlValue = str | bool | list[str] | dict[str, str]
 
 
 def set_key(data: bytes | None, table: tuple[str, ...], key: str, value: TomlValue, where: str) -> bytes:
@@ -35,7 +35,7 @@ def set_key(data: bytes | None, table: tuple[str, ...], key: str, value: TomlVal
     expected = _set_in_tables(before, (*table, key), value)
     if expected == before:
         return data or b""
-    line = f"{key} = {json.dumps(value)}"
+    line = f"{key} = {_format_value(value)}"
     text = (data or b"").decode("utf-8-sig")
     byte_order_mark = codecs.BOM_UTF8 if (data or b"").startswith(codecs.BOM_UTF8) else b""
     for edit in (_replace_line, _replace_array, _insert_line, _append_table, _prepend_dotted_key):
@@ -45,6 +45,49 @@ def set_key(data: bytes | None, table: tuple[str, ...], key: str, value: TomlVal
             return byte_order_mark + result.encode()
     name = ".".join(table)
     raise WiringError(f"{where}: could not set `{key}` in `[{name}]`; put `{line}` there yourself and run this again")
+
+
+def remove_key(data: bytes, table: tuple[str, ...], key: str, where: str) -> bytes:
+    """Return the file without the key in that table; raise `WiringError` where that would take more than its lines."""
+    before = parse(data, where)
+    expected = _drop_from_tables(before, (*table, key))
+    text = data.decode("utf-8-sig")
+    byte_order_mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+    for edit in (_remove_line, _remove_table):
+        result = edit(text, table, key)
+        if result is not None and _parses_to(result, expected):
+            return byte_order_mark + result.encode()
+    raise WiringError(
+        f"{where}: could not take `{key}` out of `[{'.'.join(table)}]`; write it on one line and run this again"
+    )
+
+
+def _remove_line(text: str, table: tuple[str, ...], key: str) -> str | None:
+    section = _find_section(text, table)
+    if section is None:
+        return None
+    start, end = section
+    line = re.compile(rf"^[ \t]*{re.escape(key)}[ \t]*=[^\r\n]*(\r?\n|\Z)", re.MULTILINE)
+    return text[:start] + line.sub("", text[start:end], count=1) + text[end:]
+
+
+def _remove_table(text: str, table: tuple[str, ...], key: str) -> str | None:
+    """Remove a key that is a table with a header of its own."""
+    section = _find_section(text, (*table, key))
+    return None if section is None else text[: text.rindex("[", 0, section[0])] + text[section[1] :]
+
+
+def _drop_from_tables(tables: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    key, *remaining_keys = path
+    if remaining_keys:
+        return tables | {key: _drop_from_tables(tables.get(key, {}), tuple(remaining_keys))}
+    return {name: value for name, value in tables.items() if name != key}
+
+
+def _format_value(value: TomlValue) -> str:
+    if not isinstance(value, dict):
+        return json.dumps(value)
+    return "{ " + ", ".join(f"{_quote_key(key)} = {json.dumps(inner)}" for key, inner in value.items()) + " }"
 
 
 def _set_in_tables(tables: dict[str, Any], path: tuple[str, ...], value: TomlValue) -> dict[str, Any]:

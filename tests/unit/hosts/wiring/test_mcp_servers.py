@@ -4,19 +4,22 @@ import json
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from verdikt.errors import McpError
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.hosts.wiring.mcp_servers import (
     describe_remote,
     find_direct_duplicates,
-    find_relayed_command,
+    find_relayed_server,
     list_servers,
     plan_relaying,
     strip_relays,
 )
 from verdikt.hosts.wiring.plan import apply_plan, apply_unwiring, plan_unwiring
+from verdikt.hosts.wiring.server_entry import build_headers, parse_entry
 
 SERVER = {"command": "mcp-server-git", "args": ["--repository", "."], "env": {"A": "b"}}
 JSON_FILES = {
@@ -70,8 +73,7 @@ def test_a_server_goes_through_the_relay_and_back(
     apply_plan(installation, plan_relaying(installation, [host]))
 
     server = json.loads(path.read_text())[key]["git"]
-    command = (server["command"], *server["args"])
-    assert find_relayed_command(command) == ("mcp-server-git", "--repository", ".")
+    assert find_relayed_server(server) == SERVER
     assert server["command"] == ("verdikt" if place == "project" else sys.executable)
     assert server["env"] == {"A": "b"}
     assert plan_relaying(installation, [host]) == []
@@ -111,7 +113,7 @@ def test_codex_keeps_comments_and_everything_else(installation: Installation) ->
     assert "# my servers" in text
     server = tomllib.loads(text)["mcp_servers"]["git"]
     assert server["required"] is True
-    assert find_relayed_command((server["command"], *server["args"])) == ("mcp-server-git", "--repository", ".")
+    assert find_relayed_server(server) == tomllib.loads(CODEX)["mcp_servers"]["git"]
     assert "odd-name" in tomllib.loads(text)["mcp_servers"]["odd name"]["args"]
     apply_unwiring(installation, plan_unwiring(installation))
     assert path.read_text() == CODEX
@@ -123,9 +125,9 @@ def test_opencode_has_its_command_in_one_list(installation: Installation) -> Non
     path = write(Path(installation.project, "opencode.json"), original)
     apply_plan(installation, plan_relaying(installation, ["opencode"]))
 
-    command = tuple(json.loads(path.read_text())["mcp"]["git"]["command"])
-    assert command[0] == "verdikt"
-    assert find_relayed_command(command) == ("mcp-server-git", ".")
+    server = json.loads(path.read_text())["mcp"]["git"]
+    assert server["command"][0] == "verdikt"
+    assert find_relayed_server(server) == json.loads(original)["mcp"]["git"]
     apply_unwiring(installation, plan_unwiring(installation))
     assert path.read_text() == original
 
@@ -140,13 +142,110 @@ def test_a_server_that_is_also_reached_directly_is_found(installation: Installat
     assert (duplicate.host, duplicate.name) == ("cursor", "g")
 
 
-def test_a_server_at_an_address_is_named_and_left_alone(installation: Installation) -> None:
-    """Its relay must be started by the person."""
-    servers = {"mcpServers": {"remote": {"type": "http", "url": "https://mcp.example/mcp"}}}
-    write(Path(installation.project, ".mcp.json"), json.dumps(servers))
+HEADERS = {"Authorization": "Bearer abc"}
+ADDRESS = "https://mcp.example/mcp"
+ADDRESS_ENTRIES = {
+    ("claude", ".mcp.json", "mcpServers"): {"type": "http", "url": ADDRESS, "headers": HEADERS},
+    ("claude", "~/.claude.json", "mcpServers"): {"type": "sse", "url": ADDRESS},
+    ("gemini", ".gemini/settings.json", "mcpServers"): {"httpUrl": ADDRESS, "headers": HEADERS, "timeout": 9},
+    ("cursor", ".cursor/mcp.json", "mcpServers"): {"url": ADDRESS},
+    ("opencode", "opencode.json", "mcp"): {"type": "remote", "url": ADDRESS, "enabled": True, "headers": HEADERS},
+}
 
-    assert plan_relaying(installation, ["claude"]) == []
-    assert "--to https://mcp.example/mcp" in describe_remote(list_servers(installation))[0]
+
+@pytest.mark.parametrize(("place", "entry"), ADDRESS_ENTRIES.items())
+def test_a_server_at_an_address_goes_through_the_relay_and_back(
+    installation: Installation, place: tuple[str, str, str], entry: dict[str, Any]
+) -> None:
+    """The client starts the relay, which has the address as argument and the headers in the environment."""
+    host, name, key = place
+    path = Path(installation.project, name) if "~" not in name else Path(installation.home, name[2:])
+    original = json.dumps({"other": 1, key: {"docs": entry}}, indent=3)
+    write(path, original)
+    apply_plan(installation, plan_relaying(installation, [host]))
+    settings = json.loads(path.read_text())
+    server = settings[key]["docs"]
+
+    words = [*server["command"]] if host == "opencode" else [server["command"], *server["args"]]
+    assert words[-2:] == ["--to", ADDRESS]
+    assert not any("Bearer" in word for word in words)
+    assert server.keys().isdisjoint({"url", "httpUrl", "headers"})
+    assert server.get("timeout") == entry.get("timeout")
+    environment = server.get("env") or server["environment"]
+    assert build_headers(parse_entry(environment), {}).get("authorization") == entry.get("headers", {}).get(
+        "Authorization"
+    )
+    assert plan_relaying(installation, [host]) == []
+    # Also a file that was changed meanwhile gets its entry back.
+    settings["other"] = 2
+    assert json.loads(strip_relays(json.dumps(settings).encode(), str(path)) or b"")[key]["docs"] == entry
+    apply_unwiring(installation, plan_unwiring(installation))
+    assert path.read_text() == original
+
+
+CODEX_ADDRESS = """\
+[mcp_servers.docs]
+url = "https://mcp.example/mcp"  # the docs
+bearer_token_env_var = "DOCS_TOKEN"
+required = true
+
+[mcp_servers.docs.http_headers]
+X-Team = "a"
+
+[other]
+url = "x"
+"""
+
+
+def test_codex_gets_a_server_at_an_address_back(installation: Installation) -> None:
+    """The relay gets the variable with the token, which Codex would not hand on by itself."""
+    path = write(Path(installation.home, ".codex/config.toml"), CODEX_ADDRESS)
+    apply_plan(installation, plan_relaying(installation, ["codex"]))
+    server = tomllib.loads(path.read_text())["mcp_servers"]["docs"]
+
+    assert server["args"][-2:] == ["--to", ADDRESS]
+    assert server["env_vars"] == ["DOCS_TOKEN"]
+    assert server["required"] is True
+    assert server.keys().isdisjoint({"url", "bearer_token_env_var", "http_headers"})
+    headers = build_headers(parse_entry(server["env"]), {"DOCS_TOKEN": "t"})
+    assert headers == {"x-team": "a", "authorization": "Bearer t"}
+    stripped = strip_relays(path.read_bytes() + b"# changed\n", str(path)) or b""
+    assert tomllib.loads(stripped.decode()) == tomllib.loads(CODEX_ADDRESS)
+    apply_unwiring(installation, plan_unwiring(installation))
+    assert path.read_text() == CODEX_ADDRESS
+
+
+def test_a_login_through_the_client_is_named_where_no_header_is_set(installation: Installation) -> None:
+    """Such a server would answer the relay with 401."""
+    servers = {"open": {"type": "http", "url": ADDRESS}, "token": {"type": "http", "url": ADDRESS, "headers": HEADERS}}
+    write(Path(installation.project, ".mcp.json"), json.dumps({"mcpServers": servers}))
+
+    [line] = describe_remote(list_servers(installation))
+    assert "`open`" in line
+
+
+def test_a_server_at_an_address_that_is_also_reached_directly_is_found(installation: Installation) -> None:
+    """By its address."""
+    entry = {"type": "http", "url": ADDRESS}
+    write(Path(installation.project, ".mcp.json"), json.dumps({"mcpServers": {"docs": entry}}))
+    apply_plan(installation, plan_relaying(installation, ["claude"]))
+    write(Path(installation.project, ".gemini/settings.json"), json.dumps({"mcpServers": {"d": {"httpUrl": ADDRESS}}}))
+
+    assert [entry.name for entry in find_direct_duplicates(list_servers(installation))] == ["d"]
+
+
+@pytest.mark.parametrize("text", ["not json", "[]", "null"])
+def test_an_entry_that_is_none_is_refused(text: str) -> None:
+    """The relay does not go on without the headers that a person wrote."""
+    with pytest.raises(McpError, match="VERDIKT_MCP_SERVER"):
+        parse_entry({"VERDIKT_MCP_SERVER": text})
+
+
+@pytest.mark.parametrize("value", ["a\r\nX-Other: b", "\x00", "é"])
+def test_a_header_that_could_hold_another_is_refused(value: str) -> None:
+    """It would be sent as two."""
+    with pytest.raises(McpError, match="printable"):
+        build_headers({"headers": {"a": value}}, {})
 
 
 @pytest.mark.parametrize(
@@ -160,4 +259,4 @@ def test_a_server_at_an_address_is_named_and_left_alone(installation: Installati
 )
 def test_only_the_relay_itself_counts_as_relay(command: tuple[str, ...]) -> None:
     """A command that merely resembles it does not."""
-    assert find_relayed_command(command) is None
+    assert find_relayed_server({"command": command[0], "args": list(command[1:])}) is None

@@ -1,0 +1,42 @@
+"""Call times as the client of the `mcp` SDK sees them; runs in the environment of `tests.mcp_servers.install`.
+
+`mcp_client.py CALLS`, with the commands to compare as JSON on stdin: name → command. They take turns.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import time
+from contextlib import AsyncExitStack
+
+from mcp.client.client import Client
+from mcp.client.stdio import stdio_client
+
+from mcp import StdioServerParameters
+
+PAUSE_SECONDS = 0.005
+"""Between two calls of one server: 200 calls a second, of which none waits for the record of the one before."""
+
+
+async def measure(commands: dict[str, list[str]], calls: int) -> dict[str, list[float]]:
+    """Return the seconds of each call, by command."""
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    async with AsyncExitStack() as stack:
+        clients = {}
+        for name, command in commands.items():
+            parameters = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+            clients[name] = await stack.enter_async_context(Client(stdio_client(parameters), cache=None))
+            await clients[name].list_tools()
+        for number in range(calls + 20):
+            for name, client in clients.items():
+                await asyncio.sleep(PAUSE_SECONDS)
+                started = time.perf_counter()
+                await client.call_tool("echo", {"message": "hello"})
+                if number >= 20:
+                    times[name].append(time.perf_counter() - started)
+    return times
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(measure(json.load(sys.stdin), int(sys.argv[1])))))
