@@ -71,9 +71,11 @@ class Command(NamedTuple):
     @property
     def name(self) -> str:
         """The program's name without its directory; empty when unknown."""
-        if not self.argv or not self.argv[0].is_known:
+        argv = self.argv
+        if not argv:
             return ""
-        return self.argv[0].text.rsplit("/", 1)[-1]
+        text = argv[0].text
+        return "" if UNKNOWN in text else text[text.rfind("/") + 1 :]
 
 
 @dataclass(slots=True)

@@ -39,6 +39,7 @@ class CommandWalker(Expander):
     local_variables: dict[str, VariableValue | None] | None = None  # what a function's own variables hid
     has_replacements = False  # there are aliases or functions
     _outermost_text = ""
+    _exports_functions = False  # whether the text can define a function by a variable
     _has_no_file_execution: bool | None = None
 
     def __init__(
@@ -231,7 +232,7 @@ class CommandWalker(Expander):
             self.add_problem(f"`{name}` only looks like `{likeness}`")
         if name in evaluated_text.EVALUATING_BUILTINS:
             evaluated_text.walk_evaluated_words(call)
-        if "BASH_FUNC_" in self._outermost_text:
+        if self._exports_functions:
             evaluated_text.walk_exported_functions(call)
         if (effect := builtin.BUILTINS.get(name)) is not None:
             effect(self, call.words, call.scope, call.frame)

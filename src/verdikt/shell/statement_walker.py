@@ -60,6 +60,8 @@ class StatementWalker(CommandWalker):
         """Walk the whole text, then the functions that it defines and never calls."""
         self._max_inner_length = max(_MAX_INNER_LENGTH, _MAX_READINGS * len(text))
         self._outermost_text = text
+        # Looked for once: a search of the whole text for each of its commands grows with its square.
+        self._exports_functions = "BASH_FUNC_" in text
         if "coproc" in text:
             declare_coprocesses(text, scope)
         self.walk_statement(statement, scope, self._current_frame)
