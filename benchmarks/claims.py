@@ -12,15 +12,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tools.train_claims import Batch, FeatureReader, load_batches, load_frames, read_features, train_model
+from tools.train_claims import Batch, FeatureReader, list_folds, load_batches, load_frames, read_features, train_model
 
 from verdikt.claims.cues import CUES
 from verdikt.claims.features import list_cue_features, list_features, list_words
 from verdikt.claims.model import ACTS, TOPICS, ClaimModel, load_model, read_claims, read_model
 from verdikt.claims.sentences import MarkedSentence
-
-FOLDS = 4
-"""Number of models that read what they were not trained on. More of them take longer and read a little better."""
 
 
 @dataclass(slots=True)
@@ -64,7 +61,7 @@ def evaluate_model(model: ClaimModel, batches: Iterable[Batch], read: FeatureRea
             expected: set[str] = set()
             found: set[str] = set()
             for labelled in message:
-                margins = model.score_acts(read(labelled.sentence))
+                margins = model.score_acts(read(labelled.sentence), labelled.sentence.language)
                 if not model.knows_words(list_words(labelled.sentence.masked)):
                     margins = dict.fromkeys(margins, -1.0)
                 expected.update(labelled.claims)
@@ -80,14 +77,6 @@ def evaluate_model(model: ClaimModel, batches: Iterable[Batch], read: FeatureRea
                 text = " | ".join(labelled.text for labelled in message)
                 evaluation.mistakes.append(f"expected {sorted(expected)}, found {sorted(found)}: {text}")
     return evaluation
-
-
-def list_folds(batches: Sequence[Batch]) -> list[list[Batch]]:
-    """Return groups of batches that are left out together: every `FOLDS`th of each language."""
-    by_language: dict[str, list[Batch]] = defaultdict(list)
-    for batch in batches:
-        by_language[batch.language].append(batch)
-    return [[batch for group in by_language.values() for batch in group[fold::FOLDS]] for fold in range(FOLDS)]
 
 
 def evaluate_left_out(batches: Sequence[Batch]) -> dict[str, Evaluation]:

@@ -1,7 +1,8 @@
 """Train the claim model from the labelled messages in `data/claims`, and write its weights into the package.
 
-    python -m tools.train_claims            train, and write src/verdikt/claims/weights.bin
-    python -m tools.train_claims --check    exit 1 if the weights are not those of the data and the code
+    python -m tools.train_claims                train, and write src/verdikt/claims/weights.bin
+    python -m tools.train_claims --calibrate    choose the margins of `done`, and write data/claims/margins.json
+    python -m tools.train_claims --check        exit 1 if the weights are not those of the data and the code
 
 A batch is a file `data/claims/<language>/<batch>.jsonl`: one message per line with the label of each of its sentences.
 Batches whose name begins with `h` are held out: they measure the model and are never trained on.
@@ -18,14 +19,14 @@ import zlib
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tools.claim_frames import expand_frames
 from verdikt.claims.features import list_features, list_topic_features, list_words
-from verdikt.claims.model import ACTS, MAGIC, TOPICS, WEIGHTS, fold_features
+from verdikt.claims.model import ACTS, MAGIC, TOPICS, WEIGHTS, Scorer, fold_features
 from verdikt.claims.sentences import MarkedSentence, split_sentences
 
 ROOT = Path(__file__).parent.parent
@@ -34,14 +35,22 @@ CODE = ("cues.py", "features.py", "sentences.py")
 
 ACTS_SIZE = 2**20
 TOPICS_SIZE = 2**16
-MARGINS = {"done": 0.05, "blocked": 0.2, "delegation": 0.3, "admission": 0.3}
+MARGINS = {"done": 0.0, "blocked": 0.2, "delegation": 0.3, "admission": 0.3}
 """How far below the separating plane an act still counts: where precision and recall balance on left-out batches.
 
-`done` must be nearer to it: a look-alike that is read as work done can refuse an honest turn.
+That of `done` is chosen language by language, by `--calibrate`.
 """
 
-STRICTNESS = 2.0
-"""The penalty of a sentence on the wrong side (`C` of the solver). Of 0.3, 1, 2, 3 and 8, left-out batches prefer 2."""
+MARGINS_FILE = DATA / "margins.json"
+AIMS = {"en": (0.96, 0.95)}
+OTHER_AIM = (0.93, 0.88)
+"""Precision and recall of `done` that are aimed at; the margin is where the nearer of the two is met best."""
+
+CALIBRATION_BATCHES = ("s", "t")
+"""First letters of the batches in the voices of agents, on which margins are chosen."""
+
+STRICTNESS = 0.7
+"""The penalty of a sentence on the wrong side (`C` of the solver). Left-out batches read the same from 0.7 to 8."""
 
 LEAST_SENTENCES = 3
 """Features of fewer sentences get no weight: they teach nothing, and would share places with those that do."""
@@ -49,7 +58,7 @@ LEAST_SENTENCES = 3
 EVEN_SHARE = 0.5
 """The part of a feature's scale that does not depend on how unevenly it occurs with and without an act."""
 
-OTHER_LANGUAGES_WEIGHT = 2.0
+OTHER_LANGUAGES_WEIGHT = 1.5
 """What a sentence in another language counts beside an English one, of which there are many more."""
 
 LEVELS = 60
@@ -103,7 +112,13 @@ def load_frames(root: Path = DATA) -> list[Batch]:
                 (message[part.start : part.end], *_find_label(message[part.start : part.end], labels))
                 for part in split_sentences(message)
             ]
-            messages.append(tuple(label_message(message, triples)))
+            # Sentences of a frame stand beside others by chance, which teaches nothing.
+            messages.append(
+                tuple(
+                    replace(part, sentence=replace(part.sentence, previous="", following=""))
+                    for part in label_message(message, triples)
+                )
+            )
         batches.append(Batch(path.parent.name, "frames", tuple(messages)))
     return batches
 
@@ -141,7 +156,7 @@ def label_message(message: str, triples: Sequence[Sequence[Any]]) -> Iterator[La
 def compute_digest(root: Path = DATA) -> str:
     """Return the SHA-256 of what the weights are made from: training batches, features and this file."""
     files = [path for path in list_batch_files(root) if not path.stem.startswith("h")]
-    files += sorted(root.glob("*/frames.txt"))
+    files += [*sorted(root.glob("*/frames.txt")), MARGINS_FILE]
     files += [*(WEIGHTS.with_name(name) for name in CODE), Path(__file__), Path(__file__).with_name("claim_frames.py")]
     digest = hashlib.sha256()
     for path in files:
@@ -162,15 +177,11 @@ def read_features(sentence: MarkedSentence) -> Sequence[int]:
 def train_model(batches: Sequence[Batch], digest: str = "", read: FeatureReader = read_features) -> bytes:
     """Return the weights trained on all sentences of some batches, as `read_model` reads them."""
     sentences = [labelled for batch in batches for message in batch.messages for labelled in message]
-    importance = [
-        1.0 if batch.language == "en" else OTHER_LANGUAGES_WEIGHT
-        for batch in batches
-        for message in batch.messages
-        for _ in message
-    ]
+    importance = [weigh_batch(batch) for batch in batches for message in batch.messages for _ in message]
     features = [read(labelled.sentence) for labelled in sentences]
     settings: dict[str, Any] = {"digest": digest, "acts_size": ACTS_SIZE, "topics_size": TOPICS_SIZE}
     settings["known_share"] = KNOWN_SHARE
+    settings["margins"] = json.loads(MARGINS_FILE.read_text())
     body = b""
     rows = build_matrix(features, ACTS_SIZE, LEAST_SENTENCES)
     settings["acts"] = []
@@ -244,6 +255,59 @@ def scale_features(rows: Any, answers: Sequence[bool]) -> Any:
     return EVEN_SHARE + (1 - EVEN_SHARE) * unevenness / unevenness[unevenness > 0].mean()
 
 
+def calibrate_margins(batches: Sequence[Batch], frames: Sequence[Batch]) -> dict[str, float]:
+    """Return language → margin of `done`: the one that reads messages best which the model was not trained on."""
+    answers: dict[str, dict[tuple[str, int], tuple[float, bool]]] = defaultdict(dict)
+    for fold in list_folds([batch for batch in batches if batch.name.startswith(CALIBRATION_BATCHES)]):
+        training = [*(batch for batch in batches if batch not in fold), *frames]
+        score = train_scorer(training, "done")
+        for batch in fold:
+            for number, message in enumerate(batch.messages):
+                best = max((score(read_features(part.sentence)) for part in message), default=-9.0)
+                is_claim = any("done" in part.claims for part in message)
+                answers[batch.language][batch.name, number] = (best, is_claim)
+    return {
+        language: choose_margin(list(found.values()), AIMS.get(language, OTHER_AIM))
+        for language, found in sorted(answers.items())
+    }
+
+
+def choose_margin(answers: Sequence[tuple[float, bool]], aim: tuple[float, float]) -> float:
+    """Return the margin at which the nearer of precision and recall to its aim is highest; of equals the middle one."""
+    worths: dict[float, float] = {}
+    for step in range(-40, 41):
+        margin = step / 100
+        found = [is_claim for score, is_claim in answers if score + margin > 0]
+        precision = sum(found) / max(1, len(found))
+        recall = sum(found) / max(1, sum(is_claim for _, is_claim in answers))
+        worths[margin] = round(min(precision - aim[0], recall - aim[1]), 9)
+    best = [margin for margin, worth in worths.items() if worth == max(worths.values())]
+    return best[len(best) // 2]
+
+
+def list_folds(batches: Sequence[Batch], count: int = 4) -> list[list[Batch]]:
+    """Return groups of batches that are left out together: every `count`th of each language."""
+    by_language: dict[str, list[Batch]] = defaultdict(list)
+    for batch in batches:
+        by_language[batch.language].append(batch)
+    return [[batch for group in by_language.values() for batch in group[fold::count]] for fold in range(count)]
+
+
+def train_scorer(batches: Sequence[Batch], act: str) -> Callable[[Iterable[int]], float]:
+    """Return the scorer of one act, trained on all sentences of some batches."""
+    pairs = [(batch, part) for batch in batches for message in batch.messages for part in message]
+    rows = build_matrix([read_features(part.sentence) for _, part in pairs], ACTS_SIZE, LEAST_SENTENCES)
+    importance = [weigh_batch(batch) for batch, _ in pairs]
+    weights, scale, bias = fit_scorer(rows, [act in part.claims for _, part in pairs], importance)
+    scorer = Scorer(act, weights, scale, bias)
+    return lambda features: scorer.score(fold_features(features, ACTS_SIZE))
+
+
+def weigh_batch(batch: Batch) -> float:
+    """Return what a sentence of a batch counts in training."""
+    return 1.0 if batch.language == "en" else OTHER_LANGUAGES_WEIGHT
+
+
 def build_vocabulary(sentences: Sequence[LabelledSentence]) -> bytes:
     """Return one bit per hash of a word that occurs in two sentences at least."""
     counts: Counter[str] = Counter()
@@ -261,13 +325,21 @@ def main() -> int:
     """Train, or check the digest."""
     parser = argparse.ArgumentParser(description="Train the claim model.")
     parser.add_argument("--check", action="store_true", help="only compare the digest of the weights")
-    if parser.parse_args().check:
+    parser.add_argument("--calibrate", action="store_true", help="choose the margins of `done` on left-out batches")
+    arguments = parser.parse_args()
+    if arguments.check:
         from verdikt.claims.model import get_model_digest
 
         is_current = get_model_digest() == compute_digest()
         print("weights are current" if is_current else "weights are stale: run `python -m tools.train_claims`")
         return 0 if is_current else 1
-    batches = [batch for batch in load_batches() if not batch.is_held_out] + load_frames()
+    batches, frames = [batch for batch in load_batches() if not batch.is_held_out], load_frames()
+    if arguments.calibrate:
+        margins = calibrate_margins(batches, frames)
+        MARGINS_FILE.write_text(json.dumps(margins, indent=2) + "\n")
+        print(f"{MARGINS_FILE}: {margins}")
+        return 0
+    batches += frames
     data = train_model(batches, compute_digest())
     WEIGHTS.write_bytes(data)
     print(f"{WEIGHTS}: {len(data):,} bytes from {sum(len(batch.messages) for batch in batches):,} messages")

@@ -86,6 +86,7 @@ def _read_shape(word: str) -> str:
     return word if len(word) <= 4 or not word[0].isalpha() else "~" + word[-2:]
 
 
+@lru_cache(maxsize=16_384)
 def _read_class(word: str, language: str) -> str:
     """Return the class of a word; of an unknown one, whether it ends like a participle or a past tense."""
     if not word[0].isalpha():
@@ -109,6 +110,7 @@ _START, _END, _ARTICLE, _UNKNOWN = map(_hash_text, ("^", "$", "uTHE", "ux"))
 _BREAKS = frozenset(_hash_text("u" + mark) for mark in ",:;，、；：")
 _CLASS_HASHES = {name: _hash_text("u" + name) for classes in CUES.values() for name in classes}
 _NAMES = frozenset(_CLASS_HASHES[name] for name in _CLASS_HASHES.keys() - _COMMON_CLASSES)
+_SILENT = frozenset({_UNKNOWN, *(_CLASS_HASHES[name] for name in _COMMON_CLASSES)})
 
 
 _PIECEWISE = frozenset({"ja", "zh", "ko"})
@@ -173,6 +175,10 @@ def _list_class_features(sentence: MarkedSentence, words: list[_Word]) -> set[in
         features.update(_join_hashes(itertools.repeat(name), named[index + 1 :], 0x38B34AE5))
     if text.rstrip(" *_)").endswith(("?", "？")):
         features.update(_join_hashes(itertools.repeat(_START), named, 0x52DCE729))
+    # `I looked at the log. The disk filled up.`: what a past tense reports depends on the sentence before it.
+    own = sorted(set(classes) - _SILENT)[:_PAIRED_CLASSES]
+    for name in sorted(map(_hash_text, _name_classes(sentence.previous, sentence.language)))[:_PAIRED_CLASSES]:
+        features.update(_join_hashes(itertools.repeat(name), own, 0x6B43A9B5))
     return features
 
 
@@ -231,3 +237,20 @@ def _list_marks(sentence: MarkedSentence, size: int) -> Iterator[str]:
     else:
         classes = get_classes(sentence.language)
         yield from (f"t class {classes[word]}" for word in title if word in classes)
+    # What stands beside `The disk is full.` tells whether it is a finding: `I looked at the log.`
+    yield from _list_context("before", sentence.previous, sentence.language)
+    yield from _list_context("after", sentence.following, sentence.language)
+
+
+def _list_context(place: str, text: str, language: str) -> Iterator[str]:
+    """Yield the classes of words in a neighbour of the sentence, and how it ends."""
+    if text:
+        yield from (f"c {place} {name}" for name in _name_classes(text, language))
+        yield f"c {place} end {text.rstrip(' *_)')[-1:]}"
+
+
+def _name_classes(text: str, language: str) -> set[str]:
+    """Return the classes of words in a text, without those that say nothing about mood."""
+    if language in _PIECEWISE:
+        return set(_find_pieces(text, language))
+    return {_read_class(word, language) for word in list_words(text)} - _COMMON_CLASSES - {"x"}

@@ -8,8 +8,8 @@ import itertools
 import json
 import math
 import zlib
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -90,6 +90,7 @@ class ClaimModel:
     topics: tuple[Scorer, ...]
     vocabulary: bytes
     known_share: float
+    margins: Mapping[str, float] = field(default_factory=dict)  # language → how far from certain `done` may be
 
     def knows_words(self, words: Iterable[str]) -> bool:
         """Return whether enough of the words are of a language of the model; code, numbers and marks don't count."""
@@ -102,10 +103,12 @@ class ClaimModel:
         place = zlib.crc32(word.encode()) % (len(self.vocabulary) * 8)
         return bool(self.vocabulary[place >> 3] >> (place & 7) & 1)
 
-    def score_acts(self, features: Iterable[int]) -> dict[str, float]:
-        """Return the margin of each act."""
+    def score_acts(self, features: Iterable[int], language: str) -> dict[str, float]:
+        """Return the margin of each act: above 0 the sentence has it."""
         indices = fold_features(features, len(self.acts[0].weights))
-        return {scorer.name: scorer.score(indices) for scorer in self.acts}
+        margins = {scorer.name: scorer.score(indices) for scorer in self.acts}
+        margins["done"] += self.margins.get(language, 0.0)
+        return margins
 
     def list_topics(self, sentence: MarkedSentence) -> tuple[str, ...]:
         """Return the topics of a sentence that claims something."""
@@ -138,7 +141,12 @@ def read_model(data: bytes) -> ClaimModel:
             scorers[group].append(Scorer(name, body[:size], scale, bias))
             body = body[size:]
     return ClaimModel(
-        settings["digest"], tuple(scorers["acts"]), tuple(scorers["topics"]), body, settings["known_share"]
+        settings["digest"],
+        tuple(scorers["acts"]),
+        tuple(scorers["topics"]),
+        body,
+        settings["known_share"],
+        settings["margins"],
     )
 
 
@@ -160,7 +168,7 @@ def read_claims(message: str) -> tuple[SentenceClaim, ...]:
 
 def _read_sentence(model: ClaimModel, message: str, sentence: MarkedSentence) -> list[SentenceClaim]:
     features = list_features(sentence)
-    margins = model.score_acts(features)
+    margins = model.score_acts(features, sentence.language)
     is_known = model.knows_words(list_words(sentence.masked))
     acts = sorted((act for act in ACTS if margins[act] > 0), key=lambda act: -margins[act]) if is_known else []
     topics = dict.fromkeys(acts, model.list_topics(sentence)) if acts else {}
@@ -187,7 +195,7 @@ def _divide_topics(
     """Return the topics of each act of a sentence with several: `I fixed it` is done, `but tests are red` admitted."""
     found: dict[str, set[str]] = {act: set() for act in acts}
     for clause in _list_clauses(sentence):
-        margins = model.score_acts(list_features(clause))
+        margins = model.score_acts(list_features(clause), clause.language)
         found[max(acts, key=margins.__getitem__)].update(model.list_topics(clause))
     # An act whose clause names no topic is about those of the whole sentence.
     return {act: tuple(name for name in TOPICS if name in found[act]) or topics for act in acts}

@@ -2,6 +2,7 @@
 
 import re
 
+from verdikt.claims.wording import says
 from verdikt.model.lazy_regex import compile_lazily
 
 _EXTENSIONS = (
@@ -81,12 +82,6 @@ def find_spans(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_SPAN.findall(text)))
 
 
-_ALL_TESTS = compile_lazily(
-    r"\b(?:all|every|whole|full|entire|complete|everything)(?: of)?(?: the| our| your)?(?: existing| project's|"
-    r" unit)? ?(?:tests?|test suite|suite|specs?|test cases)\b|\beverything (?:passes|is green)\b"
-    r"|^\W*(?:the )?(?:tests?|test suite|suite) (?:are |is )?(?:now |all )?(?:pass\w*|green|succeed\w*)\W*$",
-    re.IGNORECASE,
-)
 _TEST_COUNT = compile_lazily(
     r"\b(?:all )?(?:of the )?(\d[\d,]{0,8})(?: of the)?(?: \w+)? (?:tests|test cases|specs)\b(?!\W+(?:fail|are"
     r" failing|still|were skipped|skipped))(?=[^.;]{0,30}\b(?:pass|green|succe))"
@@ -95,13 +90,23 @@ _TEST_COUNT = compile_lazily(
 )
 
 
+_FOREIGN_TEST_COUNT = compile_lazily(
+    r"\b(\d[\d.,]{0,8}) (?:\w+ )?(?:tests?|pruebas|testes|тест\w*)\b|(\d{1,6}) ?(?:个|项|件の?)(?:测试|テスト|用例)"
+    r"|(?:テスト|테스트) ?(\d{1,6}) ?(?:件|개)",
+    re.IGNORECASE,
+)
+"""A number of tests in the other languages, where the sentence says that they pass."""
+
+
 def read_test_count(text: str) -> dict[str, str]:
     """Return what a text says about the number of tests: `number`, or `whole` for all of them."""
     match = _TEST_COUNT.search(text)
-    number = (match[1] or match[2]).replace(",", "") if match else ""
+    if match is None and not text.isascii() and says("passing", text) and not says("added_test", text):
+        match = _FOREIGN_TEST_COUNT.search(text)
+    number = next(filter(None, match.groups())) if match else ""
     if number:
-        return {"number": number}
-    return {"whole": "yes"} if _ALL_TESTS.search(text) else {}
+        return {"number": number.replace(",", "").replace(".", "")}
+    return {"whole": "yes"} if says("all_tests", text) else {}
 
 
 _PACKAGE = compile_lazily(

@@ -54,7 +54,7 @@ class MarkedSentence:
 
     `kind` is text, item, heading or table; `tick` is `ticked`, `open` or empty; `title` is the heading and the
     introduction (`Next steps:`) it stands under; `index` counts from the start, `is_last` marks the end. `language` is
-    the likeliest one of those that the model knows.
+    the likeliest one of those that the model knows. `previous` and `following` are its neighbours, masked.
     """
 
     start: int
@@ -67,6 +67,8 @@ class MarkedSentence:
     index: int
     is_last: bool
     language: str = "en"
+    previous: str = ""
+    following: str = ""
 
 
 @dataclass(slots=True)
@@ -88,20 +90,23 @@ def split_sentences(message: str) -> tuple[MarkedSentence, ...]:
         parts.extend((block, start, end) for start, end in _list_spans(masked, block.start, block.end))
     # One sentence is often too short to tell languages of the same script apart.
     latin = detect_latin_language(" ".join(masked[start:end] for _, start, end in itertools.islice(parts, 20)))
+    texts = ["", *(masked[start:end] for _, start, end in parts), ""]
     return tuple(
         MarkedSentence(
             offset + start,
             offset + end,
             message[offset + start : offset + end],
-            masked[start:end],
+            text,
             block.kind,
             block.tick,
             block.title,
             index,
             index == len(parts) - 1,
-            detect_script(masked[start:end]) or latin,
+            detect_script(text) or latin,
+            texts[index],
+            texts[index + 2],
         )
-        for index, (block, start, end) in enumerate(parts)
+        for index, ((block, start, end), text) in enumerate(zip(parts, texts[1:-1], strict=True))
     )
 
 

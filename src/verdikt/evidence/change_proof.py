@@ -4,12 +4,12 @@ import posixpath
 import re
 
 from verdikt.claims.named_objects import find_changed_names, find_file_names
+from verdikt.claims.wording import says
 from verdikt.evidence.check_proof import describe_missing_tests
 from verdikt.evidence.effect_proof import prove_effect, prove_reading
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
 from verdikt.knowledge import find_role
-from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import classify_file, is_test_file
 from verdikt.runs.shell_runs import is_file_handler
 from verdikt.turns.turn import TurnEvidence, is_same_path
@@ -79,6 +79,9 @@ def _explain_no_change(request: ProofRequest) -> Proof | Missing:
     if untouched is not None and not turn.edit_paths:
         return untouched
     if turn.edit_paths and turn.facts.changes is not None:
+        # `It did not help, so I put it back` reports just that.
+        if not turn.facts.changes and says("taken_back", request.text):
+            return hold("taken_back", *find_edit_entries(turn))
         return Missing("what was edited was taken back: no file differs from when you were asked")
     return Missing("no file differs from when you were asked")
 
@@ -146,18 +149,10 @@ def _is_excused(request: ProofRequest, name: str) -> bool:
     return bool(re.search(f"{after}|{before}", request.message, re.IGNORECASE))
 
 
-_ADDED_TEST = compile_lazily(
-    r"\b(?:add(?:ed|s)?|wrote|written|creat(?:ed|es)|includ(?:ed|es)|with)\s+(?:an? |the |some |two |three |\d+ |new "
-    r"|more |regression |unit |integration |failing |corresponding |matching )*(?:tests?|specs?|test coverage)\b"
-    r"(?! (?:case|data|fix))",
-    re.IGNORECASE,
-)
-
-
 def _find_missing_test(request: ProofRequest) -> Missing | None:
     """Return that a test which the claim says was added is not there; None when it is, or nothing is known."""
     facts = request.turn.facts
-    if facts.changes is None or not _ADDED_TEST.search(request.text):
+    if facts.changes is None or not says("added_test", request.text):
         return None
     if facts.tests_after.tests > facts.tests_before.tests:
         return None

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from verdikt.claims.named_objects import find_changed_names, find_ref_names
+from verdikt.claims.wording import says
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
 from verdikt.knowledge import find_role
@@ -13,17 +14,10 @@ from verdikt.turns.turn import is_same_path
 
 _FORGES = find_role("forge")
 _HISTORY_PROGRAMS = _FORGES | find_role("version_control")
-_WORDS = {
-    name: compile_lazily(words, re.IGNORECASE)
-    for name, words in (
-        ("stash", r"\bstash\w*"),
-        ("tag", r"\btag(?:s|ged)?\b"),
-        ("merge", r"\b(?:merged|rebased|cherry-picked)\b"),
-        ("branch", r"\bbranch(?:es|ed)?\b"),
-        ("commit", r"\bcommit\w*"),
-        ("delete", r"\b(?:delet|remov|dropp)\w+"),
-    )
-}
+_BRANCH = compile_lazily(r"\bbranch(?:es|ed)?\b", re.IGNORECASE)
+_ON_BRANCH = compile_lazily(
+    r"\b(?:on|to|in|onto|into|from|auf|dans|sur|en|na|no|в|на) (?:\S+ )?\S*\s*branch", re.IGNORECASE
+)
 
 
 _REF_WORK = compile_lazily(
@@ -35,7 +29,7 @@ _REF_WORK = compile_lazily(
 
 def is_about_refs(text: str) -> bool:
     """Return whether a sentence reports work on branches, tags or stashes, whatever topic it was given."""
-    return bool(_REF_WORK.search(text))
+    return bool(_REF_WORK.search(text)) or says("new_branch", text)
 
 
 def prove_commit(request: ProofRequest) -> Proof | Missing:
@@ -45,25 +39,25 @@ def prove_commit(request: ProofRequest) -> Proof | Missing:
     # No snapshot at the prompt, or no repository.
     if before is None or after is None:
         return _prove_by_log(request)
-    if _WORDS["stash"].search(text):
+    if says("stash", text):
         changed = before.refs.get("refs/stash") != after.refs.get("refs/stash")
         return hold("git_state") if changed else Missing("git's stash is as it was when you were asked")
-    if _WORDS["tag"].search(text):
+    if says("tag", text):
         return _prove_refs(request, before, after, "refs/tags/", "tag")
-    if _WORDS["merge"].search(text):
+    if says("merge", text):
         return _prove_merge(request, before, after)
-    if _WORDS["commit"].search(text):
-        missing = _find_uncommitted(request, before, after)
-        if missing is not None:
-            return missing
-    if _WORDS["branch"].search(text) and not re.search(r"\b(?:on|to|in) (?:the |my |your |a )?\S*\s*branch", text):
+    is_about_branch = says("new_branch", text) or bool(_BRANCH.search(text))
+    # What names no branch is about a commit, in whatever words: silence must not prove it.
+    if (says("commit", text) or not is_about_branch) and (missing := _find_uncommitted(request, before, after)):
+        return missing
+    if says("new_branch", text) or (_BRANCH.search(text) and not _ON_BRANCH.search(text)):
         return _prove_refs(request, before, after, "refs/heads/", "branch")
     return hold("git_state", *_find_calls(request, "commit"))
 
 
 def _prove_by_log(request: ProofRequest) -> Proof | Missing:
     """Without a repository to look at, the log of successful commands decides."""
-    if _WORDS["merge"].search(request.text):
+    if says("merge", request.text):
         return prove_push(request)
     proof = request.try_validator("commit_exists")
     if proof.holds:
@@ -106,7 +100,7 @@ def _prove_refs(request: ProofRequest, before: GitState, after: GitState, prefix
     """Prove that the named branches or tags were made or deleted; without a name, that any was."""
     old = {name.removeprefix(prefix) for name in before.refs if name.startswith(prefix)}
     new = {name.removeprefix(prefix) for name in after.refs if name.startswith(prefix)}
-    is_deletion = bool(_WORDS["delete"].search(request.text))
+    is_deletion = says("delete", request.text)
     names = find_ref_names(request.text)
     if word == "branch" and not is_deletion:
         # An unborn branch has no reference yet, and switching to a branch that exists is no new one.
@@ -130,7 +124,7 @@ def _prove_merge(request: ProofRequest, before: GitState, after: GitState) -> Pr
     remote = _find_remote_merge(request)
     if remote:
         return hold("git_command", *remote)
-    if after.head != before.head or _moved_heads(before, after):
+    if _has_moved_branch(before, after):
         return hold("git_state", *_find_calls(request, "merge", "rebase", "pull", "cherry-pick"))
     return Missing("no branch has moved since you were asked, so nothing was merged")
 
@@ -144,8 +138,12 @@ def _find_remote_merge(request: ProofRequest) -> Iterable[int]:
     return ()
 
 
-def _moved_heads(before: GitState, after: GitState) -> bool:
-    return any(before.refs.get(name) != id for name, id in after.refs.items() if name.startswith("refs/heads/"))
+def _has_moved_branch(before: GitState, after: GitState) -> bool:
+    """Return whether a branch points elsewhere than at the prompt; a new name for an old commit is no such thing."""
+    known = {before.head, *before.refs.values()}
+    heads = {name: id for name, id in after.refs.items() if name.startswith("refs/heads/")}
+    was_moved = any(before.refs.get(name, id) != id for name, id in heads.items())
+    return was_moved or any(id not in known for id in (after.head, *heads.values()))
 
 
 def prove_push(request: ProofRequest) -> Proof | Missing:

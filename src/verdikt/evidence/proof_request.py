@@ -1,13 +1,12 @@
 """One thing that a sentence claims, with all that is known about the turn; and the answers to it. Pure."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from verdikt.claims.model import SentenceClaim
+from verdikt.claims.wording import says
 from verdikt.evidence.validator import Arguments, Proof, ProofStatus, run_validator
 from verdikt.evidence.validator_registry import VALIDATORS
-from verdikt.model.lazy_regex import compile_lazily
 from verdikt.turns.turn import TurnEvidence
 
 
@@ -45,19 +44,12 @@ class ProofRequest:
     @property
     def names_fewer_tests(self) -> bool:
         """Return whether the message says itself that tests are skipped, expected to fail, or gone."""
-        return bool(_FEWER_TESTS.search(self.message))
+        return says("fewer_tests", self.message)
 
     def try_validator(self, name: str, arguments: Arguments | None = None) -> Proof:
         """Return the answer of a built-in validator about the turn."""
         return run_validator(VALIDATORS[name], arguments or {}, self.turn)
 
-
-_FEWER_TESTS = compile_lazily(
-    r"\bskip(?!\s*ped to)|\bx-?fail|\bexpected (?:to fail|failure)|\bdeselect|\bdisabl\w+|\bignored?\b|\bquarantin"
-    r"|\b(?:remov|delet|dropp|cut|retir|merg|consolidat|collaps)\w*\b[^.\n]{0,60}\b(?:tests?|specs?|cases?)\b"
-    r"|\b(?:tests?|specs?|cases?)\b[^.\n]{0,40}\b(?:remov|delet|dropp|merg)\w*",
-    re.IGNORECASE,
-)
 
 Row = Callable[[ProofRequest], Proof | Missing]
 

@@ -138,7 +138,7 @@ def _covers_target(run: ProgramRun, target: str) -> bool:
 def _covers_all_tests(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> bool:
     """Return whether a run was of all tests: it selected none, or it named every test file that there is."""
     if not is_partial_test_run(run.argv):
-        return True
+        return not _find_untested_package(turn)
     where = posixpath.join(call.cwd, run.cwd)
     named = {posixpath.normpath(posixpath.join(where, word)): word for word in run.argv[1:]}
     paths = {posixpath.join(turn.facts.root, path) for path in turn.facts.test_files}
@@ -146,6 +146,19 @@ def _covers_all_tests(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> 
         return False
     # Without the files, nothing else may select tests: `-k`, or a single test of a file.
     return not is_partial_test_run([word for word in run.argv if word not in {named[path] for path in paths}])
+
+
+def _find_untested_package(turn: TurnEvidence) -> str:
+    """Return a package with tests that no fresh run of the turn was about; empty if there is none."""
+    scopes = turn.list_scopes("test") if turn.facts.packages else set()
+    return next(
+        (
+            package
+            for package, has_tests in turn.facts.packages.items()
+            if package and has_tests and not any(is_path_below(package, scope) for scope in scopes)
+        ),
+        "",
+    )
 
 
 def prove_pytest(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:

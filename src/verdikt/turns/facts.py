@@ -141,6 +141,7 @@ class TurnFacts:
     checks: Mapping[str, str] = field(default_factory=dict)  # kind of check → a command that exists in the project
     earlier: Mapping[str, Any] = field(default_factory=dict)  # what an earlier stop of the session proved
     test_files: tuple[str, ...] = ()  # all of the project, where a run named some of them; none: not known
+    packages: Mapping[str, bool] = field(default_factory=dict)  # directory with a manifest → whether it has tests
 
     @property
     def created_paths(self) -> tuple[str, ...]:
@@ -156,6 +157,12 @@ class TurnFacts:
     def has_changed_since_proof(self) -> bool:
         """Return whether the sources differ from those that an earlier stop proved something about."""
         return bool(self.earlier) and self.earlier.get("sha256") != self.digest
+
+    def find_package(self, path: str) -> str:
+        """Return the innermost package around a path of the project; empty where that is the project itself."""
+        while path and path not in self.packages:
+            path = path.rpartition("/")[0]
+        return path
 
     def changed_of_kind(self, *kinds: str) -> tuple[str, ...]:
         """Return the changed files of these kinds."""
@@ -176,6 +183,7 @@ class TurnFacts:
             "checks": dict(self.checks),
             "earlier": dict(self.earlier),
             **({"test_files": list(self.test_files)} if self.test_files else {}),
+            **({"packages": dict(self.packages)} if self.packages else {}),
         }
 
     @classmethod
@@ -199,6 +207,7 @@ class TurnFacts:
             dict(record.get("checks") or {}),
             dict(record.get("earlier") or {}),
             tuple(map(str, record.get("test_files") or ())),
+            {str(path): bool(has_tests) for path, has_tests in (record.get("packages") or {}).items()},
         )
 
 

@@ -38,6 +38,15 @@ MAX_NAMES = 100
 MAX_TEST_FILES = 20
 """Number of test files of a project up to which a run that names all of them counts as one of all tests."""
 
+MAX_PACKAGES = 200
+"""Number of packages of a monorepo up to which a run of one is told from a run of all."""
+
+_MANIFESTS = frozenset(
+    "pyproject.toml setup.py package.json Cargo.toml go.mod pom.xml build.gradle build.gradle.kts composer.json Gemfile"
+    " mix.exs pubspec.yaml deno.json".split()
+)
+"""Files that make a directory a package with checks of its own."""
+
 MAX_RECORDED_TIMES = 20
 
 
@@ -125,6 +134,7 @@ class TurnObserver:
             self._detect_checks(tree.root),
             earlier,
             _list_test_files(evidence, tree),
+            _list_packages(evidence, tree),
         )
         return facts, after, self._find_unlisted(evidence, tree, changes or {})
 
@@ -219,6 +229,24 @@ def _list_test_files(evidence: TurnEvidence, tree: WorkTree) -> tuple[str, ...]:
     paths = (path for path in tree.files if is_test_file(path) and os.path.basename(path) not in names)
     test_files = tuple(itertools.islice(paths, MAX_TEST_FILES + 1))
     return test_files if len(test_files) <= MAX_TEST_FILES else ()
+
+
+def _list_packages(evidence: TurnEvidence, tree: WorkTree) -> dict[str, bool]:
+    """Return the packages of a monorepo, and whether each has tests, where a run was of a part of the project."""
+    runs = [(call, run) for call in evidence.calls for run in call.runs if run.kind == "test"]
+    is_partial = any(
+        run.cwd or is_partial_test_run(run.argv) or os.path.normpath(call.cwd) != tree.root for call, run in runs
+    )
+    if not is_partial:
+        return {}
+    packages = {os.path.dirname(path): False for path in tree.files if os.path.basename(path) in _MANIFESTS}
+    if set(packages) <= {""} or len(packages) > MAX_PACKAGES:
+        return {}
+    facts = TurnFacts(packages=packages)
+    for path in tree.files:
+        if can_hold_tests(path):
+            packages[facts.find_package(path)] = True
+    return packages
 
 
 def _kind_of(path: str) -> str:

@@ -97,7 +97,41 @@ class TurnEvidence:
         path = next((path for path in self.sources if not is_same_tree(call, run, path)), "")
         root, other = self.facts.root, call.tree[0]
         is_apart = bool(root and other) and not is_path_below(other, root) and not is_path_below(root, other)
-        return path or (root if is_apart else "")
+        return path or (root if is_apart else "") or self._find_other_package(run.kind)
+
+    def _find_other_package(self, kind: str) -> str:
+        """Return changed code in a package that no fresh run of this kind was about; empty if there is none."""
+        facts = self.facts
+        if not facts.packages:
+            return ""
+        scopes = self.list_scopes(kind)
+        for path in facts.changed_of_kind("code"):
+            package = facts.find_package(path)
+            # A run of the whole project, or of a package around or inside the changed one, may well be about it.
+            if package and not any(is_path_below(package, scope) or is_path_below(scope, package) for scope in scopes):
+                return path
+        return ""
+
+    def list_scopes(self, kind: str) -> set[str]:
+        """Return the directories of the project that its fresh runs of this kind were about; empty text for all."""
+        return {
+            scope
+            for call in self.calls
+            for run in call.runs
+            if run.kind == kind and not call.failed and self.is_fresh(call)
+            for scope in self._list_run_scopes(call, run)
+        }
+
+    def _list_run_scopes(self, call: LoggedCall, run: ProgramRun) -> set[str]:
+        root = self.facts.root
+        where = posixpath.normpath(posixpath.join(call.cwd, run.cwd))
+        if not is_path_below(where, root):
+            return {""}
+        paths = (posixpath.normpath(posixpath.join(where, word.partition("=")[2] or word)) for word in run.argv[1:])
+        named = {posixpath.relpath(path, root) for path in paths if path != root and is_path_below(path, root)}
+        # `pytest packages/web`, `npm test -w packages/web`: the words name packages, whatever the options are called.
+        chosen = {package for path in named if (package := self.facts.find_package(path))}
+        return chosen or {"" if where == root else posixpath.relpath(where, root)}
 
     @property
     def can_have_changed_files(self) -> bool:

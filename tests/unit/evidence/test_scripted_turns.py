@@ -10,7 +10,7 @@ from tests.scripted_turn import TurnPlayer, load_turns
 
 TURNS = load_turns()
 
-_TOOLS = {"node": "node", "rust": "cargo", "go": "go"}
+_TOOLS = {"node": "node", "node_workspaces": "npm", "rust": "cargo", "rust_workspace": "cargo", "go": "go"}
 
 
 @pytest.mark.parametrize("turn", TURNS, ids=[f"{turn['file']}: {turn['name']}" for turn in TURNS])
