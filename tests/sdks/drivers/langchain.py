@@ -66,6 +66,10 @@ class Bypass(AgentMiddleware):
         """Call the tool."""
         return request.tool.invoke({**request.tool_call, "type": "tool_call"})
 
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        """Call the tool."""
+        return await request.tool.ainvoke({**request.tool_call, "type": "tool_call"})
+
 
 class Retry(AgentMiddleware):
     """An outer extension that tries each call three times."""
@@ -114,7 +118,8 @@ def build_agent(scenario: Scenario, observation: Observation, checkpointer: Any)
     middleware = VerdiktMiddleware(governance, kinds=scenario.kinds, max_refusals=2)
     if scenario.setup == "subagent":
         tools = [build_subagent(scenario, model, middleware, tools[0])]
-    return create_agent(model, tools, middleware=[*outer, middleware], checkpointer=checkpointer)
+    inner = [Rewriter("drop everything")] if scenario.setup == "inner rewriter" else []
+    return create_agent(model, tools, middleware=[*outer, middleware, *inner], checkpointer=checkpointer)
 
 
 def build_subagent(scenario: Scenario, model: Any, middleware: Any, inner: Any) -> Any:
