@@ -42,8 +42,8 @@ CallNext = Callable[[], Awaitable[None]]
 
 
 with catch_warnings():
-    # The framework says at the first subclass that bundles are experimental, to a user who cannot act on it. Without one
-    # the two middlewares below could be installed one without the other.
+    # The framework says at the first subclass that bundles are experimental, to a user who cannot act on it. Without
+    # one the two middlewares below could be installed one without the other.
     simplefilter("ignore")
 
     class _Bundle(_framework.MiddlewareBundle):  # type: ignore[misc, name-defined]

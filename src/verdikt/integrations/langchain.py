@@ -115,7 +115,7 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
             return _build_refusal(request, ruling, message)
         self.gate.close_tools([request.tool])
         try:
-            with permit_call(request.tool_call):
+            with permit_call(request.tool_call, ruling):
                 result = handler(request)
         except _GraphBubbleUp:
             raise  # the tool itself waits for a person: it has not ended
@@ -132,7 +132,7 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
             return _build_refusal(request, ruling, message)
         self.gate.close_tools([request.tool])
         try:
-            with permit_call(request.tool_call):
+            with permit_call(request.tool_call, ruling):
                 result = await handler(request)
         except _GraphBubbleUp:
             raise

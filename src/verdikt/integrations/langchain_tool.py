@@ -1,21 +1,19 @@
 """Tools of LangChain that decide an execution by themselves when the middleware did not.
 
 A middleware outside of ours can call the tool instead of its handler, and one inside of ours can change the arguments.
-So the middleware leaves a permit for the call that it decided; a tool that finds none for what it is about to do decides.
+So the middleware leaves a permit for the call that it decided; a tool that finds none for what it does decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
 
+from verdikt.integrations.permit import CURRENT_PERMIT, Permit, take_permit
 from verdikt.integrations.sdk_import import import_sdk
 from verdikt.integrations.tool_governor import Ruling, ToolGovernor, outcome_from_error, outcome_from_result
-from verdikt.integrations.tool_kinds import to_payload
 
 if TYPE_CHECKING:
     from verdikt.model.action import Action
@@ -27,36 +25,18 @@ _tools = import_sdk("langchain_core.tools", _EXTRA)
 FindSession = Callable[[], str]
 """Returns the session of the current run."""
 
-
-class Permit:
-    """A decided call: good for one execution of this tool with these arguments."""
-
-    def __init__(self, call: Any) -> None:
-        self._call = (str(call.get("name", "")), str(call.get("id") or ""), to_payload(call.get("args")))
-        self._is_used = False
-        self._lock = Lock()
-
-    def take(self, tool: str, call_id: str, arguments: object) -> bool:
-        """Return whether an execution is the one that was decided, for the first time."""
-        with self._lock:
-            is_valid = not self._is_used and self._call == (tool, call_id, to_payload(arguments))
-            self._is_used = self._is_used or is_valid
-        return is_valid
-
-
-_PERMIT: ContextVar[Permit | None] = ContextVar("verdikt_langchain_permit", default=None)
-
 _GATED_CLASSES: WeakSet[type] = WeakSet()
 
 
 @contextmanager
-def permit_call(call: Any) -> Iterator[None]:
+def permit_call(call: Any, ruling: Ruling) -> Iterator[None]:
     """Let a tool execute a decided call in this block."""
-    token = _PERMIT.set(Permit(call))
+    permit = Permit(str(call.get("name", "")), call.get("args"), ruling, call_id=str(call.get("id") or ""))
+    token = CURRENT_PERMIT.set(permit)
     try:
         yield
     finally:
-        _PERMIT.reset(token)
+        CURRENT_PERMIT.reset(token)
 
 
 class ToolGate:
@@ -91,7 +71,7 @@ def _build_gated_class(cls: Any, gate: ToolGate) -> type:
 
     def run(self: Any, tool_input: Any, *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
         current = find_gate()
-        if current is None or _take_permit(self, tool_input, tool_call_id):
+        if current is None or _has_permit(self, tool_input, tool_call_id):
             return cls.run(self, tool_input, *args, tool_call_id=tool_call_id, **kwargs)
         ruling = current.governor.decide(current.build_action(self, tool_input, tool_call_id or ""), can_ask=False)
         if not ruling.may_run:
@@ -106,7 +86,7 @@ def _build_gated_class(cls: Any, gate: ToolGate) -> type:
 
     async def arun(self: Any, tool_input: Any, *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
         current = find_gate()
-        if current is None or _take_permit(self, tool_input, tool_call_id):
+        if current is None or _has_permit(self, tool_input, tool_call_id):
             return await cls.arun(self, tool_input, *args, tool_call_id=tool_call_id, **kwargs)
         action = current.build_action(self, tool_input, tool_call_id or "")
         ruling = await current.governor.adecide(action, can_ask=False)
@@ -120,19 +100,13 @@ def _build_gated_class(cls: Any, gate: ToolGate) -> type:
         await current.governor.areport(ruling.action, outcome_from_result(result))
         return result
 
-    gated = type(cls)(cls.__name__, (cls,), {"run": run, "arun": arun, "__module__": cls.__module__})
+    gated: type = type(cls)(cls.__name__, (cls,), {"run": run, "arun": arun, "__module__": cls.__module__})
     _GATED_CLASSES.add(gated)
     return gated
 
 
-def _take_permit(tool: Any, tool_input: Any, call_id: str | None) -> bool:
-    permit = _PERMIT.get()
-    if permit is None:
-        return False
-    try:
-        return permit.take(tool.name, call_id or "", _drop_injected(tool, tool_input))
-    except Exception:
-        return False  # arguments that cannot be compared are not those that were decided
+def _has_permit(tool: Any, tool_input: Any, call_id: str | None) -> bool:
+    return take_permit(tool.name, _drop_injected(tool, tool_input), call_id=call_id or "") is not None
 
 
 def _drop_injected(tool: Any, tool_input: Any) -> Any:
