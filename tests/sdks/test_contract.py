@@ -37,6 +37,7 @@ POLICIES = {
     "feedback": RULES.format("ask") + "feedback: [{static: the style guide is in docs, every_n_calls: 1}]\n",
     "paths": RULES.format("ask")
     + "  - {name: no_secrets, target: '**/secret.txt', verdict: block, reason: it is secret, fix: leave it}\n",
+    "code": "profile: none\nall: [{sandbox: {forbidden_imports: [os], forbidden_calls: [eval]}}]\n",
     "completion": RULES.format("ask") + "completion: {checks: [{files: [report.md]}]}\n",
 }
 
@@ -47,7 +48,7 @@ MODES = {
     "claude_agent_sdk": ("async",),
     "agent_framework": ("async", "stream"),
     "crewai": ("sync", "async", "react"),
-    "llama_index": ("async",),
+    "llama_index": ("async", "stream"),
     "smolagents": ("sync", "stream"),
     "ag2": ("async",),
 }

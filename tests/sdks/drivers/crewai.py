@@ -100,18 +100,11 @@ def rewrite(command: str) -> Any:
 
 def play(scenario: Scenario, observation: Observation) -> Any:
     """Run the crew."""
-
-    def ask(question: dict[str, Any]) -> Any:
-        answer = scenario.inline[question["args"].get("command") or question["args"]["text"]]
-        if answer == "raise":
-            raise EOFError("no terminal")
-        return answer
-
     installed = install(
         scenario.open_governance(),
         kinds=scenario.kinds,
         session_id=scenario.session,
-        ask=ask if scenario.inline else None,
+        ask=scenario.answer_question if scenario.inline else None,
         by="ann",
         max_refusals=2,
     )
