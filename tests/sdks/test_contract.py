@@ -66,7 +66,7 @@ STOP_MODES = MODES | {"openai_agents": ("async",)} | dict.fromkeys(ON_GOVERN, ()
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "contract.yaml").read_text(encoding="utf-8"))
 CASE_KEYS = set(
     "name only without modes policy fault attended rewrite setup steps inline ran pending seen told turns final log"
-    " error then answers stop hears row other_sessions".split()
+    " error then answers stop hears row other_sessions decisions".split()
 )
 SESSION = "0c9f2f5e-6f2a-4f0e-9d5b-1f2a3b4c5d6e"  # Claude Code takes nothing but a UUID
 
@@ -77,6 +77,7 @@ FAIL_MODES = (
     "returns None",
     "misspelt decision",
     "empty reason",
+    "`continue: false` only",
     "hangs",
     "sync where async is wanted",
     "one of three parallel hooks crashes",
@@ -255,14 +256,15 @@ def check_log(place: Path, policies: set[str], case: dict[str, Any]) -> None:
         (place / "governance.yaml").write_text(POLICIES[name], encoding="utf-8")
         policy = load_file(str(place / "governance.yaml"))
         known[policy.digest] = policy
-    kinds = set()
+    kinds: list[str] = []
     with FileStore(home, projections=load_projections(), durable=False) as store:
         sessions = [session for session in store.list_sessions() if session != "operator"]
         assert len(set(sessions) - {SESSION}) == case.get("other_sessions", 0)
         for session in sessions:
             for entry in store.read_entries(session):
-                kinds.add(str(entry.kind))
+                kinds.append(str(entry.kind))
                 if (past := read_decision(entry)) is not None:
                     assert find_differences(past, replay(past, known[past.policy])) == []
     wanted = {kind for phase in (case, *case.get("then", ())) for kind in phase.get("log", ())}
-    assert wanted <= kinds
+    assert wanted <= set(kinds)
+    assert case.get("decisions") in (None, kinds.count("decision"))

@@ -121,6 +121,8 @@ def build_options(scenario: Scenario, address: str) -> ClaudeAgentOptions:
         answer = scenario.inline[context.tool_use_id]
         if answer == "raise":
             raise RuntimeError("no window")
+        if answer == "nothing":
+            return None
         if isinstance(answer, dict):
             return PermissionResultAllow(updated_input=answer)
         return PermissionResultAllow() if answer else PermissionResultDeny(message="no way")

@@ -126,6 +126,7 @@ FAULTS: dict[str, Callable[..., Any]] = {
     "returns None": lambda *args, **kwargs: None,
     "returns a text": lambda *args, **kwargs: "pass",
     "returns True": lambda *args, **kwargs: True,
+    "returns continue false": lambda *args, **kwargs: {"continue": False},
     "returns a mapping": lambda *args, **kwargs: {"permissionDecision": "allow"},
 }
 """What a governance can do instead of its work; no driver and no adapter knows of it."""
