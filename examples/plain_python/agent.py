@@ -1,7 +1,4 @@
-"""Any callable: `python -m examples.plain_python.agent`, or with `--approve` to say yes where a person is asked.
-
-The same wrapper serves tools of LlamaIndex (`FunctionTool.from_defaults(sh)`), smolagents (`tool(sh)`) and AG2.
-"""
+"""Any callable: `python -m examples.plain_python.agent`, or with `--approve` to say yes where a person is asked."""
 
 import sys
 

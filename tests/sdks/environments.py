@@ -23,6 +23,14 @@ PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "claude_agent_sdk": {"floor": ("claude-agent-sdk==0.2.182",), "newest": ("claude-agent-sdk",)},
     "google_adk": {"floor": ("google-adk==2.13.0",), "newest": ("google-adk",)},
     "strands": {"floor": ("strands-agents==1.62.0",), "newest": ("strands-agents",)},
+    "agent_framework": {
+        "floor": ("agent-framework-core==1.23.0", "agent-framework-openai==1.17.0"),
+        "newest": ("agent-framework-core", "agent-framework-openai"),
+    },
+    "crewai": {"floor": ("crewai==1.15.30",), "newest": ("crewai",)},
+    "llama_index": {"floor": ("llama-index-core==0.14.25",), "newest": ("llama-index-core",)},
+    "smolagents": {"floor": ("smolagents==1.26.0",), "newest": ("smolagents",)},
+    "ag2": {"floor": ("ag2==1.2.1",), "newest": ("ag2",)},
 }
 """SDK → version → what is installed. A floor is the version in the extra of pyproject.toml."""
 

@@ -37,6 +37,7 @@ POLICIES = {
     "feedback": RULES.format("ask") + "feedback: [{static: the style guide is in docs, every_n_calls: 1}]\n",
     "paths": RULES.format("ask")
     + "  - {name: no_secrets, target: '**/secret.txt', verdict: block, reason: it is secret, fix: leave it}\n",
+    "code": "profile: none\nall: [{sandbox: {forbidden_imports: [os], forbidden_calls: [eval]}}]\n",
     "completion": RULES.format("ask") + "completion: {checks: [{files: [report.md]}]}\n",
 }
 
@@ -47,16 +48,27 @@ MODES = {
     "claude_agent_sdk": ("async",),
     "google_adk": ("sync", "async", "stream"),
     "strands": ("sync", "async", "stream"),
+    "agent_framework": ("async", "stream"),
+    "crewai": ("sync", "async", "react"),
+    "llama_index": ("async", "stream"),
+    "smolagents": ("sync", "stream"),
+    "ag2": ("async",),
 }
 """The ways to run an agent that each SDK has."""
 
-STOP_MODES = MODES | {"openai_agents": ("async",)}
+ON_GOVERN = ("llama_index", "smolagents", "ag2")
+"""SDKs whose tools are governed one by one, by `govern`: there is no place for a prompt, for feedback or for a stop."""
+
+WITHOUT_RESUME = ("crewai", *ON_GOVERN)
+"""SDKs that cannot wait for an answer from another process: it comes while the call waits, or not at all."""
+
+STOP_MODES = MODES | {"openai_agents": ("async",)} | dict.fromkeys(ON_GOVERN, ())
 """The ways in which each SDK can send an agent back to work; OpenAI Agents by itself can only abort a run."""
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "contract.yaml").read_text(encoding="utf-8"))
 CASE_KEYS = set(
     "name only without modes policy fault attended rewrite setup steps inline ran pending seen told turns final log"
-    " error then answers stop hears row".split()
+    " error then answers stop hears row other_sessions decisions".split()
 )
 SESSION = "0c9f2f5e-6f2a-4f0e-9d5b-1f2a3b4c5d6e"  # Claude Code takes nothing but a UUID
 
@@ -67,6 +79,7 @@ FAIL_MODES = (
     "returns None",
     "misspelt decision",
     "empty reason",
+    "`continue: false` only",
     "hangs",
     "sync where async is wanted",
     "one of three parallel hooks crashes",
@@ -77,14 +90,26 @@ FAIL_MODES = (
 )
 """What a hook of an SDK can do wrong; in most SDKs several of these run the tool."""
 
-IMPOSSIBLE = {("openai_agents", "another extension undoes it")}
-"""Guardrails cannot be undone there: each one can only refuse."""
+IMPOSSIBLE = {("openai_agents", "another extension undoes it")} | {
+    *((sdk, "policy flips after a no") for sdk in WITHOUT_RESUME),
+    *((sdk, "another extension undoes it") for sdk in ON_GOVERN),
+}
+"""Guardrails of OpenAI Agents can only refuse. No time passes between question and answer without a resume. What is
+governed by `govern` is the function itself: extensions are outside of it."""
+
+
+def can_play(sdk: str, case: dict[str, Any]) -> bool:
+    """Return whether a case is for an SDK."""
+    waits = any(phase.get("pending") for phase in (case, *case.get("then", ())))
+    if (waits and sdk in WITHOUT_RESUME) or ("hears" in case and sdk in ON_GOVERN):
+        return False
+    return sdk in case.get("only", [sdk]) and sdk not in case.get("without", ())
 
 
 @pytest.mark.parametrize("sdk", PACKAGES)
 def test_every_fail_mode_is_a_case(sdk: str) -> None:
     """No row of the table of fail modes is without a case on any SDK."""
-    rows = {case.get("row") for case in CASES if sdk in case.get("only", [sdk]) and sdk not in case.get("without", ())}
+    rows = {case.get("row") for case in CASES if can_play(sdk, case)}
     assert [row for row in FAIL_MODES if row not in rows and (sdk, row) not in IMPOSSIBLE] == []
     assert rows <= {None, *FAIL_MODES}
 
@@ -106,7 +131,7 @@ def list_rows() -> Iterator[Any]:
             modes = MODES[sdk] if version == "newest" else MODES[sdk][:1]
             for case in CASES:
                 possible = [mode for mode in modes if mode in (STOP_MODES if case.get("stop") else MODES)[sdk]]
-                if sdk not in case.get("only", [sdk]) or sdk in case.get("without", ()):
+                if not can_play(sdk, case):
                     continue
                 for mode in possible:
                     if mode in case.get("modes", possible):
@@ -233,14 +258,15 @@ def check_log(place: Path, policies: set[str], case: dict[str, Any]) -> None:
         (place / "governance.yaml").write_text(POLICIES[name], encoding="utf-8")
         policy = load_file(str(place / "governance.yaml"))
         known[policy.digest] = policy
-    kinds = set()
+    kinds: list[str] = []
     with FileStore(home, projections=load_projections(), durable=False) as store:
         sessions = [session for session in store.list_sessions() if session != "operator"]
-        assert set(sessions) <= {SESSION} | set(case.get("sessions", ()))
+        assert len(set(sessions) - {SESSION}) == case.get("other_sessions", 0)
         for session in sessions:
             for entry in store.read_entries(session):
-                kinds.add(str(entry.kind))
+                kinds.append(str(entry.kind))
                 if (past := read_decision(entry)) is not None:
                     assert find_differences(past, replay(past, known[past.policy])) == []
     wanted = {kind for phase in (case, *case.get("then", ())) for kind in phase.get("log", ())}
-    assert wanted <= kinds
+    assert wanted <= set(kinds)
+    assert case.get("decisions") in (None, kinds.count("decision"))

@@ -68,6 +68,7 @@ def governed(
     governor = ToolGovernor(governance, kinds, host="claude", cwd=cwd, max_refusals=max_refusals)
     hooks = _Hooks(governor, options.can_use_tool, defer=defer, by=by)
     merged = {event: list(matchers) for event, matchers in (options.hooks or {}).items()}
+    merged["PreToolUse"] = [hooks.wrap_matcher(matcher) for matcher in merged.get("PreToolUse", [])]
     for event, seconds in _TIMEOUTS_SECONDS.items():
         # No matcher: a misspelt one would match nothing, and the tool would run.
         matcher = _sdk.HookMatcher(matcher=None, hooks=[hooks.handle], timeout=seconds, on_failure="block")
@@ -95,6 +96,34 @@ class _Hooks:
         except BaseException:
             # A CancelledError that escapes hangs the session, so even that becomes an answer.
             return _answer_failure(payload)
+
+    def wrap_matcher(self, matcher: Any) -> Any:
+        """Return another matcher of the program with callbacks whose changed input is decided too.
+
+        The client runs the input of the hook that answers last, without asking the others about it.
+        """
+        return dataclasses.replace(matcher, hooks=[self._wrap_callback(callback) for callback in matcher.hooks])
+
+    def _wrap_callback(self, callback: Any) -> Any:
+        async def run(payload: Any, tool_use_id: str | None, context: Any) -> Any:
+            answer = await callback(payload, tool_use_id, context)
+            new_input = _read_updated_input(answer)
+            if new_input is None or new_input == payload.get("tool_input"):
+                return answer
+            try:
+                ruling = await to_thread(self._decide_input, payload, new_input)
+            except BaseException:
+                return _answer_failure(payload)
+            return answer if ruling.may_run else self._encode_ruling("PreToolUse", ruling)
+
+        return run
+
+    def _decide_input(self, payload: Any, new_input: Any) -> Ruling:
+        hook_event = decode({**payload, "tool_input": new_input}, env={"CLAUDE_CODE_SESSION_ATTENDED": "0"})
+        assert hook_event.action is not None
+        # Without an id: the question about the call, if there is one, is about its first input.
+        action = dataclasses.replace(self._apply_kinds(hook_event.action), call_id="")
+        return self.governor.decide(action, can_ask=False)
 
     async def ask_person(self, tool: str, tool_input: dict[str, Any], context: Any) -> Any:
         """Put a question to the program's own `can_use_tool`, record the answer, and decide again with it."""
@@ -176,6 +205,12 @@ class _Hooks:
 
 def _build_output(event_name: str, **fields: str) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": event_name, **fields}}
+
+
+def _read_updated_input(answer: Any) -> Any:
+    """Return the input that a hook wants to run instead, or None."""
+    output = answer.get("hookSpecificOutput") if isinstance(answer, Mapping) else None
+    return output.get("updatedInput") if isinstance(output, Mapping) else None
 
 
 def _answer_failure(payload: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from verdikt.integrations.langchain_tool import ToolGate, permit_call
 from verdikt.integrations.sdk_import import import_sdk
 from verdikt.integrations.tool_governor import (
     MAX_REFUSALS,
@@ -60,6 +61,17 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
         self.governor = ToolGovernor(governance, kinds, host="langchain", max_refusals=max_refusals)
         self.attended = attended
         self.session_id = session_id
+        self.gate = ToolGate(self.governor, lambda: self._get_session_id(None))
+
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Gate the tools before the model can call one, so that none runs past this middleware."""
+        self.gate.close_tools(request.tools)
+        return handler(request)
+
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Gate the tools before the model can call one."""
+        self.gate.close_tools(request.tools)
+        return await handler(request)
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Run the tool if the policy lets it, or return a message with reason and fix."""
@@ -101,8 +113,10 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
         """Run a call that may run, and record its outcome; return the refusal otherwise."""
         if not ruling.may_run:
             return _build_refusal(request, ruling, message)
+        self.gate.close_tools([request.tool])
         try:
-            result = handler(request)
+            with permit_call(request.tool_call, ruling):
+                result = handler(request)
         except _GraphBubbleUp:
             raise  # the tool itself waits for a person: it has not ended
         except Exception as error:
@@ -116,8 +130,10 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
         """Run a call that may run, and record its outcome; return the refusal otherwise."""
         if not ruling.may_run:
             return _build_refusal(request, ruling, message)
+        self.gate.close_tools([request.tool])
         try:
-            result = await handler(request)
+            with permit_call(request.tool_call, ruling):
+                result = await handler(request)
         except _GraphBubbleUp:
             raise
         except Exception as error:
@@ -192,6 +208,7 @@ class _GovernedToolNode(_tool_node.ToolNode):  # type: ignore[misc, name-defined
         # Both colours: a node with only one runs the tool without the wrapper when it is invoked in the other.
         super().__init__(tools, wrap_tool_call=self._run_answered, awrap_tool_call=self._run_answered_async, **options)
         self._middleware = middleware
+        middleware.gate.close_tools(self.tools_by_name.values())
 
     def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
         """Ask the open questions one after another, and then run the calls."""

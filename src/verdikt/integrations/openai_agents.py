@@ -197,8 +197,8 @@ class _AgentGovernor:
             ruling = await self.decide(tool, arguments, call_id)
         if not ruling.needs_answer:
             return ruling
-        approved = context.is_tool_approved(tool, call_id) is True
-        if not approved:
+        # `always_approve` approves calls that no person has seen: only an answer to the question about this one counts.
+        if not ruling.was_asked or context.is_tool_approved(tool, call_id) is not True:
             return ruling
         return await self.governor.adecide_answered(action, approved=True, channel=_CHANNEL)
 

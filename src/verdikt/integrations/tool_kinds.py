@@ -15,6 +15,7 @@ _SCALARS = (str, int, float, bool, type(None))
 # The arguments that the classifier looks for, the usual one first, by kind.
 _ARGUMENTS: dict[ActionKind, tuple[str, ...]] = {
     ActionKind.BASH: ("command", "cmd", "script", "chars", "input"),
+    ActionKind.EXECUTE_CODE: ("code", "source", "script", "content", "input", "cell", "text"),
     ActionKind.READ: ("path", "file_path", "notebook_path", "absolute_path", "filename", "dir_path"),
     ActionKind.WRITE: ("path", "file_path", "notebook_path", "absolute_path", "filename", "dir_path"),
 }

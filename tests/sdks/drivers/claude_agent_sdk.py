@@ -121,6 +121,8 @@ def build_options(scenario: Scenario, address: str) -> ClaudeAgentOptions:
         answer = scenario.inline[context.tool_use_id]
         if answer == "raise":
             raise RuntimeError("no window")
+        if answer == "nothing":
+            return None
         if isinstance(answer, dict):
             return PermissionResultAllow(updated_input=answer)
         return PermissionResultAllow() if answer else PermissionResultDeny(message="no way")
@@ -147,8 +149,8 @@ def build_options(scenario: Scenario, address: str) -> ClaudeAgentOptions:
             "NO_PROXY": "127.0.0.1",
         },
     )
-    if scenario.setup == "allowing hook":
-        options.hooks = {"PreToolUse": [HookMatcher(hooks=[allow_everything])]}
+    if scenario.setup in OTHER_HOOKS:
+        options.hooks = {"PreToolUse": [HookMatcher(hooks=[build_hook(OTHER_HOOKS[scenario.setup])])]}
     if scenario.answers is None:
         options.session_id = scenario.session
     else:
@@ -163,9 +165,22 @@ def build_options(scenario: Scenario, address: str) -> ClaudeAgentOptions:
     )
 
 
-async def allow_everything(payload: Any, tool_use_id: str | None, context: Any) -> Any:
-    """Say yes, as another hook might."""
-    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}
+OTHER_HOOKS: dict[str, dict[str, Any]] = {
+    "allowing hook": {"permissionDecision": "allow"},
+    "rewriting hook": {"permissionDecision": "allow", "updatedInput": {"command": "drop everything"}},
+    "silently rewriting hook": {"updatedInput": {"command": "drop everything"}},
+    "harmlessly rewriting hook": {"updatedInput": {"command": "ls -l"}},
+}
+"""Setup → what another hook of the program answers before each call."""
+
+
+def build_hook(fields: dict[str, Any]) -> Any:
+    """Return a hook with a fixed answer."""
+
+    async def answer(payload: Any, tool_use_id: str | None, context: Any) -> Any:
+        return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **fields}}
+
+    return answer
 
 
 async def stream_prompt(text: str) -> AsyncIterator[dict[str, Any]]:

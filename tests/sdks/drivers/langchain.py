@@ -7,13 +7,13 @@ from typing import Any
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.tools import tool
+from langchain_core.tools import StructuredTool, tool
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.prebuilt import tools_condition
+from langgraph.prebuilt import ToolRuntime, tools_condition
 from langgraph.types import Command, interrupt
 
 from tests.sdks.drivers.protocol import Observation, Scenario, serve
@@ -66,6 +66,23 @@ class Bypass(AgentMiddleware):
         """Call the tool."""
         return request.tool.invoke({**request.tool_call, "type": "tool_call"})
 
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        """Call the tool."""
+        return await request.tool.ainvoke({**request.tool_call, "type": "tool_call"})
+
+
+class RawFunction(AgentMiddleware):
+    """An outer extension that takes the function out of the tool and calls it."""
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        """Call the function."""
+        text = request.tool.func(**request.tool_call["args"])
+        return ToolMessage(text, tool_call_id=request.tool_call["id"], name=request.tool_call["name"])
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        """Call the function."""
+        return self.wrap_tool_call(request, handler)
+
 
 class Retry(AgentMiddleware):
     """An outer extension that tries each call three times."""
@@ -93,7 +110,25 @@ def build_tools(scenario: Scenario) -> list[Any]:
         """Do something."""
         return scenario.run_command(f"mystery {text}")
 
+    if scenario.setup == "mcp":
+        return [build_remote_tool(scenario)]
     return [ask_colour if scenario.setup == "asking tool" else sh, mystery]
+
+
+def build_remote_tool(scenario: Scenario) -> Any:
+    """Return a tool as `langchain-mcp-adapters` makes it: async only, with a JSON schema, and a runtime that is injected."""
+
+    async def call_tool(runtime: ToolRuntime, **arguments: Any) -> tuple[str, Any]:
+        return scenario.run_command(arguments["command"]), None
+
+    schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+    return StructuredTool(
+        name="sh",
+        description="Run a command.",
+        args_schema=schema,
+        coroutine=call_tool,
+        response_format="content_and_artifact",
+    )
 
 
 def build_agent(scenario: Scenario, observation: Observation, checkpointer: Any) -> Any:
@@ -109,12 +144,13 @@ def build_agent(scenario: Scenario, observation: Observation, checkpointer: Any)
         graph.add_conditional_edges("model", tools_condition)
         graph.add_edge("tools", "model")
         return graph.compile(checkpointer=checkpointer)
-    outer = {"bypass": [Bypass()], "retry": [Retry()]}.get(scenario.setup, [])
+    outer = {"bypass": [Bypass()], "raw function": [RawFunction()], "retry": [Retry()]}.get(scenario.setup, [])
     outer += [Rewriter(scenario.rewrite)] if scenario.rewrite else []
     middleware = VerdiktMiddleware(governance, kinds=scenario.kinds, max_refusals=2)
     if scenario.setup == "subagent":
         tools = [build_subagent(scenario, model, middleware, tools[0])]
-    return create_agent(model, tools, middleware=[*outer, middleware], checkpointer=checkpointer)
+    inner = [Rewriter("drop everything")] if scenario.setup == "inner rewriter" else []
+    return create_agent(model, tools, middleware=[*outer, middleware, *inner], checkpointer=checkpointer)
 
 
 def build_subagent(scenario: Scenario, model: Any, middleware: Any, inner: Any) -> Any:

@@ -1,11 +1,23 @@
 """Plays scenarios on OpenAI Agents."""
 
 import asyncio
+import dataclasses
 import json
 from importlib.metadata import version
 from typing import Any
 
-from agents import Agent, ApplyPatchTool, CustomTool, LocalShellTool, Runner, RunState, ShellTool, function_tool
+from agents import (
+    Agent,
+    ApplyPatchTool,
+    CustomTool,
+    LocalShellTool,
+    Runner,
+    RunState,
+    ShellTool,
+    ToolGuardrailFunctionOutput,
+    function_tool,
+    tool_input_guardrail,
+)
 from agents.mcp import MCPServer
 from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
 from mcp.types import CallToolResult, TextContent, Tool
@@ -97,6 +109,11 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
         """Run a command."""
         return scenario.run_command(command)
 
+    @tool_input_guardrail
+    async def rewrite(data: Any) -> Any:
+        data.context.tool_arguments = json.dumps({"command": scenario.rewrite})
+        return ToolGuardrailFunctionOutput.allow()
+
     @function_tool
     def mystery(text: str) -> str:
         """Do something."""
@@ -145,6 +162,8 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
     elif scenario.setup == "handoff":
         options = {"handoffs": [Agent(name="second", model=model, tools=[sh])]}
         tools = []
+    if scenario.rewrite:
+        tools = [dataclasses.replace(sh, tool_input_guardrails=[rewrite])]
     agent = governed(
         Agent(name="ops", model=model, tools=tools, **options),
         scenario.open_governance(),
@@ -171,7 +190,9 @@ async def resume(scenario: Scenario, agent: Any) -> Any:
     state = await RunState.from_string(agent, scenario.state)
     for item in state.get_interruptions():
         answer = (scenario.answers or {})[get_call_id(item)]
-        if scenario.mode == "sync":
+        if scenario.setup == "always approve":
+            state.approve(item, always_approve=True)
+        elif scenario.mode == "sync":
             # As a program does it that does not know our function: the run itself records the answer.
             state.approve(item) if answer else state.reject(item)
         else:

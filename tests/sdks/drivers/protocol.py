@@ -72,6 +72,14 @@ class Scenario:
             setattr(governance, moment, FAULTS[failure])
         return governance
 
+    def answer_question(self, question: dict[str, Any]) -> Any:
+        """Return what a person answers while the call waits; a text is no answer, and `raise` is a closed terminal."""
+        arguments = question["args"]
+        answer = self.inline[arguments.get("command") or arguments.get("text") or arguments["code_action"]]
+        if answer == "raise":
+            raise EOFError("no terminal")
+        return answer
+
     def run_command(self, command: str) -> str:
         """Write down that a command ran; a command that begins with `report` also makes the report."""
         with (self.place / "ran.txt").open("a", encoding="utf-8") as file:
@@ -118,6 +126,7 @@ FAULTS: dict[str, Callable[..., Any]] = {
     "returns None": lambda *args, **kwargs: None,
     "returns a text": lambda *args, **kwargs: "pass",
     "returns True": lambda *args, **kwargs: True,
+    "returns continue false": lambda *args, **kwargs: {"continue": False},
     "returns a mapping": lambda *args, **kwargs: {"permissionDecision": "allow"},
 }
 """What a governance can do instead of its work; no driver and no adapter knows of it."""

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities import AbstractCapability, HandleDeferredToolCalls
 from pydantic_ai.messages import (
     ModelMessagesTypeAdapter,
     ModelResponse,
@@ -35,6 +35,31 @@ class Rewriter(AbstractCapability):  # type: ignore[type-arg]
 
 class RemoteTools(WrapperToolset):  # type: ignore[type-arg]
     """Tools that an MCP server would list: a toolset instead of functions of the agent."""
+
+
+def answer_all(answer: Any) -> Any:
+    """Return a handler that answers every question in line."""
+
+    async def handle(ctx: Any, requests: Any) -> DeferredToolResults:
+        return DeferredToolResults(approvals={call.tool_call_id: answer for call in requests.approvals})
+
+    return handle
+
+
+HANDLED = {"inline handler": answer_all(True), "rejecting handler": answer_all(ToolDenied("no way"))}
+"""Setup → a handler that answers for the person."""
+
+
+def build_delegate(scenario: Scenario, model: Any, capability: Any, inner: Any) -> Any:
+    """Return a tool that lets another agent run a command; the agent has the capability too."""
+    agent: Any = Agent(model, tools=[inner], capabilities=[capability])
+
+    async def sh(command: str) -> str:
+        """Let another agent run a command."""
+        result = await agent.run(command, conversation_id=scenario.session)
+        return str(result.output)
+
+    return sh
 
 
 def build_agent(scenario: Scenario, observation: Observation) -> Any:
@@ -72,8 +97,13 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
         return scenario.run_command(f"mystery {text}")
 
     capability = VerdiktCapability(scenario.open_governance(), kinds=scenario.kinds, max_refusals=2)
-    others = [Rewriter(scenario.rewrite)] if scenario.rewrite else []
+    if scenario.setup in HANDLED:
+        capability.attended = True
+    others: list[Any] = [Rewriter(scenario.rewrite)] if scenario.rewrite else []
+    others += [HandleDeferredToolCalls(HANDLED[scenario.setup])] if scenario.setup in HANDLED else []
     options: dict[str, Any] = {"tools": [sh, mystery]}
+    if scenario.setup == "subagent":
+        options = {"tools": [build_delegate(scenario, FunctionModel(respond), capability, sh)]}
     if scenario.setup == "mcp":
         options = {"toolsets": [RemoteTools(FunctionToolset([sh]))]}
     agent: Any = Agent(

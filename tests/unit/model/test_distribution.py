@@ -10,9 +10,10 @@ ROOT = Path(__file__).parent.parent.parent.parent
 
 # `verdikt` alone belongs to another project at the index: a person who installs it gets foreign code as their guard.
 OTHER_DISTRIBUTION = re.compile(
-    r"\b(?:pip3?|pipx|uvx|uv tool|uv pip|uv)\s+(?:install|add|run|inject)\s+(?:-\S+\s+)*['\"]?verdikt(?!-runtime)\b"
+    r"\b(?:(?:pip3?|pipx|uv tool|uv pip|uv|poetry|conda)\s+(?:install|add|run|inject)|uvx)"
+    r"\s+(?:-\S+\s+)*['\"]?verdikt(?!-runtime)\b"
 )
-DIRECTORIES = ("src", "docs", "tests", "tools", "benchmarks", ".ci")
+DIRECTORIES = ("src", "docs", "examples", "tests", "tools", "benchmarks", ".ci")
 SUFFIXES = {".py", ".md", ".yaml", ".yml", ".toml", ".sh", ".js", ".json", ".c", ""}
 
 
@@ -49,6 +50,10 @@ def test_the_pattern_finds_such_an_instruction() -> None:
         "pip install 'verdikt[cel]'",
         "uv tool install verdikt",
         "pipx install verdikt",
+        "python -m pip install --upgrade verdikt",
+        "uvx verdikt doctor",
+        "poetry add verdikt",
     ):
         assert OTHER_DISTRIBUTION.search(line)
     assert not OTHER_DISTRIBUTION.search("uv tool install verdikt-runtime")
+    assert not OTHER_DISTRIBUTION.search("uvx --from verdikt-runtime verdikt doctor")

@@ -1,0 +1,1 @@
+"""An agent of ag2 that releases a project, governed."""

@@ -1,0 +1,1 @@
+"""An agent of agent_framework that releases a project, governed."""

@@ -1,0 +1,1 @@
+"""An agent of crewai that releases a project, governed."""

@@ -1,0 +1,1 @@
+"""An agent of llama_index that releases a project, governed."""

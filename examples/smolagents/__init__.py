@@ -1,0 +1,1 @@
+"""An agent of smolagents that releases a project, governed."""

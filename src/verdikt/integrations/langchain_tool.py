@@ -1,0 +1,122 @@
+"""Tools of LangChain that decide an execution by themselves when the middleware did not.
+
+A middleware outside of ours can call the tool instead of its handler, and one inside of ours can change the arguments.
+So the middleware leaves a permit for the call that it decided; a tool that finds none for what it does decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet, ref
+
+from verdikt.integrations.permit import CURRENT_PERMIT, Permit, take_permit
+from verdikt.integrations.sdk_import import import_sdk
+from verdikt.integrations.tool_governor import Ruling, ToolGovernor, outcome_from_error, outcome_from_result
+
+if TYPE_CHECKING:
+    from verdikt.model.action import Action
+
+_EXTRA = "langchain"
+_messages = import_sdk("langchain_core.messages", _EXTRA)
+_tools = import_sdk("langchain_core.tools", _EXTRA)
+
+FindSession = Callable[[], str]
+"""Returns the session of the current run."""
+
+_GATED_CLASSES: WeakSet[type] = WeakSet()
+
+
+@contextmanager
+def permit_call(call: Any, ruling: Ruling) -> Iterator[None]:
+    """Let a tool execute a decided call in this block."""
+    permit = Permit(str(call.get("name", "")), call.get("args"), ruling, call_id=str(call.get("id") or ""))
+    token = CURRENT_PERMIT.set(permit)
+    try:
+        yield
+    finally:
+        CURRENT_PERMIT.reset(token)
+
+
+class ToolGate:
+    """Makes the tools of an agent decide what was not decided; ends with the middleware that holds it."""
+
+    def __init__(self, governor: ToolGovernor, find_session: FindSession) -> None:
+        self.governor = governor
+        self.find_session = find_session
+        self._classes: dict[type, type] = {}
+
+    def close_tools(self, tools: Any) -> None:
+        """Gate tools in place: the graph holds these very objects. What is no tool of this process is left alone."""
+        for tool in tools:
+            if isinstance(tool, _tools.BaseTool) and type(tool) not in _GATED_CLASSES:
+                tool.__class__ = self._get_gated_class(type(tool))
+
+    def build_action(self, tool: Any, tool_input: Any, call_id: str) -> Action:
+        """Return an execution as an action."""
+        arguments = _drop_injected(tool, tool_input)
+        return self.governor.build_action(tool.name, arguments, call_id=call_id, session_id=self.find_session())
+
+    def _get_gated_class(self, cls: type) -> type:
+        if cls not in self._classes:
+            self._classes[cls] = _build_gated_class(cls, self)
+        return self._classes[cls]
+
+
+def _build_gated_class(cls: Any, gate: ToolGate) -> type:
+    """Return a subclass whose executions are decided; `invoke` and `ainvoke` go through these two methods."""
+    # Weak: a tool outlives its agent, and without the agent there is no policy to ask.
+    find_gate = ref(gate)
+
+    def run(self: Any, tool_input: Any, *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
+        current = find_gate()
+        if current is None or _has_permit(self, tool_input, tool_call_id):
+            return cls.run(self, tool_input, *args, tool_call_id=tool_call_id, **kwargs)
+        ruling = current.governor.decide(current.build_action(self, tool_input, tool_call_id or ""), can_ask=False)
+        if not ruling.may_run:
+            return _refuse(self, ruling, tool_call_id)
+        try:
+            result = cls.run(self, tool_input, *args, tool_call_id=tool_call_id, **kwargs)
+        except BaseException as error:
+            current.governor.report(ruling.action, outcome_from_error(error))
+            raise
+        current.governor.report(ruling.action, outcome_from_result(result))
+        return result
+
+    async def arun(self: Any, tool_input: Any, *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
+        current = find_gate()
+        if current is None or _has_permit(self, tool_input, tool_call_id):
+            return await cls.arun(self, tool_input, *args, tool_call_id=tool_call_id, **kwargs)
+        action = current.build_action(self, tool_input, tool_call_id or "")
+        ruling = await current.governor.adecide(action, can_ask=False)
+        if not ruling.may_run:
+            return _refuse(self, ruling, tool_call_id)
+        try:
+            result = await cls.arun(self, tool_input, *args, tool_call_id=tool_call_id, **kwargs)
+        except BaseException as error:
+            current.governor.report(ruling.action, outcome_from_error(error))
+            raise
+        await current.governor.areport(ruling.action, outcome_from_result(result))
+        return result
+
+    gated: type = type(cls)(cls.__name__, (cls,), {"run": run, "arun": arun, "__module__": cls.__module__})
+    _GATED_CLASSES.add(gated)
+    return gated
+
+
+def _has_permit(tool: Any, tool_input: Any, call_id: str | None) -> bool:
+    return take_permit(tool.name, _drop_injected(tool, tool_input), call_id=call_id or "") is not None
+
+
+def _drop_injected(tool: Any, tool_input: Any) -> Any:
+    """Return the arguments that the model gave: the graph adds its state, its store and the like right before."""
+    # A private method of LangChain's; without it everything counts as given, and such a call is decided a second time.
+    drop = getattr(tool, "_filter_injected_args", None)
+    return drop(tool_input) if drop is not None and isinstance(tool_input, dict) else tool_input
+
+
+def _refuse(tool: Any, ruling: Ruling, call_id: str | None) -> Any:
+    if not call_id:
+        raise _tools.ToolException(ruling.text)  # called by code, which expects a plain result
+    return _messages.ToolMessage(ruling.text, name=tool.name, tool_call_id=call_id, status="error")

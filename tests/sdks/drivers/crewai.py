@@ -1,0 +1,149 @@
+"""Plays scenarios on CrewAI, with native tool calls and with the text format of models that have none."""
+
+import json
+import os
+from importlib.metadata import version
+from typing import Any
+
+os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true", "CREWAI_TRACING_ENABLED": "false"}
+
+from crewai import Agent, BaseLLM, Crew, Task
+from crewai.hooks import clear_all_tool_call_hooks, register_before_tool_call_hook
+from crewai.tools import tool
+
+from tests.sdks.drivers.protocol import Observation, Scenario, Step, serve
+from verdikt.integrations.crewai import install
+
+
+class ScriptedModel(BaseLLM):
+    """Says the next step of a scenario."""
+
+    scenario: Any = None
+    observation: Any = None
+    is_native: bool = True
+
+    def supports_function_calling(self) -> bool:
+        """Return whether the model calls tools by itself."""
+        return self.is_native
+
+    def call(self, messages: Any, *args: Any, **options: Any) -> Any:
+        """Return the next step, and note what the model was told."""
+        for message in messages if isinstance(messages, list) else []:
+            content = str(message.get("content") or "")
+            if message.get("role") == "tool":
+                self.observation.seen[message["tool_call_id"]] = content
+            elif message.get("role") == "user":
+                self.observation.texts.append(content)
+            elif "\nObservation:" in content:
+                self._note_observation(content)
+        step = self.scenario.steps[self.observation.turns]
+        if not self.is_native and len(step.calls) > 1:
+            # In the text format a model makes one call at a time.
+            remaining = step.calls[1:]
+            self.scenario.steps[self.observation.turns] = step = Step(calls=step.calls[:1])
+            self.scenario.steps.insert(self.observation.turns + 1, Step(calls=remaining))
+        self.observation.turns += 1
+        return self._render(step)
+
+    async def acall(self, messages: Any, *args: Any, **options: Any) -> Any:
+        """Return the next step."""
+        return self.call(messages, *args, **options)
+
+    def _note_observation(self, content: str) -> None:
+        calls = [call for step in self.scenario.steps for call in step.calls]
+        for call_id, name, arguments in calls:
+            if f"Action: {name}\nAction Input: {json.dumps(arguments)}" in content:
+                self.observation.seen[call_id] = content.partition("\nObservation:")[2]
+
+    def _render(self, step: Step) -> Any:
+        if self.is_native and step.calls:
+            return [
+                {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+                for id, name, arguments in step.calls
+            ]
+        if step.calls:
+            _, name, arguments = step.calls[0]
+            return f"Thought: I act\nAction: {name}\nAction Input: {json.dumps(arguments)}"
+        return step.text if self.is_native else f"Thought: I am done\nFinal Answer: {step.text}"
+
+
+def build_crew(scenario: Scenario, observation: Observation) -> Crew:
+    """Return the crew of a scenario."""
+
+    @tool
+    def sh(command: str) -> str:
+        """Run a command."""
+        if scenario.setup == "clearing tool":
+            clear_all_tool_call_hooks()
+        return scenario.run_command(command)
+
+    @tool
+    def mystery(text: str) -> str:
+        """Do something."""
+        return scenario.run_command(f"mystery {text}")
+
+    model = ScriptedModel(model="scripted", is_native=scenario.mode != "react")
+    model.scenario, model.observation = scenario, observation
+    agent = Agent(role="ops", goal="do it", backstory="-", llm=model, tools=[sh, mystery], cache=False)
+    task = Task(description=scenario.prompt, expected_output="done", agent=agent)
+    return Crew(agents=[agent], tasks=[task], cache=False)
+
+
+def rewrite(command: str) -> Any:
+    """Return another hook, which changes the command."""
+
+    def change(context: Any) -> None:
+        context.tool_input["command"] = command
+
+    return change
+
+
+def play(scenario: Scenario, observation: Observation) -> Any:
+    """Run the crew."""
+    installed = install(
+        scenario.open_governance(),
+        kinds=scenario.kinds,
+        session_id=scenario.session,
+        ask=scenario.answer_question if scenario.inline else None,
+        by="ann",
+        max_refusals=2,
+    )
+    if scenario.rewrite:
+        register_before_tool_call_hook(rewrite(scenario.rewrite))  # behind ours
+    if scenario.setup == "cleared hooks":
+        clear_all_tool_call_hooks()
+    crew = build_crew(scenario, observation)
+    if scenario.mode == "async":
+        return play_async(crew, observation, installed)
+    try:
+        if scenario.setup == "direct run":
+            for step in scenario.steps:
+                for _, _, arguments in step.calls:
+                    observation.texts.append(run_directly(crew.agents[0].tools[0], arguments))
+        else:
+            observation.final = crew.kickoff().raw
+    finally:
+        clear_all_tool_call_hooks()
+        installed.uninstall()
+    return None
+
+
+async def play_async(crew: Crew, observation: Observation, installed: Any) -> None:
+    """Run the crew in an event loop."""
+    try:
+        observation.final = (await crew.akickoff()).raw
+    finally:
+        clear_all_tool_call_hooks()
+        installed.uninstall()
+
+
+def run_directly(tool: Any, arguments: dict[str, Any]) -> str:
+    """Run a tool as code of a flow does."""
+    try:
+        return str(tool.run(**arguments))
+    except Exception as error:
+        return str(error)
+
+
+if __name__ == "__main__":
+    serve(play, version("crewai"))
