@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
@@ -31,11 +31,11 @@ from verdikt.ledger.shared_memory import read_shared_memory, to_memory_session
 from verdikt.ledger.standing_asks import find_standing_ask, record_answer
 from verdikt.model.action import ActionKind
 from verdikt.model.entry import EntryKind
-from verdikt.model.facts import Facts, World
+from verdikt.model.facts import NAMED_WORDS_KEY, Facts, World
 from verdikt.model.grant import find_used_grants
 from verdikt.model.hook_message import Answer, Turn, add_notice
 from verdikt.model.posture import Posture
-from verdikt.model.redaction import redact_action
+from verdikt.model.redaction import redact_action, redact_text
 from verdikt.model.session_edits import (
     FILE_WRITES,
     SHELL_EDITS,
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from verdikt.council.council_run import ProgressCallback
     from verdikt.council_reviews import CouncilReviews
     from verdikt.evidence.gate_service import EvidenceGate
+    from verdikt.graph.flow_rules import FlowRule
     from verdikt.graph.policy import Policy
     from verdikt.guidance.completion import (
         Completion,
@@ -266,9 +267,24 @@ class Governance:
         try:
             if prompt.human:
                 self.evidence_gate.record_prompt(prompt)
+                if flows := self.policy.section("flow"):
+                    self._remember_named_words(prompt, flows)
         except Exception as error:
             self._record_crash("prompt", error, prompt.session_id)
         return Answer()
+
+    def _remember_named_words(self, prompt: Prompt, flows: Sequence[FlowRule]) -> None:
+        """Record what a person named, for flows that make an exception for it."""
+        from verdikt.graph.flow_rules import needs_named_words  # few policies have flows
+        from verdikt.model.named_words import fold_named_words
+
+        if not needs_named_words(flows):
+            return
+        with self.store.session(prompt.session_id) as session:
+            before = str(_read_memory(session).get(NAMED_WORDS_KEY) or "")
+            words = fold_named_words(before, redact_text(prompt.text)[0])
+            if words != before:
+                session.append(EntryKind.FEEDBACK, {"given": [], "failures": {}, "kept": {NAMED_WORDS_KEY: words}})
 
     def stop(self, turn: Turn) -> Answer:
         """Decide whether the agent may finish: first the completion checks, then the evidence gate.

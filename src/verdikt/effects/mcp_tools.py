@@ -294,6 +294,8 @@ def _classify_query(text: str, call: Invocation) -> Iterator[Effect]:
         yield from classify_sql(text, call)
 
 
+_BARE_HOST = compile_lazily(r"(?:[\w-]+\.)+[A-Za-z]{2,}(?::\d+)?(?:[/?#]\S*)?$")
+"""An address that leaves its scheme out: `www.site.example/page`."""
 _KEY_BY_KIND = {"shell": "command", "sql": "sql", "code": "code", "path": "path", "url": "url"}
 
 
@@ -338,7 +340,7 @@ def _classify_address(address: str, call: Invocation) -> Iterator[Effect]:
     name = host.parse_host(address)
     if host.is_metadata_host(name):
         yield call.make_effect("cred.read", (Target(name, "host"),), note="credentials of the machine")
-    elif "://" in address:
+    elif "://" in address or _BARE_HOST.match(address):
         yield call.make_effect("net.local" if host.is_local_host(name) else "net.fetch", (Target(name, "host"),))
 
 

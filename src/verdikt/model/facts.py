@@ -22,6 +22,7 @@ COMMITTED_PREFIX = "git:"
 SECRET_COPIES_KEY = value_key("trail", "copies")
 UNTRUSTED_KEY = value_key("trail", "untrusted")
 MOVED_WORK_KEY = value_key("trail", "moved")
+NAMED_WORDS_KEY = value_key("trail", "named")
 
 SOURCES_PREFIX = "tree:"
 """Before a directory in a question about content: all sources of its project, as the evidence gate compares them."""
@@ -374,6 +375,11 @@ class Facts:
         """What this session has read from outside: source → name → seq of the entry in the log."""
         sources = self.recall(UNTRUSTED_KEY)
         return sources if isinstance(sources, Mapping) else {}
+
+    @property
+    def named_words(self) -> str:
+        """The words that the person named in this session's prompts, by digest."""
+        return str(self.recall(NAMED_WORDS_KEY) or "")
 
     def is_created_in_session(self, path: str) -> bool:
         """Return whether this session created the file or directory at this path."""
