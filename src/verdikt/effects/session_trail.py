@@ -46,6 +46,8 @@ MAX_CARRIED = 48
 _SENDING_PREFIXES = ("net.send", "net.connect", "message.send")
 _SECRET_READS = frozenset(("cred.read", "cred.read.hidden", "env.read.all", "env.read.secret"))
 _CHANGES = frozenset(("fs.write", "fs.append", "fs.overwrite", "fs.link"))
+_LOADED_ZONES = (Zone.TEMP, Zone.OUTSIDE, Zone.HOME)
+"""Places outside the project from which the words of a command may load: `PYTHONPATH=/tmp/x`, `make -f /tmp/x.mk`."""
 _DIGEST_LENGTH = 16
 
 
@@ -164,7 +166,7 @@ def note_action(action: Action, effects: Effects, facts: Facts, seq: int) -> dic
         for effect in effects
         if effect.what in _CHANGES
         for target in effect.targets
-        if target.path.startswith(facts.project_root + "/")
+        if target.path.startswith(facts.project_root + "/") or (target.path and target.zone in _LOADED_ZONES)
     ]
     loaders = find_loaders(effects)
     if not paths and not (loaders and facts.recall(UNJUDGED_KEY)):
