@@ -1,4 +1,4 @@
-"""Attacks by injected text, with AgentDojo's suites and a scripted model: how many succeed, and what work still gets done.
+"""Attacks by injected text, in AgentDojo's suites with a scripted model: how many succeed, and what work gets done.
 
 The model obeys every injected text that it reads, which no real model does: what the attacks do not achieve here is
 verdikt's doing alone. The policy is one flow, `benchmarks/programs/agentdojo.yaml`. Nothing leaves this machine.

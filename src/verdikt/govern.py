@@ -554,16 +554,19 @@ class Governance:
 def collect_marks(action: Action, decision: Decision, facts: Facts, seq: int, now: float) -> dict[str, Any]:
     """Return what the memory keeps of an action that may happen; `seq` is the number of its entry in the log."""
     marks: dict[str, Any] = {}
+    effects = decision.effects
     # Also after an ask: the person may say yes, and no later moment tells.
-    if decision.verdict.kind is not VerdictKind.BLOCK and decision.effects.may_matter_later:
-        marks |= note_action(action, decision.effects, facts, seq)
-    if decision.passed and (writes := [e for e in decision.effects if e.what in FILE_WRITES]):
+    if decision.verdict.kind is not VerdictKind.BLOCK and effects.may_matter_later:
+        marks |= note_action(action, effects, facts, seq)
+    if not decision.passed:
+        return marks
+    if writes := [effect for effect in effects.items if effect.what in FILE_WRITES]:
         # What was moved is not new: deleting it would lose what it was before.
-        marks |= mark_created_files(writes, find_moved_destinations(decision.effects, facts))
-    if decision.passed and action.kind is ActionKind.WRITE:
+        marks |= mark_created_files(writes, find_moved_destinations(effects, facts))
+    if action.kind is ActionKind.WRITE:
         marks |= mark_edit(action, facts, begin_edit)
-    if decision.passed and any(effect.what in SHELL_EDITS for effect in decision.effects):
-        marks |= begin_shell_edits(action, decision.effects, facts, now)
+    if [effect for effect in effects.items if effect.what in SHELL_EDITS]:
+        marks |= begin_shell_edits(action, effects, facts, now)
     return marks
 
 

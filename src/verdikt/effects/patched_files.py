@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
+from fnmatch import fnmatchcase
 from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
@@ -51,10 +52,13 @@ def classify_patched_files(call: Invocation, written: MutableMapping[str, str], 
     place = normpath(join(base, directory.text)) if directory is not None else base
     strip = args.get_value("-p --strip")
     components = int(strip.text) if strip is not None and strip.text.isdigit() else 1
+    excluded = [word.text for word in args.get_values("--exclude")] if verb else []
     for text in _iter_texts(call, args, written, is_git=verb > 0):
         patched = patch.read_patch_paths(text)
         for file in patched.files[:_MAX_FILES]:
             for path in patch.PatchPaths((file,), patched.format).strip_paths(components):
+                if any(fnmatchcase(path, pattern) for pattern in excluded):
+                    continue
                 target = normpath(join(place, path))
                 written[target] = file.added
                 yield from call.make_effects(_EFFECTS.get(file.change, "fs.write"), [Word(target, path)])

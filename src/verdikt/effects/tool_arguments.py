@@ -44,10 +44,7 @@ class Argument(NamedTuple):
 _KEY_WORD = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SHELL_WORDS = frozenset("command commands cmd cmds shell bash sh script exec execute cmdline terminal stdin".split())
 _KEYSTROKE_WORDS = frozenset("keys keystrokes typed".split())
-_PROSE_WORDS = frozenset(
-    "topic title subject body text message description question prompt search term keyword keywords summary comment "
-    "note notes name label".split()
-)
+_PROSE_WORDS = frozenset("topic title subject question search term keyword keywords label".split())
 """Keys of words for people: `drop table` in one of them is what a person asks about."""
 _PLURAL_WORDS = frozenset("commands cmds scripts steps".split())
 """Keys of lists of which each text is a command of its own."""

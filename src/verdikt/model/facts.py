@@ -112,6 +112,7 @@ class WorldAnswers(NamedTuple):
     sets: Mapping[PathSet, tuple[str, ...] | None]
 
 
+_NOTHING: Mapping[str, Any] = {}
 _NO_ANSWERS = WorldAnswers({}, {}, {}, frozenset(), frozenset(), frozenset(), {}, {})
 
 
@@ -362,19 +363,19 @@ class Facts:
     def secret_copies(self) -> Mapping[str, Any]:
         """Files into which this session put a secret: path → seq of the entry in the log."""
         copies = self.recall(SECRET_COPIES_KEY)
-        return copies if isinstance(copies, Mapping) else {}
+        return copies if copies is not None and isinstance(copies, Mapping) else _NOTHING
 
     @property
     def moved_work(self) -> Mapping[str, str]:
         """Where this session moved work that git does not have: new path → old path."""
         moved = self.recall(MOVED_WORK_KEY)
-        return moved if isinstance(moved, Mapping) else {}
+        return moved if moved is not None and isinstance(moved, Mapping) else _NOTHING
 
     @property
     def untrusted_sources(self) -> Mapping[str, Any]:
         """What this session has read from outside: source → name → seq of the entry in the log."""
         sources = self.recall(UNTRUSTED_KEY)
-        return sources if isinstance(sources, Mapping) else {}
+        return sources if sources is not None and isinstance(sources, Mapping) else _NOTHING
 
     @property
     def named_words(self) -> str:
