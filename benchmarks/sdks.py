@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.sdks.environments import PACKAGES, ROOT, find_environment
 
-PROGRAM = "benchmarks.sdk_overhead"
+PROGRAM = "benchmarks.programs.sdk_overhead"
 
 
 def measure_sdk(python: Path, sdk: str) -> dict[str, float]:

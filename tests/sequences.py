@@ -6,7 +6,9 @@ A case has a `name` and `steps`. A step is one of
   run: COMMAND                     the shell; `makes: {PATH: TEXT}` and `gone: [PATH]` say what it did to the disk
   call: {tool: …, input: …}        any other tool
   session: NAME                    from here on another session of the same project
-and may state a `verdict`, a `guard` and words of the `reason`. A family crosses its `loads` with its `texts`.
+  prompt: TEXT                     what the person says
+and may state a `verdict`, a `guard` and words of the `reason`. A family crosses its `loads` with its `texts`. A case
+is judged by `standard`, or by its own `profile` or `policy`.
 """
 
 from collections.abc import Iterator
@@ -22,12 +24,14 @@ from verdikt.decide import decide
 from verdikt.effects.session_trail import PROJECT_ARMED_KEY, note_sources
 from verdikt.govern import collect_marks
 from verdikt.model.action import Action
-from verdikt.model.facts import Facts, PathFact
+from verdikt.model.facts import NAMED_WORDS_KEY, Facts, PathFact
+from verdikt.model.named_words import fold_named_words
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action
 from verdikt.model.session_state import SessionState, StoredMemory, fold_changes, split_shared_key
 from verdikt.model.tool_kind import classify_tool
 from verdikt.model.verdict import Decision
+from verdikt.policy import parse_policy
 
 CASES = Path(__file__).parent / "cases"
 
@@ -37,7 +41,9 @@ class Rehearsal:
 
     def __init__(self, case: dict[str, Any]) -> None:
         self.world: FakeWorld = make_world(case)
-        self._profile = case.get("profile", "standard")
+        self._policy = (
+            parse_policy(case["policy"]) if "policy" in case else load_policy(case.get("profile", "standard"))
+        )
         self._posture = Posture(case.get("posture", "interactive"))
         self._memory: dict[str, Any] = {"kept": {}, "marks": ""}
         self._project: dict[str, Any] = {"kept": {}, "marks": ""}
@@ -48,14 +54,18 @@ class Rehearsal:
         if "session" in step:
             self._memory = {"kept": {}, "marks": ""}
             return None
+        if "prompt" in step:
+            words = fold_named_words(str(self._memory["kept"].get(NAMED_WORDS_KEY, "")), step["prompt"])
+            self._memory = fold_changes(self._memory, {NAMED_WORDS_KEY: words})
+            return None
         action = to_action(step)
         action, secrets = redact_action(action)
         memory = StoredMemory(lambda: self._memory, lambda scope: StoredMemory(lambda: self._project))
         facts = Facts(self.world, secrets=secrets, memory=memory)
-        decision = decide(action, facts, SessionState(), self._posture, load_policy(self._profile))
+        decision = decide(action, facts, SessionState(), self._posture, self._policy)
         self._seq += 1
         marks = collect_marks(action, decision, facts, self._seq, now=0.0)
-        if load_policy(self._profile).section("flow"):
+        if self._policy.section("flow"):
             marks |= note_sources(action, decision.effects, facts, self._seq)
         if PROJECT_ARMED_KEY in marks:
             changes = {split_shared_key(PROJECT_ARMED_KEY)[1]: marks.pop(PROJECT_ARMED_KEY)}

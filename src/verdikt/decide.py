@@ -357,7 +357,7 @@ def _check_flows(flows: tuple[FlowRule, ...], facts: Facts, ctx: GovernanceConte
     """Return what the policy's flows say after what the session has read from outside."""
     from verdikt.graph.flow_rules import GUARD, check_flows  # few policies have flows
 
-    verdict = check_flows(flows, ctx.effects, facts.untrusted_sources)
+    verdict = check_flows(flows, ctx.action, ctx.effects, facts.untrusted_sources, lambda: facts.named_words)
     if verdict is None:
         return Verdict.pass_(guard=GUARD)
     ctx.verdicts.append(verdict)

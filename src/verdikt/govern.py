@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
@@ -39,11 +39,11 @@ from verdikt.ledger.standing_asks import find_standing_ask, record_answer
 from verdikt.model.action import ActionKind
 from verdikt.model.approval import ApprovalState
 from verdikt.model.entry import EntryKind
-from verdikt.model.facts import Facts, World
+from verdikt.model.facts import NAMED_WORDS_KEY, Facts, World
 from verdikt.model.grant import find_used_grants
 from verdikt.model.hook_message import Answer, Turn, add_notice
 from verdikt.model.posture import Posture
-from verdikt.model.redaction import redact_action
+from verdikt.model.redaction import redact_action, redact_text
 from verdikt.model.session_edits import (
     FILE_WRITES,
     SHELL_EDITS,
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from verdikt.council.council_run import ProgressCallback
     from verdikt.council_reviews import CouncilReviews
     from verdikt.evidence.gate_service import EvidenceGate
+    from verdikt.graph.flow_rules import FlowRule
     from verdikt.graph.policy import Policy
     from verdikt.guidance.completion import (
         Completion,
@@ -333,9 +334,24 @@ class Governance:
         try:
             if prompt.human:
                 self.evidence_gate.record_prompt(prompt)
+                if flows := self.policy.section("flow"):
+                    self._remember_named_words(prompt, flows)
         except Exception as error:
             self._record_crash("prompt", error, prompt.session_id)
         return Answer()
+
+    def _remember_named_words(self, prompt: Prompt, flows: Sequence[FlowRule]) -> None:
+        """Record what a person named, for flows that make an exception for it."""
+        from verdikt.graph.flow_rules import needs_named_words  # few policies have flows
+        from verdikt.model.named_words import fold_named_words
+
+        if not needs_named_words(flows):
+            return
+        with self.store.session(prompt.session_id) as session:
+            before = str(_read_memory(session).get(NAMED_WORDS_KEY) or "")
+            words = fold_named_words(before, redact_text(prompt.text)[0])
+            if words != before:
+                session.append(EntryKind.FEEDBACK, {"given": [], "failures": {}, "kept": {NAMED_WORDS_KEY: words}})
 
     def stop(self, turn: Turn) -> Answer:
         """Decide whether the agent may finish: first the completion checks, then the evidence gate.
@@ -605,16 +621,19 @@ class Governance:
 def collect_marks(action: Action, decision: Decision, facts: Facts, seq: int, now: float) -> dict[str, Any]:
     """Return what the memory keeps of an action that may happen; `seq` is the number of its entry in the log."""
     marks: dict[str, Any] = {}
+    effects = decision.effects
     # Also after an ask: the person may say yes, and no later moment tells.
-    if decision.verdict.kind is not VerdictKind.BLOCK and decision.effects.may_matter_later:
-        marks |= note_action(action, decision.effects, facts, seq)
-    if decision.passed and (writes := [e for e in decision.effects if e.what in FILE_WRITES]):
+    if decision.verdict.kind is not VerdictKind.BLOCK and effects.may_matter_later:
+        marks |= note_action(action, effects, facts, seq)
+    if not decision.passed:
+        return marks
+    if writes := [effect for effect in effects.items if effect.what in FILE_WRITES]:
         # What was moved is not new: deleting it would lose what it was before.
-        marks |= mark_created_files(writes, find_moved_destinations(decision.effects, facts))
-    if decision.passed and action.kind is ActionKind.WRITE:
+        marks |= mark_created_files(writes, find_moved_destinations(effects, facts))
+    if action.kind is ActionKind.WRITE:
         marks |= mark_edit(action, facts, begin_edit)
-    if decision.passed and any(effect.what in SHELL_EDITS for effect in decision.effects):
-        marks |= begin_shell_edits(action, decision.effects, facts, now)
+    if [effect for effect in effects.items if effect.what in SHELL_EDITS]:
+        marks |= begin_shell_edits(action, effects, facts, now)
     return marks
 
 

@@ -34,6 +34,9 @@ PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """SDK → version → what is installed. A floor is the version in the extra of pyproject.toml."""
 
+BENCHMARK_PACKAGES = {"agentdojo": {"pinned": ("agentdojo==0.1.35",)}}
+"""What benchmarks run in an environment of their own; made when they are run."""
+
 ALWAYS = ("langchain", "openai_agents", "pydantic_ai", "claude_agent_sdk")
 """SDKs whose environment the tests create themselves; others are tested where `make sdks` has made it."""
 
@@ -64,7 +67,7 @@ def install_environment(sdk: str, version: str) -> Path:
     with (directory / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two test workers may want the same environment
         if not _is_complete(directory, sdk, version):
-            _make_environment(directory, [*PACKAGES[sdk][version], *_list_dependencies()])
+            _make_environment(directory, [*_list_packages(sdk, version), *_list_dependencies()])
             (directory / ".installed").write_text(_describe(sdk, version), encoding="utf-8")
     return directory / "bin" / "python"
 
@@ -83,7 +86,11 @@ def _is_complete(directory: Path, sdk: str, version: str) -> bool:
 
 
 def _describe(sdk: str, version: str) -> str:
-    return "\n".join((*PACKAGES[sdk][version], *_list_dependencies())) + "\n"
+    return "\n".join((*_list_packages(sdk, version), *_list_dependencies())) + "\n"
+
+
+def _list_packages(sdk: str, version: str) -> tuple[str, ...]:
+    return (PACKAGES | BENCHMARK_PACKAGES)[sdk][version]
 
 
 def _list_dependencies() -> list[str]:

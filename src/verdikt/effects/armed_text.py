@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects import host
 from verdikt.effects.code import classify_code
-from verdikt.effects.code_sections import SHELL, CodeSection, find_code_sections
+from verdikt.effects.code_sections import find_code_sections
 from verdikt.effects.dataflow import OUTGOING_PREFIXES
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.invocation import Invocation
+from verdikt.effects.runner_settings import IMAGE, SHELL, CodeSection
 from verdikt.effects.zone_effects import derive_effect, derive_hidden_reads, derive_zone_effects, is_foreign_secret
 from verdikt.model.effect import Effect, Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -67,6 +68,7 @@ _ARMING_PREFIXES = (
     "container.escape",
 )
 """Effects that arm a file wherever they fall."""
+_LEAVING_PREFIXES = ("cred.send", "net.shell", "proc.mine", "net.send.file")
 _LOSS_PREFIXES = ("fs.delete", "fs.truncate", "fs.shred", "fs.chmod.tree", "fs.chown.tree", "fs.move")
 _OUTER_ZONES = (Zone.HOME, Zone.SYSTEM, Zone.OUTSIDE, Zone.SECRET, Zone.PERSIST, Zone.GUARD)
 _CONTENT_EFFECTS = ("fs.overwrite", "fs.write", "fs.append")
@@ -132,7 +134,7 @@ def _classify_section(
     start = Word(resolver.project_root) if resolver.project_root else None
     command = Command(argv=(Word(path.rsplit("/", 1)[-1]),), cwd=start)
     call = Invocation(command, resolver, (command,), classify_shell)
-    if section.language == SHELL:
+    if section.language in (SHELL, IMAGE):
         return list(classify_shell(section.text, command))
     effects = list(classify_code(section.language, section.text, call))
     effects += derive_zone_effects(effects, resolver.facts)
@@ -154,6 +156,9 @@ def is_arming(effect: Effect, project_root: str, section: CodeSection | None = N
     if not effect.certain:
         return False
     what = effect.what
+    if section is not None and section.language == IMAGE:
+        # It runs apart from the machine, with what was copied into the image: only what leaves can do harm.
+        return what.startswith(_LEAVING_PREFIXES)
     if what == "net.shell" and section is not None:
         return _SHELL_PROGRAM.search(section.text) is not None
     if what.startswith(_ARMING_PREFIXES):

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from verdikt.effects.code_sections import SHELL
+from verdikt.effects.runner_settings import IMAGE, SHELL
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 
-_JAVA = ("java", "kotlin", "groovy", "scala")
+_JAVA = ("java", "kotlin", "groovy", "scala", "xml", "settings")
 _LANGUAGES_BY_ROLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("loads_python", ("python", "notebook", "settings")),
     ("loads_node", ("node", "package", "settings")),
@@ -19,10 +19,10 @@ _LANGUAGES_BY_ROLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("loads_rust", ("rust", "c", "settings")),
     ("loads_go", ("go", "c")),
     ("loads_java", _JAVA),
-    ("loads_php", ("php",)),
+    ("loads_php", ("php", "composer")),
     ("loads_perl", ("perl",)),
     ("loads_elixir", ("elixir",)),
-    ("loads_settings", ("settings",)),
+    ("loads_settings", ("settings", IMAGE)),
     ("shell", (SHELL,)),
     ("loads_nothing", ()),
 )
@@ -42,6 +42,10 @@ _HOOK_FILE = compile_lazily(
 _INSTALLERS = find_role("python_installer")
 _LOCAL_INSTALL = compile_lazily(
     r"\s(?:-e|--editable|\.{1,2}(?:[/\[]\S*)?|/\S+|file:\S+|\S+\.(?:whl|tar\.gz|zip))(?=\s|$)"
+)
+_PATH_STARTS = ("/", ".", "~")
+_OWN_PROGRAM = compile_lazily(
+    r"(?:\.{1,2}/|~/|/(?:tmp|home|Users|root|var/tmp)/)(?!\S*/(?:\.venv|venv|node_modules|\.local|\.cargo)/)\S*/?[\w-]+(?=\s|$)"
 )
 _SCRIPT_SUFFIXES = (".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".ts", ".rb", ".pl")
 """Endings of programs whose text is followed when they are run by name."""
@@ -71,7 +75,10 @@ def find_loaders(effects: Iterable[Effect]) -> list[Loader]:
     """Return the commands among these effects that may load files which they do not name."""
     loaders = []
     for effect in effects:
-        if effect.what in _LOADING_EFFECTS or _is_loading_program(effect):
+        if effect.by[:1] in _PATH_STARTS and _OWN_PROGRAM.match(effect.by):
+            # Not the machine's program of that name: `/tmp/w` is what was compiled there.
+            loaders.append(Loader(effect, None))
+        elif effect.what in _LOADING_EFFECTS or _is_loading_program(effect):
             languages = _find_languages(effect)
             if languages is None or languages:
                 loaders.append(Loader(effect, languages))

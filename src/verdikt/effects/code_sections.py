@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
 
-from verdikt.effects.code import quote_shell_word
+from verdikt.effects.runner_settings import (
+    IMAGE,
+    SHELL,
+    CodeSection,
+    count_line,
+    read_all_settings,
+    read_cmake,
+    read_image,
+    read_recipes,
+    read_task_calls,
+    read_xml,
+)
 from verdikt.knowledge import find_language, find_suffix_program
 from verdikt.model.lazy_regex import compile_lazily
-
-SHELL = "sh"
 
 _LANGUAGE_BY_SUFFIX = {
     ".pyw": "python",
@@ -52,6 +60,7 @@ _LANGUAGE_BY_SUFFIX = {
     ".bats": SHELL,
     ".envrc": SHELL,
     ".mk": "make",
+    ".just": "make",
     ".cmake": "cmake",
     ".tf": "settings",
     ".hcl": "settings",
@@ -62,6 +71,10 @@ _SETTINGS_NAMES = """
 tox.ini setup.cfg pyproject.toml hatch.toml .pre-commit-config.yaml lefthook.yml lefthook.yaml Taskfile.yml
 Taskfile.yaml taskfile.yml Procfile nodemon.json .lintstagedrc meson.build docker-compose.yml docker-compose.yaml
 compose.yml compose.yaml compose.override.yml BUILD BUILD.bazel tasks.json devcontainer.json Cargo.toml turbo.json
+Taskfile.dist.yml Taskfile.dist.yaml mise.toml .mise.toml deno.json deno.jsonc moon.yml nx.json project.json
+Makefile.toml .goreleaser.yml .goreleaser.yaml skaffold.yaml .overcommit.yml .lintstagedrc.json .huskyrc netlify.toml
+Pulumi.yaml serverless.yml .air.toml bacon.toml dvc.yaml noxfile.toml .simple-git-hooks.json wireit.json Pipfile
+.gitlab-ci.yml mprocs.yaml process-compose.yml .tmuxinator.yml Brewfile.json
 """
 """Settings of runners, in which command lines stand under keys of many names."""
 _LANGUAGE_BY_NAME = {
@@ -69,10 +82,15 @@ _LANGUAGE_BY_NAME = {
     **dict.fromkeys(("SConstruct", "SConscript", "wscript", "Snakefile"), "python"),
     **dict.fromkeys(("Jakefile", ".pnp.cjs", ".pnpmfile.cjs"), "node"),
     **dict.fromkeys((".envrc", "configure", "gradlew", "mvnw"), SHELL),
+    **dict.fromkeys((".Rprofile", "Rprofile.site"), "r"),
+    **dict.fromkeys(("pom.xml", "build.xml"), "xml"),
+    "composer.json": "composer",
     "CMakeLists.txt": "cmake",
     "package.json": "package",
     **dict.fromkeys(_SETTINGS_NAMES.split(), "settings"),
 }
+_SETTINGS_PATHS = ("/.cargo/config.toml", "/.cargo/config")
+_IMAGE_NAMES = ("Dockerfile", "Containerfile", "Earthfile")
 _HOOK_DIRECTORIES = ("/.husky/", "/.githooks/", "/.git-hooks/", "/.git/hooks/", "/hooks/pre-", "/hooks/post-")
 _SHEBANG = compile_lazily(r"#!\s*\S*/(?:env\s+(?:-S\s+)?)?([A-Za-z]+)")
 _SHELL_NAMES = frozenset("sh bash zsh dash ksh ash fish".split())
@@ -86,41 +104,26 @@ _CALL_IN_STRING = compile_lazily(r"\w\s*\(\s*\\?[\"'`]")
 _RUNS_STRING = compile_lazily(r"(?:eval|Function|exec\w*|spawn\w*|system|popen|Command|sh|bash|run\w*|shell\w*|-e)\W*$")
 _RUBY_COMMENT = compile_lazily(r"(?ms)^=(?:begin|pod|head\d?|item|over)\b.*?(?:^=(?:end|cut)\b|\Z)")
 _GO_GENERATE = compile_lazily(r"(?m)^//go:generate\s+(.+)$")
-_CMAKE_COMMAND = compile_lazily(
-    r"\bCOMMAND\s+([^()]*?)(?=\s+(?:COMMAND|WORKING_DIRECTORY|DEPENDS|COMMENT|[A-Z_]{6,})\b|\))"
-)
-_CMAKE_REMOVE = compile_lazily(r"\bfile\s*\(\s*(REMOVE|REMOVE_RECURSE)\s+([^()]*)\)", re.IGNORECASE)
-_SETTING = compile_lazily(r"""^\s*(?:-\s+)*(?:["']?([\w.-]+)["']?\s*(?:=|:(?=\s|$))\s*)?(.*?)\s*,?\s*$""")
-_COMPOSE_MOUNT = compile_lazily(r"""^\s*-\s*["']?((?:/|~|\$\{?HOME\b)[^:\s"']*):/""")
-_DESCRIPTIONS = frozenset(
-    "name id desc description summary help title label comment version url repo repository homepage author authors "
-    "license keywords classifiers dependencies requires files exclude include args image".split()
-)
-"""Keys whose values are words for people, or names, in whichever runner's settings."""
 _LIFECYCLE = frozenset(
     "preinstall install postinstall prepare prepublish prepublishOnly prepack postpack dependencies pretest posttest "
     "prebuild postbuild prestart poststart prelint postlint predev preversion version postversion".split()
 )
 """Scripts that a package manager runs of its own accord."""
-_MAX_SETTING_LINES = 600
-
-
-class CodeSection(NamedTuple):
-    """Program text of one language in a file; `line` is the line at which it begins."""
-
-    language: str
-    text: str
-    line: int = 1
 
 
 def detect_file_language(path: str, text: str = "") -> str:
     """Return the language of a file by its name or, without a known ending, by its first line; empty if none is read.
 
-    Besides the languages of `classify_code`: `sh`, `notebook`, `make`, `cmake`, `package` and `settings`.
+    Besides the languages of `classify_code`: `sh`, `notebook`, `make`, `cmake`, `package`, `composer`, `xml`, `image`
+    and `settings`.
     """
     name = path[path.rfind("/") + 1 :]
     if name in _LANGUAGE_BY_NAME:
         return _LANGUAGE_BY_NAME[name]
+    if path.endswith(_SETTINGS_PATHS):
+        return "settings"
+    if name.startswith(_IMAGE_NAMES) or name.endswith(".Dockerfile"):
+        return IMAGE
     suffix = name[name.rfind(".") :].lower() if "." in name[1:] else ""
     if suffix:
         language = _LANGUAGE_BY_SUFFIX.get(suffix) or find_language("", suffix)
@@ -145,26 +148,20 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
     language = detect_file_language(path, text)
     if not language:
         return []
-    if language == "notebook":
-        return _read_notebook(text)
-    if language == "package":
-        return _read_package(path, text)
-    if language == "make":
-        return _read_recipes(text)
-    if language == "cmake":
-        return _read_cmake(text)
+    if language in ("package", "composer"):
+        return _read_package(path, text, every=language == "composer")
     if language == "settings":
-        return [*_read_settings(text), *(_read_mounts(text) if "compose" in path[path.rfind("/") :] else ())]
+        return read_all_settings(path, text)
+    if (read := _READERS.get(language)) is not None:
+        return read(text)
     sections = [CodeSection(language, blank_comments(language, text))]
+    if language == "python":
+        sections += read_task_calls(text)
     if language == "go":
         sections += [
-            CodeSection(SHELL, match[1], _count_line(text, match.start())) for match in _GO_GENERATE.finditer(text)
+            CodeSection(SHELL, match[1], count_line(text, match.start())) for match in _GO_GENERATE.finditer(text)
         ]
     return sections
-
-
-def _count_line(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1
 
 
 def blank_comments(language: str, text: str) -> str:
@@ -200,11 +197,11 @@ def _read_notebook(text: str) -> list[CodeSection]:
             source = cell.get("source", "")
             body = "".join(map(str, source)) if isinstance(source, list) else str(source)
             first = json.dumps(body.split("\n", 1)[0])[1:-1]
-            sections.append(CodeSection("python", body, _count_line(text, max(0, text.find(first)))))
+            sections.append(CodeSection("python", body, count_line(text, max(0, text.find(first)))))
     return sections
 
 
-def _read_package(path: str, text: str) -> list[CodeSection]:
+def _read_package(path: str, text: str, *, every: bool = False) -> list[CodeSection]:
     """Return the scripts of a package.json that run unnamed; those of a workspace's package run by `pnpm -r`, too."""
     try:
         package = json.loads(text)
@@ -213,68 +210,18 @@ def _read_package(path: str, text: str) -> list[CodeSection]:
     scripts = package.get("scripts") if isinstance(package, dict) else None
     is_nested = "/packages/" in path or "/apps/" in path or "/node_modules/" in path
     return [
-        CodeSection(SHELL, script, _count_line(text, max(0, text.find(f'"{name}"'))))
-        for name, script in (scripts.items() if isinstance(scripts, dict) else ())
-        if isinstance(script, str) and (is_nested or name in _LIFECYCLE)
+        CodeSection(SHELL, script, count_line(text, max(0, text.find(f'"{name}"'))))
+        for name, value in (scripts.items() if isinstance(scripts, dict) else ())
+        for script in (value if isinstance(value, list) else [value])
+        if isinstance(script, str) and (every or is_nested or name in _LIFECYCLE)
     ]
 
 
-def _read_recipes(text: str) -> list[CodeSection]:
-    """Return the recipe lines of a makefile that others include."""
-    lines = enumerate(text.split("\n")[:_MAX_SETTING_LINES], 1)
-    return [
-        CodeSection(SHELL, line.strip().lstrip("@-+").replace("$(HOME)", "~").replace("$$", "$"), number)
-        for number, line in lines
-        if line.startswith("\t")
-    ]
-
-
-def _read_cmake(text: str) -> list[CodeSection]:
-    text = re.sub(r"(?m)#.*$", "", text).replace("$ENV{", "${")
-    sections = [CodeSection(SHELL, m[1], _count_line(text, m.start())) for m in _CMAKE_COMMAND.finditer(text)]
-    for match in _CMAKE_REMOVE.finditer(text):
-        flags = "-rf" if match[1].upper().endswith("RECURSE") else "-f"
-        sections.append(CodeSection(SHELL, f"rm {flags} {match[2]}", _count_line(text, match.start())))
-    return sections
-
-
-def _read_settings(text: str) -> Iterator[CodeSection]:
-    """Yield each value of a runner's settings that may be a command line, whichever key it stands under."""
-    for number, line in enumerate(text.split("\n")[:_MAX_SETTING_LINES], 1):
-        if line.lstrip()[:1] in ("", "#", ";") or line.lstrip().startswith("//"):
-            continue
-        match = _SETTING.match(line)
-        key, value = (match[1] or "", match[2]) if match else ("", "")
-        # A command line has a space in it; a lone word is a name, a path or a number.
-        if " " not in value or key.lower() in _DESCRIPTIONS:
-            continue
-        yield CodeSection(SHELL, _to_command_line(value), number)
-
-
-def _read_mounts(text: str) -> Iterator[CodeSection]:
-    """Yield the mounts of a compose file as the command that has the same effect."""
-    for number, line in enumerate(text.split("\n")[:_MAX_SETTING_LINES], 1):
-        if match := _COMPOSE_MOUNT.match(line):
-            yield CodeSection(SHELL, f"docker run -v {match[1]}:/mnt image", number)
-
-
-def _to_command_line(value: str) -> str:
-    if value[:1] == "[":
-        words = _parse_list(value)
-        if words is not None:
-            return " ".join(quote_shell_word(word, "~*$") if " " not in word else _quote_text(word) for word in words)
-    if value[:1] in ("'", '"') and value[-1:] == value[0] and len(value) > 1:
-        return value[1:-1].replace('\\"', '"')
-    return value.lstrip("|>-") if value[:1] in "|>" else value
-
-
-def _quote_text(word: str) -> str:
-    return "'" + word.replace("'", "'\\''") + "'"
-
-
-def _parse_list(value: str) -> list[str] | None:
-    try:
-        words: Any = json.loads(value.replace("'", '"') if '"' not in value else value)
-    except (ValueError, RecursionError):
-        return None
-    return [str(word) for word in words] if isinstance(words, list) else None
+_READERS: dict[str, Callable[[str], list[CodeSection]]] = {
+    "notebook": _read_notebook,
+    "make": read_recipes,
+    "cmake": read_cmake,
+    "xml": read_xml,
+    IMAGE: read_image,
+}
+"""Languages in which program text stands among other text."""

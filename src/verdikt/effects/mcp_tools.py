@@ -281,7 +281,7 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
         elif kind is ArgumentKind.SQL:
             yield from _classify_query(text, call)
         elif kind is ArgumentKind.URL:
-            yield from _classify_address(text, call)
+            yield from _classify_address(text, call, sends=verb_effect == "mcp.send" or _has_body(payload))
         elif kind is ArgumentKind.CODE and verb_effect == "mcp.run":
             yield from classify_code(language or ("node" if "browser" in action.tool else "python"), text, call)
     # A tool that starts containers: privileged, or with the machine's root directory mounted.
@@ -299,6 +299,9 @@ def _classify_query(text: str, call: Invocation) -> Iterator[Effect]:
         yield from classify_sql(text, call)
 
 
+_BARE_HOST = compile_lazily(r"(?:[\w-]+\.)+[A-Za-z]{2,}(?::\d+)?(?:[/?#]\S*)?$")
+"""An address that leaves its scheme out: `www.site.example/page`."""
+_BODY_KEYS = ("body", "data", "payload", "json", "form", "content")
 _KEY_BY_KIND = {"shell": "command", "sql": "sql", "code": "code", "path": "path", "url": "url"}
 
 
@@ -333,7 +336,12 @@ def _classify_path_arguments(
     yield from derive_zone_effects(effects, call.facts)
 
 
-def _classify_address(address: str, call: Invocation) -> Iterator[Effect]:
+def _has_body(payload: Mapping[str, Any]) -> bool:
+    """Return whether the arguments of a request carry data besides its address."""
+    return str(payload.get("method", "")).upper() in ("POST", "PUT", "PATCH") or any(map(payload.get, _BODY_KEYS))
+
+
+def _classify_address(address: str, call: Invocation, *, sends: bool) -> Iterator[Effect]:
     """Yield the effects of an address: a file of this machine, the metadata service of its cloud, or another host."""
     if address.startswith("file://"):
         effects = list(call.make_effects("fs.read", [Word(address[7:])]))
@@ -343,8 +351,9 @@ def _classify_address(address: str, call: Invocation) -> Iterator[Effect]:
     name = host.parse_host(address)
     if host.is_metadata_host(name):
         yield call.make_effect("cred.read", (Target(name, "host"),), note="credentials of the machine")
-    elif "://" in address:
-        yield call.make_effect("net.local" if host.is_local_host(name) else "net.fetch", (Target(name, "host"),))
+    elif "://" in address or _BARE_HOST.match(address):
+        what = "net.local" if host.is_local_host(name) else "net.send" if sends else "net.fetch"
+        yield call.make_effect(what, (Target(name, "host"),))
 
 
 def collect_paths(payload: Any, keys: tuple[str, ...]) -> list[str]:

@@ -44,6 +44,7 @@ from verdikt.effects.guarded_outputs import OUTPUT_PROGRAMS, find_guarded_output
 from verdikt.effects.guarded_sets import SET_PROGRAMS, find_guarded_effects
 from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.local_imports import list_module_files
+from verdikt.effects.patched_files import PATCHERS, classify_git_move, classify_patched_files, find_git_verb
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.redirect import classify_redirect
@@ -328,6 +329,11 @@ class ScriptClassifier:
             effects = [*effects, *self._classify_compiled_sources(call)]
         if name in SET_PROGRAMS or "@" in name:
             effects = [*effects, *find_guarded_effects(call, command, self._written_texts)]
+            if name == "git" and (verb := find_git_verb(command.argv)):
+                is_move = command.argv[verb].text == "mv"
+                effects += classify_git_move(call, verb) if is_move else self._classify_patch(call, verb)
+            elif name in PATCHERS:
+                effects += self._classify_patch(call)
         if name in OUTPUT_PROGRAMS or any(word.text[:2] == "-o" or word.text[:5] == "--out" for word in command.argv):
             effects = [*effects, *find_guarded_outputs(call, effects)]
         if len(command.argv) > 1 and any(effect.what in HANDLING_EFFECTS for effect in effects):
@@ -335,6 +341,9 @@ class ScriptClassifier:
         if self._mentions_verdikt:
             effects = [*effects, *find_self_access(call, effects)]
         return modifier_effects + effects if modifier_effects else effects
+
+    def _classify_patch(self, call: Invocation, verb: int = 0) -> list[Effect]:
+        return list(classify_patched_files(call, self._written_texts, verb))
 
     def _classify_modifiers(self, call: Invocation, index: int) -> list[Effect]:
         """Return what a command does besides running its program: assignments, redirections, the background."""

@@ -94,7 +94,7 @@ def trace_secret_files(
     for command, effects in zip(commands, effects_by_command, strict=True):
         if not effects:
             continue
-        if _loads_secret_file(command, effects, resolver):
+        if _loads_secret_file(command, effects, resolver) or (not command.argv and _feeds_loop(commands, effects)):
             has_loaded = True
         elif has_loaded:
             effects.extend(list(_derive_variable_sends(command, effects)))
@@ -110,6 +110,11 @@ def _loads_secret_file(command: Command, effects: Sequence[Effect], resolver: Ta
     if command.name in ("source", "."):
         return any(holds_secret(resolver.resolve_path(word, command.cwd), resolver.facts) for word in command.argv[1:2])
     return command.name in _VARIABLE_READERS and any(e.what == "cred.read" for e in effects)
+
+
+def _feeds_loop(commands: Sequence[Command], effects: Sequence[Effect]) -> bool:
+    """Return whether a redirection of a loop feeds a secret file to variables: `while read l; do …; done < .env`."""
+    return any(e.what == "cred.read" for e in effects) and any(c.name in _VARIABLE_READERS for c in commands)
 
 
 def _derive_variable_sends(command: Command, effects: Sequence[Effect]) -> Iterator[Effect]:
@@ -150,6 +155,9 @@ def _list_attached_secrets(command: Command, resolver: TargetResolver) -> list[T
     else:
         return []
     files: list[Target] = []
+    if [word.text for word in command.argv[1:2]] == ["release"]:
+        attached = [resolver.resolve_path(word, command.cwd) for word in command.argv[3:] if word.text[:1] != "-"]
+        files += [target for target in attached if holds_secret(target, resolver.facts)]
     for option, value in _iter_options(command):
         variable = value.partition("=")[0]
         if option in ("-e", "--env") and options is _ENVIRONMENT_OPTIONS and SECRET_NAME.search(variable):

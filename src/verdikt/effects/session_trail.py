@@ -35,6 +35,8 @@ ARMED_KEY = value_key("trail", "armed")
 UNJUDGED_KEY = value_key("trail", "unjudged")
 """Files that commands wrote and nothing has loaded since: path → tool, seq."""
 PROJECT_ARMED_KEY = to_shared_key("project", ARMED_KEY)
+OLDER_ARMED_KEY = value_key("trail", "older")
+"""Whether armed files are kept by digest only."""
 SECRET_READ_KEY = value_key("trail", "secret")
 """When the session first read a secret, and the hosts that it has sent to since."""
 MAX_REMEMBERED = 24
@@ -46,7 +48,13 @@ MAX_CARRIED = 48
 _SENDING_PREFIXES = ("net.send", "net.connect", "message.send")
 _SECRET_READS = frozenset(("cred.read", "cred.read.hidden", "env.read.all", "env.read.secret"))
 _CHANGES = frozenset(("fs.write", "fs.append", "fs.overwrite", "fs.link"))
+_LOADED_ZONES = (Zone.TEMP, Zone.OUTSIDE, Zone.HOME)
+"""Places outside the project from which the words of a command may load: `PYTHONPATH=/tmp/x`, `make -f /tmp/x.mk`."""
 _DIGEST_LENGTH = 16
+
+
+_UNCARRIED = frozenset("code.build code.run git.write git.read fs.read fs.write fs.append fs.list none".split())
+"""Effects that neither move work nor read, copy or send a secret: those of nearly all ordinary commands."""
 
 
 class ArmedFile(NamedTuple):
@@ -88,7 +96,7 @@ def add_remembered_effects(effects: Effects, facts: Facts) -> Effects:
 
 def _add_unlisted_sends(effects: Effects, facts: Facts) -> Effects:
     """Add `net.unlisted` for each host that this session has not sent to since it read a secret."""
-    if not any(effect.what.startswith(_SENDING_PREFIXES) for effect in effects):
+    if not [effect for effect in effects.items if effect.what.startswith(_SENDING_PREFIXES)]:
         return effects
     trail = facts.recall(SECRET_READ_KEY)
     if not isinstance(trail, Mapping):
@@ -104,13 +112,14 @@ def _add_unlisted_sends(effects: Effects, facts: Facts) -> Effects:
 def _read_armed(facts: Facts, loaders: list[Loader]) -> dict[str, ArmedFile]:
     """Return the armed files of the project and of the session, the newest last."""
     files: dict[str, ArmedFile] = {}
-    for target in (target for loader in loaders for target in loader.effect.targets if target.path):
-        # Kept by digest only; the empty digest makes it be judged again as it is on disk.
-        if facts.recall(mark_key("armed", target.path)):
-            files[target.path] = ArmedFile("", 0, "", "", "an earlier write", 0)
+    for loader in loaders if facts.recall(OLDER_ARMED_KEY) else ():
+        for target in loader.effect.targets:
+            # Kept by digest only; the empty digest makes it be judged again as it is on disk.
+            if target.path and facts.recall(mark_key("armed", target.path)):
+                files[target.path] = ArmedFile("", 0, "", "", "an earlier write", 0)
     for key in (PROJECT_ARMED_KEY, ARMED_KEY):
         rows = facts.recall(key)
-        for path, row in rows.items() if isinstance(rows, Mapping) else ():
+        for path, row in rows.items() if rows is not None else ():
             files[path] = ArmedFile(*row)
     return files
 
@@ -161,27 +170,28 @@ def note_action(action: Action, effects: Effects, facts: Facts, seq: int) -> dic
     changes = _note_carried_state(effects, facts, seq)
     paths = [
         target.path
-        for effect in effects
+        for effect in effects.items
         if effect.what in _CHANGES
         for target in effect.targets
-        if target.path.startswith(facts.project_root + "/")
+        if target.path.startswith(facts.project_root + "/") or (target.path and target.zone in _LOADED_ZONES)
     ]
-    loaders = find_loaders(effects)
-    if not paths and not (loaders and facts.recall(UNJUDGED_KEY)):
+    if not paths and not facts.recall(UNJUDGED_KEY):
         return changes
     trail = _Trail(action, facts, seq)
     if action.kind is ActionKind.WRITE:
         trail.note_tool_write(paths)
     else:
         trail.note_command_writes(paths)
-        trail.settle_judged(loaders)
+        trail.settle_judged(find_loaders(effects))
     return changes | trail.list_changes()
 
 
 def _note_carried_state(effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
     """Return what the memory keeps of secrets that were copied and of work that was moved."""
-    names = {effect.what for effect in effects}
+    names = {effect.what for effect in effects.items}
     changes: dict[str, Any] = {}
+    if names <= _UNCARRIED:
+        return changes
     if "cred.copy" in names:
         copies = [t.path for e in effects if e.what == "cred.copy" for t in e.targets]
         changes[SECRET_COPIES_KEY] = _keep_newest({**facts.secret_copies, **dict.fromkeys(copies, seq)})
@@ -268,6 +278,7 @@ class _Trail:
         self._unjudged: dict[str, list[Any]] = dict(facts.recall(UNJUDGED_KEY) or {})
         self._before = (dict(self._armed), dict(self._unjudged))
         self._marks: dict[str, str] = {}
+        self._is_full = False
 
     def note_tool_write(self, paths: Iterable[str]) -> None:
         """Judge the text that a tool writes; where it is not known beforehand, remember the file as unjudged."""
@@ -314,7 +325,8 @@ class _Trail:
         while len(self._armed) > MAX_REMEMBERED:
             path = next(iter(self._armed))
             self._marks[mark_key("armed", path)] = str(self._armed.pop(path)[0])
-        changes: dict[str, Any] = dict(self._marks)
+            self._is_full = True
+        changes: dict[str, Any] = {**self._marks, **({OLDER_ARMED_KEY: True} if self._is_full else {})}
         for key, rows, before in zip(
             (ARMED_KEY, UNJUDGED_KEY), (self._armed, self._unjudged), self._before, strict=True
         ):

@@ -43,6 +43,9 @@ class Argument(NamedTuple):
 
 _KEY_WORD = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SHELL_WORDS = frozenset("command commands cmd cmds shell bash sh script exec execute cmdline terminal stdin".split())
+_KEYSTROKE_WORDS = frozenset("keys keystrokes typed".split())
+_PROSE_WORDS = frozenset("topic title subject question search term keyword keywords label".split())
+"""Keys of words for people: `drop table` in one of them is what a person asks about."""
 _PLURAL_WORDS = frozenset("commands cmds scripts steps".split())
 """Keys of lists of which each text is a command of its own."""
 _ARGV_WORDS = frozenset("argv args arguments params parameters flags options".split())
@@ -139,7 +142,7 @@ def _iter_value(key: str, value: Any, schema: Any, *, language: str, runs: bool,
             if depth < _MAX_DEPTH:
                 yield from _iter_value(key, item, item_schema, language=language, runs=runs, depth=depth + 1)
     elif isinstance(value, str) and value.strip():
-        kind = _find_kind(key, value[:_MAX_TEXT], schema, runs=runs)
+        kind = _find_kind(key, value[:_MAX_TEXT], schema, language=language, runs=runs)
         if kind is not None:
             yield _build_argument(kind, value[:_MAX_TEXT], key, language)
 
@@ -183,15 +186,19 @@ def _split_key(key: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _KEY_WORD.findall(key[:80]))
 
 
-def _find_kind(key: str, text: str, schema: Any, *, runs: bool) -> ArgumentKind | None:
+def _find_kind(key: str, text: str, schema: Any, *, language: str, runs: bool) -> ArgumentKind | None:
     """Return the kind of a text: by the schema, else by its key and its shape together, else by its shape."""
-    if _SQL_START.match(text):
+    names = _split_key(key)
+    if _SQL_START.match(text) and (not names & _PROSE_WORDS or ";" in text):
         return ArgumentKind.SQL
     if _ADDRESS.match(text):
         return ArgumentKind.URL
     if (kind := _find_schema_kind(schema)) is not None:
         return kind
-    names = _split_key(key)
+    if names & _KEYSTROKE_WORDS and find_record(text.split(None, 1)[0].rsplit("/", 1)[-1]) is not None:
+        return ArgumentKind.SHELL
+    if names & _SHELL_WORDS and language and language not in _SHELL_LANGUAGES:
+        return ArgumentKind.CODE
     if names & _SHELL_WORDS and "language" not in names:
         return ArgumentKind.SHELL
     if names & _CODE_WORDS and (runs or "\n" in text or "(" in text):

@@ -144,7 +144,8 @@ class Effects:
     @property
     def may_matter_later(self) -> bool:
         """Whether some effect is worth remembering; lists, deletes and reads of settings are not."""
-        return not all(effect.what.startswith(_FORGETTABLE_PREFIXES) for effect in self.items)
+        # A list and no generator: every decision asks this twice, and there are few effects.
+        return bool([effect for effect in self.items if not effect.what.startswith(_FORGETTABLE_PREFIXES)])
 
     @property
     def dominant(self) -> EffectClass | None:

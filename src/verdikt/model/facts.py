@@ -22,6 +22,7 @@ COMMITTED_PREFIX = "git:"
 SECRET_COPIES_KEY = value_key("trail", "copies")
 UNTRUSTED_KEY = value_key("trail", "untrusted")
 MOVED_WORK_KEY = value_key("trail", "moved")
+NAMED_WORDS_KEY = value_key("trail", "named")
 
 SOURCES_PREFIX = "tree:"
 """Before a directory in a question about content: all sources of its project, as the evidence gate compares them."""
@@ -111,6 +112,7 @@ class WorldAnswers(NamedTuple):
     sets: Mapping[PathSet, tuple[str, ...] | None]
 
 
+_NOTHING: Mapping[str, Any] = {}
 _NO_ANSWERS = WorldAnswers({}, {}, {}, frozenset(), frozenset(), frozenset(), {}, {})
 
 
@@ -361,19 +363,24 @@ class Facts:
     def secret_copies(self) -> Mapping[str, Any]:
         """Files into which this session put a secret: path → seq of the entry in the log."""
         copies = self.recall(SECRET_COPIES_KEY)
-        return copies if copies is not None and isinstance(copies, Mapping) else {}
+        return copies if copies is not None and isinstance(copies, Mapping) else _NOTHING
 
     @property
     def moved_work(self) -> Mapping[str, str]:
         """Where this session moved work that git does not have: new path → old path."""
         moved = self.recall(MOVED_WORK_KEY)
-        return moved if moved is not None and isinstance(moved, Mapping) else {}
+        return moved if moved is not None and isinstance(moved, Mapping) else _NOTHING
 
     @property
     def untrusted_sources(self) -> Mapping[str, Any]:
         """What this session has read from outside: source → name → seq of the entry in the log."""
         sources = self.recall(UNTRUSTED_KEY)
-        return sources if sources is not None and isinstance(sources, Mapping) else {}
+        return sources if sources is not None and isinstance(sources, Mapping) else _NOTHING
+
+    @property
+    def named_words(self) -> str:
+        """The words that the person named in this session's prompts, by digest."""
+        return str(self.recall(NAMED_WORDS_KEY) or "")
 
     def is_created_in_session(self, path: str) -> bool:
         """Return whether this session created the file or directory at this path."""

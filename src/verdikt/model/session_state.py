@@ -203,6 +203,15 @@ class StoredMemory(Mapping[str, Any]):
         # The state outlives the call in a warm process: a policy that changes a list it got must not change the state.
         return deepcopy(value) if isinstance(value, dict | list) else value
 
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value under a key. Every decision asks for several, and nearly always there is none."""
+        if key[0] in (_SHARED_MARK, MARK_PREFIX):
+            return super().get(key, default)
+        value = self._values.get(key)
+        if value is None:
+            return default
+        return deepcopy(value) if isinstance(value, dict | list) else value
+
     def __iter__(self) -> Iterator[str]:
         yield from self._values
         yield from (mark.partition("=")[0] for mark in self._marks.split())

@@ -60,6 +60,7 @@ class CommandWalker(Expander):
         self.input_source: int | None = None  # the command behind the descriptor that was just made standard input
         self.descriptors: dict[str, Word] = {}  # open descriptors → the files that they read
         self.shell_inputs: dict[str, CommandCall] = {}  # pipes and descriptors → the shells that run what comes in
+        self.copied_sources: dict[str, int] = {}  # files of unknown contents → the commands that wrote them
         self.exit_traps: list[tuple[CommandCall, str]] = []  # what `trap … EXIT` keeps for the end
         self._uncalled_functions: dict[int, tuple[FunctionDefinition, Scope, Frame]] = {}
         self._parse_cache: dict[str, Statement] = {}
@@ -199,6 +200,8 @@ class CommandWalker(Expander):
         output = self._trace_call(call) if words else ""
         for redirect in writes or ():
             redirection.record_redirect_write(self, redirect, output, scope)
+        if readers and output is None:
+            output = redirection.read_copied_contents(self, len(self.drafts) - 1, scope)
         for reader in readers:
             reader.walk_shell_text(UNKNOWN if output is None else output, inherit_stdin=False)
         return ""

@@ -92,11 +92,11 @@ def walk_test_names(expander: "Expander", text: str, scope: "Scope") -> None:
         around = {words[index - 1] if index else "", words[index + 1] if index + 1 < len(words) else ""}
         if around & _NUMERIC_TESTS:
             walk_arithmetic_names(expander, word, scope)
-    for quoted in _QUOTED_NAME.findall(text):
-        expander.expand_quoted(quoted, scope)
+    for groups in _QUOTED_NAME.findall(text):
+        expander.expand_quoted("".join(groups), scope)
 
 
-_QUOTED_NAME = compile_lazily(r"-[vR]\s+'([^']*)'")
+_QUOTED_NAME = compile_lazily(r"-(?:[vR]|eq|ne|lt|le|gt|ge)\s+'([^']*)'|'([^']*)'\s+-(?:eq|ne|lt|le|gt|ge)\b")
 
 
 def walk_exported_functions(call: "CommandCall") -> None:

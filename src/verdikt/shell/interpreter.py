@@ -3,19 +3,24 @@
 import base64
 import binascii
 
-from verdikt.knowledge import find_role, find_suffix_program
+from verdikt.knowledge import find_suffix_program
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.evaluated_text import COPROCESS_DESCRIPTORS
 from verdikt.shell.exec_options import trace_shell_calls
 from verdikt.shell.option_parser import parse_options, parse_valued_options
-from verdikt.shell.redirection import STDIN_NAMES, find_written_file, read_contents, resolve_path
+from verdikt.shell.redirection import (
+    STDIN_NAMES,
+    find_written_file,
+    read_contents,
+    read_copied_contents,
+    resolve_path,
+)
 from verdikt.shell.runner import Interpreter, find_runner
 from verdikt.shell.scope import Scope
 
 _SHEBANG = compile_lazily(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \t]*\S*?([^/\s]+)(?:\s|$)")
-_CONCATENATORS = find_role("concatenator")
 # Longer files are generated; reading one must not take a second.
 _MAX_SCRIPT_LENGTH = 200_000
 
@@ -103,25 +108,19 @@ def _read_program_input(call: CommandCall) -> str | None:
         return frame.stdin
     if frame.stdin_file is not None:
         return read_contents(call.walker, frame.stdin_file, call.scope)
-    return None if frame.pipe_from is None else _read_cat_source(call, frame.pipe_from)
-
-
-def _read_cat_source(call: CommandCall, source: int) -> str | None:
-    """Return what `cat file | bash` hands to an interpreter: the file is a program then."""
-    words = call.walker.drafts[source].argv
-    if len(words) < 2 or words[0].text.rsplit("/", 1)[-1] not in _CONCATENATORS:
-        return None
-    texts = [read_contents(call.walker, word, call.scope) for word in words[1:]]
-    return None if None in texts else "".join(text for text in texts if text)
+    return read_copied_contents(call.walker, frame.pipe_from, call.scope)
 
 
 def _trace_file(call: CommandCall, file: Word, arguments: list[str], *, in_same_shell: bool = False) -> str | None:
     """Walk a script file, when its contents are known; with `in_same_shell`, in the shell of the caller."""
     text = _read_program_input(call) if file.text in STDIN_NAMES else read_contents(call.walker, file, call.scope)
-    if text is None:
-        if find_written_file(call.walker, file, call.scope)[0]:
-            # The text itself wrote the file before, with contents that are not known.
+    if text is None and find_written_file(call.walker, file, call.scope)[0]:
+        # A pipe, or a file that the text itself wrote before: perhaps with what another file holds.
+        source = call.walker.copied_sources.get(resolve_path(call.walker, file.text, call.scope))
+        text = read_copied_contents(call.walker, source, call.scope)
+        if text is None:
             call.record_code("sh", UNKNOWN)
+    if text is None:
         return None
     # A script that runs itself.
     if f"{call.name} {file.text}" in call.frame.via:

@@ -3,6 +3,7 @@
 from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
+from verdikt.knowledge import find_role
 from verdikt.shell.command import UNKNOWN, Redirect, Word
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 STDIN_NAMES = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
 """File names that stand for standard input where a program takes a script."""
+_CONCATENATORS = find_role("concatenator")
 _DESCRIPTOR_PREFIX = "/dev/fd/"
 _DESCRIPTOR_PREFIXES = (_DESCRIPTOR_PREFIX, "/proc/self/fd/")
 _FIRST_CHOSEN_DESCRIPTOR = 10
@@ -126,7 +128,10 @@ def record_redirect_write(walker: "CommandWalker", redirect: Redirect, contents:
     if redirect.op.endswith(">>") and contents is not None:
         previous = find_written_file(walker, target, scope)[1] or ""
         contents = previous + contents if len(previous) < _MAX_APPENDED_LENGTH else None
-    scope.record_file(resolve_path(walker, target.text, scope), contents)
+    path = resolve_path(walker, target.text, scope)
+    if contents is None and walker.drafts:
+        walker.copied_sources[path] = len(walker.drafts) - 1
+    scope.record_file(path, contents)
 
 
 def find_written_file(walker: "CommandWalker", path: Word, scope: "Scope") -> tuple[bool, str | None]:
@@ -151,3 +156,12 @@ def read_contents(walker: "CommandWalker", path: Word, scope: "Scope") -> str | 
     if not path.text.startswith("/") and scope.cwd and UNKNOWN in scope.cwd:
         return None
     return walker.read_file(at)
+
+
+def read_copied_contents(walker: "CommandWalker", source: int | None, scope: "Scope") -> str | None:
+    """Return what a command that only copies files hands on, when those are read as a program: `cat file | bash`."""
+    words = walker.drafts[source].argv if source is not None and source < len(walker.drafts) else ()
+    if len(words) < 2 or words[0].text.rsplit("/", 1)[-1] not in _CONCATENATORS:
+        return None
+    texts = [read_contents(walker, word, scope) for word in words[1:]]
+    return None if None in texts else "".join(text for text in texts if text)

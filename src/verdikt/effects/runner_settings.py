@@ -1,0 +1,204 @@
+"""Command lines in files that are no program themselves: settings of runners, includes of make, images, XML."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from typing import Any, NamedTuple
+
+from verdikt.effects.code import quote_shell_word
+from verdikt.model.lazy_regex import compile_lazily
+
+SHELL = "sh"
+IMAGE = "image"
+"""Commands that run while an image is built: they see the files that are copied into it, and none of the machine."""
+_MAX_SETTING_LINES = 600
+
+_CMAKE_COMMAND = compile_lazily(
+    r"\bCOMMAND\s+([^()]*?)(?=\s+(?:COMMAND|WORKING_DIRECTORY|DEPENDS|COMMENT|[A-Z_]{6,})\b|\))"
+)
+_CMAKE_REMOVE = compile_lazily(r"\bfile\s*\(\s*(REMOVE|REMOVE_RECURSE)\s+([^()]*)\)", re.IGNORECASE)
+_MAKE_SHELL = compile_lazily(r"\$\(shell\s+((?:[^()]|\([^()]*\))*)\)|^\s*\w+\s*!=\s*(.+)$")
+_IMAGE_COMMAND = compile_lazily(r"(?i)^\s*(?:RUN|CMD|ENTRYPOINT)\s+(?:--\S+\s+)*")
+_XML_EXECUTABLE = compile_lazily(r"<executable>\s*([^<]+?)\s*</executable>|<exec\b[^>]*\bexecutable=\"([^\"]+)\"")
+_XML_ARGUMENT = compile_lazily(r"<argument>\s*([^<]*?)\s*</argument>|<arg\b[^>]*\b(?:value|line)=\"([^\"]*)\"")
+_XML_DELETE = compile_lazily(r"<delete\b[^>]*\bdir=\"([^\"]+)\"")
+_TASK_IMPORT = compile_lazily(r"(?m)^\s*(?:from|import)\s+(?:invoke|fabric|nox|duty|poethepoet|doit)\b")
+_PYTHON_STRING = compile_lazily(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
+_TASK_CALL = compile_lazily(r"\b\w+\.(?:run|sudo|local|run_always|run_install)\(([^\n]*)")
+_KEYWORD = compile_lazily(r"\b\w+\s*=(?!=)")
+_CALL_OF_WORDS = compile_lazily(r"\brun_command\s*\(\s*((?:'[^'\n]*'\s*,?\s*|\[|\])+)")
+"""Calls of a build's own language that start a program: `run_command('rm', '-rf', …)`."""
+_SETTING = compile_lazily(r"""^\s*(?:-\s+)*(?:["']?([\w.-]+)["']?\s*(?:=|:(?=\s|$))\s*)?(.*?)\s*,?\s*$""")
+_COMPOSE_MOUNT = compile_lazily(r"""^\s*-\s*["']?((?:/|~|\$\{?HOME\b)[^:\s"']*):/""")
+_DESCRIPTIONS = frozenset(
+    "name id desc description summary help title label comment version url repo repository homepage author authors "
+    "license keywords classifiers dependencies requires files exclude include args image".split()
+)
+"""Keys whose values are words for people, or names, in whichever runner's settings."""
+
+
+class CodeSection(NamedTuple):
+    """Program text of one language in a file; `line` is the line at which it begins."""
+
+    language: str
+    text: str
+    line: int = 1
+
+
+def count_line(text: str, position: int) -> int:
+    """Return the number of the line at a position."""
+    return text.count("\n", 0, position) + 1
+
+
+def read_recipes(text: str) -> list[CodeSection]:
+    """Return the recipe lines of a makefile that others include, and what it runs while it is read."""
+    lines = list(enumerate(text.split("\n")[:_MAX_SETTING_LINES], 1))
+    recipes = [(number, line) for number, line in lines if line[:1] in ("\t", " ")]
+    calls = [
+        (number, match[1] or match[2])
+        for number, line in lines
+        if not line.lstrip().startswith("#")
+        for match in _MAKE_SHELL.finditer(line)
+    ]
+    return [
+        CodeSection(SHELL, line.strip().lstrip("@-+").replace("$(HOME)", "~").replace("$$", "$"), number)
+        for number, line in sorted(recipes + calls)
+    ]
+
+
+def read_image(text: str) -> list[CodeSection]:
+    """Return the commands of a Dockerfile; a line that goes on is one command."""
+    sections, begun, number = [], "", 0
+    for index, line in enumerate(text.split("\n")[:_MAX_SETTING_LINES], 1):
+        if not begun and not _IMAGE_COMMAND.match(line):
+            continue
+        number = number if begun else index
+        begun = (begun + " " if begun else "") + line.strip()
+        if begun.endswith("\\"):
+            begun = begun[:-1]
+            continue
+        command = _IMAGE_COMMAND.sub("", begun)
+        sections.append(CodeSection(IMAGE, _to_command_line(command), number))
+        begun = ""
+    return sections
+
+
+def read_xml(text: str) -> list[CodeSection]:
+    """Return the programs that a build in XML starts, and the directories that it deletes."""
+    text = re.sub(r"(?s)<!--.*?-->", lambda match: "\n" * match[0].count("\n"), text)
+    sections = []
+    for match in _XML_EXECUTABLE.finditer(text):
+        end = text.find("</configuration>" if match[1] else "</exec>", match.end())
+        words = _XML_ARGUMENT.findall(text, match.end(), end if end >= 0 else len(text))
+        line = " ".join(_quote_word(word) for word in [match[1] or match[2], *("".join(each) for each in words)])
+        sections.append(CodeSection(SHELL, unescape(line), count_line(text, match.start())))
+    for match in _XML_DELETE.finditer(text):
+        sections.append(CodeSection(SHELL, f"rm -rf {_quote_word(match[1])}", count_line(text, match.start())))
+    return sections
+
+
+def read_task_calls(text: str) -> list[CodeSection]:
+    """Return the command lines that a file of tasks hands to its runner: `c.run("…")`, `session.run("rm", …)`."""
+    if not _TASK_IMPORT.search(text):
+        return []
+    sections = []
+    for match in _TASK_CALL.finditer(text):
+        keyword = _KEYWORD.search(match[1])
+        arguments = match[1][: keyword.start()] if keyword else match[1]
+        words = [first or second for first, second in _PYTHON_STRING.findall(arguments)]
+        line = words[0] if len(words) == 1 else " ".join(_quote_word(word) for word in words)
+        sections.append(CodeSection(SHELL, line, count_line(text, match.start())))
+    return sections
+
+
+def read_cmake(text: str) -> list[CodeSection]:
+    """Return the commands of a build for CMake, and the files that it removes."""
+    text = re.sub(r"(?m)#.*$", "", text).replace("$ENV{", "${")
+    text = re.sub(r"(?:\$\{CMAKE_COMMAND\}|\bcmake)\s+-E\s+", "", text)
+    sections = [CodeSection(SHELL, m[1], count_line(text, m.start())) for m in _CMAKE_COMMAND.finditer(text)]
+    for match in _CMAKE_REMOVE.finditer(text):
+        flags = "-rf" if match[1].upper().endswith("RECURSE") else "-f"
+        sections.append(CodeSection(SHELL, f"rm {flags} {match[2]}", count_line(text, match.start())))
+    return sections
+
+
+def read_all_settings(path: str, text: str) -> list[CodeSection]:
+    """Return what a runner's settings may run: values, and mounts of a compose file."""
+    name = path[path.rfind("/") :]
+    if name.endswith((".json", ".jsonc")) and (values := _read_json_values(text)) is not None:
+        return values
+    sections = [*_read_settings(text), *(_read_mounts(text) if "compose" in name else ())]
+    for match in _CALL_OF_WORDS.finditer(text):
+        words = [first or second for first, second in _PYTHON_STRING.findall(match[1])]
+        sections.append(CodeSection(SHELL, " ".join(map(_quote_word, words)), count_line(text, match.start())))
+    return sections
+
+
+def _read_json_values(text: str) -> list[CodeSection] | None:
+    """Return the texts of a JSON document that may be command lines; None when it is not plain JSON."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    sections: list[CodeSection] = []
+    pending: list[tuple[str, Any]] = [("", document)]
+    while pending and len(sections) < _MAX_SETTING_LINES:
+        key, value = pending.pop()
+        if isinstance(value, dict):
+            pending += value.items()
+        elif isinstance(value, list):
+            pending += [(key, item) for item in value]
+            if all(isinstance(item, str) for item in value):
+                sections.append(CodeSection(SHELL, " ".join(map(_quote_word, value)), _find_text_line(text, value)))
+        elif isinstance(value, str) and " " in value and key.lower() not in _DESCRIPTIONS:
+            sections.append(CodeSection(SHELL, value, _find_text_line(text, [value])))
+    return sections
+
+
+def _find_text_line(text: str, values: list[str]) -> int:
+    return count_line(text, max(0, text.find(json.dumps(values[0], ensure_ascii=False)))) if values else 1
+
+
+def _read_settings(text: str) -> Iterator[CodeSection]:
+    """Yield each value of a runner's settings that may be a command line, whichever key it stands under."""
+    for number, line in enumerate(text.split("\n")[:_MAX_SETTING_LINES], 1):
+        if line.lstrip()[:1] in ("", "#", ";") or line.lstrip().startswith("//"):
+            continue
+        match = _SETTING.match(line)
+        key, value = (match[1] or "", match[2]) if match else ("", "")
+        # A command line has a space in it; a lone word is a name, a path or a number.
+        if " " not in value or key.lower() in _DESCRIPTIONS:
+            continue
+        yield CodeSection(SHELL, _to_command_line(value), number)
+
+
+def _read_mounts(text: str) -> Iterator[CodeSection]:
+    """Yield the mounts of a compose file as the command that has the same effect."""
+    for number, line in enumerate(text.split("\n")[:_MAX_SETTING_LINES], 1):
+        if match := _COMPOSE_MOUNT.match(line):
+            yield CodeSection(SHELL, f"docker run -v {match[1]}:/mnt image", number)
+
+
+def _to_command_line(value: str) -> str:
+    if value[:1] == "[":
+        words = _parse_list(value)
+        if words is not None:
+            return " ".join(map(_quote_word, words))
+    if value[:1] in ("'", '"') and value[-1:] == value[0] and len(value) > 1:
+        return value[1:-1].replace('\\"', '"')
+    return value.lstrip("|>-") if value[:1] in "|>" else value
+
+
+def _quote_word(word: str) -> str:
+    return quote_shell_word(word, "~*$") if " " not in word else "'" + word.replace("'", "'\\''") + "'"
+
+
+def _parse_list(value: str) -> list[str] | None:
+    try:
+        words: Any = json.loads(value.replace("'", '"') if '"' not in value else value)
+    except (ValueError, RecursionError):
+        return None
+    return [str(word) for word in words] if isinstance(words, list) else None
