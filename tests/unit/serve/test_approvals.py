@@ -326,3 +326,38 @@ def test_a_grant_that_the_service_did_not_sign_is_not_taken(team: Team, monkeypa
 
     assert "not signed by the service" in team.courier.problems[approval["request"]]
     assert read_request_state(team.machine.store, "s1", approval["request"]) is ApprovalState.WAITING
+
+
+def test_another_organisation_sees_nothing(team: Team) -> None:
+    """Neither the list, nor the question, nor keys and places of its people."""
+    approval = team.ask()
+    other = team.sign_in("Mallory", "auditor", "approver", group="release", other=True)
+
+    assert team.list_waiting(other) == []
+    assert other.get(f"/v1/approvals/{approval['id']}").status_code == 404
+    assert team.owner.get(f"/v1/approvals/{approval['id']}").json()["document"]["action"]["tool"] == "Bash"
+
+
+@pytest.mark.parametrize(
+    ("roles", "group", "is_visible"),
+    [
+        (["auditor"], "", True),
+        (["admin"], "", True),
+        (["approver"], "release", True),
+        (["approver"], "web", False),
+        (["developer"], "release", False),
+        (["viewer"], "release", False),
+        (["viewer"], "shop", True),
+    ],
+)
+def test_a_question_is_seen_by_those_whom_it_concerns(
+    team: Team, roles: list[str], group: str, *, is_visible: bool
+) -> None:
+    """Its person, those who can answer, the machine's team, and those who see all."""
+    with team.site.store.database.begin_write() as connection:
+        connection.exec_driver_sql("UPDATE machine SET team = 'shop'")
+    approval = team.ask()
+    client = team.sign_in("Pat", *roles, group=group)
+
+    assert bool(team.list_waiting(client)) is is_visible
+    assert client.get(f"/v1/approvals/{approval['id']}").status_code == (200 if is_visible else 404)
