@@ -15,12 +15,12 @@ from verdikt.errors import ServiceError
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.observe.clock import SystemClock
+from verdikt.ship.approval_courier import ApprovalCourier, RemoteAnswers
 from verdikt.ship.log_source import LogSource
 from verdikt.ship.machine_identity import Enrolment, MachineIdentity
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
 
 if TYPE_CHECKING:
-    from verdikt.ship.approval_courier import ApprovalCourier
     from verdikt.ship.shipper import Shipper
 
 APPROVAL_WAIT_SECONDS = 8.0
@@ -84,7 +84,7 @@ def run(*, once: bool, home: Path | None) -> None:
         click.echo(f"{session}: {text}", err=True)
 
 
-def _ship(shipper: "Shipper", courier: "ApprovalCourier", clock: SystemClock, *, once: bool) -> None:
+def _ship(shipper: "Shipper", courier: ApprovalCourier, clock: SystemClock, *, once: bool) -> None:
     """Send the log and carry approvals, for ever or once."""
     while True:
         problem: Unreachable | Refused | None = None
@@ -139,9 +139,7 @@ def _open_identity(home: Path | None) -> MachineIdentity:
     return MachineIdentity(resolve_home(home))
 
 
-def _open_courier(shipper: "Shipper", store: FileStore, home: Path | None) -> "ApprovalCourier":
-    from verdikt.ship.approval_courier import ApprovalCourier, RemoteAnswers  # needs the extra `team`
-
+def _open_courier(shipper: "Shipper", store: FileStore, home: Path | None) -> ApprovalCourier:
     return ApprovalCourier(store, RemoteAnswers(shipper.client, _open_identity(home).load_enrolment().service_key))
 
 
