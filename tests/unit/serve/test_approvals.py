@@ -1,5 +1,6 @@
 """Approvals at the service: who may answer, what is refused, and that what was decided is never lost."""
 
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -361,3 +362,27 @@ def test_a_question_is_seen_by_those_whom_it_concerns(
 
     assert bool(team.list_waiting(client)) is is_visible
     assert client.get(f"/v1/approvals/{approval['id']}").status_code == (200 if is_visible else 404)
+
+
+def test_votes_that_come_at_once_are_counted_one_by_one(team: Team) -> None:
+    """Six people press the key in the same moment: two votes settle it, the others hear that it is settled."""
+    approval = team.ask()
+    people = [team.sign_in(f"P{number}", "approver", group="release") for number in range(6)]
+    barrier = threading.Barrier(6)
+    replies: list[tuple[int, str]] = []
+
+    def press(client: TestClient) -> None:
+        barrier.wait()
+        replies.append(vote(client, approval))
+
+    threads = [threading.Thread(target=press, args=(client,)) for client in people]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(replies) == [
+        (200, "approved"),
+        (200, "waiting"),
+        *[(403, "this question is approved already")] * 4,
+    ]
