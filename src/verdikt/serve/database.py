@@ -45,9 +45,7 @@ class Database:
             if self._has_ingest_role is None:
                 self._has_ingest_role = self.is_postgresql and bool(
                     connection.execute(
-                        text(
-                            "SELECT rolbypassrls AND pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = :role"
-                        ),
+                        text("SELECT rolbypassrls AND pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = :role"),
                         {"role": "verdikt_ingest"},
                     ).scalar()
                 )
