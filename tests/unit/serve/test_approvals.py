@@ -17,6 +17,7 @@ from verdikt.model.approval import ApprovalState
 from verdikt.model.entry import EntryKind
 from verdikt.serve.local_answers import LocalAnswers
 from verdikt.serve.machines import EnrolledMachine
+from verdikt.serve.people import Person
 from verdikt.serve.store import TeamStore
 from verdikt.ship.approval_courier import ApprovalCourier
 from verdikt.team.approval_wire import parse_request
@@ -386,3 +387,23 @@ def test_votes_that_come_at_once_are_counted_one_by_one(team: Team) -> None:
         (200, "waiting"),
         *[(403, "this question is approved already")] * 4,
     ]
+
+
+def test_a_token_cannot_vote_and_its_attempt_is_recorded(team: Team) -> None:
+    """What a program holds can be copied: a vote is a person's, in a browser that signed in."""
+    approval = team.ask()
+    id = team.site.people.ensure_person(
+        team.site.machine.organisation, "Ben", "Ben", frozenset({"approver"}), ["release"]
+    )
+    person = Person(id, team.site.machine.organisation, "Ben", frozenset({"approver"}), frozenset({"release"}))
+    token = team.site.service.tokens.create_token(person, "ci", frozenset({"read"}), 1, team.site.clock.now())
+    body = {"approved": True, "digest": approval["digest"]}
+    path = f"/v1/approvals/{approval['id']}/votes"
+
+    response = post(team.site.open_client(), path, body, Authorization=f"Bearer {token}")
+
+    assert response.status_code == 403
+    assert response.json()["error"] == "a token cannot do this: sign in"
+    event = team.site.people.list_events(team.site.machine.organisation)[0]
+    assert (event["actor"], event["verb"], event["object"]) == ("token of Ben", "refused", path)
+    assert team.list_waiting()[0]["needs"][0]["given"] == 0
