@@ -15,7 +15,7 @@ from verdikt.serve.approvals import Ballot, VoteRefused
 from verdikt.serve.entry_search import parse_cursor
 from verdikt.serve.json_response import build_json_response
 from verdikt.serve.routes import READERS, VOTERS, ApiCall, ApiRoute, NotFound
-from verdikt.team.approval_wire import parse_request
+from verdikt.team.approval_wire import parse_request, vote_message
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -64,15 +64,18 @@ def read_approval(call: ApiCall) -> Any:
 
 
 def vote(call: ApiCall) -> Any:
-    """Count a vote; what does not count is recorded too."""
+    """Count a vote, and record it signed; what does not count is recorded too."""
     approval, ballot = call.read_id("approval"), _read_ballot(call)
-    subject, verb = str(approval), "approve" if ballot.approved else "refuse"
+    verb = "approve" if ballot.approved else "refuse"
     try:
         state = call.service.approvals.vote(call.signed_in, approval, ballot, int(call.now))
     except VoteRefused as error:
-        call.record(f"{verb}_rejected", f"{subject}: {error}")
+        call.record(f"{verb}_rejected", f"{approval}: {error}")
         raise
-    call.record(verb, subject)
+    signature = call.service.service_key.sign(
+        vote_message(approval, call.signed_in.id, ballot.digest, approved=ballot.approved)
+    )
+    call.record(verb, f"{approval} digest {ballot.digest} signature {signature}")
     return {"state": state}
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from starlette.testclient import TestClient
 
 from tests.asking_machine import AskingMachine, build_call
@@ -20,7 +21,7 @@ from verdikt.serve.machines import EnrolledMachine
 from verdikt.serve.people import Person
 from verdikt.serve.store import TeamStore
 from verdikt.ship.approval_courier import ApprovalCourier
-from verdikt.team.approval_wire import parse_request
+from verdikt.team.approval_wire import parse_request, vote_message
 
 POLICY = """
 profile: none
@@ -125,6 +126,23 @@ def test_a_quorum_of_other_people_lets_the_call_run_once(team: Team) -> None:
     grant = next(entry for entry in team.machine.store.read_entries("s1") if entry.kind is EntryKind.GRANT)
     assert grant.body["approval"]["by"] == ["Ben", "Cleo"]
     assert grant.body["approval"]["evidence"]["grant"]["digest"] == approval["digest"]
+
+
+def test_each_vote_is_signed_in_the_record_of_the_service(team: Team) -> None:
+    """The record names person and digest, and its signature verifies with the key that machines know."""
+    approval = team.ask()
+    vote(team.release[0], approval)
+    event = next(
+        row for row in team.site.people.list_events(team.site.machine.organisation) if row["verb"] == "approve"
+    )
+    number, _, digest, _, signature = str(event["object"]).split()
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(team.site.service.service_key.public_hex))
+    voter = team.site.people.ensure_person(
+        team.site.machine.organisation, "Ben", "Ben", frozenset({"approver"}), ["release"]
+    )
+
+    assert (event["actor"], number, digest) == ("Ben", str(approval["id"]), approval["digest"])
+    key.verify(bytes.fromhex(signature), vote_message(approval["id"], voter, approval["digest"], approved=True))
 
 
 def test_one_refusal_ends_it(team: Team) -> None:
