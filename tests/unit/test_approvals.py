@@ -1,13 +1,19 @@
 """Approvals away from the terminal, on the machine: what is asked, what an answer covers, and that it counts once."""
 
+import os
+import subprocess
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.asking_machine import POLICY, SCRIPT, AskingMachine, build_call
+from tests.cleanup import close_after_test
+from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
+from verdikt.govern import Governance
 from verdikt.ledger.approvals import (
     MAX_WAITING,
     describe_request,
@@ -15,14 +21,17 @@ from verdikt.ledger.approvals import (
     read_request_state,
     record_approval,
 )
-from verdikt.ledger.projections import APPROVALS
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.projections import APPROVALS, load_projections
 from verdikt.model.action import Action, Outcome
 from verdikt.model.approval import ApprovalState
 from verdikt.model.canonical_json import hash_canonical
 from verdikt.model.entry import EntryKind
 from verdikt.model.posture import Posture
 from verdikt.model.verdict import Decision, VerdictKind
+from verdikt.policy import parse_policy
 from verdikt.replay import find_differences, read_decision, replay
+from verdikt.report.entry_line import summarize_entry
 
 
 @pytest.fixture
@@ -331,3 +340,56 @@ def test_the_needs_of_all_rules_that_fire_are_joined(tmp_path: Path) -> None:
     machine = AskingMachine(tmp_path / "data", rules)
 
     assert "by 2 of `release` (not the person of this machine) and `security`" in machine.decide().verdict.reason
+
+
+def test_the_log_says_in_words_what_became_of_a_question(machine: AskingMachine) -> None:
+    """Asked, approved, used; and refused, with the reason."""
+    id, digest = machine.ask()
+    machine.answer(id, digest)
+    machine.decide()
+    other, digest = machine.ask()
+    machine.answer(other, digest, approved=False)
+
+    lines = [summarize_entry(entry) for entry in machine.store.read_entries("s1") if entry.sig]
+    assert [line for line in lines if id in line or other in line] == [
+        f"approval {id} asked for, digest {lines[0][-12:]}",
+        f"approval {id} approved by Ana, Ben",
+        f"approval {id} used",
+        f"approval {other} asked for, digest {digest[:12]}",
+        f"approval {other} refused by Ana: not on a Friday",
+    ]
+
+
+def test_a_push_is_approved_with_its_commits(tmp_path: Path) -> None:
+    """A commit that was made after the answer is not pushed by it."""
+    project = tmp_path / "project"
+    project.mkdir()
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+
+    def git(*arguments: str) -> None:
+        identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.org"]
+        subprocess.run(["git", "-C", str(project), *identity, *arguments], check=True, env=env, capture_output=True)
+
+    git("init", "-q", "-b", "main")
+    git("remote", "add", "origin", str(tmp_path / "remote.git"))
+    git("commit", "-q", "--allow-empty", "-m", "first")
+    rule = "{name: push, effect: git.push, verdict: ask, reason: pushes, fix: wait, approval: {by: {group: release}}}"
+    store = close_after_test(FileStore(tmp_path / "data", FakeClock(), load_projections()))
+    governance = Governance(parse_policy(f"profile: none\nrules: [{rule}]\n"), store, env=env, clock=FakeClock())
+    push = replace(build_call("git push origin main"), cwd=str(project))
+
+    def approve() -> None:
+        governance.before(push)
+        requests = store.read_projection(APPROVALS.name, "s1")
+        id, request = max(requests.items(), key=lambda item: item[1]["seq"])
+        record_approval(
+            store, "s1", id, digest=request["digest"], approved=True, by=["Ana"], until=FakeClock().now() + 60
+        )
+
+    approve()
+    git("commit", "-q", "--allow-empty", "-m", "smuggled")
+    changed = governance.before(push)
+    approve()
+
+    assert "a script, a link or a commit that this call rests on has changed" in changed.verdict.reason
+    assert governance.before(push).passed

@@ -3,8 +3,9 @@
 import json
 import os
 import socket
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,15 +15,17 @@ from verdikt.cli.store_access import home_option, json_option, resolve_home
 from verdikt.errors import ServiceError
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
+from verdikt.model.canonical_json import sha256_hex
 from verdikt.observe.clock import SystemClock
+from verdikt.ship.approval_courier import ApprovalCourier, RemoteAnswers
 from verdikt.ship.log_source import LogSource
-from verdikt.ship.machine_identity import Enrolment, MachineIdentity
+from verdikt.ship.machine_identity import LEVELS, Enrolment, MachineIdentity
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
 
 if TYPE_CHECKING:
-    from verdikt.ship.approval_courier import ApprovalCourier
     from verdikt.ship.shipper import Shipper
 
+DEVICE_POLL_SECONDS = 2.0
 APPROVAL_WAIT_SECONDS = 8.0
 """How long a look for answers may take; less than the time after which the client gives up."""
 
@@ -33,74 +36,117 @@ def command() -> None:
 
     The log itself is the queue. A service that is slow or gone is caught up with later, and no hook waits for it.
 
-    Example: verdikt ship enrol https://verdikt.example --code vde_…
+    Example: verdikt ship enrol https://verdikt.example
     """
 
 
 @command.command()
 @click.argument("url")
-@click.option("--code", required=True, help="A code of the service, from its Settings page or `verdikt serve`.")
+@click.option("--code", default="", help="A code for fleets; without it a person confirms this machine.")
 @click.option("--name", default="", help="The machine's name there; default: its host name.")
 @click.option(
     "--level",
-    type=click.Choice(["full", "index"]),
+    type=click.Choice(LEVELS),
     default="full",
-    help="What leaves this machine: whole entries, or no bodies.",
+    help="What leaves this machine: whole entries, no bodies, or nothing but the chain.",
 )
 @home_option
 def enrol(*, url: str, code: str, name: str, level: str, home: Path | None) -> None:
     """Enrol this machine at a service. Its key is made here and stays here.
 
-    Example: verdikt ship enrol https://verdikt.example --code vde_… --level index
+    Without a code it shows one of its own, which a signed-in person enters in the service's Settings.
+
+    Example: verdikt ship enrol https://verdikt.example --level index
     """
     refuse_agents("enrolling this machine")
     identity = _open_identity(home)
-    body = {"code": code, "name": name or socket.gethostname(), "public_key": identity.public_key_hex()}
     client = ServiceClient(url, SystemClock())
-    answer = client.call("POST", "/v1/enrol", json.dumps(body).encode(), is_signed=False)
+    newcomer = {"name": name or socket.gethostname(), "public_key": identity.public_key_hex()}
+    if code:
+        answer = client.call("POST", "/v1/enrol", json.dumps({"code": code, **newcomer}).encode(), is_signed=False)
+    else:
+        answer = _wait_for_person(client, url.rstrip("/"), newcomer)
     machine = answer.get("machine")
     if type(machine) is not int:
         raise ServiceError(f"`{url}` does not answer as a verdikt service")
     identity.save_enrolment(Enrolment(url.rstrip("/"), machine, level, str(answer.get("service_key", ""))))
-    click.echo(f"enrolled as machine {machine}; `verdikt ship run` sends the log")
+    click.echo(f"enrolled as machine {machine}; the warm process sends the log from now on, `verdikt ship run` at once")
+
+
+def _wait_for_person(client: ServiceClient, url: str, newcomer: dict[str, str]) -> dict[str, Any]:
+    """Show a code, and return what the service says of this machine once a person has confirmed it."""
+    begun = client.call("POST", "/v1/enrol/device", json.dumps(newcomer).encode(), is_signed=False)
+    code, secret = begun.get("code"), begun.get("secret")
+    if not isinstance(code, str) or not isinstance(secret, str) or not code.isprintable():
+        raise ServiceError(f"`{url}` does not answer as a verdikt service")
+    fingerprint = sha256_hex(bytes.fromhex(newcomer["public_key"]))[:16]
+    click.echo(f"open {url}/settings and enter {code}; there you see this machine's key as {fingerprint}")
+    clock = SystemClock()
+    while True:
+        clock.sleep(DEVICE_POLL_SECONDS)
+        body = json.dumps({"secret": secret}).encode()
+        # A code that was not entered in time is refused, which ends this.
+        state = client.call("POST", "/v1/enrol/device/state", body, is_signed=False)
+        if state.get("machine") is not None:
+            return state
 
 
 @command.command()
 @click.option("--once", is_flag=True, help="Send what there is, and end.")
+@click.option("--companion", is_flag=True, hidden=True, help="End when stdin does; at once when another one sends.")
 @home_option
-def run(*, once: bool, home: Path | None) -> None:
+def run(*, once: bool, companion: bool, home: Path | None) -> None:
     """Send the log, and go on sending what is added, at low priority. End it with Ctrl-C.
+
+    The warm process runs it by itself on a machine that is enrolled.
 
     Example: verdikt ship run --once
     """
+    identity = _open_identity(home)
     shipper = _open_shipper(home)
+    if not identity.acquire_lock() and not once:
+        if companion:
+            return
+        raise ServiceError("another process sends this log already, `verdikt ship status` shows how far it is")
+    if companion:
+        threading.Thread(target=_end_with_stdin, daemon=True).start()
     clock = SystemClock()
     if not once:
         os.nice(19)
     with FileStore(resolve_home(home), clock, load_projections()) as store:
-        _ship(shipper, _open_courier(shipper, store, home), clock, once=once)
+        answers = RemoteAnswers(shipper.client, identity.load_enrolment().service_key)
+        _ship(shipper, ApprovalCourier(store, answers), identity, once=once)
     click.echo(f"{shipper.sent_count} entries sent")
     for session, text in sorted(shipper.problems.items()):
         click.echo(f"{session}: {text}", err=True)
 
 
-def _ship(shipper: "Shipper", courier: "ApprovalCourier", clock: SystemClock, *, once: bool) -> None:
-    """Send the log and carry approvals, for ever or once."""
+def _ship(shipper: "Shipper", courier: ApprovalCourier, identity: MachineIdentity, *, once: bool) -> None:
+    """Send the log and carry approvals: once, or as long as this machine is enrolled."""
+    clock = SystemClock()
     while True:
         problem: Unreachable | Refused | None = None
+        is_waiting = False
         try:
             shipper.ship_new_lines()
             # While a question waits, the pause is a long poll for its answer.
-            if courier.deliver(0 if once else APPROVAL_WAIT_SECONDS) and not once:
-                continue
+            is_waiting = courier.deliver(0.0 if once else APPROVAL_WAIT_SECONDS)
         except (Unreachable, Refused) as error:
             if once:
                 raise
             click.echo(str(error), err=True)
             problem = error
-        if once:
+        if once or not identity.is_enrolled:
             return
-        clock.sleep(shipper.choose_pause(problem))
+        if not is_waiting:
+            clock.sleep(shipper.choose_pause(problem))
+
+
+def _end_with_stdin() -> None:
+    while os.read(0, 4096):
+        pass
+    # What was not acknowledged is asked for and sent by the next one.
+    os._exit(0)
 
 
 @command.command()
@@ -137,12 +183,6 @@ def forget(*, home: Path | None) -> None:
 
 def _open_identity(home: Path | None) -> MachineIdentity:
     return MachineIdentity(resolve_home(home))
-
-
-def _open_courier(shipper: "Shipper", store: FileStore, home: Path | None) -> "ApprovalCourier":
-    from verdikt.ship.approval_courier import ApprovalCourier, RemoteAnswers  # needs the extra `team`
-
-    return ApprovalCourier(store, RemoteAnswers(shipper.client, _open_identity(home).load_enrolment().service_key))
 
 
 def _open_shipper(home: Path | None) -> "Shipper":

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from verdikt.daemon import client
 from verdikt.daemon.acceptor import Listener
+from verdikt.daemon.companion import ShipCompanion
 from verdikt.daemon.hook_service import HookService
 from verdikt.daemon.http_listener import PORT_FILE, HttpListener, load_port, save_port
 from verdikt.daemon.instance import DaemonInstance
@@ -65,6 +66,12 @@ def _serve_hooks(instance: DaemonInstance, options: DaemonOptions, env: Mapping[
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+    companion = ShipCompanion(options.home)
+
+    def maintain() -> None:
+        hook_service.run_maintenance()
+        companion.check()
+
     http_listener = None if options.system_wide else _open_http_listener(instance, options, env, journal)
     # Closed in this order: the port must be free before another process can take the lock, and with it the port.
     listeners: list[Listener] = [
@@ -90,6 +97,7 @@ def _serve_hooks(instance: DaemonInstance, options: DaemonOptions, env: Mapping[
     _arm_exit_timer()
     otlp_process.close()
     hook_service.close()
+    companion.close()
     journal.write_line(f"ended: {reason}")
     # Not `sys.exit`: threads that hang would hold the process up. What was decided is on the disk.
     os._exit(0)

@@ -108,10 +108,10 @@ _APPROVAL_TYPES: dict[str, SchemaType] = {
     "expires": _DURATION_TYPE,
     "valid": _DURATION_TYPE,
 }
-_APPROVAL_TYPE = mapping_type(
-    {key: Field(_APPROVAL_TYPES[key], about) for key, about in APPROVAL_KEYS.items()},
-    "mapping with `by`, `count`, `separate`, `strong`, `expires`, `valid`",
-)
+APPROVAL_FIELDS: dict[str, Field] = {key: Field(_APPROVAL_TYPES[key], about) for key, about in APPROVAL_KEYS.items()}
+"""The keys of `approval` in a rule."""
+
+_APPROVAL_TYPE = mapping_type(APPROVAL_FIELDS, "mapping, see `verdikt docs approvals`")
 
 _TEMPLATE_TYPE = SchemaType(_read_template, {"type": "string", "minLength": 1}, "text with placeholders")
 

@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
-from verdikt import __version__
 from verdikt.errors import WireError
 from verdikt.ledger.chain_verifier import verify_chain
 from verdikt.model.entry import decode_entry, unseal_line
 from verdikt.report.export import export_parquet
-from verdikt.serve.api_input import NotFound, parse_id, read_body, read_number, record_event
 from verdikt.serve.approval_api import APPROVAL_ROUTES
-from verdikt.serve.json_response import build_json_response
+from verdikt.serve.fleet_api import FLEET_ROUTES
 from verdikt.serve.machine_api import MACHINE_ROUTES
 from verdikt.serve.notification_api import NOTIFICATION_ROUTES
 from verdikt.serve.openapi import build_openapi
-from verdikt.serve.people import COOKIE_SECONDS
-from verdikt.serve.routes import ADMINS, ANYBODY, AUDITORS, READERS, ApiCall, ApiRoute
+from verdikt.serve.people_api import PEOPLE_ROUTES
+from verdikt.serve.routes import ANYBODY, AUDITORS, READERS, ApiCall, ApiRoute, NotFound
 from verdikt.team.index_row import VERDICT_CODES
 from verdikt.team.search_query import SearchQuery, parse_query
 
@@ -37,51 +35,12 @@ _VERDICT_WORDS = {code: word for word, code in VERDICT_CODES.items()}
 _CSV_COLUMNS = ("ts", "machine", "session", "seq", "kind", "verdict", "guard", "class", "tool", "effect", "host")
 
 
-def sign_in(call: ApiCall) -> Response:
-    """Exchange the secret of a link for a cookie."""
-    secret = read_body(call).get("code")
-    signed_in = call.service.people.exchange_link(secret, call.service.clock.now()) if isinstance(secret, str) else None
-    if signed_in is None:
-        return build_json_response(
-            {"error": "this link was used already or is too old; make another with `verdikt serve`"}, 403
-        )
-    person, cookie = signed_in
-    record_event(call, person.organisation, person.name, "sign_in", person.name)
-    response = build_json_response({"name": person.name})
-    response.set_cookie(
-        call.service.cookie_name,
-        cookie,
-        max_age=COOKIE_SECONDS,
-        path="/",
-        secure=call.service.is_secure,
-        httponly=True,
-        samesite="strict",
-    )
-    return response
-
-
-def sign_out(call: ApiCall) -> Response:
-    """End the login."""
-    call.service.people.end_login(call.cookie)
-    assert call.person is not None
-    record_event(call, call.organisation, call.person.name, "sign_out", call.person.name)
-    response = build_json_response({})
-    response.delete_cookie(call.service.cookie_name, path="/", secure=call.service.is_secure, httponly=True)
-    return response
-
-
-def read_me(call: ApiCall) -> Any:
-    """Return who is signed in, and which version answers."""
-    assert call.person is not None
-    return {"name": call.person.name, "roles": sorted(call.person.roles), "version": __version__}
-
-
 def read_overview(call: ApiCall) -> Any:
     """Return the decisions of the last days by hour, and what needs attention."""
     store, now = call.service.store, call.service.now_microseconds()
-    days = read_number(call, "days", 7, 366)
+    days = call.read_number("days", 7, 366)
     since = now - days * _DAY_MICROSECONDS
-    machines = store.list_machines(call.organisation)
+    machines = store.list_machines(call.organisation, call.find_machines())
     hours: dict[int, dict[str, int]] = {}
     for hour, verdict, count in store.count_verdicts(call.organisation, since, now):
         hours.setdefault(hour, {})[_VERDICT_WORDS.get(verdict, "")] = count
@@ -98,14 +57,16 @@ def read_overview(call: ApiCall) -> Any:
 
 def list_sessions(call: ApiCall) -> Any:
     """Return a page of sessions, the last active first."""
-    limit = read_number(call, "limit", 50, MAX_PAGE)
-    page = call.service.store.find_sessions(call.organisation, _read_query(call), call.query.get("cursor", ""), limit)
+    limit = call.read_number("limit", 50, MAX_PAGE)
+    page = call.service.store.find_sessions(
+        call.organisation, _read_query(call), call.query.get("cursor", ""), limit, call.find_machines()
+    )
     return {"sessions": page.sessions, "cursor": page.cursor}
 
 
 def read_session(call: ApiCall) -> Any:
     """Return one session with its counts."""
-    session = call.service.store.read_session(call.organisation, _read_chain_id(call))
+    session = call.service.store.read_session(call.organisation, _find_chain(call).id)
     if session is None:
         raise NotFound("no such session")
     return session
@@ -114,8 +75,8 @@ def read_session(call: ApiCall) -> Any:
 def list_session_entries(call: ApiCall) -> Any:
     """Return the index rows of a session after an entry, oldest first, as arrays: a session may have 100,000."""
     chain = _find_chain(call)
-    limit = read_number(call, "limit", 5000, MAX_INDEX_PAGE)
-    since = read_number(call, "since", 0, 2**53)
+    limit = call.read_number("limit", 5000, MAX_INDEX_PAGE)
+    since = call.read_number("since", 0, 2**53)
     rows = call.service.store.read_index(call.organisation, chain.id, since, limit)
     columns = ("seq", "ts", "kind", "verdict", "guard", "class", "effect", "summary")
     return {
@@ -128,7 +89,7 @@ def list_session_entries(call: ApiCall) -> Any:
 def read_entry(call: ApiCall) -> Any:
     """Return one entry: its fields, its line as it was sent, and whether its own hash is right."""
     chain = _find_chain(call)
-    seq = parse_id(call.path["seq"])
+    seq = call.read_id("seq")
     line = next(call.service.store.read_lines(call.organisation, chain.id, since=seq - 1, limit=1), None)
     if line is None or seq < 1:
         raise NotFound("no such entry")
@@ -174,8 +135,10 @@ def verify_session(call: ApiCall) -> Any:
 
 def list_entries(call: ApiCall) -> Any:
     """Return a page of the entries that a query selects, newest first."""
-    limit = read_number(call, "limit", 100, MAX_PAGE)
-    page = call.service.store.search_entries(call.organisation, _read_query(call), call.query.get("cursor", ""), limit)
+    limit = call.read_number("limit", 100, MAX_PAGE)
+    page = call.service.store.search_entries(
+        call.organisation, _read_query(call), call.query.get("cursor", ""), limit, call.find_machines()
+    )
     return {"entries": page.entries, "cursor": page.cursor}
 
 
@@ -195,9 +158,9 @@ def export_entries(call: ApiCall) -> Response:
 
 
 def _walk_entries(call: ApiCall, query: SearchQuery) -> Iterator[list[dict[str, Any]]]:
-    cursor = ""
+    cursor, machines = "", call.find_machines()
     while True:
-        page = call.service.store.search_entries(call.organisation, query, cursor, MAX_PAGE)
+        page = call.service.store.search_entries(call.organisation, query, cursor, MAX_PAGE, machines)
         yield page.entries
         cursor = page.cursor
         if not cursor:
@@ -260,35 +223,6 @@ def _defuse_formula(text: str) -> str:
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
-def list_machines(call: ApiCall) -> Any:
-    """Return the machines and when each was last heard of."""
-    return {"machines": [machine._asdict() for machine in call.service.store.list_machines(call.organisation)]}
-
-
-def revoke_machine(call: ApiCall) -> Any:
-    """Take a machine's right to send."""
-    machine = parse_id(call.path["machine"])
-    if machine not in {row.id for row in call.service.store.list_machines(call.organisation)}:
-        raise NotFound("no such machine")
-    call.service.store.revoke_machine(call.organisation, machine, call.service.now_microseconds())
-    assert call.person is not None
-    record_event(call, call.organisation, call.person.name, "revoke_machine", str(machine))
-    return {}
-
-
-def create_code(call: ApiCall) -> Any:
-    """Return a code by which machines can enrol; it is shown once."""
-    body = read_body(call)
-    uses, hours = body.get("uses", 1), body.get("hours", 24)
-    if type(uses) is not int or type(hours) is not int or not (0 < uses <= 100_000 and 0 < hours <= 720):
-        raise WireError("expected 1 to 100,000 uses and 1 to 720 hours")
-    now = call.service.clock.now()
-    code = call.service.machines.create_code(call.organisation, uses, hours * 3600, now)
-    assert call.person is not None
-    record_event(call, call.organisation, call.person.name, "create_code", f"{uses} uses")
-    return {"code": code}
-
-
 def list_events(call: ApiCall) -> Any:
     """Return what was done to this service."""
     return {"events": call.service.people.list_events(call.organisation)}
@@ -296,8 +230,7 @@ def list_events(call: ApiCall) -> Any:
 
 def read_openapi(_: ApiCall) -> Any:
     """Return the description of this interface."""
-    machine_routes = [(route.method, route.path, route.summary) for route in MACHINE_ROUTES]
-    return build_openapi(ROUTES, [("POST", "/v1/enrol", "enrol a machine by a code"), *machine_routes])
+    return build_openapi(ROUTES, MACHINE_ROUTES)
 
 
 def read_metrics(call: ApiCall) -> Response:
@@ -320,9 +253,10 @@ _Q = {"q": "what to search for, such as `verdict:block since:7d`"}
 _PAGE = {"cursor": "from the page before", "limit": "at most this many"}
 
 ROUTES: tuple[ApiRoute, ...] = (
-    ApiRoute("POST", "/v1/sign-in", sign_in, ANYBODY, "exchange a one-time link for a cookie"),
-    ApiRoute("POST", "/v1/sign-out", sign_out, READERS, "end the login"),
-    ApiRoute("GET", "/v1/me", read_me, READERS, "who is signed in"),
+    *PEOPLE_ROUTES,
+    *FLEET_ROUTES,
+    *APPROVAL_ROUTES,
+    *NOTIFICATION_ROUTES,
     ApiRoute("GET", "/v1/overview", read_overview, READERS, "decisions by hour", {"days": "how many days"}),
     ApiRoute("GET", "/v1/sessions", list_sessions, READERS, "sessions, the last active first", _Q | _PAGE),
     ApiRoute("GET", "/v1/sessions/{chain}", read_session, READERS, "one session"),
@@ -344,13 +278,9 @@ ROUTES: tuple[ApiRoute, ...] = (
         AUDITORS,
         "everything that is found",
         _Q | {"format": "`jsonl`, `csv` or `parquet`"},
+        scope="export",
     ),
-    *APPROVAL_ROUTES,
-    *NOTIFICATION_ROUTES,
-    ApiRoute("GET", "/v1/machines", list_machines, READERS, "the machines"),
-    ApiRoute("POST", "/v1/machines/{machine}/revocation", revoke_machine, ADMINS, "a machine may no longer send"),
-    ApiRoute("POST", "/v1/enrolment-codes", create_code, ADMINS, "a code by which machines enrol"),
-    ApiRoute("GET", "/v1/events", list_events, AUDITORS, "what was done to this service"),
+    ApiRoute("GET", "/v1/events", list_events, AUDITORS, "what was done to this service", scope="export"),
     ApiRoute("GET", "/v1/openapi.json", read_openapi, ANYBODY, "this description"),
     ApiRoute("GET", "/metrics", read_metrics, ANYBODY, "counters for Prometheus"),
     ApiRoute("GET", "/healthz", read_health, ANYBODY, "the process answers"),
@@ -363,12 +293,9 @@ def _read_query(call: ApiCall) -> SearchQuery:
     return parse_query(call.query.get("q", ""), call.service.clock.now())
 
 
-def _read_chain_id(call: ApiCall) -> int:
-    return parse_id(call.path["chain"])
-
-
 def _find_chain(call: ApiCall) -> StoredChain:
-    chain = call.service.store.read_chain(call.organisation, _read_chain_id(call))
-    if chain is None:
+    chain, machines = call.service.store.read_chain(call.organisation, call.read_id("chain")), call.find_machines()
+    # Whether there is one that this person may not see is not said either.
+    if chain is None or (machines is not None and chain.machine not in machines):
         raise NotFound("no such session")
     return chain

@@ -15,13 +15,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from verdikt.errors import CanonicalError, ServiceError, WireError
 from verdikt.serve.api import ROUTES
-from verdikt.serve.api_input import NotFound
-from verdikt.serve.approvals import VoteRefused
 from verdikt.serve.feed import stream_feed
 from verdikt.serve.json_response import build_json_response
 from verdikt.serve.machine_api import MACHINE_ROUTES, MachineApi
+from verdikt.serve.people import Person
 from verdikt.serve.request_body import MAX_BODY_BYTES, read_body
-from verdikt.serve.routes import READERS, ApiCall, ApiRoute
+from verdikt.serve.routes import ApiCall, ApiRoute, Forbidden, NotFound
 from verdikt.serve.service import Service
 from verdikt.web.files import find_file, read_shell
 
@@ -41,7 +40,7 @@ SECURITY_HEADERS = {
 }
 """On every answer. Pages show text that agents wrote: no script but ours runs, and none can be made from text."""
 
-PAGES = ("/", "/sessions", "/session/{chain}", "/approvals", "/integrity", "/settings", "/sign-in")
+PAGES = ("/", "/sessions", "/session/{chain}", "/approvals", "/integrity", "/settings", "/sign-in", "/oidc")
 """The addresses of pages; the shell is the same for all, and the script in it draws the page."""
 
 
@@ -52,7 +51,6 @@ def build_app(service: Service) -> ASGIApp:
     routes += [Route(route.path, _build_endpoint(service, route), methods=[route.method]) for route in ROUTES]
     routes.append(Route("/v1/feed", _build_feed(service), methods=["GET"]))
     machines = MachineApi(service)
-    routes.append(Route("/v1/enrol", machines.enrol, methods=["POST"]))
     routes += [Route(route.path, machines.build_endpoint(route), methods=[route.method]) for route in MACHINE_ROUTES]
     return _Guard(Starlette(routes=routes), service)
 
@@ -131,20 +129,22 @@ def _build_endpoint(service: Service, route: ApiRoute) -> Callable[[Request], Aw
 
 
 def _handle(service: Service, route: ApiRoute, request: Request, body: bytes) -> Response:
-    cookie = request.cookies.get(service.cookie_name, "")
     try:
-        person = service.people.find_person(cookie, service.clock.now()) if cookie and route.roles else None
+        person = _find_person(service, request) if route.roles else None
         if route.roles and person is None:
-            return _fail(401, "sign in first: `verdikt serve` prints a link")
-        if person is not None and not person.roles & route.roles:
-            return _fail(403, f"this needs one of the roles {', '.join(sorted(route.roles))}")
-        call = ApiCall(
-            service, person, request.path_params, request.query_params, body, cookie, request.headers.get("origin", "")
-        )
+            return _fail(401, "sign in first")
+        if person is not None and (problem := _find_refusal(route, person)):
+            if person.scopes is not None and route.is_write:
+                # A program that tries to vote or to change something is worth knowing of.
+                actor, path = f"token of {person.name}", request.url.path[:200]
+                service.people.record_event(person.organisation, actor, "refused", path, service.clock.now())
+            return _fail(403, problem)
+        origin = request.headers.get("origin", "")
+        call = ApiCall(service, person, request.path_params, request.query_params, body, request.cookies, origin)
         result: Any = route.handler(call)
     except NotFound as error:
         return _fail(404, str(error))
-    except VoteRefused as error:
+    except Forbidden as error:
         return _fail(403, str(error))
     except (WireError, CanonicalError) as error:
         return _fail(400, str(error))
@@ -153,6 +153,26 @@ def _handle(service: Service, route: ApiRoute, request: Request, body: bytes) ->
         _LOGGER.error("the store failed: %s", error)  # noqa: TRY400 - the message says it all
         return _fail(503, "the database does not answer; the service's log has the reason")
     return result if isinstance(result, Response) else build_json_response(result)
+
+
+def _find_person(service: Service, request: Request) -> Person | None:
+    """Return who asks: by the token of a program, where there is one, else by the cookie of a browser."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme:
+        return service.tokens.find_person(token, service.clock.now()) if scheme.lower() == "bearer" else None
+    cookie = request.cookies.get(service.cookie_name, "")
+    return service.people.find_person(cookie, service.clock.now()) if cookie else None
+
+
+def _find_refusal(route: ApiRoute, person: Person) -> str:
+    """Return why a person, or a program that acts for one, may not call a route; empty when it may."""
+    if not person.roles & route.roles:
+        return f"this needs one of the roles {', '.join(sorted(route.roles))}"
+    if person.scopes is not None and (route.is_write or not route.scope):
+        return "a token cannot do this: sign in"
+    if person.scopes is not None and route.scope not in person.scopes:
+        return f"this needs a token with the scope {route.scope}"
+    return ""
 
 
 def _find_forgery(service: Service, request: Request) -> str:
@@ -166,13 +186,13 @@ def _find_forgery(service: Service, request: Request) -> str:
 
 def _build_feed(service: Service) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        cookie = request.cookies.get(service.cookie_name, "")
-        person = await run_sync(service.people.find_person, cookie, service.clock.now()) if cookie else None
-        if person is None or not person.roles & READERS:
+        person = await run_sync(_find_person, service, request)
+        if person is None or person.scopes is not None:
             return _fail(401, "sign in first")
+        call = ApiCall(service, person, {}, request.query_params, b"", request.cookies)
         position = request.headers.get("last-event-id") or request.query_params.get("position", "")
         return StreamingResponse(
-            stream_feed(service, person.organisation, position),
+            stream_feed(call, position),
             media_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )

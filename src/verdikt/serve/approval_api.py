@@ -11,12 +11,11 @@ from anyio.to_thread import run_sync
 from verdikt.errors import WireError
 from verdikt.model.approval import ApprovalState
 from verdikt.model.canonical_json import parse_json
-from verdikt.serve.api_input import NotFound, parse_id, read_body, read_number, record_event
 from verdikt.serve.approvals import Ballot, VoteRefused
 from verdikt.serve.entry_search import parse_cursor
 from verdikt.serve.json_response import build_json_response
-from verdikt.serve.routes import READERS, VOTERS, ApiCall, ApiRoute
-from verdikt.team.approval_wire import parse_request
+from verdikt.serve.routes import READERS, VOTERS, ApiCall, ApiRoute, NotFound
+from verdikt.team.approval_wire import parse_request, vote_message
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -33,16 +32,15 @@ POLL_SECONDS = 0.4
 
 def list_approvals(call: ApiCall) -> Any:
     """Return the questions that wait, or those that have ended."""
-    assert call.person is not None
     state = call.query.get("state", "waiting")
     if state not in ("waiting", "history"):
         raise WireError(f"expected `waiting` or `history` as state, found `{state[:40]}`")
-    call.service.approvals.expire(int(call.service.clock.now()))
-    limit = read_number(call, "limit", 50, MAX_PAGE)
+    call.service.approvals.expire(int(call.now))
+    limit = call.read_number("limit", 50, MAX_PAGE)
     cursor = call.query.get("cursor", "")
     asked = parse_cursor(cursor, parts=2) if cursor else None
     approvals = call.service.approvals.list_approvals(
-        call.person,
+        call.signed_in,
         history=state == "history",
         text=call.query.get("q", "")[:200],
         cursor=(asked[0], asked[1]) if asked else None,
@@ -52,44 +50,37 @@ def list_approvals(call: ApiCall) -> Any:
     return {
         "approvals": approvals,
         "cursor": f"{last['asked']}.{last['id']}" if last else "",
-        "now": int(call.service.clock.now()),
+        "now": int(call.now),
     }
 
 
 def read_approval(call: ApiCall) -> Any:
     """Return one question with everything that people decide by."""
-    assert call.person is not None
-    call.service.approvals.expire(int(call.service.clock.now()))
-    approval = call.service.approvals.read_approval(call.person, parse_id(call.path["approval"]))
+    call.service.approvals.expire(int(call.now))
+    approval = call.service.approvals.read_approval(call.signed_in, call.read_id("approval"))
     if approval is None:
         raise NotFound("no such question")
-    return approval | {"now": int(call.service.clock.now())}
+    return approval | {"now": int(call.now)}
 
 
 def vote(call: ApiCall) -> Any:
-    """Count a vote; what does not count is recorded too."""
-    assert call.person is not None
-    approval, ballot = parse_id(call.path["approval"]), _read_ballot(call)
-    subject, verb = str(approval), "approve" if ballot.approved else "refuse"
+    """Count a vote, and record it signed; what does not count is recorded too."""
+    approval, ballot = call.read_id("approval"), _read_ballot(call)
+    verb = "approve" if ballot.approved else "refuse"
     try:
-        _require_browser(call)
-        state = call.service.approvals.vote(call.person, approval, ballot, int(call.service.clock.now()))
+        state = call.service.approvals.vote(call.signed_in, approval, ballot, int(call.now))
     except VoteRefused as error:
-        record_event(call, call.organisation, call.person.name, f"{verb}_rejected", f"{subject}: {error}")
+        call.record(f"{verb}_rejected", f"{approval}: {error}")
         raise
-    record_event(call, call.organisation, call.person.name, verb, subject)
+    signature = call.service.service_key.sign(
+        vote_message(approval, call.signed_in.id, ballot.digest, approved=ballot.approved)
+    )
+    call.record(verb, f"{approval} digest {ballot.digest} signature {signature}")
     return {"state": state}
 
 
-def _require_browser(call: ApiCall) -> None:
-    # What a program holds can be copied: a vote is a person's, in a browser that signed in.
-    assert call.person is not None
-    if call.person.scopes is not None:
-        raise VoteRefused("a token cannot vote: sign in with a browser")
-
-
 def _read_ballot(call: ApiCall) -> Ballot:
-    body = read_body(call)
+    body = call.read_body()
     approved, digest, reason = body.get("approved"), body.get("digest"), body.get("reason", "")
     assertion = body.get("assertion")
     if type(approved) is not bool or not isinstance(digest, str) or not isinstance(reason, str):
@@ -101,36 +92,32 @@ def _read_ballot(call: ApiCall) -> Ballot:
 
 def list_keys(call: ApiCall) -> Any:
     """Return the security keys of the person."""
-    assert call.person is not None
-    return {"keys": call.service.keys.list_keys(call.person)}
+    return {"keys": call.service.keys.list_keys(call.signed_in)}
 
 
 def begin_key(call: ApiCall) -> Any:
     """Return what the browser needs to add a key."""
-    assert call.person is not None
-    return call.service.keys.begin_registration(call.person, call.origin, int(call.service.clock.now()))
+    return call.service.keys.begin_registration(call.signed_in, call.origin, int(call.now))
 
 
 def add_key(call: ApiCall) -> Any:
     """Add a key that the browser made."""
-    assert call.person is not None
-    body = read_body(call)
+    body = call.read_body()
     name, response = body.get("name", ""), body.get("response")
     if not isinstance(name, str) or not isinstance(response, Mapping):
         raise WireError("expected a `name` and the browser's `response`")
-    now = int(call.service.clock.now())
-    key = call.service.keys.finish_registration(call.person, name, response, call.origin, now)
-    record_event(call, call.organisation, call.person.name, "add_key", str(key))
+    now = int(call.now)
+    key = call.service.keys.finish_registration(call.signed_in, name, response, call.origin, now)
+    call.record("add_key", str(key))
     return {"id": key}
 
 
 def remove_key(call: ApiCall) -> Any:
     """Remove a key."""
-    assert call.person is not None
-    key = parse_id(call.path["key"])
-    if not call.service.keys.remove_key(call.person, key):
+    key = call.read_id("key")
+    if not call.service.keys.remove_key(call.signed_in, key):
         raise NotFound("no such key")
-    record_event(call, call.organisation, call.person.name, "remove_key", str(key))
+    call.record("remove_key", str(key))
     return {}
 
 
@@ -150,7 +137,7 @@ APPROVAL_ROUTES: tuple[ApiRoute, ...] = (
     ),
     ApiRoute("GET", "/v1/approvals/{approval}", read_approval, READERS, "one question with what it is about"),
     ApiRoute("POST", "/v1/approvals/{approval}/votes", vote, VOTERS, "approve or refuse"),
-    ApiRoute("GET", "/v1/keys", list_keys, READERS, "your security keys"),
+    ApiRoute("GET", "/v1/keys", list_keys, READERS, "your security keys", scope=""),
     ApiRoute("POST", "/v1/keys/options", begin_key, VOTERS, "begin to add a security key"),
     ApiRoute("POST", "/v1/keys", add_key, VOTERS, "add a security key"),
     ApiRoute("POST", "/v1/keys/{key}/removal", remove_key, VOTERS, "remove a security key"),

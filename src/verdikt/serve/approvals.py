@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, func, insert, or_, select, update
 
-from verdikt.errors import ServiceError, WireError
+from verdikt.errors import WireError
 from verdikt.model.approval import ApprovalState
 from verdikt.model.canonical_json import hash_canonical
 from verdikt.serve import schema
-from verdikt.serve.api_input import NotFound
 from verdikt.serve.approval_view import (
     count_shape,
     describe_approval,
@@ -26,6 +25,7 @@ from verdikt.serve.approval_view import (
 )
 from verdikt.serve.insertion import insert_for
 from verdikt.serve.people import SEE_ALL
+from verdikt.serve.routes import Forbidden, NotFound
 from verdikt.team.approval_wire import (
     ApprovalRequest,
     Vote,
@@ -53,7 +53,7 @@ MAX_REASON_CHARS = 300
 _OPEN_STATES = (ApprovalState.WAITING, ApprovalState.APPROVED)
 
 
-class VoteRefused(ServiceError):
+class VoteRefused(Forbidden):
     """A vote that does not count, with the reason for the person."""
 
 

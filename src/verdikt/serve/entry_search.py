@@ -34,10 +34,18 @@ class SessionPage(NamedTuple):
     cursor: str
 
 
-def search_entries(connection: Connection, organisation: int, query: SearchQuery, cursor: str, limit: int) -> EntryPage:
-    """Return a page of the entries that a query selects, newest first."""
+def search_entries(
+    connection: Connection,
+    organisation: int,
+    query: SearchQuery,
+    cursor: str,
+    limit: int,
+    *,
+    visible: frozenset[int] | None = None,
+) -> EntryPage:
+    """Return a page of the entries that a query selects, newest first, of the machines that are visible."""
     entry = schema.entry
-    statement = _select_entries().where(*_build_conditions(organisation, query))
+    statement = _select_entries(visible).where(*_build_conditions(organisation, query))
     if cursor:
         statement = statement.where(tuple_(entry.c.ts, entry.c.n) < tuple_(*parse_cursor(cursor)))
     statement = statement.order_by(entry.c.ts.desc(), entry.c.n.desc()).limit(limit + 1)
@@ -48,7 +56,13 @@ def search_entries(connection: Connection, organisation: int, query: SearchQuery
 
 
 def find_sessions(
-    connection: Connection, organisation: int, query: SearchQuery, cursor: str, limit: int
+    connection: Connection,
+    organisation: int,
+    query: SearchQuery,
+    cursor: str,
+    limit: int,
+    *,
+    visible: frozenset[int] | None = None,
 ) -> SessionPage:
     """Return a page of the sessions that have an entry which a query selects, the last active first."""
     chain, machine, entry = schema.chain, schema.machine, schema.entry
@@ -57,6 +71,8 @@ def find_sessions(
         .join(machine, machine.c.id == chain.c.machine)
         .where(chain.c.organisation == organisation, chain.c.seq > 0)
     )
+    if visible is not None:
+        statement = statement.where(machine.c.id.in_(visible))
     if query != SearchQuery():
         statement = statement.where(
             exists(select(entry.c.n).where(entry.c.chain == chain.c.id, *_build_conditions(organisation, query)))
@@ -81,11 +97,17 @@ def read_index(connection: Connection, organisation: int, chain: int, since: int
 
 
 def read_arrivals(
-    connection: Connection, organisation: int, position: str, limit: int, *, postgresql: bool
+    connection: Connection,
+    organisation: int,
+    position: str,
+    limit: int,
+    *,
+    visible: frozenset[int] | None = None,
+    postgresql: bool,
 ) -> tuple[str, list[dict[str, Any]]]:
     """Return what arrived after a position of the feed, oldest first, and the position after it."""
     entry = schema.entry
-    statement = _select_entries().where(entry.c.organisation == organisation).limit(limit)
+    statement = _select_entries(visible).where(entry.c.organisation == organisation).limit(limit)
     if not postgresql:
         # SQLite has one writer, so numbers are committed in their order.
         (number,) = parse_cursor(position, parts=1)
@@ -116,7 +138,8 @@ def parse_cursor(cursor: str, parts: int = 2) -> tuple[int, ...]:
     return tuple(map(int, numbers))
 
 
-def _select_entries() -> Select[Any]:
+def _select_entries(visible: frozenset[int] | None = None) -> Select[Any]:
+    """Return the columns of entries with their words, of the machines that are visible; None for all."""
     entry, chain, machine = schema.entry, schema.chain, schema.machine
     words = {name: schema.word.alias(f"word_{name}") for name in _WORD_KEYS}
     statement = select(
@@ -137,7 +160,7 @@ def _select_entries() -> Select[Any]:
     statement = statement.join(machine, machine.c.id == chain.c.machine)
     for name, table in words.items():
         statement = statement.join(table, table.c.id == entry.c[name])
-    return statement
+    return statement if visible is None else statement.where(machine.c.id.in_(visible))
 
 
 def _needs_entries(query: SearchQuery) -> bool:

@@ -13,7 +13,7 @@ from verdikt.serve.entry_search import parse_cursor
 from verdikt.serve.json_response import encode_json
 
 if TYPE_CHECKING:
-    from verdikt.serve.service import Service
+    from verdikt.serve.routes import ApiCall
 
 POLL_SECONDS = 0.6
 KEEP_ALIVE_SECONDS = 15
@@ -22,15 +22,17 @@ MAX_STREAM_SECONDS = 3600
 """After this time the browser connects again, with a cookie that is checked again."""
 
 
-async def stream_feed(service: Service, organisation: int, position: str) -> AsyncIterator[bytes]:
+async def stream_feed(call: ApiCall, position: str) -> AsyncIterator[bytes]:
     """Yield events from a position on, or from now when it is empty. Each event's id is the position after it."""
+    store, organisation = call.service.store, call.organisation
+    visible = await run_sync(call.find_machines)
     if not position or not _is_position(position):
-        position = await run_sync(service.store.read_feed_position, organisation)
+        position = await run_sync(store.read_feed_position, organisation)
     yield _format_event(position, [])
     silent, total = 0.0, 0.0
     while total < MAX_STREAM_SECONDS:
         try:
-            following, entries = await run_sync(service.store.read_feed, organisation, position, MAX_MESSAGE_ENTRIES)
+            following, entries = await run_sync(store.read_feed, organisation, position, MAX_MESSAGE_ENTRIES, visible)
         except ServiceError:
             # The database may be restarting: the browser connects again and continues from its position.
             return

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import binascii
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import zstandard
 from anyio.to_thread import run_sync
@@ -13,6 +12,7 @@ from anyio.to_thread import run_sync
 from verdikt.errors import CanonicalError, ServiceError, WireError
 from verdikt.model.canonical_json import parse_json
 from verdikt.serve.approval_api import answer_requests, receive_outcome, receive_request
+from verdikt.serve.devices import CODE_SECONDS
 from verdikt.serve.group_ingest import GroupIngest, Overloaded
 from verdikt.serve.ingest import Submission
 from verdikt.serve.json_response import build_json_response
@@ -37,8 +37,10 @@ class MachineRoute:
 
     method: str
     path: str
-    handler: Callable[[MachineApi, EnrolledMachine, bytes], Awaitable[Response]]
+    handler: Callable[[MachineApi, Any, bytes], Awaitable[Response]]
     summary: str
+    is_signed: bool = True
+    """Whether the machine's signature is needed; a machine that enrols has none yet."""
 
 
 class MachineApi:
@@ -58,7 +60,7 @@ class MachineApi:
             path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
             header = request.headers.get("authorization", "")
             try:
-                machine = await run_sync(self._verify, header, route.method, path, body)
+                machine = await run_sync(self._verify, header, route.method, path, body) if route.is_signed else None
                 return await route.handler(self, machine, body)
             except Unauthorized as error:
                 # The time lets a machine whose clock is wrong correct itself.
@@ -75,25 +77,17 @@ class MachineApi:
     def _verify(self, header: str, method: str, path: str, body: bytes) -> EnrolledMachine:
         return self.service.machines.verify_request(header, method, path, body, self.service.clock.now())
 
-    async def enrol(self, request: Request) -> Response:
+    async def enrol(self, _: EnrolledMachine | None, body: bytes) -> Response:
         """Let a machine in by a code."""
-        body = await read_body(request)
-        try:
-            fields = parse_json(body or b"")
-            code, name, key = (fields[field] for field in ("code", "name", "public_key"))
-            public_key = bytes.fromhex(key)
-        except (CanonicalError, KeyError, TypeError, ValueError, binascii.Error):
-            return build_json_response({"error": "expected code, name and public_key"}, 422)
-        is_name = isinstance(name, str) and 0 < len(name) <= MAX_NAME_CHARS and name.isprintable()
-        if not is_name or not isinstance(code, str) or len(public_key) != 32:
-            return build_json_response({"error": "expected a short name, and a public key of 32 bytes"}, 422)
-        try:
-            machine = await run_sync(self._enrol, code, name, public_key)
-        except ServiceError:
-            return _ask_again(503, "the database does not answer")
+        code, name, public_key = _parse_newcomer(body, "code")
+        machine = await run_sync(self._enrol, code, name, public_key)
         if machine is None:
             return build_json_response({"error": "this code is unknown, used up or too old"}, 403)
-        return build_json_response({"machine": machine.id, "service_key": self.service.service_key.public_hex})
+        return build_json_response(self._describe_enrolment(machine))
+
+    def _describe_enrolment(self, machine: EnrolledMachine) -> dict[str, Any]:
+        """Return what a machine remembers of its service: its number, and the key that signs approvals."""
+        return {"machine": machine.id, "service_key": self.service.service_key.public_hex}
 
     def _enrol(self, code: str, name: str, public_key: bytes) -> EnrolledMachine | None:
         now = self.service.clock.now()
@@ -101,6 +95,28 @@ class MachineApi:
         if machine is not None:
             self.service.people.record_event(machine.organisation, name, "enrol", str(machine.id), now)
         return machine
+
+    async def begin_device(self, _: EnrolledMachine | None, body: bytes) -> Response:
+        """Let a machine wait for a person who says that it is theirs."""
+        _code, name, public_key = _parse_newcomer(body, "")
+        begun = await run_sync(self.service.devices.begin, name, public_key, self.service.clock.now())
+        if begun is None:
+            return _ask_again(429, "too many machines wait")
+        return build_json_response({"code": begun.code, "secret": begun.secret, "seconds": CODE_SECONDS})
+
+    async def read_device(self, _: EnrolledMachine | None, body: bytes) -> Response:
+        """Tell a waiting machine whether it was let in."""
+        secret = _parse_object(body).get("secret")
+        found = (
+            await run_sync(self.service.devices.find_machine, secret, self.service.clock.now())
+            if isinstance(secret, str)
+            else None
+        )
+        if found is None:
+            return build_json_response({"error": "this code is unknown or too old: begin again"}, 403)
+        if not isinstance(found, EnrolledMachine):
+            return build_json_response({"machine": None})
+        return build_json_response(self._describe_enrolment(found))
 
     async def receive_entries(self, machine: EnrolledMachine, body: bytes) -> Response:
         """Store a batch, and answer with the heads that are stored now."""
@@ -141,6 +157,9 @@ class MachineApi:
 
 
 MACHINE_ROUTES: tuple[MachineRoute, ...] = (
+    MachineRoute("POST", "/v1/enrol", MachineApi.enrol, "enrol a machine by a code", is_signed=False),
+    MachineRoute("POST", "/v1/enrol/device", MachineApi.begin_device, "a code to confirm", is_signed=False),
+    MachineRoute("POST", "/v1/enrol/device/state", MachineApi.read_device, "whether it was confirmed", is_signed=False),
     MachineRoute("POST", "/v1/entries", MachineApi.receive_entries, "lines of a log, compressed with zstd"),
     MachineRoute("GET", "/v1/heads", MachineApi.read_heads, "how far each session is stored"),
     MachineRoute("POST", "/v1/status", MachineApi.receive_status, "the version that a machine runs"),
@@ -158,6 +177,27 @@ def _parse_submissions(machine: EnrolledMachine, body: bytes) -> list[Submission
     except zstandard.ZstdError as error:
         raise WireError("expected lines compressed with zstd") from error
     return [Submission(machine.organisation, machine.id, stretch) for stretch in parse_batch(lines)]
+
+
+def _parse_object(body: bytes) -> dict[str, Any]:
+    fields = parse_json(body)
+    if not isinstance(fields, dict):
+        raise WireError("expected a JSON object")
+    return fields
+
+
+def _parse_newcomer(body: bytes, code_field: str) -> tuple[str, str, bytes]:
+    """Return code, name and public key of a machine that enrols."""
+    fields = _parse_object(body)
+    code, name, key = fields.get(code_field, ""), fields.get("name"), fields.get("public_key")
+    try:
+        public_key = bytes.fromhex(key) if isinstance(key, str) else b""
+    except ValueError:
+        public_key = b""
+    is_name = isinstance(name, str) and 0 < len(name) <= MAX_NAME_CHARS and name.isprintable()
+    if not is_name or not isinstance(code, str) or (code_field and not code) or len(public_key) != 32:
+        raise WireError("expected a short name, a public key of 32 bytes, and the code where there is one")
+    return code, str(name), public_key
 
 
 def _ask_again(status: int, message: str) -> Response:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, or_, select, update
 
 from verdikt.errors import WireError
 from verdikt.model.canonical_json import sha256_hex
@@ -16,6 +16,8 @@ from verdikt.serve import schema
 from verdikt.team.request_signature import MAX_CLOCK_SKEW_SECONDS, build_message, parse_header
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from verdikt.serve.database import Database
 
 CACHE_SECONDS = 10.0
@@ -45,7 +47,7 @@ class Machines:
         self._lock = threading.Lock()
         self._keys: dict[int, tuple[float, int, Ed25519PublicKey]] = {}
 
-    def create_code(self, organisation: int, uses: int, seconds: int, now: float) -> str:
+    def create_code(self, organisation: int, uses: int, seconds: int, now: float, team: str = "") -> str:
         """Return a code by which a number of machines can enrol for a while; only its digest is stored."""
         code = f"vde_{secrets.token_urlsafe(24)}"
         with self._database.begin_write() as connection:
@@ -55,43 +57,34 @@ class Machines:
                     organisation=organisation,
                     uses_left=uses,
                     expires=int((now + seconds) * _MICROSECONDS),
+                    team=team,
                 )
             )
         return code
 
     def enrol(self, code: str, name: str, public_key: bytes, now: float) -> EnrolledMachine | None:
-        """Return the machine that a code lets in; None when the code is unknown, used up or too old.
-
-        A name that is taken gets a number, so that a new key never continues the chains of an old one.
-        """
-        table, codes = schema.machine, schema.enrolment
+        """Return the machine that a code lets in; None when the code is unknown, used up or too old."""
+        codes = schema.enrolment
         with self._database.begin_write() as connection:
-            organisation = connection.execute(
+            used = connection.execute(
                 update(codes)
                 .where(codes.c.code_sha256 == sha256_hex(code.encode()), codes.c.uses_left > 0)
                 .where(codes.c.expires > int(now * _MICROSECONDS))
                 .values(uses_left=codes.c.uses_left - 1)
-                .returning(codes.c.organisation)
-            ).scalar()
-            if organisation is None:
+                .returning(codes.c.organisation, codes.c.team)
+            ).one_or_none()
+            if used is None:
                 return None
-            known = connection.execute(
-                select(table.c.id).where(table.c.organisation == organisation, table.c.public_key == public_key)
-            ).scalar()
-            if known is not None:
-                # The answer to an earlier attempt was lost.
-                return EnrolledMachine(known, organisation)
-            names = set(connection.execute(select(table.c.name).where(table.c.organisation == organisation)).scalars())
-            unique = next(
-                candidate
-                for number in range(len(names) + 2)
-                if (candidate := f"{name}-{number + 1}" if number else name) not in names
-            )
-            values = {"organisation": organisation, "name": unique, "public_key": public_key}
-            machine = connection.execute(
-                insert(table).values(**values, enrolled=int(now * _MICROSECONDS)).returning(table.c.id)
-            ).scalar_one()
-            return EnrolledMachine(int(machine), int(organisation))
+            machine = insert_machine(connection, used.organisation, name, public_key, now, team=used.team)
+            return EnrolledMachine(machine, used.organisation)
+
+    def find_machines(self, organisation: int, person: int, teams: frozenset[str]) -> frozenset[int]:
+        """Return the machines of a person, and those of some teams."""
+        table = schema.machine
+        mine = or_(table.c.person == person, table.c.team.in_(teams - {""}))
+        query = select(table.c.id).where(table.c.organisation == organisation, mine)
+        with self._database.begin_read_of(organisation) as connection:
+            return frozenset(connection.execute(query).scalars())
 
     def verify_request(self, header: str, method: str, path: str, body: bytes, now: float) -> EnrolledMachine:
         """Return the machine that signed a request; raise `Unauthorized` when the signature does not hold."""
@@ -139,3 +132,34 @@ class Machines:
             connection.execute(
                 update(table).where(table.c.id == machine).values(seen=int(now * _MICROSECONDS), version=version)
             )
+
+
+def insert_machine(
+    connection: Connection,
+    organisation: int,
+    name: str,
+    public_key: bytes,
+    now: float,
+    *,
+    team: str = "",
+    person: int | None = None,
+) -> int:
+    """Return the id of a machine, created unless its key is known: then the answer to an earlier attempt was lost.
+
+    A name that is taken gets a number, so that a new key never continues the chains of an old one.
+    """
+    table = schema.machine
+    known = connection.execute(
+        select(table.c.id).where(table.c.organisation == organisation, table.c.public_key == public_key)
+    ).scalar()
+    if known is not None:
+        return int(known)
+    names = set(connection.execute(select(table.c.name).where(table.c.organisation == organisation)).scalars())
+    unique = next(
+        candidate
+        for number in range(len(names) + 2)
+        if (candidate := f"{name}-{number + 1}" if number else name) not in names
+    )
+    values = {"organisation": organisation, "name": unique, "public_key": public_key, "team": team, "person": person}
+    statement = insert(table).values(**values, enrolled=int(now * _MICROSECONDS)).returning(table.c.id)
+    return int(connection.execute(statement).scalar_one())

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from verdikt import __version__
 
 if TYPE_CHECKING:
+    from verdikt.serve.machine_api import MachineRoute
     from verdikt.serve.routes import ApiRoute
 
 
-def build_openapi(routes: Iterable[ApiRoute], machine_routes: Iterable[tuple[str, str, str]]) -> dict[str, Any]:
-    """Return the description of these routes; those of machines are (method, path, summary)."""
+def build_openapi(routes: Iterable[ApiRoute], machine_routes: Iterable[MachineRoute]) -> dict[str, Any]:
+    """Return the description of these routes."""
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         path_parameters = [
@@ -30,14 +31,15 @@ def build_openapi(routes: Iterable[ApiRoute], machine_routes: Iterable[tuple[str
             "responses": {"200": {"description": "done"}, "400": {"description": "not understood"}},
         }
         if route.roles:
-            operation["security"] = [{"login": []}]
+            by_token = [{"token": [route.scope]}] if route.scope and not route.is_write else []
+            operation["security"] = [{"login": []}, *by_token]
             operation["description"] = f"for {', '.join(sorted(route.roles))}"
             operation["responses"] |= {"401": {"description": "not signed in"}, "403": {"description": "not allowed"}}
         paths.setdefault(route.path, {})[route.method.lower()] = operation
-    for method, path, summary in machine_routes:
-        paths.setdefault(path, {})[method.lower()] = {
-            "summary": summary,
-            "security": [{"machine": []}] if path != "/v1/enrol" else [],
+    for machine_route in machine_routes:
+        paths.setdefault(machine_route.path, {})[machine_route.method.lower()] = {
+            "summary": machine_route.summary,
+            "security": [{"machine": []}] if machine_route.is_signed else [],
             "responses": {"200": {"description": "done"}, "422": {"description": "not understood"}},
         }
     return {
@@ -47,6 +49,7 @@ def build_openapi(routes: Iterable[ApiRoute], machine_routes: Iterable[tuple[str
         "components": {
             "securitySchemes": {
                 "login": {"type": "apiKey", "in": "cookie", "name": "verdikt_login"},
+                "token": {"type": "http", "scheme": "bearer"},
                 "machine": {"type": "apiKey", "in": "header", "name": "Authorization"},
             }
         },

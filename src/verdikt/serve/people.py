@@ -1,11 +1,11 @@
-"""People and how they sign in: a link that works once is exchanged for a cookie that can be ended."""
+"""People and how they sign in: a link or an identity provider's answer is exchanged for a cookie that can be ended."""
 
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import delete, insert, select, text
+from sqlalchemy import delete, insert, select, text, update
 
 from verdikt.model.canonical_json import hash_canonical, sha256_hex
 from verdikt.serve import schema
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from verdikt.serve.database import Database
 
 ROLES = ("viewer", "developer", "approver", "author", "publisher", "auditor", "admin")
+EXCLUDES = {"admin": frozenset({"approver", "publisher"})}
+"""Role → those that its person cannot have too: who manages people and machines neither approves nor publishes."""
 
 SEE_ALL = frozenset({"auditor", "admin", "author"})
 """Roles that read what all machines of the organisation sent; the others see their own, and viewers their team's."""
@@ -29,7 +31,7 @@ _GENESIS = "0" * 64
 
 
 class Person(NamedTuple):
-    """A signed-in person of an organisation."""
+    """A person of an organisation. `scopes` is None for one who is signed in, else what a program may do for them."""
 
     id: int
     organisation: int
@@ -38,6 +40,16 @@ class Person(NamedTuple):
     groups: frozenset[str] = frozenset()
     email: str = ""
     scopes: frozenset[str] | None = None
+
+
+class Profile(NamedTuple):
+    """What is known of a person who signs in: a name, roles, and the groups that they belong to."""
+
+    subject: str
+    name: str
+    roles: frozenset[str]
+    groups: frozenset[str] = frozenset()
+    email: str = ""
 
 
 class People:
@@ -49,17 +61,15 @@ class People:
     def ensure_person(
         self, organisation: int, subject: str, name: str, roles: frozenset[str], groups: Iterable[str] = ()
     ) -> int:
-        """Return the id of a person, created if new; roles and name become those given."""
-        table = schema.person
+        """Return the id of a person, created if new; name, roles and groups become those given."""
         with self._database.begin_write() as connection:
-            known = table.c.organisation == organisation, table.c.subject == subject
-            person = connection.execute(select(table.c.id).where(*known)).scalar()
-            values = {"name": name, "roles": " ".join(sorted(roles)), "groups": "\n".join(sorted(groups))}
-            if person is not None:
-                connection.execute(table.update().where(table.c.id == person).values(**values))
-                return int(person)
-            row = {"organisation": organisation, "subject": subject, "disabled": False, **values}
-            return int(connection.execute(insert(table).values(**row).returning(table.c.id)).scalar_one())
+            return _save_profile(connection, organisation, Profile(subject, name, roles, frozenset(groups)))
+
+    def sign_in(self, organisation: int, profile: Profile, now: float) -> tuple[Person, str] | None:
+        """Return a person and the secret of a cookie, once an identity provider said who it is; None when disabled."""
+        with self._database.begin_write() as connection:
+            person = read_person(connection, _save_profile(connection, organisation, profile))
+            return _begin_login(connection, person, now) if person is not None else None
 
     def create_link(self, person: int, now: float) -> str:
         """Return the secret of a sign-in link, of which only the digest is stored."""
@@ -78,9 +88,7 @@ class People:
                 .returning(table.c.person)
             ).scalar()
             signed_in = read_person(connection, person) if person is not None else None
-            if signed_in is None:
-                return None
-            return signed_in, _add_login(connection, signed_in.id, now, COOKIE_SECONDS, is_link=False)
+            return _begin_login(connection, signed_in, now) if signed_in is not None else None
 
     def find_person(self, secret: str, now: float) -> Person | None:
         """Return the person whose cookie this is; None when it was ended, is too old, or the person is disabled."""
@@ -98,6 +106,44 @@ class People:
         table = schema.login
         with self._database.begin_write() as connection:
             connection.execute(delete(table).where(table.c.secret_sha256 == sha256_hex(secret.encode())))
+
+    def end_all_logins(self, organisation: int, person: int) -> bool:
+        """End every cookie and link of a person; return whether the organisation has them."""
+        with self._database.begin_write() as connection:
+            if not _belongs(connection, organisation, person):
+                return False
+            connection.execute(delete(schema.login).where(schema.login.c.person == person))
+            return True
+
+    def set_disabled(self, organisation: int, person: int, *, disabled: bool) -> bool:
+        """Let a person in or keep them out, with all their tokens; return whether the organisation has them."""
+        table = schema.person
+        with self._database.begin_write() as connection:
+            if not _belongs(connection, organisation, person):
+                return False
+            connection.execute(update(table).where(table.c.id == person).values(disabled=disabled))
+            if disabled:
+                connection.execute(delete(schema.login).where(schema.login.c.person == person))
+            return True
+
+    def list_people(self, organisation: int) -> list[dict[str, Any]]:
+        """Return the people of an organisation, by name."""
+        table = schema.person
+        query = select(table).where(table.c.organisation == organisation).order_by(table.c.name, table.c.id)
+        with self._database.begin_read_of(organisation) as connection:
+            return [
+                {
+                    "id": row.id,
+                    "name": row.name,
+                    "email": row.email,
+                    "subject": row.subject,
+                    "roles": row.roles.split(),
+                    "groups": row.groups.split("\n") if row.groups else [],
+                    "disabled": row.disabled,
+                    "seen": row.seen,
+                }
+                for row in connection.execute(query)
+            ]
 
     def record_event(self, organisation: int, actor: str, verb: str, subject: str, now: float) -> None:
         """Add a row to the service's own chained record."""
@@ -121,8 +167,60 @@ class People:
         """Return the newest rows of the service's own record."""
         table = schema.audit_event
         query = select(table).where(table.c.organisation == organisation).order_by(table.c.n.desc()).limit(limit)
-        with self._database.begin_read() as connection:
+        with self._database.begin_read_of(organisation) as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def check_roles(roles: Iterable[str]) -> str:
+    """Return why a person cannot have these roles together; empty when they can."""
+    given = frozenset(roles)
+    if unknown := given - frozenset(ROLES):
+        return f"expected roles among {', '.join(ROLES)}, found {', '.join(sorted(unknown))}"
+    for role, excluded in EXCLUDES.items():
+        if role in given and (both := given & excluded):
+            return f"a person with the role {role} cannot have {', '.join(sorted(both))} too"
+    return ""
+
+
+def read_person(connection: Connection, person: int) -> Person | None:
+    """Return a person who is not disabled."""
+    table = schema.person
+    row = connection.execute(select(table).where(table.c.id == person, table.c.disabled.is_(False))).one_or_none()
+    if row is None:
+        return None
+    groups = frozenset(row.groups.split("\n")) if row.groups else frozenset()
+    return Person(row.id, row.organisation, row.name, frozenset(row.roles.split()), groups, row.email)
+
+
+def _save_profile(connection: Connection, organisation: int, profile: Profile) -> int:
+    table = schema.person
+    known = table.c.organisation == organisation, table.c.subject == profile.subject
+    person = connection.execute(select(table.c.id).where(*known)).scalar()
+    values = {
+        "name": profile.name,
+        "roles": " ".join(sorted(profile.roles)),
+        "groups": "\n".join(sorted(group for group in profile.groups if "\n" not in group)),
+        "email": profile.email,
+    }
+    if person is not None:
+        connection.execute(table.update().where(table.c.id == person).values(**values))
+        return int(person)
+    row = {"organisation": organisation, "subject": profile.subject, "disabled": False, **values}
+    return int(connection.execute(insert(table).values(**row).returning(table.c.id)).scalar_one())
+
+
+def _belongs(connection: Connection, organisation: int, person: int) -> bool:
+    table = schema.person
+    query = select(table.c.id).where(table.c.organisation == organisation, table.c.id == person)
+    return connection.execute(query).scalar() is not None
+
+
+def _begin_login(connection: Connection, person: Person, now: float) -> tuple[Person, str]:
+    table = schema.person
+    connection.execute(update(table).where(table.c.id == person.id).values(seen=int(now * _MICROSECONDS)))
+    # What has expired is of no use to anyone, and would only grow.
+    connection.execute(delete(schema.login).where(schema.login.c.expires <= int(now * _MICROSECONDS)))
+    return person, _add_login(connection, person.id, now, COOKIE_SECONDS, is_link=False)
 
 
 def _add_login(connection: Connection, person: int, now: float, seconds: int, *, is_link: bool) -> str:
@@ -137,13 +235,3 @@ def _add_login(connection: Connection, person: int, now: float, seconds: int, *,
         )
     )
     return secret
-
-
-def read_person(connection: Connection, person: int) -> Person | None:
-    """Return a person who is not disabled."""
-    table = schema.person
-    row = connection.execute(select(table).where(table.c.id == person, table.c.disabled.is_(False))).one_or_none()
-    if row is None:
-        return None
-    groups = frozenset(row.groups.split("\n")) if row.groups else frozenset()
-    return Person(row.id, row.organisation, row.name, frozenset(row.roles.split()), groups, row.email)

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
+from verdikt.errors import ServiceError, WireError
+from verdikt.model.canonical_json import parse_json
+from verdikt.serve.people import SEE_ALL, Person
+
 if TYPE_CHECKING:
-    from verdikt.serve.people import Person
     from verdikt.serve.service import Service
 
 READERS = frozenset({"viewer", "developer", "approver", "author", "publisher", "auditor", "admin"})
@@ -17,7 +20,16 @@ VOTERS = frozenset({"developer", "approver"})
 """Those who may answer questions, each as far as the policy's rule lets them. An admin alone may not."""
 AUDITORS = frozenset({"auditor", "admin"})
 ADMINS = frozenset({"admin"})
+OWNERS = frozenset({"developer", "admin"})
 ANYBODY: frozenset[str] = frozenset()
+
+
+class NotFound(ServiceError):
+    """Something that does not exist, or not for this person."""
+
+
+class Forbidden(ServiceError):
+    """Something that this person may not do; the message is for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +41,64 @@ class ApiCall:
     path: Mapping[str, str]
     query: Mapping[str, str]
     body: bytes
-    cookie: str
+    cookies: Mapping[str, str]
     origin: str = ""
     """The origin of the page that calls; checked for every write."""
 
     @property
     def organisation(self) -> int:
         """The organisation of the person, to which every read and write is bound."""
+        return self.signed_in.organisation
+
+    @property
+    def signed_in(self) -> Person:
+        """The person who asks, of a route that needs one."""
         assert self.person is not None
-        return self.person.organisation
+        return self.person
+
+    @property
+    def cookie(self) -> str:
+        """The cookie of the login."""
+        return self.cookies.get(self.service.cookie_name, "")
+
+    @property
+    def now(self) -> float:
+        """The time."""
+        return self.service.clock.now()
+
+    def record(self, verb: str, subject: str, actor: Person | None = None) -> None:
+        """Add to the service's own record what this person did."""
+        person = actor or self.signed_in
+        self.service.people.record_event(person.organisation, person.name, verb, subject, self.now)
+
+    def find_machines(self) -> frozenset[int] | None:
+        """Return the machines of which this person sees what they sent; None for all of the organisation."""
+        person = self.signed_in
+        if person.roles & SEE_ALL:
+            return None
+        teams = person.groups if person.roles & {"viewer", "approver"} else frozenset()
+        return self.service.machines.find_machines(person.organisation, person.id, teams)
+
+    def read_body(self) -> dict[str, Any]:
+        """Return the JSON object of the body."""
+        body = parse_json(self.body)
+        if not isinstance(body, dict):
+            raise WireError("expected a JSON object")
+        return body
+
+    def read_number(self, name: str, default: int, maximum: int) -> int:
+        """Return a number of the query."""
+        text = self.query.get(name, str(default))
+        if not (text.isascii() and text.isdigit() and len(text) <= 16):
+            raise WireError(f"expected a number as `{name}`, found `{text[:40]}`")
+        return min(int(text), maximum)
+
+    def read_id(self, name: str) -> int:
+        """Return a number of the path."""
+        text = self.path[name]
+        if not (text.isascii() and text.isdigit() and len(text) <= 18):
+            raise NotFound("no such thing")
+        return int(text)
 
 
 Handler = Callable[[ApiCall], Response | Any]
@@ -55,6 +116,8 @@ class ApiRoute:
     summary: str
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Query parameter → what it means."""
+    scope: str = "read"
+    """The scope that a program's token needs; empty for what only a signed-in person may call, as every write."""
 
     @property
     def is_write(self) -> bool:

@@ -34,7 +34,7 @@ class DeliveryFailed(ServiceError):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CheckedTarget:
     """A checked address: where to connect, and what to ask there."""
 
     scheme: str
@@ -52,7 +52,7 @@ class SafeSender:
     resolve: Resolver = field(default_factory=lambda: resolve_name)
     tls: ssl.SSLContext | None = None
 
-    def check_url(self, url: str) -> Target:
+    def check_url(self, url: str) -> CheckedTarget:
         """Return where a URL leads; raise `WireError` when it leads to a place that is not public."""
         parts = urlsplit(url)
         try:
@@ -75,7 +75,7 @@ class SafeSender:
                 # All of them, not the first: which one is used is not ours to choose.
                 raise WireError(f"`{parts.hostname}` leads to {address}, which is not a public address")
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        return Target(parts.scheme, parts.hostname, port, path, addresses[0])
+        return CheckedTarget(parts.scheme, parts.hostname, port, path, addresses[0])
 
     def _is_permitted(self, text: str) -> bool:
         address = parse_address(text)
@@ -106,7 +106,7 @@ class SafeSender:
 class _Connection(http.client.HTTPConnection):
     """Connects to the checked address, while name and certificate stay those of the URL."""
 
-    def __init__(self, target: Target, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, target: CheckedTarget, tls: ssl.SSLContext | None) -> None:
         super().__init__(target.host, target.port, timeout=TIMEOUT_SECONDS)
         self._target = target
         self._tls = (tls or ssl.create_default_context()) if target.scheme == "https" else None

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 
 from verdikt.observe.clock import SystemClock
 from verdikt.serve.approvals import Approvals
+from verdikt.serve.devices import Devices
 from verdikt.serve.machines import Machines
 from verdikt.serve.metrics import Metrics
 from verdikt.serve.notifications import Notifications, NotificationSettings
 from verdikt.serve.people import People
 from verdikt.serve.security_keys import SecurityKeys
 from verdikt.serve.service_key import ServiceKey
+from verdikt.serve.tokens import Tokens
 
 if TYPE_CHECKING:
     from verdikt.observe.clock import Clock
+    from verdikt.serve.oidc import OidcSignIn
     from verdikt.serve.store import TeamStore
 
 
@@ -30,17 +33,22 @@ class Service:
     metrics: Metrics = field(default_factory=Metrics)
     people: People = field(init=False)
     machines: Machines = field(init=False)
+    devices: Devices = field(init=False)
+    tokens: Tokens = field(init=False)
     settings: NotificationSettings = field(default_factory=NotificationSettings)
     keys: SecurityKeys = field(init=False)
     service_key: ServiceKey = field(init=False)
     approvals: Approvals = field(init=False)
     notifications: Notifications = field(init=False)
+    oidc: OidcSignIn | None = None
     problems: dict[str, str] = field(default_factory=dict)
     """Session → why its log could not be imported; of the embedded form."""
 
     def __post_init__(self) -> None:
         self.people = People(self.store.database)
         self.machines = Machines(self.store.database)
+        self.devices = Devices(self.store.database)
+        self.tokens = Tokens(self.store.database)
         self.keys = SecurityKeys(self.store.database)
         self.service_key = ServiceKey(self.store.database)
         self.approvals = Approvals(self.store.database, self.keys, self.service_key)
@@ -60,6 +68,11 @@ class Service:
     def cookie_name(self) -> str:
         """The name of the login's cookie; with the prefix, browsers bind it to this host and to TLS."""
         return "__Host-verdikt" if self.is_secure else "verdikt_login"
+
+    @property
+    def flow_cookie_name(self) -> str:
+        """The name of the cookie that binds a sign-in at the identity provider to the browser that began it."""
+        return "__Host-verdikt-flow" if self.is_secure else "verdikt_flow"
 
     def now_microseconds(self) -> int:
         """Return the time as stores have it."""

@@ -40,6 +40,7 @@ class MachineRow(NamedTuple):
     revoked: int | None
     seen: int | None
     version: str
+    team: str
     sessions: int
     entries: int
     forks: int
@@ -124,8 +125,8 @@ class TeamStore:
                 .values(revoked=now)
             )
 
-    def list_machines(self, organisation: int) -> list[MachineRow]:
-        """Return the machines of an organisation, by name."""
+    def list_machines(self, organisation: int, visible: frozenset[int] | None = None) -> list[MachineRow]:
+        """Return the machines of an organisation, or those of them that are visible, by name."""
         machines, chains, forks = schema.machine, schema.chain, schema.fork
         fork_counts = (
             select(chains.c.machine, func.count().label("count"))
@@ -141,6 +142,7 @@ class TeamStore:
                 machines.c.revoked,
                 func.max(chains.c.received).label("seen"),
                 machines.c.version,
+                machines.c.team,
                 func.count(chains.c.id).label("sessions"),
                 func.coalesce(func.sum(chains.c.seq), 0).label("entries"),
                 func.coalesce(func.max(fork_counts.c.count), 0).label("forks"),
@@ -151,6 +153,8 @@ class TeamStore:
             .group_by(machines.c.id)
             .order_by(machines.c.name)
         )
+        if visible is not None:
+            query = query.where(machines.c.id.in_(visible))
         with self.database.begin_read_of(organisation) as connection:
             # PostgreSQL sums into decimals.
             rows = connection.execute(query).mappings()
@@ -225,15 +229,29 @@ class TeamStore:
 
     # What people look at
 
-    def search_entries(self, organisation: int, query: SearchQuery, cursor: str = "", limit: int = 100) -> EntryPage:
-        """Return a page of the entries that a query selects, newest first."""
+    def search_entries(
+        self,
+        organisation: int,
+        query: SearchQuery,
+        cursor: str = "",
+        limit: int = 100,
+        visible: frozenset[int] | None = None,
+    ) -> EntryPage:
+        """Return a page of the entries that a query selects, newest first, of the machines that are visible."""
         with self.database.begin_read_of(organisation) as connection:
-            return search_entries(connection, organisation, query, cursor, limit)
+            return search_entries(connection, organisation, query, cursor, limit, visible=visible)
 
-    def find_sessions(self, organisation: int, query: SearchQuery, cursor: str = "", limit: int = 50) -> SessionPage:
+    def find_sessions(
+        self,
+        organisation: int,
+        query: SearchQuery,
+        cursor: str = "",
+        limit: int = 50,
+        visible: frozenset[int] | None = None,
+    ) -> SessionPage:
         """Return a page of the sessions that have an entry which a query selects, the last active first."""
         with self.database.begin_read_of(organisation) as connection:
-            return find_sessions(connection, organisation, query, cursor, limit)
+            return find_sessions(connection, organisation, query, cursor, limit, visible=visible)
 
     def read_session(self, organisation: int, chain: int) -> dict[str, Any] | None:
         """Return a session with its counts; None when the organisation has none with this id."""
@@ -264,10 +282,14 @@ class TeamStore:
             table = schema.entry
             return str(connection.execute(select(func.coalesce(func.max(table.c.n), 0))).scalar())
 
-    def read_feed(self, organisation: int, position: str, limit: int = 200) -> tuple[str, list[dict[str, Any]]]:
+    def read_feed(
+        self, organisation: int, position: str, limit: int = 200, visible: frozenset[int] | None = None
+    ) -> tuple[str, list[dict[str, Any]]]:
         """Return the entries that arrived after a position, oldest first, and the position after them."""
         with self.database.begin_read_of(organisation) as connection:
-            return read_arrivals(connection, organisation, position, limit, postgresql=self.database.is_postgresql)
+            return read_arrivals(
+                connection, organisation, position, limit, visible=visible, postgresql=self.database.is_postgresql
+            )
 
     def count_verdicts(self, organisation: int, since: int, until: int) -> list[tuple[int, int, int]]:
         """Return (hour in microseconds, verdict, number of decisions) between two times."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from dataclasses import asdict, dataclass
@@ -16,8 +17,9 @@ from verdikt.team.request_signature import RequestSignature, build_message, form
 if TYPE_CHECKING:
     from pathlib import Path
 
-LEVELS = ("full", "index")
-"""What leaves the machine: whole entries; or their headers, the digests of their bodies, and what is searched by."""
+LEVELS = ("full", "index", "heads")
+"""What leaves the machine: whole entries; or their headers with digests of their bodies and what is searched by; or
+those headers alone, which prove the log and tell nothing of what was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,17 @@ class MachineIdentity:
         self._directory = home / "ship"
         self._config = self._directory / "config.json"
         self._key = self._directory / "machine.key"
+
+    def acquire_lock(self) -> bool:
+        """Return whether this process is the only one that sends; it stays so until it ends."""
+        self._directory.mkdir(mode=0o700, exist_ok=True)
+        self._lock = os.open(self._directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._lock)
+            return False
+        return True
 
     @property
     def is_enrolled(self) -> bool:
@@ -75,7 +88,7 @@ class MachineIdentity:
         try:
             enrolment = Enrolment(**json.loads(self._config.read_text()))
         except FileNotFoundError:
-            raise ServiceError("this machine sends its log nowhere: `verdikt ship enrol URL --code CODE`") from None
+            raise ServiceError("this machine sends its log nowhere: `verdikt ship enrol URL`") from None
         except (OSError, ValueError, TypeError) as error:
             raise ServiceError(f"cannot read `{self._config}`: {error}; enrol again") from error
         if enrolment.level not in LEVELS:

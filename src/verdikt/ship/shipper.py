@@ -117,13 +117,18 @@ class Shipper:
         return batch
 
     def _encode(self, batch: list[ReceivedLine]) -> bytes:
-        data = b"".join(line.line if self.level == "full" else _leave_out_body(line) for line in batch)
+        has_index = self.level == "index"
+        data = b"".join(
+            line.line if self.level == "full" else _leave_out_body(line, has_index=has_index) for line in batch
+        )
         return zstandard.ZstdCompressor(level=3).compress(data)
 
 
-def _leave_out_body(line: ReceivedLine) -> bytes:
+def _leave_out_body(line: ReceivedLine, *, has_index: bool) -> bytes:
     """Return a line without its body, and what may be searched by instead."""
     entry = Entry(**{**line.fields, "kind": EntryKind(line.fields["kind"])})
+    if not has_index:
+        return entry.to_line(with_body=False)
     index = build_index(build_index_row(line.fields))
     return entry.to_line(with_body=False) + format_index(index)
 

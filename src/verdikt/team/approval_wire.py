@@ -18,6 +18,7 @@ _MAX_TIME = 2**40
 
 # Domain separation: no other signature of the service is one of a grant.
 _DOMAIN = b"verdikt approval grant v1\n"
+_VOTE_DOMAIN = b"verdikt approval vote v1\n"
 
 RISKS: dict[str, int] = {"destructive": 3, "network": 2, "spawn": 2, "execute": 2, "write": 1, "read": 0}
 """Class of the strongest effect → how urgent the question is: 3 is high, 2 medium, 1 and 0 low."""
@@ -197,6 +198,13 @@ def build_grant(
 def grant_message(grant: Mapping[str, Any]) -> bytes:
     """Return the bytes of a grant that are signed."""
     return _DOMAIN + encode_canonical(grant)
+
+
+def vote_message(approval: int, person: int, digest: str, *, approved: bool) -> bytes:
+    """Return the bytes that the service signs in its own record for each vote that counted."""
+    return _VOTE_DOMAIN + encode_canonical(
+        {"approval": approval, "person": person, "digest": digest, "approved": approved}
+    )
 
 
 def find_grant_problem(grant: Any, *, request: str, digest: str, machine: int, needs: Sequence[ApprovalNeed]) -> str:

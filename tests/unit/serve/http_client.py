@@ -26,7 +26,7 @@ class Site:
         self.service = Service(self.store, frozenset({ORIGIN}), self.clock)
         self.people = self.service.people
         self.app = build_app(self.service)
-        self.machine: Machine = add_machine(self.store)
+        self.machine: Machine = add_machine(self.store, team="web")
         self.other_machine: Machine = add_machine(self.store, "eve", "evil")
 
     def open_client(self) -> TestClient:
@@ -36,7 +36,8 @@ class Site:
     def sign_in(self, *roles: str, other_organisation: bool = False) -> TestClient:
         """Return a client of a person with these roles."""
         organisation = (self.other_machine if other_organisation else self.machine).organisation
-        person = self.people.ensure_person(organisation, f"{organisation}-{'-'.join(roles)}", "Ana", frozenset(roles))
+        subject = f"{organisation}-{'-'.join(roles)}"
+        person = self.people.ensure_person(organisation, subject, "Ana", frozenset(roles), groups=["web"])
         client = self.open_client()
         assert (
             post(client, "/v1/sign-in", {"code": self.people.create_link(person, self.clock.now())}).status_code == 200

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import update
+
+from verdikt.serve import schema
 from verdikt.serve.ingest import IngestResult, Submission
 from verdikt.serve.store import TeamStore
 from verdikt.team.search_query import SearchQuery
@@ -35,7 +38,10 @@ class Machine:
         return sorted(page.sessions, key=lambda row: row["generation"])
 
 
-def add_machine(store: TeamStore, name: str = "ana", organisation: str = "acme") -> Machine:
+def add_machine(store: TeamStore, name: str = "ana", organisation: str = "acme", team: str = "") -> Machine:
     """Enrol a machine."""
     organisation_id = store.ensure_organisation(organisation, NOW)
-    return Machine(store, organisation_id, store.add_machine(organisation_id, name, name.encode(), NOW))
+    machine = store.add_machine(organisation_id, name, name.encode(), NOW)
+    with store.database.begin_write() as connection:
+        connection.execute(update(schema.machine).where(schema.machine.c.id == machine).values(team=team))
+    return Machine(store, organisation_id, machine)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import secrets
 from pathlib import Path
 
 import httpx2
@@ -11,19 +12,24 @@ from starlette.testclient import TestClient
 
 from tests.cleanup import close_after_test
 from tests.unit.serve.http_client import ORIGIN, Site, post
+from tests.unit.serve.submissions import add_machine
 from tests.unit.team.chains import build_lines
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.entry import EntryKind, build_entry
 from verdikt.serve.api import ROUTES
 from verdikt.serve.app import PAGES, SECURITY_HEADERS
+from verdikt.serve.approval_api import APPROVAL_ROUTES
 from verdikt.serve.machine_api import MACHINE_ROUTES
-from verdikt.serve.people import COOKIE_SECONDS, LINK_SECONDS, ROLES
+from verdikt.serve.notification_api import NOTIFICATION_ROUTES
+from verdikt.serve.people import COOKIE_SECONDS, LINK_SECONDS, ROLES, Person
 from verdikt.serve.request_body import MAX_BODY_BYTES
 from verdikt.serve.routes import ApiRoute
 from verdikt.serve.store import TeamStore
 
 CHAIN = build_lines("s", range(1, 21))
-GUARDED = [route for route in ROUTES if route.roles]
+OWN = (*APPROVAL_ROUTES, *NOTIFICATION_ROUTES)
+"""Routes about questions, keys and places of a person, which this site has none of; `test_approvals` has them."""
+GUARDED = [route for route in ROUTES if route.roles and route not in OWN]
 
 
 @pytest.fixture
@@ -42,16 +48,40 @@ def sqlite_site(tmp_path: Path) -> Site:
     return site
 
 
+BODIES: dict[str, object] = {"/v1/people/{person}/access": {"allowed": True}}
+"""What a write needs in its body to be understood, where that is not nothing."""
+
+
 def fill_path(route: ApiRoute, site: Site) -> str:
-    """Return a path of a route that names things of the first organisation."""
-    chain = site.machine.list_sessions()[0]["chain"]
-    return route.path.format(chain=chain, seq=5, machine=site.machine.id) if "{" in route.path else route.path
+    """Return a path of a route that names things of the first organisation, made for this call."""
+    service, now = site.service, site.clock.now()
+    person = site.people.ensure_person(site.machine.organisation, "named", "Bo", frozenset({"viewer"}))
+    named = {"chain": site.machine.list_sessions()[0]["chain"], "seq": 5, "machine": site.machine.id, "person": person}
+    if "{token}" in route.path:
+        owner = Person(person, site.machine.organisation, "Bo", frozenset({"viewer"}))
+        service.tokens.create_token(owner, "t", frozenset({"read"}), 1, now)
+        named["token"] = service.tokens.list_tokens(site.machine.organisation, None)[0]["id"]
+    if "{code}" in route.path:
+        begun = service.devices.begin("laptop", secrets.token_bytes(32), now)
+        assert begun is not None
+        named["code"] = begun.code
+    return route.path.format(**named, approval=1, key=1, notifier=1)
 
 
 def call_route(client: TestClient, route: ApiRoute, site: Site) -> httpx2.Response:
     """Call a route with a path of the first organisation."""
     path = fill_path(route, site)
-    return post(client, path) if route.is_write else client.get(path)
+    return post(client, path, BODIES.get(route.path)) if route.is_write else client.get(path)
+
+
+def expect_status(route: ApiRoute, role: str) -> int:
+    """Return what the first organisation's team gets: who sees own machines only does not find those of the team."""
+    if role not in route.roles:
+        return 403
+    sees_own_only = role in ("developer", "publisher")
+    if ("{chain}" in route.path and sees_own_only) or ("{token}" in route.path and role != "admin"):
+        return 404
+    return 200
 
 
 def test_each_route_needs_one_of_its_roles(site: Site) -> None:
@@ -61,7 +91,7 @@ def test_each_route_needs_one_of_its_roles(site: Site) -> None:
         # Signing out comes last: it ends the login that the others need.
         client = site.sign_in(role)
         for route in sorted(GUARDED, key=lambda route: route.path == "/v1/sign-out"):
-            expected = 200 if role in route.roles else 403
+            expected = expect_status(route, role)
             assert call_route(client, route, site).status_code == expected, (role, route.path)
 
 
@@ -69,23 +99,57 @@ def test_each_route_shows_nothing_of_another_organisation(site: Site) -> None:
     """What is named is not found, and what is listed is empty or one's own."""
     for route in GUARDED:
         response = call_route(site.sign_in(*ROLES, other_organisation=True), route, site)
-        assert response.status_code == (404 if "{" in route.path else 200), route.path
+        # A machine that shows a code has no organisation yet.
+        is_own = "{" not in route.path or "{code}" in route.path
+        assert response.status_code == (200 if is_own else 404), route.path
         assert "echo" not in response.text, route.path
         assert '"ana"' not in response.text, route.path
+        assert '"Bo"' not in response.text, route.path
+
+
+def test_each_route_of_a_person_needs_one_of_its_roles(site: Site) -> None:
+    """Without a login 401, with other roles 403; with its roles, and for others, nothing is there to be named."""
+    assert {call_route(site.open_client(), route, site).status_code for route in OWN} == {401}
+    for other in (False, True):
+        for role in ROLES:
+            client = site.sign_in(role, other_organisation=other)
+            for route in OWN:
+                expected = {200, 400, 404} if role in route.roles else {403}
+                assert call_route(client, route, site).status_code in expected, (role, route.path)
 
 
 def test_every_write_leaves_one_event(site: Site) -> None:
     """The service's own record has who did what."""
     client = site.sign_in("admin")
-    for route in ROUTES:
-        if route.is_write and route.path not in ("/v1/sign-in", "/v1/sign-out"):
-            before = len(site.people.list_events(site.machine.organisation))
-            assert post(client, fill_path(route, site)).status_code == 200
-            assert len(site.people.list_events(site.machine.organisation)) == before + 1, route.path
+    writes = [route for route in GUARDED if route.is_write and route.path != "/v1/sign-out"]
+    for route in writes:
+        before = len(site.people.list_events(site.machine.organisation))
+        assert call_route(client, route, site).status_code == 200, route.path
+        assert len(site.people.list_events(site.machine.organisation)) == before + 1, route.path
     post(client, "/v1/sign-out")
 
-    verbs = [event["verb"] for event in site.people.list_events(site.machine.organisation)]
-    assert verbs == ["sign_out", "create_code", "revoke_machine", "sign_in"]
+    verbs = [str(event["verb"]) for event in site.people.list_events(site.machine.organisation)]
+    assert verbs[0] == "sign_out"
+    assert verbs[-1] == "sign_in"
+    assert len(set(verbs)) == len(writes) + 2
+
+
+def test_people_see_the_machines_of_their_team_and_their_own(site: Site) -> None:
+    """A viewer sees the team's, a developer their own, and neither learns that there are others."""
+    hidden = add_machine(site.store, "secret-host", team="payments")
+    hidden.send(*build_lines("hidden", range(1, 4)))
+    viewer, developer, auditor = (site.sign_in(role) for role in ("viewer", "developer", "auditor"))
+    chain = next(row["chain"] for row in hidden.list_sessions() if row["session"] == "hidden")
+
+    assert [item["session"] for item in viewer.get("/v1/sessions").json()["sessions"]] == ["s"]
+    assert developer.get("/v1/sessions").json()["sessions"] == []
+    assert len(auditor.get("/v1/sessions").json()["sessions"]) == 2
+    for client in (viewer, developer):
+        for path in (f"/v1/sessions/{chain}", f"/v1/sessions/{chain}/entries", f"/v1/entries/{chain}/1"):
+            assert client.get(path).status_code == 404
+        for path in ("/v1/machines", "/v1/entries", "/v1/sessions", "/v1/overview"):
+            assert "secret-host" not in client.get(path).text
+    assert {entry["session"] for entry in viewer.get("/v1/entries").json()["entries"]} == {"s"}
 
 
 @pytest.mark.parametrize(

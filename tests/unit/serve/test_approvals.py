@@ -1,10 +1,12 @@
 """Approvals at the service: who may answer, what is refused, and that what was decided is never lost."""
 
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from starlette.testclient import TestClient
 
 from tests.asking_machine import AskingMachine, build_call
@@ -16,9 +18,10 @@ from verdikt.model.approval import ApprovalState
 from verdikt.model.entry import EntryKind
 from verdikt.serve.local_answers import LocalAnswers
 from verdikt.serve.machines import EnrolledMachine
+from verdikt.serve.people import Person
 from verdikt.serve.store import TeamStore
 from verdikt.ship.approval_courier import ApprovalCourier
-from verdikt.team.approval_wire import parse_request
+from verdikt.team.approval_wire import parse_request, vote_message
 
 POLICY = """
 profile: none
@@ -123,6 +126,23 @@ def test_a_quorum_of_other_people_lets_the_call_run_once(team: Team) -> None:
     grant = next(entry for entry in team.machine.store.read_entries("s1") if entry.kind is EntryKind.GRANT)
     assert grant.body["approval"]["by"] == ["Ben", "Cleo"]
     assert grant.body["approval"]["evidence"]["grant"]["digest"] == approval["digest"]
+
+
+def test_each_vote_is_signed_in_the_record_of_the_service(team: Team) -> None:
+    """The record names person and digest, and its signature verifies with the key that machines know."""
+    approval = team.ask()
+    vote(team.release[0], approval)
+    event = next(
+        row for row in team.site.people.list_events(team.site.machine.organisation) if row["verb"] == "approve"
+    )
+    number, _, digest, _, signature = str(event["object"]).split()
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(team.site.service.service_key.public_hex))
+    voter = team.site.people.ensure_person(
+        team.site.machine.organisation, "Ben", "Ben", frozenset({"approver"}), ["release"]
+    )
+
+    assert (event["actor"], number, digest) == ("Ben", str(approval["id"]), approval["digest"])
+    key.verify(bytes.fromhex(signature), vote_message(approval["id"], voter, approval["digest"], approved=True))
 
 
 def test_one_refusal_ends_it(team: Team) -> None:
@@ -326,3 +346,82 @@ def test_a_grant_that_the_service_did_not_sign_is_not_taken(team: Team, monkeypa
 
     assert "not signed by the service" in team.courier.problems[approval["request"]]
     assert read_request_state(team.machine.store, "s1", approval["request"]) is ApprovalState.WAITING
+
+
+def test_another_organisation_sees_nothing(team: Team) -> None:
+    """Neither the list, nor the question, nor keys and places of its people."""
+    approval = team.ask()
+    other = team.sign_in("Mallory", "auditor", "approver", group="release", other=True)
+
+    assert team.list_waiting(other) == []
+    assert other.get(f"/v1/approvals/{approval['id']}").status_code == 404
+    assert team.owner.get(f"/v1/approvals/{approval['id']}").json()["document"]["action"]["tool"] == "Bash"
+
+
+@pytest.mark.parametrize(
+    ("roles", "group", "is_visible"),
+    [
+        (["auditor"], "", True),
+        (["admin"], "", True),
+        (["approver"], "release", True),
+        (["approver"], "web", False),
+        (["developer"], "release", False),
+        (["viewer"], "release", False),
+        (["viewer"], "shop", True),
+    ],
+)
+def test_a_question_is_seen_by_those_whom_it_concerns(
+    team: Team, roles: list[str], group: str, *, is_visible: bool
+) -> None:
+    """Its person, those who can answer, the machine's team, and those who see all."""
+    with team.site.store.database.begin_write() as connection:
+        connection.exec_driver_sql("UPDATE machine SET team = 'shop'")
+    approval = team.ask()
+    client = team.sign_in("Pat", *roles, group=group)
+
+    assert bool(team.list_waiting(client)) is is_visible
+    assert client.get(f"/v1/approvals/{approval['id']}").status_code == (200 if is_visible else 404)
+
+
+def test_votes_that_come_at_once_are_counted_one_by_one(team: Team) -> None:
+    """Six people press the key in the same moment: two votes settle it, the others hear that it is settled."""
+    approval = team.ask()
+    people = [team.sign_in(f"P{number}", "approver", group="release") for number in range(6)]
+    barrier = threading.Barrier(6)
+    replies: list[tuple[int, str]] = []
+
+    def press(client: TestClient) -> None:
+        barrier.wait()
+        replies.append(vote(client, approval))
+
+    threads = [threading.Thread(target=press, args=(client,)) for client in people]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(replies) == [
+        (200, "approved"),
+        (200, "waiting"),
+        *[(403, "this question is approved already")] * 4,
+    ]
+
+
+def test_a_token_cannot_vote_and_its_attempt_is_recorded(team: Team) -> None:
+    """What a program holds can be copied: a vote is a person's, in a browser that signed in."""
+    approval = team.ask()
+    id = team.site.people.ensure_person(
+        team.site.machine.organisation, "Ben", "Ben", frozenset({"approver"}), ["release"]
+    )
+    person = Person(id, team.site.machine.organisation, "Ben", frozenset({"approver"}), frozenset({"release"}))
+    token = team.site.service.tokens.create_token(person, "ci", frozenset({"read"}), 1, team.site.clock.now())
+    body = {"approved": True, "digest": approval["digest"]}
+    path = f"/v1/approvals/{approval['id']}/votes"
+
+    response = post(team.site.open_client(), path, body, Authorization=f"Bearer {token}")
+
+    assert response.status_code == 403
+    assert response.json()["error"] == "a token cannot do this: sign in"
+    event = team.site.people.list_events(team.site.machine.organisation)[0]
+    assert (event["actor"], event["verb"], event["object"]) == ("token of Ben", "refused", path)
+    assert team.list_waiting()[0]["needs"][0]["given"] == 0

@@ -10,6 +10,8 @@ from tests.cleanup import close_after_test
 from tests.unit.serve.http_client import Site
 from tests.unit.team.chains import build_lines
 from verdikt.serve.feed import stream_feed
+from verdikt.serve.people import Person
+from verdikt.serve.routes import ApiCall
 from verdikt.serve.store import TeamStore
 
 CHAIN = build_lines("s", range(1, 21))
@@ -24,7 +26,8 @@ def site(tmp_path: Path) -> Site:
 async def read_events(site: Site, position: str, *, send: list[bytes], count: int) -> list[tuple[str, list[int]]]:
     """Return (id, sequence numbers) of the first events; lines are sent after the first one."""
     events = []
-    stream = stream_feed(site.service, site.machine.organisation, position)
+    auditor = Person(1, site.machine.organisation, "Ana", frozenset({"auditor"}))
+    stream = stream_feed(ApiCall(site.service, auditor, {}, {}, b"", {}), position)
     async for event in stream:
         fields = dict(line.split(": ", 1) for line in event.decode().strip().split("\n"))
         events.append((fields["id"], [entry["seq"] for entry in json.loads(fields["data"])]))

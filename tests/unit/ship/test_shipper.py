@@ -1,14 +1,22 @@
 """Sending a log: catching up, and what cannot be sent."""
 
-from collections.abc import Iterator
+import os
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.unit.serve.team_server import ShippingMachine, TeamServer, run_team
 from tests.unit.web.browser import ensure_vendor_files
+from verdikt.daemon.companion import ShipCompanion
+from verdikt.ledger.chain_verifier import verify_chain
 from verdikt.model.entry import Entry, EntryKind, decode_entry, seal_entry
-from verdikt.ship.service_client import Refused, Unreachable
+from verdikt.observe.clock import SystemClock
+from verdikt.serve.people import Person
+from verdikt.ship.machine_identity import MachineIdentity
+from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
+from verdikt.team.search_query import SearchQuery
 
 
 @pytest.fixture
@@ -98,3 +106,72 @@ def test_pauses_grow_and_are_bounded(machine: ShippingMachine) -> None:
     assert shipper.choose_pause(Refused(403, "no", {})) <= 300
     assert shipper.choose_pause(None) == 2
     assert shipper.choose_pause(Unreachable("gone")) <= 1
+
+
+def test_heads_prove_the_log_and_tell_nothing_of_it(server: TeamServer, tmp_path: Path) -> None:
+    """The chain verifies; neither a command nor a tool nor a path is stored."""
+    machine = server.enrol(tmp_path / "quiet", level="heads")
+    machine.log("s", 5, payload={"command": "cat private-plans.txt"})
+    machine.open_shipper().ship_new_lines()
+    store = server.team.store
+    entries = store.search_entries(server.organisation, SearchQuery()).entries
+    lines = machine.read_stored()["s"]
+
+    assert len(lines) == 5
+    assert not any(b"private-plans" in line or b"Bash" in line for line in lines)
+    assert verify_chain(lambda: iter(lines), session="s").is_intact
+    assert {(entry["summary"], entry["tool"]) for entry in entries if entry["session"] == "s"} == {("", "")}
+
+
+def test_a_machine_is_let_in_by_a_person_who_sees_its_code(server: TeamServer, tmp_path: Path) -> None:
+    """Nothing can be sent before; another code and a second confirmation do nothing."""
+    identity = MachineIdentity(tmp_path)
+    client = ServiceClient(server.url, SystemClock())
+    newcomer = f'{{"name":"laptop","public_key":"{identity.public_key_hex()}"}}'.encode()
+    begun = client.call("POST", "/v1/enrol/device", newcomer, is_signed=False)
+    ask = f'{{"secret":"{begun["secret"]}"}}'.encode()
+    devices, now = server.team.service.devices, server.team.clock.now()
+    people = server.team.service.people
+    person = people.ensure_person(server.organisation, "ana", "Ana", frozenset({"developer"}))
+    ana = Person(person, server.organisation, "Ana", frozenset({"developer"}))
+
+    assert client.call("POST", "/v1/enrol/device/state", ask, is_signed=False) == {"machine": None}
+    assert devices.confirm("AAAA-AAAA", ana, "", now) is None
+    waiting = devices.find_waiting(begun["code"], now)
+    assert waiting is not None
+    assert waiting.name == "laptop"
+    machine = devices.confirm(begun["code"], ana, "web", now)
+    assert devices.confirm(begun["code"], ana, "", now) is None
+    assert client.call("POST", "/v1/enrol/device/state", ask, is_signed=False) == {"machine": machine}
+    assert server.team.service.machines.find_machines(server.organisation, person, frozenset()) == {machine}
+    with pytest.raises(Refused, match="unknown or too old"):
+        client.call("POST", "/v1/enrol/device/state", b'{"secret":"x"}', is_signed=False)
+
+
+def test_the_warm_process_sends_the_log_by_a_process_of_its_own(machine: ShippingMachine) -> None:
+    """It starts where the machine is enrolled, sends, and ends when the pipe from the warm process closes."""
+    machine.log("s", 5)
+    companion = ShipCompanion(machine.home)
+    companion.check()
+    pid = companion._pid
+    wait_until(lambda: machine.read_stored() == machine.read_log())
+    assert os.getpriority(os.PRIO_PROCESS, pid) == 19
+    companion.close()
+
+    wait_until(companion._has_ended)
+
+
+def test_a_machine_that_is_not_enrolled_starts_nothing(tmp_path: Path) -> None:
+    """The warm process looks at one file."""
+    companion = ShipCompanion(tmp_path)
+    companion.check()
+
+    assert companion._pid == 0
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition, a minute at most."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -2,6 +2,7 @@
 import { call, useData } from "./api.js";
 import { html, useState } from "./html.js";
 import { DesktopNotices } from "./notices.js";
+import { Notifiers } from "./notifiers.js";
 import { Freshness } from "./parts.js";
 import { SecurityKeys } from "./security_keys.js";
 import { showAge, showCount, showMoment, showText } from "./text.js";
@@ -22,6 +23,7 @@ export function SettingsPage({ me }) {
       <div class="bar"><button onClick=${signOut}>Sign out</button><${ThemeSwitch} /></div>
     </section>
     <${SecurityKeys} />
+    <${Notifiers} me=${me} />
     <${DesktopNotices} />
     <section>
       <h2>Machines</h2>

@@ -77,8 +77,8 @@ def upgrade() -> None:
 def _secure_rows() -> None:
     """Create the two roles that transactions take, and what each may see.
 
-    `verdikt_reader` sees the rows of the organisation that the transaction names, and none when it names none: that is an
-    error. `verdikt_ingest` writes for all organisations and cannot read what was sent; it needs BYPASSRLS, because COPY
+    `verdikt_reader` sees the rows of the organisation that the transaction names; naming none is an error.
+    `verdikt_ingest` writes for all organisations and cannot read what was sent; it needs BYPASSRLS, because COPY
     does not work under row-level security, and only a superuser can give that. Without it, ingest runs as the owner.
     """
     for role, attributes in ((READER, "NOLOGIN"), (INGEST, "NOLOGIN BYPASSRLS")):
