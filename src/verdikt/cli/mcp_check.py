@@ -4,9 +4,10 @@ import json
 import os
 import subprocess
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from verdikt.errors import WiringError
+from verdikt.errors import McpError, WiringError
 from verdikt.hosts.host_decision import TEXT_MARK
 from verdikt.hosts.registry import HOSTS
 from verdikt.hosts.wiring.installation import Installation
@@ -16,6 +17,8 @@ from verdikt.hosts.wiring.mcp_servers import (
     find_direct_duplicates,
     list_servers,
 )
+from verdikt.mcp.pin_store import list_books
+from verdikt.mcp.tool_pin import PinState
 
 CANARY_SECONDS = 30.0
 CANARY_TOOL = "verdikt_canary"
@@ -40,6 +43,8 @@ def _check_server(installation: Installation, entry: ServerEntry, *, is_duplicat
     elif entry.is_relayed:
         healthy = fire_relay_canary(entry, installation)
         state = "canary refused" if healthy else "the canary was not refused by the relay"
+        if changed := _find_changed_tools(installation, entry):
+            state += f"; hidden until a person accepts the change: {', '.join(changed)} (`verdikt mcp pins`)"
     elif is_duplicate:
         state = "reached directly here, and through the relay elsewhere"
     return {
@@ -51,6 +56,15 @@ def _check_server(installation: Installation, entry: ServerEntry, *, is_duplicat
         "can_ask": CAN_ASK.get(entry.host, "unknown"),
         "healthy": healthy,
     }
+
+
+def _find_changed_tools(installation: Installation, entry: ServerEntry) -> list[str]:
+    """Return the tools of a server that changed since they were accepted; damaged pins have none to show."""
+    with suppress(McpError):
+        for book in list_books(Path(installation.data_directory)):
+            if book.identity == entry.identity:
+                return sorted(name for name, pin in book.pins.items() if pin.state is PinState.CHANGED)
+    return []
 
 
 def _is_known(installation: Installation, entry: ServerEntry) -> bool:
