@@ -7,7 +7,9 @@ same to the decoder of the standard library, after our own encoding, which is wh
 import json
 import random
 import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 SECONDS = 60.0
@@ -78,8 +80,11 @@ def main() -> None:
         return
     with atheris.instrument_imports(include=["verdikt.mcp.message", "verdikt.model.canonical_json"]):
         check_decoder(SEEDS[0])
-    atheris.Setup([sys.argv[0], f"-max_total_time={seconds:.0f}", "-verbosity=0"], check_decoder)
-    atheris.Fuzz()
+    with tempfile.TemporaryDirectory(prefix="fuzz_mcp_") as directory:
+        for number, message in enumerate(SEEDS):
+            Path(directory, str(number)).write_bytes(message)
+        atheris.Setup([sys.argv[0], directory, f"-max_total_time={seconds:.0f}", "-verbosity=0"], check_decoder)
+        atheris.Fuzz()
 
 
 if __name__ == "__main__":

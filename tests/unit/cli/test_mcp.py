@@ -151,6 +151,17 @@ def test_the_pins_of_a_server_that_was_never_seen(tmp_path: Path) -> None:
     assert "no server `nots` was seen yet; known: notes" in result.output
 
 
+def test_the_doctor_says_why_a_relay_does_not_start(project: Path, verdikt: Verdikt) -> None:
+    """A committed file names `verdikt`, which must be in PATH."""
+    (project / ".claude").mkdir()
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": {"command": "x"}}}))
+    verdikt("init", "--host", "claude", "--mcp", "--yes")
+
+    [report] = json.loads(verdikt("doctor", "--json", "--calls", "1").stdout)["mcp"]
+    assert report["healthy"] is False
+    assert "`verdikt` is not in PATH" in report["state"]
+
+
 def test_the_doctor_flags_a_server_that_is_also_reached_directly(project: Path, verdikt: Verdikt) -> None:
     """One client goes past the relay."""
     (project / ".claude").mkdir()
