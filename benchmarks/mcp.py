@@ -128,7 +128,11 @@ def measure_rounds(direct: LineClient, relayed: LineClient, root: Path) -> list[
 
 def measure_sdk_client(servers: Path, commands: Mapping[str, list[str]], env: Mapping[str, str], root: Path) -> float:
     """Return relayed / direct as the client of the `mcp` SDK sees it."""
-    client = [str(servers / "env/bin/python"), str(Path(__file__).with_name("mcp_client.py")), str(CALLS)]
+    client = [
+        str(servers / "env/bin/python"),
+        str(Path(__file__).parent.parent / "tests/mcp_servers/call_timer.py"),
+        str(CALLS),
+    ]
     completed = subprocess.run(
         client, cwd=root, env=dict(env), input=json.dumps(commands), capture_output=True, text=True, check=True
     )

@@ -169,7 +169,7 @@ def command(
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
     if not as_json:
-        _print_commit_advice(installation, changes, scope)
+        _print_commit_advice(installation, [*changes, *relays], scope)
         _print_next_steps([] if trust_codex else _list_unapproved_hosts(chosen, scope), policy_note)
 
 

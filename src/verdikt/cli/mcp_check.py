@@ -4,9 +4,10 @@ import json
 import os
 import subprocess
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from verdikt.errors import WiringError
+from verdikt.errors import McpError, WiringError
 from verdikt.hosts.host_decision import TEXT_MARK
 from verdikt.hosts.registry import HOSTS
 from verdikt.hosts.wiring.installation import Installation
@@ -16,6 +17,8 @@ from verdikt.hosts.wiring.mcp_servers import (
     find_direct_duplicates,
     list_servers,
 )
+from verdikt.mcp.pin_store import list_books
+from verdikt.mcp.tool_pin import PinState
 
 CANARY_SECONDS = 30.0
 CANARY_TOOL = "verdikt_canary"
@@ -38,8 +41,10 @@ def _check_server(installation: Installation, entry: ServerEntry, *, is_duplicat
         state = "not tried: the file was changed since `verdikt init --mcp`, and the server would be started"
         healthy = False
     elif entry.is_relayed:
-        healthy = fire_relay_canary(entry, installation)
-        state = "canary refused" if healthy else "the canary was not refused by the relay"
+        fault = fire_relay_canary(entry, installation)
+        state, healthy = fault or "canary refused", not fault
+        if changed := _find_changed_tools(installation, entry):
+            state += f"; hidden until a person accepts the change: {', '.join(changed)} (`verdikt mcp pins`)"
     elif is_duplicate:
         state = "reached directly here, and through the relay elsewhere"
     return {
@@ -53,6 +58,15 @@ def _check_server(installation: Installation, entry: ServerEntry, *, is_duplicat
     }
 
 
+def _find_changed_tools(installation: Installation, entry: ServerEntry) -> list[str]:
+    """Return the tools of a server that changed since they were accepted; damaged pins have none to show."""
+    with suppress(McpError):
+        for book in list_books(Path(installation.data_directory)):
+            if book.identity == entry.identity:
+                return sorted(name for name, pin in book.pins.items() if pin.state is PinState.CHANGED)
+    return []
+
+
 def _is_known(installation: Installation, entry: ServerEntry) -> bool:
     """Whether an entry is a person's own, or in a project's file that is as `verdikt init` left it."""
     if not entry.is_shared:
@@ -64,8 +78,8 @@ def _is_known(installation: Installation, entry: ServerEntry) -> bool:
         return False
 
 
-def fire_relay_canary(entry: ServerEntry, installation: Installation) -> bool:
-    """Start a relay as a client does, call a tool that does not exist, and return whether the relay refused it."""
+def fire_relay_canary(entry: ServerEntry, installation: Installation) -> str:
+    """Start a relay as a client does, call a tool that does not exist, and return why the relay did not refuse it."""
     requests = (
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _CAPABILITIES},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
@@ -85,9 +99,12 @@ def fire_relay_canary(entry: ServerEntry, installation: Installation) -> bool:
             timeout=CANARY_SECONDS,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return any(_is_refusal(line) for line in completed.stdout.splitlines())
+    except FileNotFoundError:
+        return f"the relay cannot be started: `{entry.command[0]}` is not in PATH"
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"the relay cannot be started, or hangs ({type(error).__name__})"
+    is_refused = any(_is_refusal(line) for line in completed.stdout.splitlines())
+    return "" if is_refused else "the canary was not refused by the relay"
 
 
 def _is_refusal(line: str) -> bool:

@@ -36,7 +36,16 @@ def show(*, server: str, as_json: bool) -> None:
 
     Example: verdikt mcp pins show git
     """
-    _show_books(_find_books(server), as_json=as_json)
+    books = _find_books(server)
+    if server and not books:
+        raise McpError(_explain_unknown(server))
+    _show_books(books, as_json=as_json)
+
+
+def _explain_unknown(server: str) -> str:
+    names = ", ".join(sorted({book.name for book in _find_books("")}))
+    known = f"known: {names}" if names else "it must list its tools through the relay first"
+    return f"no server `{server}` was seen yet; {known}"
 
 
 @pins.command()
@@ -58,7 +67,7 @@ def accept(*, server: str, tools: tuple[str, ...], effects: tuple[str, ...], yes
     require_terminal("accepting a tool", screen=sys.stdout)
     books = _find_books(server)
     if not books:
-        raise McpError(f"no server `{server}` was seen yet: it must list its tools through the relay first")
+        raise McpError(_explain_unknown(server))
     for book in books:
         chosen = [book.pins[name] for name in (tools or sorted(book.pins)) if name in book.pins]
         waiting = [pin for pin in chosen if pin.state != "accepted" or effects]

@@ -71,6 +71,11 @@ class CallGovernor:
         """Write what was deferred and close the log."""
         self.store.close()
 
+    @property
+    def is_attended(self) -> bool:
+        """Whether a person may be there to answer."""
+        return is_attended(self._env)
+
     def build_action(
         self, tool: str, payload: Mapping[str, Any], *, hints: Mapping[str, Any], meta: object = None
     ) -> Action:
@@ -94,7 +99,7 @@ class CallGovernor:
             if self._is_covered(action, governance):
                 self.record_event(action.session_id, "covered", tool=action.tool, call_id=action.call_id)
                 return CallRuling(decision=HostDecision(), is_covered=True)
-            posture = None if is_attended(self._env) else Posture.AUTONOMOUS
+            posture = None if self.is_attended else Posture.AUTONOMOUS
             self._group_commit.begin_batch()
             try:
                 decision = governance.before(action, posture=posture)

@@ -56,8 +56,6 @@ class ServerPins:
         self._stamp: tuple[int, ...] = ()
         self._book = PinBook(name, identity)
         self._hints: dict[tuple[str, tuple[str, ...]], dict[str, Any]] = {}
-        self.is_first_sight = not self.path.exists()
-        """Whether this process sees the server's first list; false once that list is complete."""
 
     @property
     def book(self) -> PinBook:
@@ -67,6 +65,17 @@ class ServerPins:
             self._book = _read_book(self.path) or PinBook(self._name, self._identity)
             self._stamp = stamp
         return self._book
+
+    @property
+    def is_first_sight(self) -> bool:
+        """Whether the server has not shown a whole list yet. A connection without a list, as a canary's, is none."""
+        return not self.book.is_listed
+
+    def end_first_sight(self) -> None:
+        """Note that the server has shown a whole list."""
+        if self.is_first_sight:
+            with self._change() as book:
+                book.is_listed = True
 
     def get_hints(self, pin: ToolPin | None) -> dict[str, Any]:
         """Return what the classification of a call may use of a tool's definition, which is worked out once."""

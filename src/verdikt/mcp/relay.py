@@ -33,11 +33,11 @@ from verdikt.mcp.message import (
 )
 from verdikt.mcp.question import QUESTION_KEY, build_question, can_elicit, is_allowed, is_imitation
 from verdikt.mcp.request_review import (
-    REJECTED,
     WISH_REJECTED,
     RequestReview,
     digest_call,
     explain_pin,
+    explain_rejection,
     explain_wish,
     is_new_tool,
     read_outcome,
@@ -269,7 +269,7 @@ class Relay:
         modern = is_modern(message)
         meta = message.params.get("_meta")
         capabilities = meta.get(CAPABILITIES_KEY) if modern and isinstance(meta, Mapping) else self._capabilities
-        if not can_elicit(capabilities) or len(self._asks) >= MAX_ASKS:
+        if not can_elicit(capabilities) or not self._governor.is_attended or len(self._asks) >= MAX_ASKS:
             return Reaction(to_client=[self._refuse(message, refuse_unasked(decision))])
         question = build_question(decision.reason, review.what, review.shown)
         if modern:
@@ -297,13 +297,20 @@ class Relay:
                 review.action.session_id, "pin_answer", tool=review.action.tool, allowed=allowed, channel=CHANNEL
             )
         if not allowed:
-            return Reaction(to_client=[self._refuse(review.message, HostDecision.block(REJECTED))])
+            return Reaction(to_client=[self._refuse(review.message, self._explain_rejection(review))])
         ruling = self._governor.decide(review.action)
         if ruling.decision.kind >= VerdictKind.ASK:
             return Reaction(to_client=[self._refuse(review.message, ruling.decision)])
         if review.is_new:
             self._pins.accept(str(review.message.params["name"]), by=CHANNEL)
         return self._pass_request(review, is_approved=True, is_covered=ruling.is_covered, message=message)
+
+    def _explain_rejection(self, review: RequestReview) -> HostDecision:
+        """Return the block after a person's no. Where the policy asked, it is decided and recorded, with its reason."""
+        decision = self._governor.decide(review.action).decision if review.is_policy_ask else HostDecision()
+        if decision.kind is VerdictKind.BLOCK:
+            return decision
+        return HostDecision.block(explain_rejection(self._governor.server, review.what))
 
     def _ask_in_result(self, review: RequestReview, question: Mapping[str, Any]) -> Reaction:
         """Answer with `input_required`; the client repeats the request with the person's answer and our state."""
@@ -507,12 +514,13 @@ class Relay:
             if isinstance(tool, dict) and isinstance(tool.get("name"), str) and tool["name"] not in named:
                 named[tool["name"]] = tool
         try:
-            pins = self._pins.record_tools(list(named.values()), trust=self._trust_first and self._pins.is_first_sight)
+            is_trusted = self._trust_first and self._pins.is_first_sight
+            pins = self._pins.record_tools(list(named.values()), trust=is_trusted)
+            if "nextCursor" not in result:
+                self._pins.end_first_sight()
         except McpError as error:
             self._governor.record_event("", "refused", reason=str(error))
             return build_error(message.id, REFUSED, f"{TEXT_MARK} {error}")
-        if "nextCursor" not in result:
-            self._pins.is_first_sight = False
         hidden = [name for name, pin in pins.items() if pin.state is PinState.CHANGED]
         hidden += [name for name in named if name not in pins]
         conspicuous = {name: list(pin.findings) for name, pin in pins.items() if pin.findings}

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from verdikt.mcp.message import Message
     from verdikt.mcp.tool_pin import ToolPin
 
-REJECTED = "a person was asked and did not allow this.\nInstead: leave it, or do it another way"
 WISH_REJECTED = "a person was asked about what the server wants and did not allow it"
 
 _MAX_OUTPUT_LENGTH = 1024 * 1024
@@ -78,6 +77,14 @@ def require_acceptance(decision: HostDecision, what: str, server: str) -> HostDe
         f"first time\nInstead: have a person accept it: `verdikt mcp pins accept {server} {what}`"
     )
     return HostDecision(kind=VerdictKind.ASK, reason=reason, context=decision.context)
+
+
+def explain_rejection(server: str, tool: str) -> str:
+    """Return the text after a person's no to a tool that is used for the first time."""
+    return (
+        f"blocked (pin): a person was asked about `{tool}` of the server `{server}`, and said no\n"
+        f"Instead: do it another way; `verdikt mcp pins accept {server} {tool}` is for the person"
+    )
 
 
 def refuse_unasked(decision: HostDecision) -> HostDecision:

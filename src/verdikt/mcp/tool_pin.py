@@ -130,6 +130,8 @@ class PinBook:
     name: str
     identity: tuple[str, ...]
     server_info: str = ""
+    is_listed: bool = False
+    """Whether the server has shown a whole list; until then everything is its first."""
     pins: dict[str, ToolPin] = field(default_factory=dict)
 
     def find(self, tool: str) -> ToolPin | None:
@@ -166,13 +168,20 @@ class PinBook:
     def to_record(self) -> dict[str, Any]:
         """Return the book as plain data."""
         tools = {name: pin.to_record() for name, pin in sorted(self.pins.items())}
-        return {"name": self.name, "identity": list(self.identity), "server": self.server_info, "tools": tools}
+        return {
+            "name": self.name,
+            "identity": list(self.identity),
+            "server": self.server_info,
+            "listed": self.is_listed,
+            "tools": tools,
+        }
 
 
 def book_from_record(record: Mapping[str, Any]) -> PinBook:
     """Return the book that `to_record` wrote; raises KeyError or TypeError for anything else."""
     pins = {str(name): pin_from_record(str(name), tool) for name, tool in record["tools"].items()}
-    return PinBook(str(record["name"]), tuple(map(str, record["identity"])), str(record["server"]), pins)
+    is_listed = record.get("listed", bool(pins)) is not False  # absent in files of before
+    return PinBook(str(record["name"]), tuple(map(str, record["identity"])), str(record["server"]), is_listed, pins)
 
 
 def accept_pin(pin: ToolPin, *, by: str, now: int, effects: tuple[str, ...] = ()) -> ToolPin:

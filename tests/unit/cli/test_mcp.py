@@ -124,6 +124,44 @@ def test_one_command_governs_the_servers_of_a_client_and_one_takes_it_back(proje
     assert (home / ".claude.json").read_text() == original
 
 
+def test_the_doctor_names_tools_that_wait_for_a_person(project: Path, verdikt: Verdikt) -> None:
+    """They are hidden from the model, so the client shows nothing of it."""
+    (project / ".claude").mkdir()
+    home = project.parent / "home"
+    command = (SERVER[0], SERVER[1], str(project / "seen"))
+    servers = json.dumps({"mcpServers": {"notes": {"command": command[0], "args": list(command[1:])}}})
+    (home / ".claude.json").write_text(servers)
+    verdikt("init", "--host", "claude", "--mcp", "--yes")
+    [report] = json.loads(verdikt("doctor", "--json", "--calls", "1").stdout)["mcp"]
+    assert report["state"] == "canary refused"
+    pins = ServerPins(home / ".local/share/verdikt", "notes", command)
+    pins.record_tools([NOTE], trust=True)
+    pins.record_tools([{**NOTE, "description": "Another."}], trust=True)
+
+    [report] = json.loads(verdikt("doctor", "--json", "--calls", "1").stdout)["mcp"]
+    assert "hidden until a person accepts the change: get_note" in report["state"]
+
+
+def test_the_pins_of_a_server_that_was_never_seen(tmp_path: Path) -> None:
+    """The text names those that were."""
+    make_pins(tmp_path)
+    result = CliRunner(env={"HOME": str(tmp_path)}).invoke(root, ["mcp", "pins", "show", "nots"])
+
+    assert result.exit_code == 1
+    assert "no server `nots` was seen yet; known: notes" in result.output
+
+
+def test_the_doctor_says_why_a_relay_does_not_start(project: Path, verdikt: Verdikt) -> None:
+    """A committed file names `verdikt`, which must be in PATH."""
+    (project / ".claude").mkdir()
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": {"command": "x"}}}))
+    verdikt("init", "--host", "claude", "--mcp", "--yes")
+
+    [report] = json.loads(verdikt("doctor", "--json", "--calls", "1").stdout)["mcp"]
+    assert report["healthy"] is False
+    assert "`verdikt` is not in PATH" in report["state"]
+
+
 def test_the_doctor_flags_a_server_that_is_also_reached_directly(project: Path, verdikt: Verdikt) -> None:
     """One client goes past the relay."""
     (project / ".claude").mkdir()

@@ -66,7 +66,10 @@ def answer(message: dict[str, Any], seen: Path) -> None:
         result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
         send({"id": request_id, "result": result})
     elif method == "tools/list":
-        tools = [{"name": name, "description": "A tool.", "inputSchema": {"type": "object"}} for name in NAMES]
+        # A test can have it say something else from the next list on.
+        described = seen.with_suffix(".description")
+        text = described.read_text() if described.exists() else "A tool."
+        tools = [{"name": name, "description": text, "inputSchema": {"type": "object"}} for name in NAMES]
         send({"id": request_id, "result": {"tools": tools}})
     elif method == "tools/call":
         tool = message["params"]["name"]

@@ -57,6 +57,52 @@ def test_trust_first_accepts_the_first_list_with_all_its_pages_and_nothing_later
     assert bench.pins.get_state("get_other") is PinState.NEW
 
 
+def test_a_connection_without_a_list_is_no_first_sight(tmp_path: Path) -> None:
+    """The canary of `verdikt doctor` connects first; the list that follows is still the first one."""
+    bench = RelayBench(tmp_path)
+    bench.initialize({})
+    assert "never listed" in text_of(bench.call("verdikt_canary"))
+    bench.reconnect()
+    bench.initialize({})
+    bench.list_tools()
+
+    assert bench.pins.get_state("get_note") is PinState.ACCEPTED
+    bench.list_tools({**NOTE, "name": "get_other"})
+    assert bench.pins.get_state("get_other") is PinState.NEW
+
+
+def test_an_empty_first_list_is_the_first_list(tmp_path: Path) -> None:
+    """A server cannot have its tools trusted later by showing none at first."""
+    bench = RelayBench(tmp_path)
+    request = bench.request("tools/list")
+    bench.server(id=request.to_server[0].id, result={"tools": []})
+    bench.reconnect()
+    bench.list_tools()
+
+    assert bench.pins.get_state("get_note") is PinState.NEW
+
+
+def test_a_new_tool_that_a_person_rejects_stays_new(tmp_path: Path) -> None:
+    """The text says which tool, and how a person accepts it after all."""
+    bench = RelayBench(tmp_path, trust_first=False)
+    bench.initialize({"elicitation": {}})
+    bench.list_tools()
+    question = bench.call("get_note")
+    text = text_of(bench.client(id=question.to_client[0].id, result={"action": "decline"}))
+
+    assert "verdikt mcp pins accept notes get_note" in text
+    assert bench.pins.get_state("get_note") is PinState.NEW
+
+
+def test_a_new_tool_is_not_asked_about_where_no_person_watches(tmp_path: Path) -> None:
+    """The client could answer by itself."""
+    bench = RelayBench(tmp_path, trust_first=False, env={"CLAUDE_CODE_SESSION_ATTENDED": "0"})
+    bench.initialize({"elicitation": {}})
+    bench.list_tools()
+
+    assert "first time" in text_of(bench.call("get_note"))
+
+
 @pytest.mark.parametrize("field", PINNED_FIELDS[1:])
 def test_a_change_of_any_field_hides_the_tool_and_blocks_its_calls(tmp_path: Path, field: str) -> None:
     """Also within the session in which it was accepted."""

@@ -185,7 +185,7 @@ def test_an_ask_holds_the_call_until_a_person_says_yes(bench: RelayBench) -> Non
 )
 def test_anything_but_a_plain_yes_is_a_no(bench: RelayBench, result: dict[str, Any]) -> None:
     """Only an accepted form with `allow: true` lets the call through."""
-    assert "did not allow" in text_of(answer(bench, bench.call("frobnicate"), **result))
+    assert "a person said no" in text_of(answer(bench, bench.call("frobnicate"), **result))
 
 
 def test_an_error_as_answer_is_a_no(bench: RelayBench) -> None:
@@ -193,7 +193,7 @@ def test_an_error_as_answer_is_a_no(bench: RelayBench) -> None:
     question = bench.call("frobnicate")
 
     refused = bench.client(id=question.to_client[0].id, error={"code": -1, "message": "no"})
-    assert "did not allow" in text_of(refused)
+    assert "a person said no" in text_of(refused)
 
 
 def test_an_answer_counts_once(bench: RelayBench) -> None:
@@ -246,7 +246,7 @@ def test_a_no_stays_a_no_when_the_policy_became_looser(bench: RelayBench) -> Non
     question = bench.call("frobnicate")
     (bench.project / "governance.yaml").write_text("profile: relaxed\n")
 
-    assert "did not allow" in text_of(answer(bench, question, action="decline"))
+    assert "a person said no" in text_of(answer(bench, question, action="decline"))
 
 
 def test_a_cancelled_call_is_not_run_by_a_late_yes(bench: RelayBench) -> None:

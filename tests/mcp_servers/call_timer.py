@@ -1,6 +1,6 @@
-"""Call times as the client of the `mcp` SDK sees them; runs in the environment of `tests.mcp_servers.install`.
+"""Prints call times as the client of the `mcp` SDK sees them; runs in the environment of `tests.mcp_servers.install`.
 
-`mcp_client.py CALLS`, with the commands to compare as JSON on stdin: name → command. They take turns.
+`call_timer.py CALLS`, with the commands to compare as JSON on stdin: name → command. They take turns.
 """
 
 import asyncio
