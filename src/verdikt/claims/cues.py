@@ -388,6 +388,13 @@ PAST_ENDINGS = {
 
 PROGRESSIVE_ENDINGS = {"en": ("ing",), "es": ("ando", "iendo"), "pt": ("ando", "endo", "indo"), "fr": ("ant",)}
 
+CONDITIONAL_ENDINGS = {
+    "fr": ("rais", "rait", "raient", "rions", "riez"),
+    "es": ("aría", "ería", "iría", "arías", "aríamos", "arían", "erían", "irían"),
+    "pt": ("aria", "eria", "iria", "ariam", "eriam", "iriam", "aríamos"),
+}
+"""Language → endings of the conditional, which English and German say with a word of its own."""
+
 GERMAN_PARTICIPLE = compile_lazily(
     r"(?:ab|an|auf|aus|bei|bereit|da|durch|ein|fest|frei|heraus|hin|hinzu|hoch|los|mit|nach|um|vor|weg|weiter|wieder"
     r"|wiederher|zu|zurück|zusammen)?ge[a-zäöüß]{2,16}(?:t|en)"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from verdikt.claims.cues import (
+    CONDITIONAL_ENDINGS,
     CUES,
     EASTERN,
     GERMAN_PARTICIPLE,
@@ -41,10 +42,11 @@ _COMMON_CLASSES = frozenset({"THE", "IN", "AND"})
 
 
 def list_words(text: str) -> list[str]:
-    """Return the words of a masked text in lower case; a number is `0`, each ideograph is a word."""
+    """Return the words of a masked text in lower case; each ideograph is a word, and a number is `0` or `1`."""
     # A run of masks is one word: grammatically, code is a name for something.
     text = _MASKS.sub(lambda match: match[0][0], text.lower())
-    return ["0" if word[0].isdigit() else word for word in _TOKEN.findall(text)[:WORDS]]
+    # `0 failed` and `2 failed` say opposite things; which number it is beyond that says nothing.
+    return [("1" if word.strip("0") else "0") if word[0].isdigit() else word for word in _TOKEN.findall(text)[:WORDS]]
 
 
 class _Word(NamedTuple):
@@ -98,6 +100,8 @@ def _read_class(word: str, language: str) -> str:
         return name
     if word.endswith(PAST_ENDINGS.get(language, ())) or (language == "de" and GERMAN_PARTICIPLE.fullmatch(word)):
         return "D"
+    if word.endswith(CONDITIONAL_ENDINGS.get(language, ())):
+        return "WOULD"
     return "G" if word.endswith(PROGRESSIVE_ENDINGS.get(language, ())) else "x"
 
 
@@ -232,11 +236,10 @@ def _list_marks(sentence: MarkedSentence, size: int) -> Iterator[str]:
     yield f"m title {bool(title)}"
     yield from map("t {}".format, title)
     yield from map("t {} {}".format, title, title[1:])
-    if sentence.language in _PIECEWISE:
-        yield from map("t class {}".format, _find_pieces(sentence.title, sentence.language))
-    else:
-        classes = get_classes(sentence.language)
-        yield from (f"t class {classes[word]}" for word in title if word in classes)
+    classes = sorted(_name_classes(sentence.title, sentence.language))
+    yield from map("t class {}".format, classes)
+    # `How it works` and `It works` are different titles.
+    yield f"t classes {' '.join(classes)}"
     # What stands beside `The disk is full.` tells whether it is a finding: `I looked at the log.`
     yield from _list_context("before", sentence.previous, sentence.language)
     yield from _list_context("after", sentence.following, sentence.language)
