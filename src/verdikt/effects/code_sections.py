@@ -84,7 +84,7 @@ _LANGUAGE_BY_NAME = {
     **dict.fromkeys((".envrc", "configure", "gradlew", "mvnw"), SHELL),
     **dict.fromkeys((".Rprofile", "Rprofile.site"), "r"),
     **dict.fromkeys(("pom.xml", "build.xml"), "xml"),
-    "composer.json": "composer",
+    "composer.json": "php_package",
     "CMakeLists.txt": "cmake",
     "package.json": "package",
     **dict.fromkeys(_SETTINGS_NAMES.split(), "settings"),
@@ -114,8 +114,8 @@ _LIFECYCLE = frozenset(
 def detect_file_language(path: str, text: str = "") -> str:
     """Return the language of a file by its name or, without a known ending, by its first line; empty if none is read.
 
-    Besides the languages of `classify_code`: `sh`, `notebook`, `make`, `cmake`, `package`, `composer`, `xml`, `image`
-    and `settings`.
+    Besides the languages of `classify_code`: `sh`, `notebook`, `make`, `cmake`, `package`, `php_package`, `xml`,
+    `image` and `settings`.
     """
     name = path[path.rfind("/") + 1 :]
     if name in _LANGUAGE_BY_NAME:
@@ -148,8 +148,8 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
     language = detect_file_language(path, text)
     if not language:
         return []
-    if language in ("package", "composer"):
-        return _read_package(path, text, every=language == "composer")
+    if language in ("package", "php_package"):
+        return _read_package(path, text, every=language == "php_package")
     if language == "settings":
         return read_all_settings(path, text)
     if (read := _READERS.get(language)) is not None:

@@ -14,7 +14,7 @@ from verdikt.model.lazy_regex import compile_lazily
 SHELL = "sh"
 IMAGE = "image"
 """Commands that run while an image is built: they see the files that are copied into it, and none of the machine."""
-_MAX_SETTING_LINES = 600
+_MAX_SETTING_LINES = 4_000
 
 _CMAKE_COMMAND = compile_lazily(
     r"\bCOMMAND\s+([^()]*?)(?=\s+(?:COMMAND|WORKING_DIRECTORY|DEPENDS|COMMENT|[A-Z_]{6,})\b|\))"
