@@ -30,6 +30,7 @@ _LANGUAGES = {
     name: frozenset(languages) for role, languages in reversed(_LANGUAGES_BY_ROLE) for name in find_role(role)
 }
 """Program → languages of what it loads; a program that is not in the table may load anything."""
+_ANY_LANGUAGE = find_role("loads_anything")
 _LOADING_EFFECTS = frozenset(
     "code.build code.run pkg.install pkg.run unknown.program container.run code.unknown infra.read infra.apply".split()
 )
@@ -129,6 +130,8 @@ def _find_languages(effect: Effect) -> frozenset[str] | None:
     if name not in _LANGUAGES and name[-1:].isdigit():
         name = re.sub(r"[\d.]+$", "", name)
     languages = _LANGUAGES.get(name)
+    if name in _ANY_LANGUAGE:
+        return None
     if languages is None and effect.what in ("container.run", "infra.read", "infra.apply"):
         return frozenset(("settings",))
     if languages is None and name.endswith(_SCRIPT_SUFFIXES):

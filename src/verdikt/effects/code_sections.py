@@ -15,6 +15,7 @@ from verdikt.effects.runner_settings import (
     read_cmake,
     read_image,
     read_recipes,
+    read_string_calls,
     read_task_calls,
     read_xml,
 )
@@ -73,7 +74,7 @@ Taskfile.yaml taskfile.yml Procfile nodemon.json .lintstagedrc meson.build docke
 compose.yml compose.yaml compose.override.yml BUILD BUILD.bazel tasks.json devcontainer.json Cargo.toml turbo.json
 Taskfile.dist.yml Taskfile.dist.yaml mise.toml .mise.toml deno.json deno.jsonc moon.yml nx.json project.json
 Makefile.toml .goreleaser.yml .goreleaser.yaml skaffold.yaml .overcommit.yml .lintstagedrc.json .huskyrc netlify.toml
-Pulumi.yaml serverless.yml .air.toml bacon.toml dvc.yaml noxfile.toml .simple-git-hooks.json wireit.json Pipfile
+Pulumi.yaml serverless.yml .air.toml bacon.toml dvc.yaml Tiltfile .simple-git-hooks.json wireit.json Pipfile
 .gitlab-ci.yml mprocs.yaml process-compose.yml .tmuxinator.yml Brewfile.json
 """
 """Settings of runners, in which command lines stand under keys of many names."""
@@ -99,6 +100,8 @@ _C_LIKE = frozenset("node go rust c java kotlin groovy scala swift dart php".spl
 _C_TOKENS = compile_lazily(
     r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|(//[^\n]*)|(/\*.*?(?:\*/|\Z))", re.DOTALL
 )
+_JAVA_PACKAGE = compile_lazily(r"\bjavax?\.(?:[a-z]\w*\.)+(?=[A-Z])")
+_PATH_OF = compile_lazily(r"\b(?:[\w.]+\.)?Paths?\.(?:of|get)\(\s*(\"[^\"\n]*\")\s*\)")
 _CALL_IN_STRING = compile_lazily(r"\w\s*\(\s*\\?[\"'`]")
 # Before a string that is run as a program or as shell text.
 _RUNS_STRING = compile_lazily(r"(?:eval|Function|exec\w*|spawn\w*|system|popen|Command|sh|bash|run\w*|shell\w*|-e)\W*$")
@@ -157,6 +160,8 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
     sections = [CodeSection(language, blank_comments(language, text))]
     if language == "python":
         sections += read_task_calls(text)
+    else:
+        sections += read_string_calls(language, sections[0].text)
     if language == "go":
         sections += [
             CodeSection(SHELL, match[1], count_line(text, match.start())) for match in _GO_GENERATE.finditer(text)
@@ -167,7 +172,10 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
 def blank_comments(language: str, text: str) -> str:
     """Return the text with comments blanked, and strings that only quote a call; lines keep their numbers."""
     if language in _C_LIKE:
-        return _C_TOKENS.sub(_blank_token, text)
+        text = _C_TOKENS.sub(_blank_token, text)
+        # `java.nio.file.Files.delete(Path.of("x"))`: the path stands in a call of its own.
+        text = _JAVA_PACKAGE.sub("", text) if "java." in text else text
+        return _PATH_OF.sub(r"\1", text) if "Path" in text else text
     if language in ("ruby", "perl"):
         return _RUBY_COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
     return text

@@ -93,6 +93,8 @@ _FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | find_role
 """Programs that may put into a file what is run later."""
 _COMPILERS = find_role("compiler")
 _PLUGIN_LOADERS = find_role("plugin_loader")
+_RUNNER_SETTINGS = ("SHELL=", ".runner", ".linker", "wrapper=")
+_RUNNER_SETTING = compile_lazily(r"(?:^SHELL|\.runner|\.linker|(?:rustc|workspace)-wrapper)\s*=\s*(.+)$")
 _SOURCE_LANGUAGES = {".go": "go", ".c": "c", ".cc": "c", ".cpp": "c", ".rs": "rust", ".java": "java", ".swift": "swift"}
 _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
@@ -405,11 +407,21 @@ class ScriptClassifier:
             if effect.what in _CODE_EFFECTS:
                 effects = effects + classify_offline_order(call)
                 break
+        if any(mark in word.text for word in command.argv[1:] for mark in _RUNNER_SETTINGS):
+            effects = effects + self._classify_runner_settings(call)
         if call.name in _PLUGIN_LOADERS and effects:
             effects = effects + self._classify_plugins(call, effects[0])
         for effect in effects:
             if effect.what == "code.run":
                 return effects + self._classify_run_files(call, effects)
+        return effects
+
+    def _classify_runner_settings(self, call: Invocation) -> list[Effect]:
+        """Classify programs that a word sets for a build: `make SHELL=x`, `cargo --config 'target.t.runner="x"'`."""
+        effects: list[Effect] = []
+        for match in filter(None, (_RUNNER_SETTING.search(word.text) for word in call.command.argv[1:])):
+            line = match[1].strip().strip("\"'").replace('\\"', '"')
+            effects += self._classify_inner(line, call.command)
         return effects
 
     def _classify_plugins(self, call: Invocation, effect: Effect) -> list[Effect]:
