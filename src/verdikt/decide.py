@@ -374,7 +374,7 @@ def _classify_effects(action: Action, facts: Facts, policy: Policy, declaration:
         effects = classify(action, facts, programs=policy.section("knowledge"))
     else:
         effects = _classify_declared_tool(action, facts, policy, declaration)
-    return add_remembered_effects(effects, facts) if effects.may_matter_later else effects
+    return add_remembered_effects(effects, facts, action) if effects.may_matter_later else effects
 
 
 def _classify_declared_tool(action: Action, facts: Facts, policy: Policy, declaration: ToolDeclaration) -> Effects:

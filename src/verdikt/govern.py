@@ -42,6 +42,7 @@ from verdikt.model.entry import EntryKind
 from verdikt.model.facts import NAMED_WORDS_KEY, Facts, World
 from verdikt.model.grant import find_used_grants
 from verdikt.model.hook_message import Answer, Turn, add_notice
+from verdikt.model.named_words import fold_named_words
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action, redact_text
 from verdikt.model.session_edits import (
@@ -342,10 +343,7 @@ class Governance:
 
     def _remember_named_words(self, prompt: Prompt, flows: Sequence[FlowRule]) -> None:
         """Record what a person named, for flows that make an exception for it."""
-        from verdikt.graph.flow_rules import needs_named_words  # few policies have flows
-        from verdikt.model.named_words import fold_named_words
-
-        if not needs_named_words(flows):
+        if not any(rule.unless for rule in flows):
             return
         with self.store.session(prompt.session_id) as session:
             before = str(_read_memory(session).get(NAMED_WORDS_KEY) or "")

@@ -14,6 +14,8 @@ from verdikt.effects.dataflow import DELETE_EFFECTS
 from verdikt.effects.zone_effects import derive_effect, holds_secret
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Effect, Target, Zone
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.command import Word
 
 if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
@@ -25,6 +27,7 @@ _LOSS_EFFECTS = DELETE_EFFECTS | {"fs.truncate", "fs.overwrite"}
 _COMPRESSORS = find_role("compressor")
 _CODE_RUNNERS = find_role("code_runner")
 _COMPRESSED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".br", ".7z", ".zip", ".gpg", ".asc", ".enc", ".age")
+_OUTPUT_OPTION = compile_lazily(r"\s(?:-o|--output)[ =](\S+)")
 _LOST_STATES = ("untracked", "modified")
 
 
@@ -37,6 +40,8 @@ def find_secret_destinations(effects: Sequence[Effect], resolver: TargetResolver
     if basename(effects[0].by.partition(" ")[0]) in _COMPRESSORS:
         # They write beside the file that they are given, with an ending of their own.
         copies += [t._replace(text=t.text + e, path=t.path + e) for t in destinations for e in _COMPRESSED_ENDINGS]
+        named = [resolver.resolve_path(Word(match[1])) for match in _OUTPUT_OPTION.finditer(effects[0].by)]
+        copies += [target for target in named if target.path]
     return copies
 
 

@@ -19,7 +19,7 @@ _LANGUAGES_BY_ROLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("loads_rust", ("rust", "c", "settings")),
     ("loads_go", ("go", "c")),
     ("loads_java", _JAVA),
-    ("loads_php", ("php", "composer")),
+    ("loads_php", ("php", "php_package")),
     ("loads_perl", ("perl",)),
     ("loads_elixir", ("elixir",)),
     ("loads_settings", ("settings", IMAGE)),
@@ -30,6 +30,7 @@ _LANGUAGES = {
     name: frozenset(languages) for role, languages in reversed(_LANGUAGES_BY_ROLE) for name in find_role(role)
 }
 """Program → languages of what it loads; a program that is not in the table may load anything."""
+_ANY_LANGUAGE = find_role("loads_anything")
 _LOADING_EFFECTS = frozenset(
     "code.build code.run pkg.install pkg.run unknown.program container.run code.unknown infra.read infra.apply".split()
 )
@@ -58,8 +59,11 @@ class Loader(NamedTuple):
     languages: frozenset[str] | None
     only_hooks: bool = False
 
-    def may_load(self, path: str, language: str, project_root: str) -> bool:
-        """Return whether the command may load a file of the project, or one that its words point to."""
+    def may_load(self, path: str, language: str, project_root: str, text: str = "") -> bool:
+        """Return whether the command may load a file of the project, or one that its words point to.
+
+        `text` is the whole command text: it may enter another directory before.
+        """
         if self.only_hooks:
             return path.startswith(project_root + "/") and _HOOK_FILE.search(path) is not None
         if self.languages is not None and language not in self.languages and "/node_modules/" not in path:
@@ -68,7 +72,17 @@ class Loader(NamedTuple):
             return True
         directory, _, name = path.rpartition("/")
         # Outside the project only what the words point to: `PYTHONPATH=/tmp/x`, `-p plugin`.
-        return directory in self.effect.by or name.partition(".")[0] in self.effect.by.split()
+        is_named = directory in self.effect.by or name.partition(".")[0] in self.effect.by.split()
+        return is_named or directory in text or (bool(text) and _enters_directory(text, directory))
+
+
+def _enters_directory(text: str, directory: str) -> bool:
+    """Return whether a text changes to a directory of this name: `cd ../other && pytest`."""
+    name = directory[directory.rfind("/") + 1 :]
+    return (
+        bool(name)
+        and re.search(rf"\b(?:cd|pushd|-C|-p|--prefix|--directory)[ =]\S*{re.escape(name)}\b", text) is not None
+    )
 
 
 def find_loaders(effects: Iterable[Effect]) -> list[Loader]:
@@ -116,6 +130,8 @@ def _find_languages(effect: Effect) -> frozenset[str] | None:
     if name not in _LANGUAGES and name[-1:].isdigit():
         name = re.sub(r"[\d.]+$", "", name)
     languages = _LANGUAGES.get(name)
+    if name in _ANY_LANGUAGE:
+        return None
     if languages is None and effect.what in ("container.run", "infra.read", "infra.apply"):
         return frozenset(("settings",))
     if languages is None and name.endswith(_SCRIPT_SUFFIXES):

@@ -15,6 +15,7 @@ from verdikt.effects.runner_settings import (
     read_cmake,
     read_image,
     read_recipes,
+    read_string_calls,
     read_task_calls,
     read_xml,
 )
@@ -73,7 +74,7 @@ Taskfile.yaml taskfile.yml Procfile nodemon.json .lintstagedrc meson.build docke
 compose.yml compose.yaml compose.override.yml BUILD BUILD.bazel tasks.json devcontainer.json Cargo.toml turbo.json
 Taskfile.dist.yml Taskfile.dist.yaml mise.toml .mise.toml deno.json deno.jsonc moon.yml nx.json project.json
 Makefile.toml .goreleaser.yml .goreleaser.yaml skaffold.yaml .overcommit.yml .lintstagedrc.json .huskyrc netlify.toml
-Pulumi.yaml serverless.yml .air.toml bacon.toml dvc.yaml noxfile.toml .simple-git-hooks.json wireit.json Pipfile
+Pulumi.yaml serverless.yml .air.toml bacon.toml dvc.yaml Tiltfile .simple-git-hooks.json wireit.json Pipfile
 .gitlab-ci.yml mprocs.yaml process-compose.yml .tmuxinator.yml Brewfile.json
 """
 """Settings of runners, in which command lines stand under keys of many names."""
@@ -84,7 +85,7 @@ _LANGUAGE_BY_NAME = {
     **dict.fromkeys((".envrc", "configure", "gradlew", "mvnw"), SHELL),
     **dict.fromkeys((".Rprofile", "Rprofile.site"), "r"),
     **dict.fromkeys(("pom.xml", "build.xml"), "xml"),
-    "composer.json": "composer",
+    "composer.json": "php_package",
     "CMakeLists.txt": "cmake",
     "package.json": "package",
     **dict.fromkeys(_SETTINGS_NAMES.split(), "settings"),
@@ -99,6 +100,8 @@ _C_LIKE = frozenset("node go rust c java kotlin groovy scala swift dart php".spl
 _C_TOKENS = compile_lazily(
     r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|(//[^\n]*)|(/\*.*?(?:\*/|\Z))", re.DOTALL
 )
+_JAVA_PACKAGE = compile_lazily(r"\bjavax?\.(?:[a-z]\w*\.)+(?=[A-Z])")
+_PATH_OF = compile_lazily(r"\b(?:[\w.]+\.)?Paths?\.(?:of|get)\(\s*(\"[^\"\n]*\")\s*\)")
 _CALL_IN_STRING = compile_lazily(r"\w\s*\(\s*\\?[\"'`]")
 # Before a string that is run as a program or as shell text.
 _RUNS_STRING = compile_lazily(r"(?:eval|Function|exec\w*|spawn\w*|system|popen|Command|sh|bash|run\w*|shell\w*|-e)\W*$")
@@ -114,8 +117,8 @@ _LIFECYCLE = frozenset(
 def detect_file_language(path: str, text: str = "") -> str:
     """Return the language of a file by its name or, without a known ending, by its first line; empty if none is read.
 
-    Besides the languages of `classify_code`: `sh`, `notebook`, `make`, `cmake`, `package`, `composer`, `xml`, `image`
-    and `settings`.
+    Besides the languages of `classify_code`: `sh`, `notebook`, `make`, `cmake`, `package`, `php_package`, `xml`,
+    `image` and `settings`.
     """
     name = path[path.rfind("/") + 1 :]
     if name in _LANGUAGE_BY_NAME:
@@ -148,8 +151,8 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
     language = detect_file_language(path, text)
     if not language:
         return []
-    if language in ("package", "composer"):
-        return _read_package(path, text, every=language == "composer")
+    if language in ("package", "php_package"):
+        return _read_package(path, text, every=language == "php_package")
     if language == "settings":
         return read_all_settings(path, text)
     if (read := _READERS.get(language)) is not None:
@@ -157,6 +160,8 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
     sections = [CodeSection(language, blank_comments(language, text))]
     if language == "python":
         sections += read_task_calls(text)
+    else:
+        sections += read_string_calls(language, sections[0].text)
     if language == "go":
         sections += [
             CodeSection(SHELL, match[1], count_line(text, match.start())) for match in _GO_GENERATE.finditer(text)
@@ -167,7 +172,10 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
 def blank_comments(language: str, text: str) -> str:
     """Return the text with comments blanked, and strings that only quote a call; lines keep their numbers."""
     if language in _C_LIKE:
-        return _C_TOKENS.sub(_blank_token, text)
+        text = _C_TOKENS.sub(_blank_token, text)
+        # `java.nio.file.Files.delete(Path.of("x"))`: the path stands in a call of its own.
+        text = _JAVA_PACKAGE.sub("", text) if "java." in text else text
+        return _PATH_OF.sub(r"\1", text) if "Path" in text else text
     if language in ("ruby", "perl"):
         return _RUBY_COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
     return text

@@ -69,6 +69,7 @@ _READ_VERBS = word_set(
     "get list read search find query fetch view describe show count check status lookup preview download plan "
     "validate diff log logs inspect explain test ping analyze resolve"
 )
+_SEARCH_VERBS = word_set("search find lookup ask browse")
 _REVEAL_VERBS = ("get", "read", "fetch", "show", "reveal", "retrieve")
 _MONEY_NOUNS = word_set(
     "refund refunds charge charges payment payments payout payouts transfer transfers invoice invoices purchase "
@@ -274,7 +275,8 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
     payload = _add_canonical_keys(payload, action.hints.get("arguments"))
     verb_effect = infer_verb_effect(action.tool)
     schema = find_schema((manifest or {}).get(action.tool), payload)
-    arguments = list_tool_arguments(payload, schema, runs=verb_effect in ("mcp.run", ""))
+    searches = not _SEARCH_VERBS.isdisjoint(split_tool_name(action.tool)[:1])
+    arguments = list_tool_arguments(payload, schema, runs=verb_effect in ("mcp.run", ""), searches=searches)
     for kind, text, language in arguments:
         if kind is ArgumentKind.SHELL:
             yield from call.classify_shell(text)

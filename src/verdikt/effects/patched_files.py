@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from verdikt.model.effect import Effect
 
 PATCHERS = find_role("patcher")
-_GIT_VERBS = frozenset(("apply", "am", "mv"))
+TREE_CHANGERS = find_role("work_tree_changer")
+_MOVE = "mv"
+_GIT_VERBS = frozenset(("apply", "am", _MOVE))
 _LOOK_OPTIONS = "--stat --numstat --summary --check --dry-run -C --cached -o --output --abort --quit --skip"
 _MAX_FILES = 64
 _EFFECTS = {patch.DELETE: "fs.delete"}
@@ -32,19 +34,24 @@ def find_git_verb(command_words: tuple[Word, ...]) -> int:
 
 def classify_git_move(call: Invocation, verb: int) -> list[Effect]:
     """Return the effects of `git mv`, which are those of `mv`: what is known of a file goes with it."""
-    program = find_program("mv")
+    program = find_program(_MOVE)
     if program is None:
         return []
-    words = (Word("mv"), *(word for word in call.command.argv[verb + 1 :] if word.text != "-k"))
+    words = (Word(_MOVE), *(word for word in call.command.argv[verb + 1 :] if word.text != "-k"))
     inner = type(call)(call.command._replace(argv=words), call.resolver, call.commands, call.shell_classifier)
     return [effect._replace(by=call.command_line) for effect in evaluate_program(program, inner)]
+
+
+def is_git_move(command_words: tuple[Word, ...], verb: int) -> bool:
+    """Return whether the verb at an index moves files, and applies no patch."""
+    return command_words[verb].text == _MOVE
 
 
 def classify_patched_files(call: Invocation, written: MutableMapping[str, str], verb: int = 0) -> Iterator[Effect]:
     """Yield the effects of a patch on each of its files, and remember the text of those that it adds."""
     command = call.command
     name = command.argv[verb].text
-    args = Arguments(command.argv[verb + 1 :], find_options("git", name) if verb else find_options(command.name))
+    args = Arguments(command.argv[verb + 1 :], find_options(command.name, name) if verb else find_options(command.name))
     if args.has_flag(_LOOK_OPTIONS):
         return
     directory = args.get_value("--directory" if verb else "-d --directory")

@@ -14,7 +14,7 @@ from verdikt.model.lazy_regex import compile_lazily
 SHELL = "sh"
 IMAGE = "image"
 """Commands that run while an image is built: they see the files that are copied into it, and none of the machine."""
-_MAX_SETTING_LINES = 600
+_MAX_SETTING_LINES = 4_000
 
 _CMAKE_COMMAND = compile_lazily(
     r"\bCOMMAND\s+([^()]*?)(?=\s+(?:COMMAND|WORKING_DIRECTORY|DEPENDS|COMMENT|[A-Z_]{6,})\b|\))"
@@ -29,8 +29,17 @@ _TASK_IMPORT = compile_lazily(r"(?m)^\s*(?:from|import)\s+(?:invoke|fabric|nox|d
 _PYTHON_STRING = compile_lazily(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
 _TASK_CALL = compile_lazily(r"\b\w+\.(?:run|sudo|local|run_always|run_install)\(([^\n]*)")
 _KEYWORD = compile_lazily(r"\b\w+\s*=(?!=)")
-_CALL_OF_WORDS = compile_lazily(r"\brun_command\s*\(\s*((?:'[^'\n]*'\s*,?\s*|\[|\])+)")
-"""Calls of a build's own language that start a program: `run_command('rm', '-rf', …)`."""
+_INLINE_WORDS = compile_lazily(r"\b(?:run_command\s*\(|(?:command|cmd|entrypoint)\s*[:=]\s*\[)([^\])\n]*)")
+_INLINE_TEXT = compile_lazily(
+    r"\b(?:(?:command|cmd|cmd_bash|script|shell|run)\s*[:=]|(?:local|local_resource|sh|shell|system)\s*\()\s*"
+    r"(?:\"((?:[^\"\\\n]|\\.)+)\"|'((?:[^'\\\n]|\\.)+)')"
+)
+"""Commands inside a line of a build's own language: `run_shell(command = "…")`, `local("…")`."""
+_STRING_CALLS = {
+    "groovy": compile_lazily(r"\"([^\"\\\n]+)\"\s*\.execute\(|'([^'\\\n]+)'\s*\.execute\("),
+    "scala": compile_lazily(r"\"([^\"\\\n]+)\"\s*\.?\s*(?:!!?|lineStream|lazyLines)(?!=)"),
+    "ruby": compile_lazily(r"(?m)^\s*sh[\s(]+(?:\"([^\"\\\n]+)\"|'([^'\\\n]+)')"),
+}
 _SETTING = compile_lazily(r"""^\s*(?:-\s+)*(?:["']?([\w.-]+)["']?\s*(?:=|:(?=\s|$))\s*)?(.*?)\s*,?\s*$""")
 _COMPOSE_MOUNT = compile_lazily(r"""^\s*-\s*["']?((?:/|~|\$\{?HOME\b)[^:\s"']*):/""")
 _DESCRIPTIONS = frozenset(
@@ -100,6 +109,17 @@ def read_xml(text: str) -> list[CodeSection]:
     return sections
 
 
+def read_string_calls(language: str, text: str) -> list[CodeSection]:
+    """Return strings that a language runs by a method or a verb of its own: `"…".execute()`, `"…".!`, `sh "…"`."""
+    pattern = _STRING_CALLS.get(language)
+    if pattern is None:
+        return []
+    return [
+        CodeSection(SHELL, next(filter(None, match.groups())), count_line(text, match.start()))
+        for match in pattern.finditer(text)
+    ]
+
+
 def read_task_calls(text: str) -> list[CodeSection]:
     """Return the command lines that a file of tasks hands to its runner: `c.run("…")`, `session.run("rm", …)`."""
     if not _TASK_IMPORT.search(text):
@@ -131,9 +151,11 @@ def read_all_settings(path: str, text: str) -> list[CodeSection]:
     if name.endswith((".json", ".jsonc")) and (values := _read_json_values(text)) is not None:
         return values
     sections = [*_read_settings(text), *(_read_mounts(text) if "compose" in name else ())]
-    for match in _CALL_OF_WORDS.finditer(text):
+    for match in _INLINE_WORDS.finditer(text):
         words = [first or second for first, second in _PYTHON_STRING.findall(match[1])]
         sections.append(CodeSection(SHELL, " ".join(map(_quote_word, words)), count_line(text, match.start())))
+    for match in _INLINE_TEXT.finditer(text):
+        sections.append(CodeSection(SHELL, match[1] or match[2], count_line(text, match.start())))
     return sections
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.armed_loads import add_armed_effects, find_armed_imports
@@ -44,7 +45,14 @@ from verdikt.effects.guarded_outputs import OUTPUT_PROGRAMS, find_guarded_output
 from verdikt.effects.guarded_sets import SET_PROGRAMS, find_guarded_effects
 from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.local_imports import list_module_files
-from verdikt.effects.patched_files import PATCHERS, classify_git_move, classify_patched_files, find_git_verb
+from verdikt.effects.patched_files import (
+    PATCHERS,
+    TREE_CHANGERS,
+    classify_git_move,
+    classify_patched_files,
+    find_git_verb,
+    is_git_move,
+)
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.redirect import classify_redirect
@@ -84,6 +92,9 @@ _REMOTE_COPIERS = find_role("remote_copier")
 _FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | find_role("file_source")
 """Programs that may put into a file what is run later."""
 _COMPILERS = find_role("compiler")
+_PLUGIN_LOADERS = find_role("plugin_loader")
+_RUNNER_SETTINGS = ("SHELL=", ".runner", ".linker", "wrapper=")
+_RUNNER_SETTING = compile_lazily(r"(?:^SHELL|\.runner|\.linker|(?:rustc|workspace)-wrapper)\s*=\s*(.+)$")
 _SOURCE_LANGUAGES = {".go": "go", ".c": "c", ".cc": "c", ".cpp": "c", ".rs": "rust", ".java": "java", ".swift": "swift"}
 _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
@@ -329,8 +340,8 @@ class ScriptClassifier:
             effects = [*effects, *self._classify_compiled_sources(call)]
         if name in SET_PROGRAMS or "@" in name:
             effects = [*effects, *find_guarded_effects(call, command, self._written_texts)]
-            if name == "git" and (verb := find_git_verb(command.argv)):
-                is_move = command.argv[verb].text == "mv"
+            if name in TREE_CHANGERS and (verb := find_git_verb(command.argv)):
+                is_move = is_git_move(command.argv, verb)
                 effects += classify_git_move(call, verb) if is_move else self._classify_patch(call, verb)
             elif name in PATCHERS:
                 effects += self._classify_patch(call)
@@ -396,10 +407,28 @@ class ScriptClassifier:
             if effect.what in _CODE_EFFECTS:
                 effects = effects + classify_offline_order(call)
                 break
+        if any(mark in word.text for word in command.argv[1:] for mark in _RUNNER_SETTINGS):
+            effects = effects + self._classify_runner_settings(call)
+        if call.name in _PLUGIN_LOADERS and effects:
+            effects = effects + self._classify_plugins(call, effects[0])
         for effect in effects:
             if effect.what == "code.run":
                 return effects + self._classify_run_files(call, effects)
         return effects
+
+    def _classify_runner_settings(self, call: Invocation) -> list[Effect]:
+        """Classify programs that a word sets for a build: `make SHELL=x`, `cargo --config 'target.t.runner="x"'`."""
+        effects: list[Effect] = []
+        for match in filter(None, (_RUNNER_SETTING.search(word.text) for word in call.command.argv[1:])):
+            line = match[1].strip().strip("\"'").replace('\\"', '"')
+            effects += self._classify_inner(line, call.command)
+        return effects
+
+    def _classify_plugins(self, call: Invocation, effect: Effect) -> list[Effect]:
+        """Classify the modules of the project that a test runner is told to load: `pytest -p helpers.wipe`."""
+        words = call.command.argv
+        names = [value.text for option, value in pairwise(words) if option.text == "-p" and value.is_known]
+        return [found for name in names for found in self._classify_module(call, name, effect)]
 
     # Files that the script writes and runs.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from verdikt.effects import host
@@ -90,6 +90,8 @@ def trace_secret_files(
 ) -> None:
     """Add what becomes of secret files that commands load, attach or stage, in order."""
     has_loaded = False
+    copies = {t.path for effects in effects_by_command for e in effects if e.what == "cred.copy" for t in e.targets}
+    copies.update(resolver.facts.secret_copies)
     is_staged = f"{resolver.project_root}/.git/index" in resolver.facts.secret_copies
     for command, effects in zip(commands, effects_by_command, strict=True):
         if not effects:
@@ -99,7 +101,7 @@ def trace_secret_files(
         elif has_loaded:
             effects.extend(list(_derive_variable_sends(command, effects)))
         if command.name == "git":
-            is_staged = _trace_git(command, effects, resolver, is_staged=is_staged)
+            is_staged = _trace_git(command, effects, resolver, copies, is_staged=is_staged)
         elif files := _list_attached_secrets(command, resolver):
             what_possible = command.name not in _FORGE_CLIENTS
             effects.append(derive_effect("cred.send", effects[0], tuple(files), possible=what_possible))
@@ -185,13 +187,20 @@ def _runs_foreign_image(command: Command) -> bool:
     return is_run and any("/" in text and text[:1] not in ("-", "/", ".", "~") and ":/" not in text for text in texts)
 
 
-def _trace_git(command: Command, effects: list[Effect], resolver: TargetResolver, *, is_staged: bool) -> bool:
+def _trace_git(
+    command: Command,
+    effects: list[Effect],
+    resolver: TargetResolver,
+    copies: Collection[str],
+    *,
+    is_staged: bool,
+) -> bool:
     """Add what git does with secrets; return whether one is staged afterwards."""
     words = [word for word in command.argv[1:] if not word.text.startswith("-")]
     verb = words[0].text if words else ""
     if verb in ("add", "stage"):
         is_forced = any(word.text in ("-f", "--force") for word in command.argv)
-        secrets = [t for t in (_resolve_staged(word, command, resolver) for word in words[1:]) if t is not None]
+        secrets = [t for t in (_resolve_staged(word, command, resolver, copies) for word in words[1:]) if t is not None]
         secrets = [target for target in secrets if is_forced or target.state != "ignored"]
         if secrets:
             index = Target("the next commit", "other", f"{resolver.project_root}/.git/index")
@@ -205,8 +214,11 @@ def _trace_git(command: Command, effects: list[Effect], resolver: TargetResolver
     return is_staged
 
 
-def _resolve_staged(word: Word, command: Command, resolver: TargetResolver) -> Target | None:
+def _resolve_staged(word: Word, command: Command, resolver: TargetResolver, copies: Collection[str]) -> Target | None:
     target = resolver.resolve_path(word, command.cwd)
-    if not holds_secret(target, resolver.facts):
+    if target.path and any(copy.startswith(f"{target.path}/") for copy in copies):
+        # A directory, with a copy that the session put into it.
+        return target
+    if target.path not in copies and not holds_secret(target, resolver.facts):
         return None
     return resolver.resolve_path(word, command.cwd, with_state=True)

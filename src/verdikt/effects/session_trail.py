@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.effects.armed_text import ArmedText, judge_text
+from verdikt.effects.carried_files import CarriedFiles
 from verdikt.effects.carried_state import find_moved_work
 from verdikt.effects.code_loaders import Loader, find_loaders, make_armed_effect
 from verdikt.effects.code_sections import detect_file_language
@@ -35,6 +36,8 @@ ARMED_KEY = value_key("trail", "armed")
 UNJUDGED_KEY = value_key("trail", "unjudged")
 """Files that commands wrote and nothing has loaded since: path → tool, seq."""
 PROJECT_ARMED_KEY = to_shared_key("project", ARMED_KEY)
+ARCHIVES_KEY = value_key("trail", "archives")
+"""Archives that hold files which the session wrote: path → names of those files in it."""
 OLDER_ARMED_KEY = value_key("trail", "older")
 """Whether armed files are kept by digest only."""
 SECRET_READ_KEY = value_key("trail", "secret")
@@ -75,7 +78,7 @@ class ArmedFile(NamedTuple):
         return f"armed by {self.tool} at #{self.seq}, line {self.line} {armed_text.meaning}"
 
 
-def add_remembered_effects(effects: Effects, facts: Facts) -> Effects:
+def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Effects:
     """Return the effects of an action together with what the session's memory says about them."""
     if facts.secrets:
         effects = add_issuer_sends(effects, facts)
@@ -89,7 +92,7 @@ def add_remembered_effects(effects: Effects, facts: Facts) -> Effects:
         return effects
     added = [
         make_armed_effect(loader, path, file.note, facts.project_root)
-        for path, file, loader in _iter_loaded_files(loaders, armed, unjudged, facts)
+        for path, file, loader in _iter_loaded_files(loaders, armed, unjudged, facts, action.command)
     ]
     return Effects((*effects.items, *added)) if added else effects
 
@@ -125,12 +128,12 @@ def _read_armed(facts: Facts, loaders: list[Loader]) -> dict[str, ArmedFile]:
 
 
 def _iter_loaded_files(
-    loaders: list[Loader], armed: Mapping[str, ArmedFile], unjudged: Mapping[str, Any], facts: Facts
+    loaders: list[Loader], armed: Mapping[str, ArmedFile], unjudged: Mapping[str, Any], facts: Facts, text: str
 ) -> Iterable[tuple[str, ArmedFile, Loader]]:
     """Yield each file that is armed now and that one of the commands may load."""
     for path in dict.fromkeys((*armed, *unjudged)):
         language = detect_file_language(path)
-        loader = next((each for each in loaders if each.may_load(path, language, facts.project_root)), None)
+        loader = next((each for each in loaders if each.may_load(path, language, facts.project_root, text)), None)
         # Without a known ending only its first line tells the language, so every loader counts.
         if loader is None and (language or not path.startswith(facts.project_root + "/")):
             continue
@@ -181,6 +184,7 @@ def note_action(action: Action, effects: Effects, facts: Facts, seq: int) -> dic
     if action.kind is ActionKind.WRITE:
         trail.note_tool_write(paths)
     else:
+        trail.note_carried_files(effects)
         trail.note_command_writes(paths)
         trail.settle_judged(find_loaders(effects))
     return changes | trail.list_changes()
@@ -279,6 +283,7 @@ class _Trail:
         self._before = (dict(self._armed), dict(self._unjudged))
         self._marks: dict[str, str] = {}
         self._is_full = False
+        self._archives: dict[str, list[str]] = {}
 
     def note_tool_write(self, paths: Iterable[str]) -> None:
         """Judge the text that a tool writes; where it is not known beforehand, remember the file as unjudged."""
@@ -297,6 +302,17 @@ class _Trail:
         """Remember the files that a command writes; their text is read when something may load them."""
         for path in paths:
             self._remember_unjudged(path)
+
+    def note_carried_files(self, effects: Effects) -> None:
+        """Remember the copies of known files that a moved directory or an unpacked archive brings with it."""
+        archives: dict[str, list[str]] = dict(self._facts.recall(ARCHIVES_KEY) or {})
+        if not (self._armed or self._unjudged or archives):
+            return
+        carried = CarriedFiles(effects.items, (*self._armed, *self._unjudged), archives)
+        for path in carried.paths[:MAX_REMEMBERED]:
+            self._remember_unjudged(path)
+        if carried.archives:
+            self._archives = _keep_newest(archives | carried.archives)
 
     def _remember_unjudged(self, path: str) -> None:
         name = path[path.rfind("/") + 1 :]
@@ -326,7 +342,11 @@ class _Trail:
             path = next(iter(self._armed))
             self._marks[mark_key("armed", path)] = str(self._armed.pop(path)[0])
             self._is_full = True
-        changes: dict[str, Any] = {**self._marks, **({OLDER_ARMED_KEY: True} if self._is_full else {})}
+        changes: dict[str, Any] = dict(self._marks)
+        if self._is_full:
+            changes[OLDER_ARMED_KEY] = True
+        if self._archives:
+            changes[ARCHIVES_KEY] = self._archives
         for key, rows, before in zip(
             (ARMED_KEY, UNJUDGED_KEY), (self._armed, self._unjudged), self._before, strict=True
         ):

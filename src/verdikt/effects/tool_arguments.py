@@ -41,6 +41,13 @@ class Argument(NamedTuple):
     language: str = ""
 
 
+class _Traits(NamedTuple):
+    """What the name of a tool tells of it."""
+
+    runs: bool
+    searches: bool
+
+
 _KEY_WORD = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SHELL_WORDS = frozenset("command commands cmd cmds shell bash sh script exec execute cmdline terminal stdin".split())
 _KEYSTROKE_WORDS = frozenset("keys keystrokes typed".split())
@@ -96,12 +103,15 @@ def find_schema(*holders: Any) -> Mapping[str, Any]:
     return {}
 
 
-def list_tool_arguments(payload: Any, schema: Mapping[str, Any] | None = None, *, runs: bool = False) -> list[Argument]:
-    """Return what a tool's arguments mean; `runs` says that the tool's name tells that it runs something."""
+def list_tool_arguments(
+    payload: Any, schema: Mapping[str, Any] | None = None, *, runs: bool = False, searches: bool = False
+) -> list[Argument]:
+    """Return what a tool's arguments mean; its name tells whether it `runs` something or `searches` for words."""
     if not isinstance(payload, Mapping):
         return []
     arguments: list[Argument] = []
-    for argument in _iter_mapping(payload, schema or {}, runs=runs, depth=0):
+    traits = _Traits(runs, searches)
+    for argument in _iter_mapping(payload, schema or {}, traits=traits, depth=0):
         arguments.append(argument)
         if len(arguments) >= MAX_ARGUMENTS:
             break
@@ -109,7 +119,7 @@ def list_tool_arguments(payload: Any, schema: Mapping[str, Any] | None = None, *
 
 
 def _iter_mapping(
-    payload: Mapping[Any, Any], schema: Mapping[str, Any], *, runs: bool, depth: int
+    payload: Mapping[Any, Any], schema: Mapping[str, Any], *, traits: _Traits, depth: int
 ) -> Iterator[Argument]:
     if depth > _MAX_DEPTH:
         return
@@ -123,13 +133,13 @@ def _iter_mapping(
         if key in joined_keys or (depth == 0 and key in (METADATA_KEY, *SCHEMA_KEYS[:2], "annotations")):
             continue
         inner_schema = properties.get(key) if isinstance(properties, Mapping) else None
-        yield from _iter_value(str(key), value, inner_schema, language=language, runs=runs, depth=depth)
+        yield from _iter_value(str(key), value, inner_schema, language=language, traits=traits, depth=depth)
 
 
-def _iter_value(key: str, value: Any, schema: Any, *, language: str, runs: bool, depth: int) -> Iterator[Argument]:
+def _iter_value(key: str, value: Any, schema: Any, *, language: str, traits: _Traits, depth: int) -> Iterator[Argument]:
     """Yield what one value means, or those inside it."""
     if isinstance(value, Mapping):
-        yield from _iter_mapping(value, schema if isinstance(schema, Mapping) else {}, runs=runs, depth=depth + 1)
+        yield from _iter_mapping(value, schema if isinstance(schema, Mapping) else {}, traits=traits, depth=depth + 1)
     elif isinstance(value, list | tuple):
         words = [item for item in value if isinstance(item, str | int | float)]
         names = _split_key(key)
@@ -140,9 +150,9 @@ def _iter_value(key: str, value: Any, schema: Any, *, language: str, runs: bool,
         item_schema = schema.get("items") if isinstance(schema, Mapping) else None
         for item in value[:MAX_ARGUMENTS]:
             if depth < _MAX_DEPTH:
-                yield from _iter_value(key, item, item_schema, language=language, runs=runs, depth=depth + 1)
+                yield from _iter_value(key, item, item_schema, language=language, traits=traits, depth=depth + 1)
     elif isinstance(value, str) and value.strip():
-        kind = _find_kind(key, value[:_MAX_TEXT], schema, language=language, runs=runs)
+        kind = _find_kind(key, value[:_MAX_TEXT], schema, language=language, traits=traits)
         if kind is not None:
             yield _build_argument(kind, value[:_MAX_TEXT], key, language)
 
@@ -186,10 +196,11 @@ def _split_key(key: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _KEY_WORD.findall(key[:80]))
 
 
-def _find_kind(key: str, text: str, schema: Any, *, language: str, runs: bool) -> ArgumentKind | None:
+def _find_kind(key: str, text: str, schema: Any, *, language: str, traits: _Traits) -> ArgumentKind | None:
     """Return the kind of a text: by the schema, else by its key and its shape together, else by its shape."""
     names = _split_key(key)
-    if _SQL_START.match(text) and (not names & _PROSE_WORDS or ";" in text):
+    is_prose = bool(names & _PROSE_WORDS) or (traits.searches and "sql" not in names)
+    if _SQL_START.match(text) and (not is_prose or ";" in text):
         return ArgumentKind.SQL
     if _ADDRESS.match(text):
         return ArgumentKind.URL
@@ -201,7 +212,7 @@ def _find_kind(key: str, text: str, schema: Any, *, language: str, runs: bool) -
         return ArgumentKind.CODE
     if names & _SHELL_WORDS and "language" not in names:
         return ArgumentKind.SHELL
-    if names & _CODE_WORDS and (runs or "\n" in text or "(" in text):
+    if names & _CODE_WORDS and (traits.runs or "\n" in text or "(" in text):
         return ArgumentKind.CODE
     if names & _PATH_WORDS and "\n" not in text:
         return ArgumentKind.PATH
@@ -210,7 +221,7 @@ def _find_kind(key: str, text: str, schema: Any, *, language: str, runs: bool) -
     if _ROOTED_PATH.match(text) and " " not in text:
         return ArgumentKind.PATH
     first = text.split(None, 1)[0].rsplit("/", 1)[-1]
-    if runs and _COMMAND_SHAPE.search(text) and find_record(first) is not None:
+    if traits.runs and _COMMAND_SHAPE.search(text) and find_record(first) is not None:
         return ArgumentKind.SHELL
     return None
 

@@ -58,11 +58,6 @@ class FlowRule:
         return any(effect.what == name or effect.what.startswith(f"{name}.") for name in self.effect)
 
 
-def needs_named_words(rules: Sequence[FlowRule]) -> bool:
-    """Return whether a flow makes an exception for what the person named."""
-    return any(rule.unless == NAMED for rule in rules)
-
-
 def check_flows(
     rules: Sequence[FlowRule],
     action: Action,

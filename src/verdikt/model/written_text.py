@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_CONTENT_KEYS = ("content", "file_text", "contents", "new_source")
+_CONTENT_KEYS = ("content", "file_text", "contents")
 _OLD_KEYS = ("old_string", "old_str", "oldString", "oldText")
 _NEW_KEYS = ("new_string", "new_str", "newString", "newText")
 

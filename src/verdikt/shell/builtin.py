@@ -159,6 +159,9 @@ def _apply_unset(walker: "CommandWalker", words: list[Word], scope: Scope, frame
             scope.set_variable(word.text, UNSET)
 
 
+_MAX_PIECES = 1_000
+
+
 def _apply_read(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:
     options, at = parse_options(words, 1, "d i n N p t u")
     names = [word.text for word in words[at:]] or ["REPLY"]
@@ -167,17 +170,18 @@ def _apply_read(walker: "CommandWalker", words: list[Word], scope: Scope, frame:
     # In a loop each turn reads another line.
     if line is None and frame.stdin_file is not None and not frame.repeated:
         line = read_contents(walker, frame.stdin_file, scope)
-    if line is None or UNKNOWN in line or any(option in value_by_option for option in ("-a", "-n", "-N")):
+    if line is None or UNKNOWN in line or any(option in value_by_option for option in ("-n", "-N")):
         line = None
     elif (mark := value_by_option.get("-d")) is None:
         line = line.split("\n", 1)[0]
     elif mark.text:
         line = None
-    pieces = None if line is None else _split_line(walker, line, len(names), scope)
+    is_array = "-a" in value_by_option
+    pieces = None if line is None else _split_line(walker, line, _MAX_PIECES if is_array else len(names), scope)
     for index, name in enumerate(names):
         scope.set_variable(name, UNKNOWN if pieces is None else pieces[index] if index < len(pieces) else "")
-    if "-a" in value_by_option:
-        scope.set_variable(names[0], [UNKNOWN])
+    if is_array:
+        scope.set_variable(names[0], [UNKNOWN] if pieces is None else list(pieces))
 
 
 def _read_descriptor(walker: "CommandWalker", descriptor: Word | None, scope: Scope) -> str | None:

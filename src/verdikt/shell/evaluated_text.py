@@ -72,8 +72,9 @@ def _is_evaluated(name: str, texts: list[str], index: int) -> bool:
     if name == "printf":
         return before == "-v"
     if name in ("declare", "typeset", "local", "readonly"):
-        is_integer = any(word[:1] == "-" and "i" in word for word in texts[1:index])
-        return is_integer or _SUBSCRIPT.match(text) is not None
+        # The value of an integer is an expression, and that of a reference a name with a subscript.
+        has_meaning = any(word[:1] == "-" and ("i" in word or "n" in word) for word in texts[1:index])
+        return has_meaning or _SUBSCRIPT.match(text) is not None
     return name in _NAMING_BUILTINS and _SUBSCRIPT.match(text) is not None
 
 

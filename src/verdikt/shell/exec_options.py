@@ -94,10 +94,10 @@ def _get_option_value(words: list[Word], place: int, names: list[str]) -> str | 
     for name in names:
         if text == name:
             return words[place + 1].text if place + 1 < len(words) else None
-        if name.startswith("--"):
+        if len(name) > 2:
             if text.startswith(name + "="):
                 return text[len(name) + 1 :]
-        elif len(name) == 2 and text.startswith(name) and not text.startswith("--") and len(text) > 3:
+        elif text.startswith(name) and not text.startswith("--") and len(text) > 3:
             return text[2:].removeprefix("=")
     return None
 

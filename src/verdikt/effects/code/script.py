@@ -46,7 +46,7 @@ def classify_script(language: str, text: str, call: Invocation) -> Iterator[Effe
     yield from _classify_downloaded_run(text, call)
     if language in script_patterns.BACKTICK_LANGUAGES:
         for match in script_patterns.BACKTICK_COMMAND.finditer(text):
-            yield from call.classify_shell(match.group(1) or match.group(2) or "")
+            yield from call.classify_shell(next((group for group in match.group(1, 2, 3, 4, 6) if group), ""))
     if language != "awk":
         yield from _classify_file_calls(language, text, call)
     yield from _classify_loops(language, text, call)

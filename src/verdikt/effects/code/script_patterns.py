@@ -144,7 +144,9 @@ SHELL_CALL = compile_lazily(
 )
 GO_IMPORT = compile_lazily(r"(?m)^[ \t]*import[ \t]+(?:\([^)]*\)|[\w.]*[ \t]*\"[^\"\n]*\")")
 RUST_ARGUMENTS = compile_lazily(r"(?<=\")\s*\]?\s*\)\s*\.args?\(\s*&?\s*\[?\s*(?=\")")
-BACKTICK_COMMAND = compile_lazily(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
+BACKTICK_COMMAND = compile_lazily(
+    r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*(?:\(([^)]+)\)|\{([^}]+)\}|\[([^\]]+)\]|([/|!])(.+?)\5)"
+)
 BACKTICK_LANGUAGES = ("perl", "ruby", "php")
 """Languages in which a shell runs the text between backquotes."""
 # Calls that take the path as their first argument, alone or inside a listing: `unlink glob("*.log")`.
@@ -162,7 +164,7 @@ FILE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "fs.delete.tree",
             "rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync"
-            "|deleteDirectory|remove_entry|emptyDirSync|RemoveAll|remove_dir_all|removeItem\\(\\s*atPath:"
+            "|deleteDirectory|remove_entry|emptyDirSync|RemoveAll|remove_dir_all|remove_all|removeItem\\(\\s*atPath:"
             "|delete-directory/files|delete-directory|delete-tree|removeDirectoryRecursive|removePathForcibly"
             "|delete-tree!|FileUtils/deleteDirectory|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm",
         ),
