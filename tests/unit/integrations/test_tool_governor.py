@@ -155,6 +155,8 @@ def test_outcome_takes_over_an_exit_status() -> None:
         ("openai_agents", "openai-agents"),
         ("pydantic_ai", "pydantic-ai"),
         ("claude_agent_sdk", "claude-agent-sdk"),
+        ("google_adk", "google-adk"),
+        ("strands", "strands"),
     ],
 )
 def test_missing_sdk_is_named_with_its_extra(module: str, extra: str) -> None:
