@@ -141,7 +141,7 @@ def read_decision(entry: Entry) -> DecisionRecord:
 
 
 def read_stop(entry: Entry) -> tuple[str, str]:
-    """Return verdict and guard of the end of a turn; `warn` for a refusal that is only recorded, and for an unproven end."""
+    """Return verdict and guard of the end of a turn; `warn` for an unproven end, and for what is only recorded."""
     body = entry.body
     if body.get("by") == "completion":
         return "pass" if body.get("allowed") is True else "block", "completion"
