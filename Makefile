@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test clients sdks check bench train docs web dist clean
+.PHONY: help run test clients sdks receivers check bench train docs web dist clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s%s\n", $$1, $$2}' Makefile
@@ -38,6 +38,9 @@ clients: $(VENV)/installed-test ## the real clients at pinned versions, into a c
 
 sdks: $(VENV)/installed-test ## the agent SDKs at floor and newest version, each in an environment of its own, into a cache
 	$(BIN)/python -m tests.sdks.environments
+
+receivers: $(VENV)/installed-test ## a real receiver of OpenTelemetry (arize-phoenix) in an environment of its own, into a cache
+	$(BIN)/python -m tests.sdks.environments receivers
 
 check: $(VENV)/installed-check test ## tests, ruff, ruff format, mypy --strict
 	$(BIN)/ruff check .

@@ -37,6 +37,9 @@ PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
 BENCHMARK_PACKAGES = {"agentdojo": {"pinned": ("agentdojo==0.1.35",)}}
 """What benchmarks run in an environment of their own; made when they are run."""
 
+RECEIVERS: dict[str, dict[str, tuple[str, ...]]] = {"phoenix": {"newest": ("arize-phoenix>=20.26.1",)}}
+"""Programs that telemetry is sent to; each runs by itself, without verdikt in its environment."""
+
 ALWAYS = ("langchain", "openai_agents", "pydantic_ai", "claude_agent_sdk")
 """SDKs whose environment the tests create themselves; others are tested where `make sdks` has made it."""
 
@@ -67,7 +70,7 @@ def install_environment(sdk: str, version: str) -> Path:
     with (directory / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two test workers may want the same environment
         if not _is_complete(directory, sdk, version):
-            _make_environment(directory, [*_list_packages(sdk, version), *_list_dependencies()])
+            _make_environment(directory, _list_packages(sdk, version))
             (directory / ".installed").write_text(_describe(sdk, version), encoding="utf-8")
     return directory / "bin" / "python"
 
@@ -86,11 +89,13 @@ def _is_complete(directory: Path, sdk: str, version: str) -> bool:
 
 
 def _describe(sdk: str, version: str) -> str:
-    return "\n".join((*_list_packages(sdk, version), *_list_dependencies())) + "\n"
+    return "\n".join(_list_packages(sdk, version)) + "\n"
 
 
-def _list_packages(sdk: str, version: str) -> tuple[str, ...]:
-    return (PACKAGES | BENCHMARK_PACKAGES)[sdk][version]
+def _list_packages(sdk: str, version: str) -> list[str]:
+    if sdk in RECEIVERS:
+        return list(RECEIVERS[sdk][version])
+    return [*(PACKAGES | BENCHMARK_PACKAGES)[sdk][version], *_list_dependencies()]
 
 
 def _list_dependencies() -> list[str]:
@@ -111,7 +116,7 @@ def _make_environment(directory: Path, packages: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    for name, versions in PACKAGES.items():
+    for name, versions in (RECEIVERS if sys.argv[1:] == ["receivers"] else PACKAGES).items():
         for label in versions:
             try:
                 print(install_environment(name, label))

@@ -16,7 +16,8 @@ from verdikt.daemon.otlp_settings import OtlpProgress, OtlpSettings
 from verdikt.errors import VerdiktError
 from verdikt.hosts.registry import HOSTS
 from verdikt.integrations.otel import Meters
-from verdikt.integrations.otel_spans import SpanRecord, build_span, read_decision
+from verdikt.integrations.otel_export import OtlpExporter
+from verdikt.integrations.otel_spans import SpanRecord, build_span, read_decision, read_stop
 from verdikt.ledger.changed_sessions import ChangedSessions
 from verdikt.ledger.log_reader import LogReader
 from verdikt.model.entry import Entry, EntryKind
@@ -49,6 +50,7 @@ class LogExporter:
         self._exporter = exporter
         self._reader = LogReader(home / "ledger")
         self._changes = ChangedSessions(self._reader)
+        self._hosts: dict[str, str] = {}
         progress = OtlpProgress.load(home)
         self.progress = progress or OtlpProgress({name: self._find_end(name) for name in self._reader.list_sessions()})
         if progress is None:
@@ -79,19 +81,23 @@ class LogExporter:
         return True
 
     def _is_governed(self, entry: Entry) -> bool:
-        if entry.kind is EntryKind.DECISION:
-            return read_decision(entry).call.host in _GOVERNED_HOSTS
-        if entry.kind is EntryKind.ANSWER:
-            asked = (past for past in self._reader.read_intact_entries(entry.session) if _is_question(past, entry))
-            return any(self._is_governed(question) for question in asked)
-        return entry.kind is EntryKind.TOOL_CALL and entry.body.get("host") in _GOVERNED_HOSTS
+        host = _read_host(entry)
+        if host is None:
+            if entry.session not in self._hosts:
+                entries = self._reader.read_intact_entries(entry.session)
+                self._hosts[entry.session] = next(filter(None, map(_read_host, entries)), "")
+            host = self._hosts[entry.session]
+        return host in _GOVERNED_HOSTS
 
     def _count(self, entry: Entry) -> None:
+        meters = self._exporter.meters
         if entry.kind is EntryKind.DECISION:
             decision, seconds = read_decision(entry), float(entry.body.get("microseconds") or 0) / 1_000_000
-            self._exporter.meters.count_decision(decision.verdict, decision.guard, "before", seconds)
+            meters.count_decision(decision.verdict, decision.guard, "before", seconds)
+        elif entry.kind is EntryKind.COMPLETION:
+            meters.count_decision(*read_stop(entry), "stop")
         elif entry.kind is EntryKind.ANSWER:
-            self._exporter.meters.count_answer(entry.body.get("approved") is True)
+            meters.count_answer(entry.body.get("approved") is True)
 
     def _find_end(self, session: str) -> int:
         try:
@@ -100,14 +106,15 @@ class LogExporter:
             return 0  # damage at the end: what can be read is sent
 
 
-def _is_question(entry: Entry, answer: Entry) -> bool:
-    return entry.kind is EntryKind.DECISION and entry.body["receipt_sha256"] == answer.body["receipt_sha256"]
+def _read_host(entry: Entry) -> str | None:
+    """Return the host that an entry names; None for kinds that name none."""
+    if entry.kind is EntryKind.DECISION:
+        return read_decision(entry).call.host
+    return str(entry.body.get("host", "")) if entry.kind is EntryKind.TOOL_CALL else None
 
 
 def run_exporter(home: Path, fd: int) -> None:
     """Export until `fd` is closed, or the settings change: then the warm process starts another exporter."""
-    from verdikt.integrations.otel_export import OtlpExporter  # heavy, and only this process needs it
-
     settings = OtlpSettings.load(home)
     if settings is None:
         return

@@ -55,10 +55,11 @@ class Meters:
         self._duration = meter.create_histogram(DURATION_METRIC, "s", "Time that a decision took")
         self._asks = meter.create_counter(ASKS_METRIC, "{ask}", "Asks put to a person, and their answers")
 
-    def count_decision(self, verdict: str, guard: str, moment: str, seconds: float) -> None:
-        """Count a decision."""
+    def count_decision(self, verdict: str, guard: str, moment: str, seconds: float | None = None) -> None:
+        """Count a decision, with the time it took if that is known."""
         self._decisions.add(1, {"verdict": verdict, "guard": guard, "moment": moment})
-        self._duration.record(max(0.0, seconds), {"verdict": verdict, "moment": moment})
+        if seconds is not None:
+            self._duration.record(max(0.0, seconds), {"verdict": verdict, "moment": moment})
         if verdict == "ask":
             self._asks.add(1, {"answer": "pending"})
 

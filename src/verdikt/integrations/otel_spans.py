@@ -23,6 +23,12 @@ DURATION_METRIC = "verdikt.decision.duration"
 ASKS_METRIC = "verdikt.asks"
 ANSWER_EVENT = "verdikt.answer"
 
+_REFUSALS = ("refused", "unread")
+"""Results of the evidence gate that send the agent back to work, where the gate is enforced."""
+
+_ENDED_UNPROVEN = "ended_unproven"
+"""The result of a turn that was refused often enough."""
+
 _MICROSECOND = 1_000
 _SECOND = 1_000_000_000
 
@@ -134,6 +140,17 @@ def read_decision(entry: Entry) -> DecisionRecord:
     )
 
 
+def read_stop(entry: Entry) -> tuple[str, str]:
+    """Return verdict and guard of the end of a turn; `warn` for an unproven end, and for what is only recorded."""
+    body = entry.body
+    if body.get("by") == "completion":
+        return "pass" if body.get("allowed") is True else "block", "completion"
+    result = body.get("result")
+    if result in _REFUSALS and body.get("enforced") is True:
+        return "block", "evidence"
+    return "warn" if result in (*_REFUSALS, _ENDED_UNPROVEN) else "pass", "evidence"
+
+
 def build_span(entry: Entry) -> SpanRecord | None:
     """Return the span of an entry of the log; None for kinds that are no moment.
 
@@ -177,10 +194,17 @@ def _build_answer(entry: Entry) -> _Parts:
     return "verdikt.answer", 0, receipt | answer | _read_call(entry, {}).to_attributes(), ((ANSWER_EVENT, answer),)
 
 
+def _build_stop(entry: Entry) -> _Parts:
+    verdict, guard = read_stop(entry)
+    host = {"host": entry.body.get("host", "")}
+    return "verdikt.stop", 0, describe_stop(verdict, guard, _read_call(entry, host)), ()
+
+
 _BUILDERS = {
     EntryKind.DECISION: _build_before,
     EntryKind.TOOL_CALL: _build_after,
     EntryKind.ANSWER: _build_answer,
+    EntryKind.COMPLETION: _build_stop,
 }
 
 

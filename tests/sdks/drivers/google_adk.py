@@ -14,6 +14,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.function_tool import FunctionTool
+from google.adk.workflow import START, Workflow
 from google.genai import types
 from pydantic import BaseModel
 
@@ -127,11 +128,26 @@ def build_agent(scenario: Scenario, observation: Observation) -> LlmAgent:
     return LlmAgent(name="first", model=model, tools=tools, **options)
 
 
+def build_workflow(scenario: Scenario) -> Workflow:
+    """Return a graph without a model, whose one tool gets the first command of the scenario."""
+
+    def choose(node_input: str) -> dict[str, Any]:
+        return scenario.steps[0].calls[0][2]
+
+    def sh(command: str) -> str:
+        """Run a command."""
+        return scenario.run_command(command)
+
+    return Workflow(name="graph", edges=[(START, choose, FunctionTool(sh))])
+
+
 def build_runner(scenario: Scenario, observation: Observation) -> Runner:
     """Return the runner of a scenario, with sessions that another process can open."""
     plugin = VerdiktPlugin(scenario.open_governance(), kinds=scenario.kinds, attended=scenario.attended, max_refusals=2)
     plugins = [plugin, *([Rewriter(scenario.rewrite)] if scenario.setup == "plugin" else [])]
-    app = App(name="scene", root_agent=build_agent(scenario, observation), plugins=plugins)
+    is_graph = scenario.setup == "tool node"
+    root = build_workflow(scenario) if is_graph else build_agent(scenario, observation)
+    app = App(name="scene", root_agent=root, plugins=plugins)
     service = SqliteSessionService(str(scenario.place / "sessions.db"))
     return Runner(app=app, session_service=service, auto_create_session=True)
 
@@ -191,6 +207,8 @@ def record(observation: Observation, events: list[Any]) -> None:
     for event in events:
         for response in event.get_function_responses():
             observation.seen[str(response.id)] = " ".join(map(str, (response.response or {}).values()))
+        if event.output:
+            observation.texts.append(str(event.output))
         if event.author != "user" and event.content and event.content.parts and event.content.parts[-1].text:
             observation.final = event.content.parts[-1].text
 

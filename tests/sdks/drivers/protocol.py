@@ -49,6 +49,7 @@ class Scenario:
     state: str = ""  # what the SDK needs to resume
 
     def __post_init__(self) -> None:
+        self.traced: Any = None
         self.steps = [step if isinstance(step, Step) else Step(**step) for step in self.steps]
 
     @property
@@ -64,7 +65,7 @@ class Scenario:
     def open_governance(self) -> Governance:
         """Return the governance of the scene's policy, with the scenario's fault."""
         env = {"VERDIKT_HOME": str(self.place / "data"), "HOME": str(self.place / "home")}
-        governance = Governance.load(self.place / "governance.yaml", env=env)
+        governance = self._load_governance(self.place / "governance.yaml", env)
         moment, _, failure = self.fault.partition(" ")
         if failure == "raises for pwd":
             governance.before = partial(_raise_for_pwd, governance.before)  # type: ignore[method-assign]
@@ -79,6 +80,22 @@ class Scenario:
         if answer == "raise":
             raise EOFError("no terminal")
         return answer
+
+    def _load_governance(self, policy: Path, env: dict[str, str]) -> Governance:
+        if self.setup != "traced":
+            return Governance.load(policy, env=env)
+        from tests.sdks.drivers.traced import load_traced  # OpenTelemetry is not in every environment
+
+        self.traced = load_traced(policy, env)
+        return self.traced
+
+    def describe_spans(self) -> list[str]:
+        """Return what a traced governance told OpenTelemetry."""
+        if self.traced is None:
+            return []
+        from tests.sdks.drivers.traced import describe_spans
+
+        return describe_spans(self.traced)
 
     def run_command(self, command: str) -> str:
         """Write down that a command ran; a command that begins with `report` also makes the report."""
@@ -162,6 +179,7 @@ def serve(play: Callable[[Scenario, Observation], Any], version: str) -> None:
         except BaseException as error:
             traceback.print_exc()
             observation.error = type(error).__name__
+        observation.texts += scenario.describe_spans()
         ran = scenario.place / "ran.txt"
         observation.ran = ran.read_text(encoding="utf-8").splitlines() if ran.exists() else []
         print(json.dumps(asdict(observation)), file=output, flush=True)

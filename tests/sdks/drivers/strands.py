@@ -1,6 +1,8 @@
 """Plays scenarios on Strands."""
 
 import json
+import os
+import sys
 from collections.abc import AsyncIterator
 from importlib.metadata import version
 from typing import Any
@@ -12,7 +14,9 @@ from strands.middleware import ExecuteToolStage
 from strands.models import Model
 from strands.session.file_session_manager import FileSessionManager
 from strands.tools.executors import SequentialToolExecutor
+from strands.tools.mcp import MCPClient
 
+from mcp import StdioServerParameters, stdio_client
 from tests.sdks.drivers.protocol import Observation, Scenario, serve
 from verdikt.integrations.strands import VerdiktHandler
 
@@ -120,6 +124,11 @@ def build_agent(scenario: Scenario, observation: Observation) -> Agent:
             return str(await inner.invoke_async(command))
 
         tools = [sh]
+    elif scenario.setup == "mcp":
+        environment = {"PYTHONPATH": os.environ["PYTHONPATH"]}
+        arguments = ["-m", "tests.sdks.drivers.mcp_server", scenario.directory]
+        server = StdioServerParameters(command=sys.executable, args=arguments, env=environment)
+        tools = [MCPClient(lambda: stdio_client(server))]
     elif scenario.setup == "agent tool":
         inner = Agent(tools=[tools[0]], interventions=[handler], name="mystery", **options)
         tools = [inner.as_tool()]

@@ -16,13 +16,17 @@ from verdikt.daemon.otlp_settings import PROGRESS_FILE, OtlpProgress, OtlpSettin
 from verdikt.errors import DaemonError
 from verdikt.govern import Governance
 from verdikt.integrations.otel_export import OtlpExporter
+from verdikt.integrations.otel_spans import read_stop
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, ActionKind, Outcome
+from verdikt.model.entry import Entry, EntryKind
+from verdikt.model.hook_message import Turn
 from verdikt.policy import parse_policy
 
 POLICY = """
 profile: none
+completion: {checks: [{files: [report.md]}]}
 rules:
   - {name: no_drops, command: drop, verdict: block, reason: secret reason, fix: archive it}
   - {name: deploys, command: deploy, verdict: ask, reason: it goes live, fix: wait for a release}
@@ -143,14 +147,42 @@ def test_collector_that_was_down_gets_everything_later(scene: Scene) -> None:
 
 def test_call_of_an_sdk_is_left_to_its_program(scene: Scene) -> None:
     """An adapter traces by itself, and the log would repeat it."""
-    deploy = replace(CALL, payload={"command": "deploy"}, host="langchain")
+    deploy = replace(CALL, payload={"command": "deploy"}, host="langchain", session_id="thread-7")
     scene.governance.before(deploy)
-    scene.governance.record_answer("s1", "c1", approved=True)
+    scene.governance.record_answer("thread-7", "c1", approved=True)
     scene.governance.after(deploy, Outcome(success=True))
     scene.governance.before(replace(CALL, call_id="c2"))
     assert scene.log.export_new_entries()
 
     assert [span["attributes"]["gen_ai.tool.call.id"] for span in scene.receiver.spans] == ["c2"]
+
+
+def test_refused_end_is_a_span(scene: Scene) -> None:
+    """By completion checks, and by the evidence gate."""
+    scene.governance.stop(Turn(session_id="s1", message="all done", host="claude"))
+    assert scene.log.export_new_entries()
+
+    attributes = scene.receiver.spans[0]["attributes"]
+    assert scene.receiver.spans[0]["name"] == "verdikt.stop"
+    assert (attributes["verdikt.verdict"], attributes["verdikt.guard"]) == ("block", "completion")
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict", "guard"),
+    [
+        ({"by": "completion", "allowed": True}, "pass", "completion"),
+        ({"by": "completion", "allowed": False}, "block", "completion"),
+        ({"by": "evidence", "result": "refused", "enforced": True}, "block", "evidence"),
+        ({"by": "evidence", "result": "refused", "enforced": False}, "warn", "evidence"),
+        ({"by": "evidence", "result": "ended_unproven", "enforced": True}, "warn", "evidence"),
+        ({"by": "evidence", "result": "proven", "enforced": True}, "pass", "evidence"),
+    ],
+)
+def test_end_of_a_turn_has_a_verdict(body: dict[str, Any], verdict: str, guard: str) -> None:
+    """A refusal that is only recorded is a warning."""
+    entry = Entry(seq=1, ts=1, session="s", kind=EntryKind.COMPLETION, body=body)
+
+    assert read_stop(entry) == (verdict, guard)
 
 
 def test_metrics_arrive(scene: Scene) -> None:

@@ -157,6 +157,8 @@ def test_outcome_takes_over_an_exit_status() -> None:
         ("claude_agent_sdk", "claude-agent-sdk"),
         ("agent_framework", "agent-framework"),
         ("crewai", "crewai"),
+        ("google_adk", "google-adk"),
+        ("strands", "strands"),
     ],
 )
 def test_missing_sdk_is_named_with_its_extra(module: str, extra: str) -> None:
