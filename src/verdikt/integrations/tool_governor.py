@@ -7,7 +7,7 @@ reason. So an adapter asks `ToolGovernor` and gets a `Ruling`, always, with a te
 from __future__ import annotations
 
 import os
-from asyncio import get_running_loop, wait_for
+from asyncio import CancelledError, current_task, get_running_loop
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
@@ -248,9 +248,26 @@ class ToolGovernor:
 
     async def _run_in_thread(self, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
         """Return what a function returns in a worker thread; raise `TimeoutError` when it takes too long."""
-        call = partial(copy_context().run, function, *args, **kwargs)
-        # A future, not a coroutine: `wait_for` would start a task for that, and this is on the path of every call.
-        return await wait_for(get_running_loop().run_in_executor(None, call), self.timeout_seconds)
+        loop = get_running_loop()
+        future = loop.run_in_executor(None, partial(copy_context().run, function, *args, **kwargs))
+        # A timer of our own: `wait_for` costs as much as the way to the thread and back, and every call comes here.
+        is_expired = False
+
+        def expire() -> None:
+            nonlocal is_expired
+            is_expired = True
+            future.cancel()
+
+        timer = loop.call_later(self.timeout_seconds, expire)
+        try:
+            return await future
+        except CancelledError:
+            task = current_task()
+            if is_expired and not (task is not None and task.cancelling()):
+                raise TimeoutError from None
+            raise
+        finally:
+            timer.cancel()
 
     def _build_prompt(self, text: str, session_id: str) -> Prompt:
         return Prompt(text=text, session_id=session_id or "default", cwd=self.cwd, host=self.host)
