@@ -100,8 +100,10 @@ def _make_environment(directory: Path, packages: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    for name, versions in PACKAGES.items():
-        for label in versions:
+    for name in PACKAGES:
+        for label in ("newest", "floor"):
+            if label == "floor" and is_floor_newest(name):
+                continue  # one environment is enough
             try:
                 print(install_environment(name, label))
             except EnvironmentMissing as missing:
