@@ -64,12 +64,12 @@ def encode_events(step: Step) -> bytes:
     if step.text:
         blocks.append(({"type": "text", "text": ""}, {"type": "text_delta", "text": step.text}))
     for id, name, arguments in step.calls:
-        full_name = f"{PREFIX}{name}"
-        if name == "delegate":
-            full_name = DELEGATION_TOOL
-            arguments = {"description": "help", "prompt": arguments["command"], "subagent_type": "helper"}
+        is_delegation = name == "delegate"
+        delegation = {"description": "help", "prompt": "help", "subagent_type": "helper"}
+        full_name = DELEGATION_TOOL if is_delegation else f"{PREFIX}{name}"
         block = {"type": "tool_use", "id": id, "name": full_name, "input": {}}
-        blocks.append((block, {"type": "input_json_delta", "partial_json": json.dumps(arguments)}))
+        text = json.dumps(delegation if is_delegation else arguments)
+        blocks.append((block, {"type": "input_json_delta", "partial_json": text}))
     usage = {"input_tokens": 10, "output_tokens": 1}
     head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "content": [], "usage": usage}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": head | {"stop_reason": None}}]
