@@ -22,7 +22,7 @@ from verdikt.integrations.tool_kinds import ToolKinds, classify_call, parse_kind
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.hook_message import Answer, Prompt, Turn
 from verdikt.model.posture import Posture
-from verdikt.model.verdict import Decision, Verdict, VerdictKind, decision_from_error
+from verdikt.model.verdict import Decision, Receipt, Verdict, VerdictKind, decision_from_error
 from verdikt.observe.crash_log import record_crash
 
 R = TypeVar("R")
@@ -46,7 +46,7 @@ class Ruling:
 
     action: Action
     verdict: Verdict
-    receipt: str = ""
+    decision_receipt: Receipt | None = None
     warnings: tuple[str, ...] = ()
     is_approved: bool = False  # a person was asked about this very call, and said yes
     was_asked: bool = False  # a person was asked about this very call before, whatever came of it
@@ -60,6 +60,11 @@ class Ruling:
     def needs_answer(self) -> bool:
         """Whether a person has to answer first."""
         return self.verdict.kind is VerdictKind.ASK
+
+    @property
+    def receipt(self) -> str:
+        """The digest of the decision's receipt; computed when it is asked for, because most calls pass without it."""
+        return self.decision_receipt.sha256 if self.decision_receipt is not None else ""
 
     @property
     def text(self) -> str:
@@ -347,7 +352,7 @@ def _build_ruling(action: Action, decision: object, *, can_ask: bool) -> Ruling:
     ruling = Ruling(
         action,
         decision.verdict,
-        decision.receipt.sha256,
+        decision.receipt,
         warnings,
         is_approved=standing is not None and standing.approved is True,
         was_asked=standing is not None,
