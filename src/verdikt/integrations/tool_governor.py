@@ -10,15 +10,16 @@ import os
 from asyncio import CancelledError, current_task, get_running_loop
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
+from weakref import finalize
 
 from verdikt.errors import LedgerError
 from verdikt.govern import Governance
 from verdikt.integrations.tool_kinds import ToolKinds, classify_call, parse_kinds
+from verdikt.integrations.worker_threads import WorkerThreads
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.hook_message import Answer, Prompt, Turn
 from verdikt.model.posture import Posture
@@ -118,6 +119,8 @@ class ToolGovernor:
         self.timeout_seconds = timeout_seconds
         self._refusals: OrderedDict[str, int] = OrderedDict()
         self._lock = Lock()
+        self._threads = WorkerThreads()
+        finalize(self, self._threads.close)
 
     def build_action(
         self, tool: str, arguments: object, *, call_id: str = "", session_id: str = "", agent: str = ""
@@ -156,7 +159,7 @@ class ToolGovernor:
         """Decide a call in a worker thread; a decision that takes too long is a block."""
         try:
             posture = None if can_ask else Posture.AUTONOMOUS
-            decision = await self._run_in_thread(self.governance.before, action, posture=posture)
+            decision = await self.run_in_thread(self.governance.before, action, posture=posture)
             return _build_ruling(action, decision, can_ask=can_ask)
         except Exception as error:
             return self._refuse_after_error("before", action, error)
@@ -175,7 +178,7 @@ class ToolGovernor:
         """Record a person's answer and decide again, in a worker thread."""
         try:
             decide = partial(self.decide_answered, action, approved=approved, by=by, channel=channel)
-            return await self._run_in_thread(decide)
+            return await self.run_in_thread(decide)
         except Exception as error:
             return self._refuse_after_error("answer", action, error)
 
@@ -246,16 +249,16 @@ class ToolGovernor:
         if self._has_spent_refusals(turn):
             return ""
         try:
-            answer = _to_answer(await self._run_in_thread(self.governance.stop, turn))
+            answer = _to_answer(await self.run_in_thread(self.governance.stop, turn))
         except Exception as error:
             answer = self._refuse_unknown_stop(turn, error)
         return self._count_refusal(turn.session_id, answer)
 
-    async def _run_in_thread(self, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
+    async def run_in_thread(self, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
         """Return what a function returns in a worker thread; raise `TimeoutError` when it takes too long."""
         loop = get_running_loop()
-        future = loop.run_in_executor(None, partial(copy_context().run, function, *args, **kwargs))
-        # A timer of our own: `wait_for` costs as much as the way to the thread and back, and every call comes here.
+        future = self._threads.submit(function, *args, **kwargs)
+        # A timer instead of `wait_for`, which costs more, and every call comes here.
         is_expired = False
 
         def expire() -> None:
@@ -265,7 +268,7 @@ class ToolGovernor:
 
         timer = loop.call_later(self.timeout_seconds, expire)
         try:
-            return await future
+            return await future  # type: ignore[no-any-return]
         except CancelledError:
             task = current_task()
             if is_expired and not (task is not None and task.cancelling()):
