@@ -14,6 +14,8 @@ from pathlib import Path
 
 from tests.sdks.environments import PACKAGES, ROOT, find_environment
 
+from benchmarks.programs.sdk_overhead import BUILDERS
+
 PROGRAM = "benchmarks.programs.sdk_overhead"
 
 
@@ -28,7 +30,7 @@ def measure_sdk(python: Path, sdk: str) -> dict[str, float]:
 
 def main() -> None:
     """Print the ratios of each adapter whose environment is there."""
-    pythons = {sdk: find_environment(sdk, "newest") for sdk in PACKAGES}
+    pythons = {sdk: find_environment(sdk, "newest") for sdk in PACKAGES if sdk in BUILDERS}
     for sdk, python in {"python": Path(sys.executable), **pythons}.items():
         if python is None:
             print(f"{sdk:20} not installed (make sdks)")

@@ -66,6 +66,7 @@ ALLOWED: tuple[tuple[str, str, str], ...] = (
     ("cli/", "git", "verdikt runs git itself, and has a command of this name"),
     ("cli/completion.py", "zsh fish", "shells that verdikt completes for"),
     ("daemon/native/build.py", "gcc clang", "compilers that verdikt runs itself"),
+    ("integrations/crewai.py", "invoke", "a method of CrewAI's tools"),
     ("hosts/", "", "the hosts' own programs and tools, and those that their live checks run"),
 )
 """File or directory, the names that may stand there (none: all), and why."""

@@ -16,6 +16,7 @@ from verdikt import Action, ActionKind, Governance
 
 BLOCKS = 5
 ROUNDS = 120
+BATCH = 24
 KINDS = {"sh": "bash"}
 COMMANDS = ("git status", "ls -la src", "pytest -q", "cat README.md", "grep -rn main src", "python -m build")
 
@@ -155,6 +156,46 @@ def build_strands(governance: Governance) -> Decide:
     return decide
 
 
+def build_agent_framework(governance: Governance) -> Decide:
+    """Return the function middleware up to the moment at which the function would run."""
+    from agent_framework import FunctionInvocationContext, tool
+
+    from verdikt.integrations.agent_framework import VerdiktMiddleware
+
+    @tool
+    def sh(command: str) -> str:
+        """Run a command."""
+        return command
+
+    middleware = VerdiktMiddleware(governance, kinds=KINDS, session_id="a", attended=True)
+    process = middleware._middleware[-1].process
+
+    async def call_next() -> None:
+        raise KeyboardInterrupt  # passes every handler, so that no outcome is recorded
+
+    async def decide(command: str, call_id: str) -> None:
+        context = FunctionInvocationContext(sh, {"command": command}, metadata={"call_id": call_id})
+        try:
+            await process(context, call_next)
+        except KeyboardInterrupt:
+            return
+        raise AssertionError(context.result)
+
+    return decide
+
+
+def build_crewai(governance: Governance) -> Decide:
+    """Return the hook before a tool call."""
+    from verdikt.integrations.crewai import install
+
+    installed = install(governance, kinds=KINDS, session_id="a")
+
+    async def decide(command: str, call_id: str) -> None:
+        installed._check_call(SimpleNamespace(tool_name="sh", tool_input={"command": command}, crew=None))
+
+    return decide
+
+
 BUILDERS: dict[str, Callable[[Governance], Decide]] = {
     "python": build_python,
     "langchain": build_langchain,
@@ -163,6 +204,8 @@ BUILDERS: dict[str, Callable[[Governance], Decide]] = {
     "claude_agent_sdk": build_claude_agent_sdk,
     "google_adk": build_google_adk,
     "strands": build_strands,
+    "agent_framework": build_agent_framework,
+    "crewai": build_crewai,
 }
 
 
@@ -175,26 +218,25 @@ async def measure(sdk: str, governance: Governance) -> dict[str, float]:
 
 
 async def measure_block(governance: Governance, decide: Decide, label: str) -> dict[str, float]:
-    """Return the medians of one block; both are measured in turns, so that a busy machine slows both."""
+    """Return the medians of one block; both are measured in turns, so that a busy machine slows both.
+
+    In batches: a program decides always in a thread or never, and its caches stay with that thread.
+    """
     times: dict[str, list[float]] = {name: [] for name in ("bare", "adapter", "bare cpu", "adapter cpu")}
-    for number in range(ROUNDS):
-        command = COMMANDS[number % len(COMMANDS)]
-        action = Action(
-            kind=ActionKind.BASH,
-            tool="sh",
-            payload={"command": command},
-            session_id="b",
-            cwd=os.getcwd(),
-            call_id=f"b{label}-{number}",
+
+    async def decide_bare(command: str, call_id: str) -> None:
+        payload = {"command": command}
+        governance.before(
+            Action(kind=ActionKind.BASH, tool="sh", payload=payload, session_id="b", cwd=os.getcwd(), call_id=call_id)
         )
-        started = time.perf_counter(), time.process_time()
-        governance.before(action)
-        times["bare"].append(time.perf_counter() - started[0])
-        times["bare cpu"].append(time.process_time() - started[1])
-        started = time.perf_counter(), time.process_time()
-        await decide(command, f"a{label}-{number}")
-        times["adapter"].append(time.perf_counter() - started[0])
-        times["adapter cpu"].append(time.process_time() - started[1])
+
+    for first in range(0, ROUNDS, BATCH):
+        for name, run in (("bare", decide_bare), ("adapter", decide)):
+            for number in range(first, first + BATCH):
+                started = time.perf_counter(), time.process_time()
+                await run(COMMANDS[number % len(COMMANDS)], f"{name}-{label}-{number}")
+                times[name].append(time.perf_counter() - started[0])
+                times[f"{name} cpu"].append(time.process_time() - started[1])
     return {name: statistics.median(values) * 1e6 for name, values in times.items()}
 
 

@@ -117,7 +117,9 @@ def _make_environment(directory: Path, packages: list[str]) -> None:
 
 if __name__ == "__main__":
     for name, versions in (RECEIVERS if sys.argv[1:] == ["receivers"] else PACKAGES).items():
-        for label in versions:
+        for label in sorted(versions, reverse=True):  # the newest first
+            if label == "floor" and is_floor_newest(name):
+                continue  # one environment is enough
             try:
                 print(install_environment(name, label))
             except EnvironmentMissing as missing:

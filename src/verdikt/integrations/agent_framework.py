@@ -9,7 +9,6 @@ without one there is no place to wait, and an ask is a block.
 
 from __future__ import annotations
 
-from asyncio import to_thread
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
@@ -183,7 +182,7 @@ class _TurnMiddleware(_framework.AgentMiddleware):  # type: ignore[misc, name-de
         for content in _list_contents(context.messages):
             # The framework enforces a no without calling the function middleware.
             if content.type == "function_approval_response" and content.approved is not True:
-                await to_thread(
+                await self.owner.governor.run_in_thread(
                     self.owner.governor.note_rejection, _read_call_id(content), session_id=session_id, channel=_CHANNEL
                 )
 

@@ -10,7 +10,6 @@ resumes the session goes on; with neither, an ask is a block.
 from __future__ import annotations
 
 import dataclasses
-from asyncio import to_thread
 from collections import OrderedDict
 from collections.abc import Mapping
 from threading import Lock
@@ -92,7 +91,7 @@ class _Hooks:
     async def handle(self, payload: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
         """Answer one hook event; a failure or a cancellation is a block where something is about to happen."""
         try:
-            return await to_thread(self._answer, payload)
+            return await self.governor.run_in_thread(self._answer, payload)
         except BaseException:
             # A CancelledError that escapes hangs the session, so even that becomes an answer.
             return _answer_failure(payload)
@@ -111,7 +110,7 @@ class _Hooks:
             if new_input is None or new_input == payload.get("tool_input"):
                 return answer
             try:
-                ruling = await to_thread(self._decide_input, payload, new_input)
+                ruling = await self.governor.run_in_thread(self._decide_input, payload, new_input)
             except BaseException:
                 return _answer_failure(payload)
             return answer if ruling.may_run else self._encode_ruling("PreToolUse", ruling)

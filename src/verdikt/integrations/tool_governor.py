@@ -7,22 +7,23 @@ reason. So an adapter asks `ToolGovernor` and gets a `Ruling`, always, with a te
 from __future__ import annotations
 
 import os
-from asyncio import get_running_loop, wait_for
+from asyncio import CancelledError, current_task, get_running_loop
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
+from weakref import finalize
 
 from verdikt.errors import LedgerError
 from verdikt.govern import Governance
 from verdikt.integrations.tool_kinds import ToolKinds, classify_call, parse_kinds
+from verdikt.integrations.worker_threads import WorkerThreads
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.hook_message import Answer, Prompt, Turn
 from verdikt.model.posture import Posture
-from verdikt.model.verdict import Decision, Verdict, VerdictKind, decision_from_error
+from verdikt.model.verdict import Decision, Receipt, Verdict, VerdictKind, decision_from_error
 from verdikt.observe.crash_log import record_crash
 
 R = TypeVar("R")
@@ -46,7 +47,7 @@ class Ruling:
 
     action: Action
     verdict: Verdict
-    receipt: str = ""
+    decision_receipt: Receipt | None = None
     warnings: tuple[str, ...] = ()
     is_approved: bool = False  # a person was asked about this very call, and said yes
     was_asked: bool = False  # a person was asked about this very call before, whatever came of it
@@ -60,6 +61,11 @@ class Ruling:
     def needs_answer(self) -> bool:
         """Whether a person has to answer first."""
         return self.verdict.kind is VerdictKind.ASK
+
+    @property
+    def receipt(self) -> str:
+        """The digest of the decision's receipt; computed when it is asked for, because most calls pass without it."""
+        return self.decision_receipt.sha256 if self.decision_receipt is not None else ""
 
     @property
     def text(self) -> str:
@@ -113,6 +119,8 @@ class ToolGovernor:
         self.timeout_seconds = timeout_seconds
         self._refusals: OrderedDict[str, int] = OrderedDict()
         self._lock = Lock()
+        self._threads = WorkerThreads()
+        finalize(self, self._threads.close)
 
     def build_action(
         self, tool: str, arguments: object, *, call_id: str = "", session_id: str = "", agent: str = ""
@@ -151,7 +159,7 @@ class ToolGovernor:
         """Decide a call in a worker thread; a decision that takes too long is a block."""
         try:
             posture = None if can_ask else Posture.AUTONOMOUS
-            decision = await self._run_in_thread(self.governance.before, action, posture=posture)
+            decision = await self.run_in_thread(self.governance.before, action, posture=posture)
             return _build_ruling(action, decision, can_ask=can_ask)
         except Exception as error:
             return self._refuse_after_error("before", action, error)
@@ -170,7 +178,7 @@ class ToolGovernor:
         """Record a person's answer and decide again, in a worker thread."""
         try:
             decide = partial(self.decide_answered, action, approved=approved, by=by, channel=channel)
-            return await self._run_in_thread(decide)
+            return await self.run_in_thread(decide)
         except Exception as error:
             return self._refuse_after_error("answer", action, error)
 
@@ -241,16 +249,33 @@ class ToolGovernor:
         if self._has_spent_refusals(turn):
             return ""
         try:
-            answer = _to_answer(await self._run_in_thread(self.governance.stop, turn))
+            answer = _to_answer(await self.run_in_thread(self.governance.stop, turn))
         except Exception as error:
             answer = self._refuse_unknown_stop(turn, error)
         return self._count_refusal(turn.session_id, answer)
 
-    async def _run_in_thread(self, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
+    async def run_in_thread(self, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
         """Return what a function returns in a worker thread; raise `TimeoutError` when it takes too long."""
-        call = partial(copy_context().run, function, *args, **kwargs)
-        # A future, not a coroutine: `wait_for` would start a task for that, and this is on the path of every call.
-        return await wait_for(get_running_loop().run_in_executor(None, call), self.timeout_seconds)
+        loop = get_running_loop()
+        future = self._threads.submit(function, *args, **kwargs)
+        # A timer instead of `wait_for`, which costs more, and every call comes here.
+        is_expired = False
+
+        def expire() -> None:
+            nonlocal is_expired
+            is_expired = True
+            future.cancel()
+
+        timer = loop.call_later(self.timeout_seconds, expire)
+        try:
+            return await future  # type: ignore[no-any-return]
+        except CancelledError:
+            task = current_task()
+            if is_expired and not (task is not None and task.cancelling()):
+                raise TimeoutError from None
+            raise
+        finally:
+            timer.cancel()
 
     def _build_prompt(self, text: str, session_id: str) -> Prompt:
         return Prompt(text=text, session_id=session_id or "default", cwd=self.cwd, host=self.host)
@@ -330,7 +355,7 @@ def _build_ruling(action: Action, decision: object, *, can_ask: bool) -> Ruling:
     ruling = Ruling(
         action,
         decision.verdict,
-        decision.receipt.sha256,
+        decision.receipt,
         warnings,
         is_approved=standing is not None and standing.approved is True,
         was_asked=standing is not None,

@@ -9,6 +9,7 @@ from threading import Thread
 from typing import Any
 
 from claude_agent_sdk import (
+    AgentDefinition,
     ClaudeAgentOptions,
     HookMatcher,
     PermissionResultAllow,
@@ -24,6 +25,7 @@ from verdikt.integrations.claude_agent_sdk import governed
 
 PREFIX = "mcp__ops__"
 TOOLS = [f"{PREFIX}sh", f"{PREFIX}mystery"]
+DELEGATION_TOOL = "Task"
 
 
 class Model:
@@ -62,8 +64,12 @@ def encode_events(step: Step) -> bytes:
     if step.text:
         blocks.append(({"type": "text", "text": ""}, {"type": "text_delta", "text": step.text}))
     for id, name, arguments in step.calls:
-        block = {"type": "tool_use", "id": id, "name": f"{PREFIX}{name}", "input": {}}
-        blocks.append((block, {"type": "input_json_delta", "partial_json": json.dumps(arguments)}))
+        is_delegation = name == "delegate"
+        delegation = {"description": "help", "prompt": "help", "subagent_type": "helper"}
+        full_name = DELEGATION_TOOL if is_delegation else f"{PREFIX}{name}"
+        block = {"type": "tool_use", "id": id, "name": full_name, "input": {}}
+        text = json.dumps(delegation if is_delegation else arguments)
+        blocks.append((block, {"type": "input_json_delta", "partial_json": text}))
     usage = {"input_tokens": 10, "output_tokens": 1}
     head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "content": [], "usage": usage}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": head | {"stop_reason": None}}]
@@ -149,6 +155,9 @@ def build_options(scenario: Scenario, address: str) -> ClaudeAgentOptions:
             "NO_PROXY": "127.0.0.1",
         },
     )
+    if scenario.setup == "subagent":
+        helper = AgentDefinition(description="Helps.", prompt="Help.", tools=TOOLS)
+        options.agents, options.tools = {"helper": helper}, [DELEGATION_TOOL]
     if scenario.setup in OTHER_HOOKS:
         options.hooks = {"PreToolUse": [HookMatcher(hooks=[build_hook(OTHER_HOOKS[scenario.setup])])]}
     if scenario.answers is None:

@@ -116,7 +116,7 @@ def build_tools(scenario: Scenario) -> list[Any]:
 
 
 def build_remote_tool(scenario: Scenario) -> Any:
-    """Return a tool as `langchain-mcp-adapters` makes it: async only, with a JSON schema, and a runtime that is injected."""
+    """Return a tool as `langchain-mcp-adapters` makes it: async only, a JSON schema, a runtime that is injected."""
 
     async def call_tool(runtime: ToolRuntime, **arguments: Any) -> tuple[str, Any]:
         return scenario.run_command(arguments["command"]), None

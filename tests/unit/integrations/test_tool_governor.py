@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -15,10 +16,12 @@ from tests.cleanup import close_after_test
 from tests.fakes import FakeClock, FakeWorld
 from verdikt.govern import Governance
 from verdikt.integrations.tool_governor import ToolGovernor, append_context, outcome_from_result, render_refusal
-from verdikt.integrations.tool_kinds import to_payload
+from verdikt.integrations.tool_kinds import ToolKind, to_payload
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
+from verdikt.model.action import Action, ActionKind
 from verdikt.model.hook_message import Answer
+from verdikt.model.posture import Posture
 from verdikt.model.verdict import Verdict, VerdictKind
 from verdikt.policy import parse_policy
 
@@ -55,6 +58,37 @@ def test_decision_that_hangs_is_a_block(governor: ToolGovernor, monkeypatch: pyt
 
     assert not ruling.may_run
     assert "TimeoutError" in ruling.text
+
+
+def test_cancelled_decision_is_no_permission(governor: ToolGovernor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task that is cancelled while it waits gets no ruling, also when its time is up at the same moment."""
+    is_deciding, may_end = Event(), Event()
+
+    def wait(action: Action, posture: Posture | None = None) -> None:
+        is_deciding.set()
+        may_end.wait(10)
+
+    async def cancel() -> object:
+        task = asyncio.create_task(governor.adecide(governor.build_action("sh", {"command": "ls"}), can_ask=True))
+        await asyncio.to_thread(is_deciding.wait, 10)
+        task.cancel()
+        outcome = (await asyncio.gather(task, return_exceptions=True))[0]
+        may_end.set()
+        return outcome
+
+    monkeypatch.setattr(governor.governance, "before", wait)
+
+    assert isinstance(asyncio.run(cancel()), asyncio.CancelledError)
+
+
+@pytest.mark.parametrize("name", ["code", "code_action", "snippet"])
+def test_code_tool_is_read_by_its_only_text(governor: ToolGovernor, name: str) -> None:
+    """Code under any name is classified; without a text to classify the tool is unknown."""
+    governor.kinds["python"] = ToolKind(ActionKind.EXECUTE_CODE)
+    action = governor.build_action("python", {name: "print(1)"})
+
+    assert (action.kind, action.payload["code"]) == (ActionKind.EXECUTE_CODE, "print(1)")
+    assert governor.build_action("python", {name: 1}).kind is ActionKind.OTHER
 
 
 def test_answer_to_no_question_runs_nothing(governor: ToolGovernor) -> None:
