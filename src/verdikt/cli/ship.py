@@ -37,9 +37,7 @@ def command() -> None:
 
 @command.command()
 @click.argument("url")
-@click.option(
-    "--code", default="", help="A code for fleets; without it a person confirms this machine."
-)
+@click.option("--code", default="", help="A code for fleets; without it a person confirms this machine.")
 @click.option("--name", default="", help="The machine's name there; default: its host name.")
 @click.option(
     "--level",
