@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -17,7 +18,11 @@ from verdikt.observe.clock import Clock, SystemClock
 from verdikt.serve.app import build_app
 from verdikt.serve.service import Service
 from verdikt.serve.store import TeamStore
+from verdikt.serve.worker import Worker
 from verdikt.web.files import check_vendor_files
+
+if TYPE_CHECKING:
+    from verdikt.serve.oidc import OidcSettings
 
 ORGANISATION = "default"
 _SHARDS = 1024
@@ -31,6 +36,7 @@ class TeamService(AbstractContextManager["TeamService"]):
     listen: str
     public_url: str
     clock: Clock = field(default_factory=SystemClock)
+    oidc: OidcSettings | None = None
 
     def __enter__(self) -> Self:
         check_vendor_files()
@@ -43,7 +49,13 @@ class TeamService(AbstractContextManager["TeamService"]):
             raise
         host, port = self._socket.getsockname()[:2]
         public_url = self.public_url or f"http://{host}:{port}"
-        self.service = Service(self.store, frozenset({parse_origin(public_url)}), self.clock)
+        origin = parse_origin(public_url)
+        self.service = Service(self.store, frozenset({origin}), self.clock)
+        if self.oidc is not None:
+            from verdikt.serve.oidc import OidcSignIn  # slow to import, and most tests and many teams have none
+
+            self.service.oidc = OidcSignIn(self.oidc, self.store.database, f"{origin}/oidc")
+        self.worker = Worker(self.service)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -62,15 +74,25 @@ class TeamService(AbstractContextManager["TeamService"]):
             build_app(self.service),
             http="httptools",
             lifespan="off",
-            log_level="warning",
+            log_config=None,
+            access_log=False,
             server_header=False,
             timeout_keep_alive=30,
             limit_concurrency=2000,
         )
         self._server = uvicorn.Server(config)
-        if on_start:
-            on_start()
-        self._server.run(sockets=[self._socket])
+        # SQLite is for one process, which then does all the work.
+        working = None if self.store.database.is_postgresql else threading.Thread(target=self.worker.run, name="worker")
+        if working:
+            working.start()
+        try:
+            if on_start:
+                on_start()
+            self._server.run(sockets=[self._socket])
+        finally:
+            self.worker.stop()
+            if working:
+                working.join()
 
     def stop(self) -> None:
         """Ask `run` to end, from another thread."""
@@ -100,3 +122,11 @@ def bind_socket(listen: str) -> socket.socket:
         raise ServiceError(f"cannot listen on `{listen}`: {error}") from error
     listener.listen(1024)
     return listener
+
+
+def run_worker(database_url: str, public_url: str, on_start: Callable[[Worker], None]) -> None:
+    """Work on the jobs of a database until told to end; `on_start` gets the worker, to end it."""
+    with TeamStore(database_url) as store:
+        worker = Worker(Service(store, frozenset({parse_origin(public_url)})))
+        on_start(worker)
+        worker.run()

@@ -19,6 +19,10 @@ from verdikt.observe.clock import SystemClock
 from verdikt.serve.oidc import OidcSettings, OidcSignIn, check_address, load_settings
 from verdikt.serve.store import TeamStore
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning"
+)  # of the provider, which uses old parts of Authlib
+
 USERS = (
     User(sub="ana", claims={"name": "Ana", "email": "ana@example.com", "groups": ["platform", "release"]}),
     User(sub="bo", claims={"name": "Bo", "email": "bo@example.com", "email_verified": False, "groups": ["web"]}),
