@@ -11,7 +11,7 @@ from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.evidence.section import FIELDS as EVIDENCE_FIELDS
 from verdikt.evidence.validator_registry import VALIDATORS
 from verdikt.graph.cel_condition import VARIABLES
-from verdikt.graph.graph_reader import COMBINATOR_PARTS, NODE_OPTIONS, GraphReader
+from verdikt.graph.graph_reader import APPROVAL_FIELDS, COMBINATOR_PARTS, NODE_OPTIONS, GraphReader
 from verdikt.graph.guard_settings import infer_settings
 from verdikt.graph.layer_reader import PROFILE_NAMES, TOP_LEVEL_KEYS
 from verdikt.graph.message_template import PLACEHOLDERS
@@ -194,6 +194,11 @@ def families() -> str:
     return render_table(("family", "about"), rows)
 
 
+def approval() -> str:
+    """Return the keys of `approval` in a rule."""
+    return render_fields(APPROVAL_FIELDS)
+
+
 def render_family(family: str) -> str:
     """Return every program of a family with the effects that its rows and its commands may have."""
     rows = []
@@ -231,6 +236,7 @@ TABLES: dict[str, Callable[[], str]] = {
         profiles,
         catalogue,
         families,
+        approval,
     )
 }
 TABLES |= {

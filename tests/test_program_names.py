@@ -20,7 +20,7 @@ WORDS = frozenset(
     true tree init now timeout install set history repo yes standard time where export dir env patch info false last
     tail profiles eval select reset toolbox port socket print format step continue readonly complete help users paste
     join unlink return trash skill service installer coverage date next builtin batch delta exit enable crash rename
-    top task indent daemon security verdikt split pre-commit cmd alias https sqlite
+    top task indent daemon security verdikt split pre-commit cmd alias https sqlite groups wait
     """.split()
 )
 """Programs whose names are words of everyday code too: keys of a payload, kinds of an effect, verbs, a hook of git."""
@@ -30,6 +30,7 @@ LANGUAGES = frozenset(("bash", "powershell", "awk", "vim", "gnuplot", "raku"))
 
 ALLOWED: tuple[tuple[str, str, str], ...] = (
     ("effects/handlers/", "", "handlers, each named in the record that uses it"),
+    ("govern.py", "git", "the facts about repositories"),
     ("claims/cues.py", "ant", "an ending of French verbs"),
     ("effects/secret_issuers.py", "", "issuers of secrets, which often have a program of their name"),
     ("effects/secret_sends.py", "git", "the index of git, in which a secret may lie"),

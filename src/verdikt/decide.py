@@ -21,6 +21,7 @@ from verdikt.graph.context import AUDIT, GovernanceContext, TraceEntry
 from verdikt.graph.evaluation_result import list_objections
 from verdikt.graph.guard_node import FAILURE_FIX, describe_error
 from verdikt.model.action import Action, action_to_record
+from verdikt.model.approval import apply_approval, merge_needs
 from verdikt.model.canonical_json import stringify_big_integers
 from verdikt.model.effect import EffectClass, Effects
 from verdikt.model.grant import find_covering_grant
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from verdikt.graph.flow_rules import FlowRule
     from verdikt.graph.guard import PolicyNode
     from verdikt.graph.policy import Policy
+    from verdikt.model.approval import ApprovalAnswer
     from verdikt.model.facts import Facts
     from verdikt.model.grant import Grant
     from verdikt.model.pause import Pause
@@ -69,13 +71,16 @@ def decide(
     grants: Collection[Grant] = (),
     pause: Pause | None = None,
     standing: StandingAsk | None = None,
+    approval: ApprovalAnswer | None = None,
     engine: str = __version__,
 ) -> Decision:
     """Return the decision on an action whose secrets are already redacted, and count it in `session`.
 
     A classifier, guard or rule that fails is a block; any other failure raises, which the callers turn into a block.
     What lasts is not `session` but the log's projection of it, which counts the recorded decision by the same function.
-    `standing` is what a person was asked about the same call before. `engine` is the version that the receipt names.
+    `standing` is what a person was asked about the same call before, `approval` what people answered away from the
+    terminal; that it is for this very call, unused and in time is for the caller to know. `engine` is the version that
+    the receipt names.
     """
     attempt = partial(
         _decide_recordable,
@@ -85,6 +90,7 @@ def decide(
         grants=grants,
         pause=pause,
         standing=standing,
+        approval=approval,
         engine=engine,
     )
     try:
@@ -108,6 +114,7 @@ def _decide_recordable(
     grants: Collection[Grant],
     pause: Pause | None,
     standing: StandingAsk | None,
+    approval: ApprovalAnswer | None,
     engine: str,
 ) -> Decision:
     """Decide an action, or raise `CanonicalError`, with `session` unchanged, when it cannot be written to a receipt."""
@@ -125,6 +132,7 @@ def _decide_recordable(
         grants=grants,
         is_paused=pause is not None,
         standing=standing,
+        approval=approval,
     )
     if len(parts) == 1:
         ruling = rule_action(policy)
@@ -133,7 +141,8 @@ def _decide_recordable(
         ruling = _combine_rulings([rule_action(part) for part in parts], session.slots)
     settled = ruling.verdict
     # No pause lifts a red line (what ran meanwhile could make the pause permanent), or a person's no to this very call.
-    is_final = settled.red_line or (standing is not None and standing.is_rejected)
+    is_rejected = (standing is not None and standing.is_rejected) or (approval is not None and not approval.approved)
+    is_final = settled.red_line or is_rejected
     is_paused = pause is not None and not settled.passed and not is_final
     verdict = _allow_during_pause(pause) if pause is not None and is_paused else settled
 
@@ -162,6 +171,7 @@ def _decide_recordable(
             **build_receipt_fields(**fields, classes=classes),
             **({"pause": {**pause.to_record(), "verdict": verdict_to_record(settled)}} if pause and is_paused else {}),
             **({"standing": standing.to_record()} if standing else {}),
+            **({"approval": approval.to_record()} if approval else {}),
             "after": {"risk": ruling.risk, **({"slots": ruling.slots} if "slots" in answers else {})},
         }
     )
@@ -171,7 +181,7 @@ def _decide_recordable(
     session.action_count += 1
     record_verdict(session, action, verdict, ruling.risk)
     audit = ctx.annotations.get(AUDIT, ())
-    return Decision(receipt=receipt, trace=ctx.trace, standing=standing, audit=audit, **fields)
+    return Decision(receipt=receipt, trace=ctx.trace, standing=standing, approval=approval, audit=audit, **fields)
 
 
 class _Ruling(NamedTuple):
@@ -200,6 +210,7 @@ def _rule_action(
     grants: Collection[Grant],
     is_paused: bool,
     standing: StandingAsk | None,
+    approval: ApprovalAnswer | None,
 ) -> _Ruling:
     """Return what one policy says about an action."""
     visible_session = _RecordingSession(session)
@@ -218,7 +229,9 @@ def _rule_action(
     granted = _apply_grants(ruled, ctx, considered_grants)
     classes = ctx.effects.classes
     is_granted = granted.passed and not ruled.passed
-    answered = apply_standing_ask(granted, standing, is_granted=is_granted) if standing else granted
+    approved_away = apply_approval(granted, approval) if granted.approvals else granted
+    # Before the answer of a standing ask: the person whom an SDK asked is not the group that the rule names.
+    answered = apply_standing_ask(approved_away, standing, is_granted=is_granted) if standing else approved_away
     verdict = apply_posture(answered, posture, classes[0] if classes else None)
     # An OBSERVE guard that failed passes, but its failure must not stay unseen.
     warnings = tuple(v for v in ctx.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error))
@@ -240,15 +253,22 @@ def _rule_action(
 
 def _combine_rulings(rulings: list[_Ruling], slots: dict[str, Any]) -> _Ruling:
     """Return the stricter of what the accepted and the changed policy say, with a reason that says whose it is."""
-    # Of equals the first one, which is the accepted policy's.
-    chosen = max(rulings, key=lambda ruling: (ruling.verdict.kind, ruling.verdict.red_line))
+    # Of equals the first one, which is the accepted policy's; but what people could approve is less than a block.
+    chosen = max(
+        rulings,
+        key=lambda ruling: (ruling.verdict.kind, ruling.verdict.red_line, not ruling.verdict.approvals),
+    )
+    verdict = _name_deciding_policy(chosen, rulings)
+    if verdict.approvals or verdict.kind is VerdictKind.ASK:
+        # What either policy wants to be approved has to be: a change that asks another group counts at once.
+        verdict = replace(verdict, approvals=merge_needs([ruling.verdict.approvals for ruling in rulings]))
     answers: dict[str, Any] = {}
     merged_slots = dict(slots)
     for ruling in rulings:
         answers |= ruling.answers
         merged_slots |= {key: value for key, value in ruling.slots.items() if value != slots.get(key)}
     return chosen._replace(
-        verdict=_name_deciding_policy(chosen, rulings),
+        verdict=verdict,
         warnings=tuple(dict.fromkeys(warning for ruling in rulings for warning in ruling.warnings)),
         approved=all(ruling.approved for ruling in rulings),
         grants=max((ruling.grants for ruling in rulings), key=len),

@@ -19,6 +19,13 @@ from verdikt.effects.session_trail import (
     note_sources,
 )
 from verdikt.graph.policy_cache import load_cached_policy
+from verdikt.ledger.approvals import (
+    GO_ON,
+    announce_request,
+    append_request,
+    close_answered_at_terminal,
+    look_up_approval,
+)
 from verdikt.ledger.call_record import build_call_record
 from verdikt.ledger.data_directory import get_data_directory, has_stored_policy
 from verdikt.ledger.files import FileStore
@@ -30,6 +37,7 @@ from verdikt.ledger.projections import ASKS, load_projections
 from verdikt.ledger.shared_memory import read_shared_memory, to_memory_session
 from verdikt.ledger.standing_asks import find_standing_ask, record_answer
 from verdikt.model.action import ActionKind
+from verdikt.model.approval import ApprovalState
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
 from verdikt.model.grant import find_used_grants
@@ -51,6 +59,7 @@ from verdikt.model.session_state import SessionState, StoredMemory
 from verdikt.model.verdict import VerdictKind, add_warning, decision_from_error, strictest_posture
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.crash_log import record_crash
+from verdikt.observe.git_repository import find_work_tree, read_local_refs
 from verdikt.observe.guarded_paths import find_host_project, list_guarded_paths
 from verdikt.observe.world import RealWorld, find_project_root, to_absolute
 
@@ -71,8 +80,10 @@ if TYPE_CHECKING:
     from verdikt.guidance.feedback import FeedbackProviderConfig
     from verdikt.guidance.hooks import GuidanceHooks
     from verdikt.guidance.tool_policy import ToolPolicy, ToolPolicyGuard
+    from verdikt.ledger.approvals import ApprovalLookup
     from verdikt.ledger.store import LogWriter
     from verdikt.model.action import Action, Outcome
+    from verdikt.model.approval import ApprovalAnswer
     from verdikt.model.hook_message import Prompt
     from verdikt.model.standing_ask import StandingAsk
     from verdikt.model.verdict import Decision
@@ -181,19 +192,19 @@ class Governance:
             world = self._world_factory(action.cwd)
             # All under the session's lock, so that parallel calls see each other's counts.
             with self.store.session(action.session_id) as log:
-                state = _read_state(log)
                 facts = Facts(world, secrets=secrets, memory=self._read_memory(log, world))
                 # A host can only tighten the posture (a run without a person is autonomous), never relax it.
                 posture = strictest_posture(self._session_posture(log), posture or Posture.INTERACTIVE)
                 # A call that a person was asked about stays asked about until there is an answer.
                 is_asked = bool(action.call_id) and action.call_id in log.read_projection(ASKS.name)
                 standing = find_standing_ask(self.store, log, action) if is_asked else None
-                # Classifies the effects, evaluates the policy, settles with the posture, builds decision and receipt.
-                decision = decide(action, facts, state, posture, self.policy, standing=standing)
-                # Grants and pauses are read only here, because ordinary work passes and must not pay for them.
-                if not decision.passed:
-                    permitted = self._decide_with_permissions(action, facts, posture, log, standing)
-                    decision, state = permitted or (decision, state)
+                decide_call = partial(self._decide_call, action, facts, posture, log, standing=standing)
+                decision, state = decide_call()
+                approval = None
+                if decision.verdict.approvals and not decision.passed:
+                    approval = self._look_up_approval(action, decision, log)
+                    if approval.answer is not None:
+                        decision, state = decide_call(approval=approval.answer)
                 # Replay needs the policy document, so it is stored before the first entry that names its digest.
                 for part in self.policy.parts:
                     if not has_stored_policy(self.store.home, part.digest):
@@ -204,17 +215,69 @@ class Governance:
                 is_armed_changed, armed_files = PROJECT_ARMED_KEY in marks, marks.pop(PROJECT_ARMED_KEY, None)
                 # The duration is for the report of the slowest calls; the receipt has no clock of its own.
                 duration = {"microseconds": max(0, int((self.clock.now() - started) * 1_000_000))}
-                log.append(EntryKind.DECISION, decision.to_log_body(action.call_id, marks) | duration)
+                entry = log.append(EntryKind.DECISION, decision.to_log_body(action.call_id, marks) | duration)
+                if approval is not None:
+                    append_request(log, approval, entry)
                 self._raise_posture(log, state.risk)
             if is_armed_changed:
                 self._remember_in_project(facts.project_root, {ARMED_KEY: armed_files})
+            if approval is not None and approval.reason:
+                decision = self._announce_approval(action, decision, approval)
             return add_warning(decision, notice) if notice else decision
         except Exception as error:
             self._record_crash("before", error)
             return decision_from_error(error)
 
+    def _decide_call(
+        self,
+        action: Action,
+        facts: Facts,
+        posture: Posture,
+        log: LogWriter,
+        *,
+        standing: StandingAsk | None,
+        approval: ApprovalAnswer | None = None,
+    ) -> tuple[Decision, SessionState]:
+        """Return the decision on a call, and the state that counted it."""
+        state = _read_state(log)
+        # Classifies the effects, evaluates the policy, settles with the posture, builds decision and receipt.
+        decision = decide(action, facts, state, posture, self.policy, standing=standing, approval=approval)
+        # Grants and pauses are read only here, because ordinary work passes and must not pay for them.
+        if not decision.passed:
+            permitted = self._decide_with_permissions(action, facts, posture, log, standing=standing, approval=approval)
+            decision, state = permitted or (decision, state)
+        return decision, state
+
+    def _look_up_approval(self, action: Action, decision: Decision, log: LogWriter) -> ApprovalLookup:
+        """Return what people answered to this very call away from the terminal, or the question to them."""
+        receipt = decision.receipt.dump()
+        refs: dict[str, str] = {}
+        if any(effect.what.startswith("git.push") for effect in decision.effects):
+            directory = action.cwd if action.cwd.startswith("/") else os.path.join(self.base_directory, action.cwd)
+            roots = {str(fact.get("root", "")) for fact in receipt["facts"]["git"].values()}
+            refs = read_local_refs({*roots, find_work_tree(to_absolute(directory))} - {""}, self._env)
+        return look_up_approval(self.store, log, receipt, decision.verdict.approvals, refs)
+
+    def _announce_approval(self, action: Action, decision: Decision, approval: ApprovalLookup) -> Decision:
+        """Leave word of a question that waits, and return the decision in the words that the agent hears.
+
+        The receipt has the rule's own words: those about the question depend on the receipt.
+        """
+        if approval.state is ApprovalState.WAITING:
+            announce_request(self.store.home, action.session_id, approval.id)
+        verdict = decision.verdict
+        fix = GO_ON if approval.state is ApprovalState.WAITING else verdict.fix
+        return replace(decision, verdict=replace(verdict, reason=f"{verdict.reason}; {approval.reason}", fix=fix))
+
     def _decide_with_permissions(
-        self, action: Action, facts: Facts, posture: Posture, log: LogWriter, standing: StandingAsk | None
+        self,
+        action: Action,
+        facts: Facts,
+        posture: Posture,
+        log: LogWriter,
+        *,
+        standing: StandingAsk | None,
+        approval: ApprovalAnswer | None,
     ) -> tuple[Decision, SessionState] | None:
         """Return the decision with the operator's grants and pause, and the state that counted it; None without any."""
         grants = find_live_grants(self.store, action.session_id, self.clock.now())
@@ -222,7 +285,9 @@ class Governance:
         if not grants and not pause:
             return None
         state = _read_state(log)  # the first `decide` counted the action in the other one
-        decide_again = partial(decide, action, facts, posture=posture, policy=self.policy, standing=standing)
+        decide_again = partial(
+            decide, action, facts, posture=posture, policy=self.policy, standing=standing, approval=approval
+        )
         decision = decide_again(session=state, grants=grants, pause=pause)
         used = find_used_grants(grants, action, decision.effects) if decision.passed and pause is None else []
         if used and not use_grants(self.store, used, action.session_id):
@@ -243,6 +308,8 @@ class Governance:
             body["evidence"] = self.evidence_gate.collect_call_evidence(action, outcome)
             with self.store.session(action.session_id) as session:
                 memory = _read_memory(session)
+                if action.call_id and action.call_id in session.read_projection(ASKS.name):
+                    close_answered_at_terminal(session, action.call_id)
                 if action.kind is ActionKind.WRITE and outcome.success:
                     facts = Facts(self._world_factory(action.cwd), memory=memory)
                     body |= {"kept": marks} if (marks := mark_edit(action, facts, end_edit)) else {}

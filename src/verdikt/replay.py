@@ -10,6 +10,7 @@ from verdikt.decide import decide
 from verdikt.errors import LedgerError
 from verdikt.graph.policy import Policy
 from verdikt.model.action import action_from_record
+from verdikt.model.approval import parse_answer
 from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.facts import Facts, RecordedWorld
@@ -92,6 +93,7 @@ def replay(past: RecordedDecision, policy: Policy) -> Decision:
         grants=tuple(parse_grant(grant) for grant in record["grants"]),
         pause=parse_pause(record["pause"]) if "pause" in record else None,
         standing=parse_standing_ask(record["standing"]) if "standing" in record else None,
+        approval=parse_answer(record["approval"]) if "approval" in record else None,
         engine=record["engine"],
     )
 

@@ -5,7 +5,7 @@ import os
 import socket
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,8 +13,11 @@ from verdikt import __version__
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.store_access import home_option, json_option, resolve_home
 from verdikt.errors import ServiceError
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.projections import load_projections
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.observe.clock import SystemClock
+from verdikt.ship.approval_courier import ApprovalCourier, RemoteAnswers
 from verdikt.ship.log_source import LogSource
 from verdikt.ship.machine_identity import LEVELS, Enrolment, MachineIdentity
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from verdikt.ship.shipper import Shipper
 
 DEVICE_POLL_SECONDS = 2.0
+APPROVAL_WAIT_SECONDS = 8.0
+"""How long a look for answers may take; less than the time after which the client gives up."""
 
 
 @click.group()
@@ -59,17 +64,17 @@ def enrol(*, url: str, code: str, name: str, level: str, home: Path | None) -> N
     newcomer = {"name": name or socket.gethostname(), "public_key": identity.public_key_hex()}
     if code:
         answer = client.call("POST", "/v1/enrol", json.dumps({"code": code, **newcomer}).encode(), is_signed=False)
-        machine = answer.get("machine")
     else:
-        machine = _wait_for_person(client, url.rstrip("/"), newcomer)
+        answer = _wait_for_person(client, url.rstrip("/"), newcomer)
+    machine = answer.get("machine")
     if type(machine) is not int:
         raise ServiceError(f"`{url}` does not answer as a verdikt service")
-    identity.save_enrolment(Enrolment(url.rstrip("/"), machine, level))
+    identity.save_enrolment(Enrolment(url.rstrip("/"), machine, level, str(answer.get("service_key", ""))))
     click.echo(f"enrolled as machine {machine}; the warm process sends the log from now on, `verdikt ship run` at once")
 
 
-def _wait_for_person(client: ServiceClient, url: str, newcomer: dict[str, str]) -> object:
-    """Show a code, and return the machine's number once a person has confirmed it."""
+def _wait_for_person(client: ServiceClient, url: str, newcomer: dict[str, str]) -> dict[str, Any]:
+    """Show a code, and return what the service says of this machine once a person has confirmed it."""
     begun = client.call("POST", "/v1/enrol/device", json.dumps(newcomer).encode(), is_signed=False)
     code, secret = begun.get("code"), begun.get("secret")
     if not isinstance(code, str) or not isinstance(secret, str) or not code.isprintable():
@@ -83,7 +88,7 @@ def _wait_for_person(client: ServiceClient, url: str, newcomer: dict[str, str]) 
         # A code that was not entered in time is refused, which ends this.
         state = client.call("POST", "/v1/enrol/device/state", body, is_signed=False)
         if state.get("machine") is not None:
-            return state["machine"]
+            return state
 
 
 @command.command()
@@ -108,21 +113,33 @@ def run(*, once: bool, companion: bool, home: Path | None) -> None:
     clock = SystemClock()
     if not once:
         os.nice(19)
+    with FileStore(resolve_home(home), clock, load_projections()) as store:
+        answers = RemoteAnswers(shipper.client, identity.load_enrolment().service_key)
+        _ship(shipper, ApprovalCourier(store, answers), identity, once=once)
+    click.echo(f"{shipper.sent_count} entries sent")
+    for session, text in sorted(shipper.problems.items()):
+        click.echo(f"{session}: {text}", err=True)
+
+
+def _ship(shipper: "Shipper", courier: ApprovalCourier, identity: MachineIdentity, *, once: bool) -> None:
+    """Send the log and carry approvals: once, or as long as this machine is enrolled."""
+    clock = SystemClock()
     while True:
         problem: Unreachable | Refused | None = None
+        is_waiting = False
         try:
             shipper.ship_new_lines()
+            # While a question waits, the pause is a long poll for its answer.
+            is_waiting = courier.deliver(0.0 if once else APPROVAL_WAIT_SECONDS)
         except (Unreachable, Refused) as error:
             if once:
                 raise
             click.echo(str(error), err=True)
             problem = error
         if once or not identity.is_enrolled:
-            break
-        clock.sleep(shipper.choose_pause(problem))
-    click.echo(f"{shipper.sent_count} entries sent")
-    for session, text in sorted(shipper.problems.items()):
-        click.echo(f"{session}: {text}", err=True)
+            return
+        if not is_waiting:
+            clock.sleep(shipper.choose_pause(problem))
 
 
 def _end_with_stdin() -> None:

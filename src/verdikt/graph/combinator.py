@@ -17,6 +17,7 @@ from verdikt.errors import PolicyError
 from verdikt.graph.context import TraceEntry
 from verdikt.graph.guard import Guard, PolicyNode, takes_context
 from verdikt.graph.guard_node import FAILURE_FIX, describe_error, to_node
+from verdikt.model.approval import merge_needs
 from verdikt.model.verdict import Verdict, VerdictKind
 
 if TYPE_CHECKING:
@@ -248,9 +249,15 @@ def _to_vote(verdict: Verdict) -> Verdict:
 
 
 def _carry_marks(chosen: Verdict, verdicts: list[Verdict]) -> Verdict:
-    """Return the chosen verdict; a block also gets the marks of the other blocks, so that order does not matter."""
-    if chosen.kind is not VerdictKind.BLOCK or len(verdicts) == 1:
+    """Return the chosen verdict with the marks of equally strict ones, so that order does not matter.
+
+    A block gets red lines and errors of the other blocks, an ask the approvals that other asks need.
+    """
+    if len(verdicts) == 1 or chosen.kind < VerdictKind.ASK:
         return chosen
+    if chosen.kind is VerdictKind.ASK:
+        needs = merge_needs([verdict.approvals for verdict in verdicts if verdict.kind is VerdictKind.ASK])
+        return chosen if needs == chosen.approvals else replace(chosen, approvals=needs)
     blocks = [verdict for verdict in verdicts if verdict.kind is VerdictKind.BLOCK]
     red_line = any(verdict.red_line for verdict in blocks)
     error = any(verdict.error for verdict in blocks)

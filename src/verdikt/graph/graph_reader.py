@@ -17,6 +17,7 @@ from verdikt.graph.message_template import MessageTemplate
 from verdikt.graph.policy_registry import PolicyRegistry
 from verdikt.graph.re2_pattern import compile_pattern
 from verdikt.graph.rule import VERDICT_KINDS, Rule, RuleSet, matcher_from_data
+from verdikt.model.approval import APPROVAL_KEYS, MAX_COUNT, parse_duration
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.schema_type import (
     Field,
@@ -25,6 +26,8 @@ from verdikt.model.schema_type import (
     bool_type,
     choice_list_type,
     choice_type,
+    int_type,
+    mapping_type,
     read_fields,
     text_list_type,
     text_type,
@@ -75,6 +78,40 @@ CONDITION_FIELDS: dict[str, Field] = {
     for key, about in CONDITION_KEYS.items()
 }
 """The conditions of a rule, as they are written."""
+
+
+def _read_approver(node: YamlNode) -> Any:
+    """Return `self`, or a mapping with the name of a group."""
+    if isinstance(node.value, Mapping):
+        fields = read_fields(node, {"group": Field(text_type(), "the name of the group", required=True)})
+        return fields if "group" in fields else None
+    return node.read_choice(("self",))
+
+
+def _read_duration(node: YamlNode) -> str | None:
+    text = node.read_text(what="a duration such as `30m` or `4h`")
+    return text if text is not None and node.try_build(lambda: parse_duration(text)) is not None else None
+
+
+_GROUP_SCHEMA = {
+    "type": "object",
+    "required": ["group"],
+    "additionalProperties": False,
+    "properties": {"group": {"type": "string", "minLength": 1}},
+}
+_DURATION_TYPE = SchemaType(_read_duration, {"type": "string", "pattern": "^[1-9][0-9]*[smhd]$"}, "duration")
+_APPROVAL_TYPES: dict[str, SchemaType] = {
+    "by": SchemaType(_read_approver, {"oneOf": [{"const": "self"}, _GROUP_SCHEMA]}, "`self` or `{group: NAME}`"),
+    "count": int_type(minimum=1, maximum=MAX_COUNT),
+    "separate": bool_type(),
+    "strong": bool_type(),
+    "expires": _DURATION_TYPE,
+    "valid": _DURATION_TYPE,
+}
+APPROVAL_FIELDS: dict[str, Field] = {key: Field(_APPROVAL_TYPES[key], about) for key, about in APPROVAL_KEYS.items()}
+"""The keys of `approval` in a rule."""
+
+_APPROVAL_TYPE = mapping_type(APPROVAL_FIELDS, "mapping, see `verdikt docs approvals`")
 
 _TEMPLATE_TYPE = SchemaType(_read_template, {"type": "string", "minLength": 1}, "text with placeholders")
 
@@ -130,6 +167,7 @@ class GraphReader:
             "reason": Field(_TEMPLATE_TYPE, "why, for the agent; needed for warn, ask and block"),
             "fix": Field(_TEMPLATE_TYPE, "what to do instead; needed for ask and block"),
             "red_line": Field(bool_type(), "whether no grant and no `escalate` can get past it"),
+            "approval": Field(_APPROVAL_TYPE, "who has to approve it, perhaps away from the terminal; with `ask`"),
         }
 
     def condition_fields(self) -> dict[str, Field]:

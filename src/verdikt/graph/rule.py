@@ -17,6 +17,7 @@ from verdikt.graph.message_template import MessageTemplate
 from verdikt.graph.rule_exception import RuleException, exception_from_data
 from verdikt.graph.rule_index import RuleIndex
 from verdikt.layers import GovernanceLayer
+from verdikt.model.approval import ApprovalNeed, need_from_data
 from verdikt.model.verdict import Verdict, VerdictKind
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Rule:
     fix: str = ""
     red_line: bool = False
     exceptions: tuple[RuleException, ...] = ()
+    approval: ApprovalNeed | None = None
     meanings: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     """What effects mean in words, for `{does}`; not part of what the rule decides."""
     _reason: MessageTemplate = field(init=False, repr=False, compare=False)
@@ -68,6 +70,10 @@ class Rule:
             raise PolicyError(f"rule `{self.name}` says warn: expected a `reason`")
         if self.red_line and self.verdict is not VerdictKind.BLOCK:
             raise PolicyError(f"rule `{self.name}` is a red line: expected `verdict: block`, found {self.verdict.word}")
+        if self.approval is not None and self.verdict is not VerdictKind.ASK:
+            raise PolicyError(
+                f"rule `{self.name}` has an `approval`: expected `verdict: ask`, found {self.verdict.word}"
+            )
         object.__setattr__(self, "_reason", MessageTemplate.parse(self.reason))
         object.__setattr__(self, "_fix", MessageTemplate.parse(self.fix))
         # Without placeholders the verdict is always the same, so it is built once.
@@ -81,7 +87,9 @@ class Rule:
         `meanings` are the words for `{does}`: effect → what it does.
         """
         unknown = (
-            set(data) - set(CONDITION_KEYS) - {"name", "unless", "verdict", "reason", "fix", "red_line", "exceptions"}
+            set(data)
+            - set(CONDITION_KEYS)
+            - {"name", "unless", "verdict", "reason", "fix", "red_line", "exceptions", "approval"}
         )
         if unknown:
             raise PolicyError(f"rule `{data.get('name', '')}` has no key `{min(unknown)}`")
@@ -97,6 +105,7 @@ class Rule:
             fix=data.get("fix", ""),
             red_line=data.get("red_line", False),
             exceptions=tuple(exception_from_data(exception) for exception in data.get("exceptions", ())),
+            approval=need_from_data(data["approval"]) if "approval" in data else None,
             meanings=meanings or {},
         )
 
@@ -115,6 +124,8 @@ class Rule:
             data["unless"] = self.unless.dump()
         if self.exceptions:
             data["exceptions"] = [exception.dump() for exception in self.exceptions]
+        if self.approval is not None:
+            data["approval"] = self.approval.dump()
         return data | {"reason": self.reason, "fix": self.fix, "red_line": self.red_line}
 
     def check(self, action: Action, ctx: GovernanceContext) -> Verdict:
@@ -193,6 +204,7 @@ class Rule:
             reason=self._reason.render(values),
             fix=self._fix.render(values),
             red_line=self.red_line,
+            approvals=() if self.approval is None else (self.approval,),
         )
 
 

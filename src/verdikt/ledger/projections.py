@@ -33,6 +33,9 @@ _MAX_CALLER_NAMES = 64
 MAX_STANDING_ASKS = 512
 """Number of calls of a session about which a person was asked and whose end is not recorded; the newest are kept."""
 
+MAX_APPROVALS = 128
+"""Number of questions of a session that are remembered by their digests; the newest are kept."""
+
 _TASK_KINDS = ("agent", "submit_task")
 
 
@@ -288,6 +291,44 @@ def _add_ask(state: dict[str, Any], call_id: str, entry: Entry) -> dict[str, Any
     return {id: asked for id, asked in calls.items() if asked["seq"] != oldest}
 
 
+def _fold_approvals(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
+    """Fold questions that are answered away from the terminal, their answers and their uses."""
+    body = entry.body
+    if entry.kind is not EntryKind.APPROVAL:
+        answer = body.get("approval")
+        if not isinstance(answer, Mapping):
+            return state
+        request = state.get(str(answer.get("id")))
+        # The first answer stands.
+        if request is None or request["answer"] or request["closed"]:
+            return state
+        changes = {"answer": entry.seq, "approved": answer["approved"] is True, "until": answer["until"]}
+        return {**state, str(answer["id"]): {**request, **changes}}
+    if "request" in body:
+        return _add_request(state, body["request"], entry)
+    id = str(body.get("id"))
+    return {**state, id: {**state[id], "closed": str(body.get("closed"))}} if id in state else state
+
+
+def _add_request(state: dict[str, Any], fields: Mapping[str, Any], entry: Entry) -> dict[str, Any]:
+    requests = dict(state)
+    requests[str(fields["id"])] = {
+        "seq": entry.seq,
+        "digest": fields["digest"],
+        "parts": fields["parts"],
+        "call_id": fields["call_id"],
+        "expires": fields["expires"],
+        "answer": 0,
+        "approved": False,
+        "until": 0,
+        "closed": "",
+    }
+    if len(requests) <= MAX_APPROVALS:
+        return requests
+    oldest = min(request["seq"] for request in requests.values())
+    return {id: request for id, request in requests.items() if request["seq"] != oldest}
+
+
 SESSION = Projection(
     name="session",
     initial={
@@ -368,7 +409,15 @@ ASKS = Projection(
 )
 """Calls about which a person was asked: call id → seq of the question and of the answer, which alone are trusted."""
 
-_PROJECTIONS = (SESSION, POSTURE, GRANTS, FINDINGS, COUNCIL, EVIDENCE, PAUSE, MEMORY, CALLS, ASKS)
+APPROVALS = Projection(
+    name="approvals",
+    initial={},
+    fold=_fold_approvals,
+    kinds=frozenset({EntryKind.APPROVAL, EntryKind.GRANT, EntryKind.ANSWER}),
+)
+"""Questions that are answered away from the terminal: id → seq of question and answer, which alone are trusted."""
+
+_PROJECTIONS = (SESSION, POSTURE, GRANTS, FINDINGS, COUNCIL, EVIDENCE, PAUSE, MEMORY, CALLS, ASKS, APPROVALS)
 
 
 def load_projections() -> tuple[Projection, ...]:

@@ -63,6 +63,7 @@ class EntryKind(enum.StrEnum):
     SESSION = "session"
     MCP = "mcp"
     ANSWER = "answer"
+    APPROVAL = "approval"
 
 
 ENTRY_KINDS: frozenset[str] = frozenset(EntryKind)
@@ -76,6 +77,7 @@ SIGNED_KINDS: frozenset[EntryKind] = frozenset(
         EntryKind.KEY_ROTATION,
         EntryKind.CHECKPOINT,
         EntryKind.ANSWER,
+        EntryKind.APPROVAL,
     }
 )
 """Kinds that are always signed. The others are covered by the next signed checkpoint, which chains back to them."""

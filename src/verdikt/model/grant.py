@@ -75,10 +75,13 @@ def find_covering_grant(
 ) -> Grant | None:
     """Return the grant that lets this action past this verdict, or None.
 
-    A red line accepts no grant, and neither does a guard that failed. If the effects are known, every one of them must
+    A red line accepts no grant, and neither does a guard that failed, nor a question that the person of this machine
+    cannot answer alone. If the effects are known, every one of them must
     be certain and fall on the grant's target, reads included: half of `cp key /granted/place` is elsewhere.
     """
     if verdict.passed or verdict.red_line or verdict.error:
+        return None
+    if not all(need.is_answered_at_terminal for need in verdict.approvals):
         return None
     for grant in grants:
         if (

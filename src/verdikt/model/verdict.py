@@ -13,6 +13,7 @@ from verdikt.model.effect import EffectClass, Effects, encode_effects
 from verdikt.model.posture import READ_ONLY_POSTURES, Disposition, Posture
 
 if TYPE_CHECKING:
+    from verdikt.model.approval import ApprovalAnswer, ApprovalNeed
     from verdikt.model.spine import SpineReceipt
     from verdikt.model.standing_ask import StandingAsk
 
@@ -65,6 +66,8 @@ class Verdict:
     fix: str = ""
     red_line: bool = False
     error: bool = False
+    approvals: tuple[ApprovalNeed, ...] = ()
+    """Who has to approve what is asked here, where that is more than a person's confirmation."""
 
     def __post_init__(self) -> None:
         # An agent that is stopped without a reason or an alternative tries the same thing again.
@@ -92,9 +95,26 @@ class Verdict:
         return cls(kind=VerdictKind.ASK, guard=guard, reason=reason, fix=fix)
 
     @classmethod
-    def block(cls, *, guard: str, reason: str, fix: str, red_line: bool = False, error: bool = False) -> Verdict:
+    def block(
+        cls,
+        *,
+        guard: str,
+        reason: str,
+        fix: str,
+        red_line: bool = False,
+        error: bool = False,
+        approvals: tuple[ApprovalNeed, ...] = (),
+    ) -> Verdict:
         """Build a verdict that stops the action."""
-        return cls(kind=VerdictKind.BLOCK, guard=guard, reason=reason, fix=fix, red_line=red_line, error=error)
+        return cls(
+            kind=VerdictKind.BLOCK,
+            guard=guard,
+            reason=reason,
+            fix=fix,
+            red_line=red_line,
+            error=error,
+            approvals=approvals,
+        )
 
 
 def verdict_to_record(verdict: Verdict) -> dict[str, Any]:
@@ -109,6 +129,8 @@ def verdict_to_record(verdict: Verdict) -> dict[str, Any]:
         record["red_line"] = True
     if verdict.error:
         record["error"] = True
+    if verdict.approvals:
+        record["approvals"] = [need.to_record() for need in verdict.approvals]
     return record
 
 
@@ -183,6 +205,8 @@ class Decision:
     """The path through the policy graph: name, verdict and depth of each node, each above its children."""
     standing: StandingAsk | None = None
     """What a person was asked about the same call before, and answered."""
+    approval: ApprovalAnswer | None = None
+    """What people answered away from the terminal, where this decision went by it."""
     audit: Sequence[Mapping[str, Any]] = ()
     """What `audit` guards recorded; the log keeps it beside the receipt."""
 
@@ -281,6 +305,7 @@ def apply_posture(verdict: Verdict, posture: Posture, dominant: EffectClass | No
             guard=verdict.guard,
             reason=f"{verdict.reason}; a person would have to say yes, and none is there to answer",
             fix=verdict.fix,
+            approvals=verdict.approvals,
         )
     return verdict
 

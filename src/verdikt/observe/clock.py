@@ -22,3 +22,10 @@ class SystemClock:
     # The C functions themselves, without a Python frame: every decision reads the time several times.
     now = staticmethod(time.time)
     sleep = staticmethod(time.sleep)
+
+
+def format_local_time(seconds: float) -> str:
+    """Return a moment as people at this machine read it: hour and minute, with the date when it is another day."""
+    moment = time.localtime(seconds)
+    is_today = moment[:3] == time.localtime()[:3]
+    return time.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M", moment)

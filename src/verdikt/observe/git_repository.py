@@ -6,9 +6,10 @@ whether a file is modified.
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
+from verdikt.model.canonical_json import hash_canonical
 from verdikt.model.facts import GitFact
 from verdikt.observe.program_path import drop_project_directories, find_system_program
 
@@ -114,6 +115,19 @@ def read_repository(directory: str, env: Mapping[str, str]) -> GitFact:
         remotes=_select_settings(settings, "remote.", ".url"),
         aliases=_select_settings(settings, "alias.", ""),
     )
+
+
+def read_local_refs(roots: Iterable[str], env: Mapping[str, str]) -> dict[str, str]:
+    """Return the commits of each work tree's branches, tags and HEAD as a digest; empty where git does not say.
+
+    A push sends some of them, so a digest that is the same means that it sends the same commits.
+    """
+    digests = {}
+    for root in sorted(roots):
+        refs = run_git(root, env, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags")
+        head = run_git(root, env, "rev-parse", "HEAD")
+        digests[root] = "" if refs is None or head is None else hash_canonical([refs, head])
+    return digests
 
 
 def _select_settings(settings: Mapping[str, str], prefix: str, suffix: str) -> dict[str, str]:

@@ -89,6 +89,8 @@ def _summarize_snapshot(body: Mapping[str, Any]) -> str:
 
 
 def _summarize_operator(body: Mapping[str, Any]) -> str:
+    if "approval" in body:
+        return _summarize_approval(body)
     if grant := _get_fields(body, "grant"):
         often = "once, " if grant.get("once") else ""
         who = grant.get("by") or "unknown"
@@ -207,7 +209,24 @@ def _summarize_posture(body: Mapping[str, Any]) -> str:
     return f"{body.get('before', '')} → {after} {body.get('reason', '')}"
 
 
+def _summarize_approval(body: Mapping[str, Any]) -> str:
+    """Return a question to people away from the terminal, its answer, or its end."""
+    answer, request = body.get("approval"), body.get("request")
+    if isinstance(answer, Mapping):
+        word = "approved" if answer.get("approved") is True else "refused"
+        names = answer.get("by")
+        people = ", ".join(map(str, names)) if isinstance(names, list) else "unknown"
+        because = f": {answer['reason']}" if answer.get("reason") else ""
+        return f"approval {answer.get('id', '')} {word} by {people}{because}"
+    if isinstance(request, Mapping):
+        return f"approval {request.get('id', '')} asked for, digest {str(request.get('digest', ''))[:12]}"
+    word = "used" if body.get("closed") == "used" else "ended at the terminal"
+    return f"approval {body.get('id', '')} {word}"
+
+
 def _summarize_answer(body: Mapping[str, Any]) -> str:
+    if "approval" in body:
+        return _summarize_approval(body)
     word = "approved" if body.get("approved") is True else "rejected"
     by, channel = (str(body.get(name) or "unknown") for name in ("by", "channel"))
     return f"call {body.get('call_id', '')} {word} by {by} over {channel}"
@@ -232,6 +251,7 @@ _SUMMARIES: dict[EntryKind, Callable[[Mapping[str, Any]], str]] = {
     EntryKind.FINDING_CLEARED: _summarize_finding,
     EntryKind.POSTURE: _summarize_posture,
     EntryKind.ANSWER: _summarize_answer,
+    EntryKind.APPROVAL: _summarize_approval,
 }
 """Kind of an entry → one line about its body; other kinds show their plain fields."""
 

@@ -15,8 +15,10 @@ from verdikt.errors import WireError
 from verdikt.ledger.chain_verifier import verify_chain
 from verdikt.model.entry import decode_entry, unseal_line
 from verdikt.report.export import export_parquet
+from verdikt.serve.approval_api import APPROVAL_ROUTES
 from verdikt.serve.fleet_api import FLEET_ROUTES
 from verdikt.serve.machine_api import MACHINE_ROUTES
+from verdikt.serve.notification_api import NOTIFICATION_ROUTES
 from verdikt.serve.openapi import build_openapi
 from verdikt.serve.people_api import PEOPLE_ROUTES
 from verdikt.serve.routes import ANYBODY, AUDITORS, READERS, ApiCall, ApiRoute, NotFound
@@ -253,6 +255,8 @@ _PAGE = {"cursor": "from the page before", "limit": "at most this many"}
 ROUTES: tuple[ApiRoute, ...] = (
     *PEOPLE_ROUTES,
     *FLEET_ROUTES,
+    *APPROVAL_ROUTES,
+    *NOTIFICATION_ROUTES,
     ApiRoute("GET", "/v1/overview", read_overview, READERS, "decisions by hour", {"days": "how many days"}),
     ApiRoute("GET", "/v1/sessions", list_sessions, READERS, "sessions, the last active first", _Q | _PAGE),
     ApiRoute("GET", "/v1/sessions/{chain}", read_session, READERS, "one session"),

@@ -40,7 +40,7 @@ SECURITY_HEADERS = {
 }
 """On every answer. Pages show text that agents wrote: no script but ours runs, and none can be made from text."""
 
-PAGES = ("/", "/sessions", "/session/{chain}", "/integrity", "/settings", "/sign-in", "/oidc")
+PAGES = ("/", "/sessions", "/session/{chain}", "/approvals", "/integrity", "/settings", "/sign-in", "/oidc")
 """The addresses of pages; the shell is the same for all, and the script in it draws the page."""
 
 
@@ -146,8 +146,13 @@ def _handle(service: Service, route: ApiRoute, request: Request, body: bytes) ->
         if route.roles and person is None:
             return _fail(401, "sign in first")
         if person is not None and (problem := _find_refusal(route, person)):
+            if person.scopes is not None and route.is_write:
+                # A program that tries to vote or to change something is worth knowing of.
+                actor, path = f"token of {person.name}", request.url.path[:200]
+                service.people.record_event(person.organisation, actor, "refused", path, service.clock.now())
             return _fail(403, problem)
-        call = ApiCall(service, person, request.path_params, request.query_params, body, request.cookies)
+        origin = request.headers.get("origin", "")
+        call = ApiCall(service, person, request.path_params, request.query_params, body, request.cookies, origin)
         result: Any = route.handler(call)
     except NotFound as error:
         return _fail(404, str(error))

@@ -14,12 +14,18 @@ from typing import Self
 
 import uvicorn
 
-from verdikt.errors import ServiceError
+from verdikt.errors import LedgerError, ServiceError
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.projections import load_projections
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.serve.app import build_app
 from verdikt.serve.importer import LogImporter
+from verdikt.serve.local_answers import LocalAnswers
+from verdikt.serve.machines import EnrolledMachine
+from verdikt.serve.notifications import NotificationSettings
 from verdikt.serve.service import Service
 from verdikt.serve.store import TeamStore
+from verdikt.ship.approval_courier import ApprovalCourier
 from verdikt.web.files import check_vendor_files
 
 _LOGGER = logging.getLogger("verdikt.serve")
@@ -63,11 +69,17 @@ class EmbeddedService(AbstractContextManager["EmbeddedService"]):
         name = os.environ.get("USER") or os.environ.get("LOGNAME") or "you"
         self.importer = LogImporter(self.store, self.home, self.clock, organisation, machine)
         origins = frozenset(f"http://{host}:{self.port}" for host in (LOOPBACK, "localhost"))
-        self.service = Service(self.store, origins, self.clock, problems=self.importer.problems)
+        settings = NotificationSettings.from_env(os.environ)
+        self.service = Service(self.store, origins, self.clock, problems=self.importer.problems, settings=settings)
         self._person = self.service.people.ensure_person(organisation, "local", name, ROLES)
+        self.store.assign_machine(machine, self._person)
+        self.log = FileStore(self.home, self.clock, load_projections())
+        answers = LocalAnswers(self.service, EnrolledMachine(machine, organisation))
+        self.courier = ApprovalCourier(self.log, answers)
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
+        self.log.close()
         self.store.close()
 
     def create_link(self) -> str:
@@ -100,7 +112,9 @@ class EmbeddedService(AbstractContextManager["EmbeddedService"]):
         while not ended.is_set():
             try:
                 self.importer.import_new_lines()
-            except ServiceError as error:
+                self.courier.deliver()
+                self.service.notifications.work(int(self.clock.now()))
+            except (ServiceError, LedgerError) as error:
                 # Another process may hold the database for long; the next round tries again.
                 _LOGGER.warning("the log could not be imported: %s", error)
             ended.wait(IMPORT_SECONDS)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import zstandard
 from sqlalchemy import bindparam, select, tuple_, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import GENESIS_HASH, EntryKind
 from verdikt.model.verdict import VerdictKind
 from verdikt.serve import schema
+from verdikt.serve.insertion import insert_for
 from verdikt.team.chain_extension import Continuation, extend_chain, overlap_seq
 from verdikt.team.index_row import IndexRow, build_index_row, read_objective, read_place
 
@@ -105,7 +105,7 @@ class Ingest:
             table = schema.word
             # In one order everywhere, or two replicas could wait for each other.
             connection.execute(
-                _insert(self._database, table).on_conflict_do_nothing(), [{"text": text} for text in sorted(needed)]
+                insert_for(self._database, table).on_conflict_do_nothing(), [{"text": text} for text in sorted(needed)]
             )
             found = connection.execute(select(table.c.text, table.c.id).where(table.c.text.in_(needed)))
             self._words |= {str(text): int(number) for text, number in found}
@@ -265,7 +265,7 @@ class _Transaction:
             self._insert_many(schema.entry, _ENTRY_COLUMNS, self._entries)
             self._insert_many(schema.segment, _SEGMENT_COLUMNS, self._segments)
         if self._forks:
-            self._connection.execute(_insert(self._database, schema.fork).on_conflict_do_nothing(), self._forks)
+            self._connection.execute(insert_for(self._database, schema.fork).on_conflict_do_nothing(), self._forks)
         self._update_chains()
         self._write_tallies()
 
@@ -308,7 +308,7 @@ class _Transaction:
             {**dict(zip(names, key, strict=True)), "shard": self._shard, "count": count}
             for key, count in sorted(self._tallies.items())
         ]
-        insert = _insert(self._database, schema.tally)
+        insert = insert_for(self._database, schema.tally)
         key_columns = [column.name for column in schema.tally.primary_key]
         total = schema.tally.c["count"] + insert.excluded["count"]
         self._connection.execute(insert.on_conflict_do_update(index_elements=key_columns, set_={"count": total}), rows)
@@ -357,9 +357,4 @@ def insert_chains(connection: Connection, database: Database, keys: list[tuple[i
         }
         for organisation, machine, session, generation in sorted(keys)
     ]
-    connection.execute(_insert(database, schema.chain).on_conflict_do_nothing(), rows)
-
-
-def _insert(database: Database, table: Table) -> Any:
-    """Return an INSERT of the dialect, which knows ON CONFLICT."""
-    return postgresql.insert(table) if database.is_postgresql else sqlite.insert(table)
+    connection.execute(insert_for(database, schema.chain).on_conflict_do_nothing(), rows)

@@ -11,6 +11,7 @@ from anyio.to_thread import run_sync
 
 from verdikt.errors import CanonicalError, ServiceError, WireError
 from verdikt.model.canonical_json import parse_json
+from verdikt.serve.approval_api import answer_requests, receive_outcome, receive_request
 from verdikt.serve.devices import CODE_SECONDS
 from verdikt.serve.group_ingest import GroupIngest, Overloaded
 from verdikt.serve.ingest import Submission
@@ -82,7 +83,11 @@ class MachineApi:
         machine = await run_sync(self._enrol, code, name, public_key)
         if machine is None:
             return build_json_response({"error": "this code is unknown, used up or too old"}, 403)
-        return build_json_response({"machine": machine.id})
+        return build_json_response(self._describe_enrolment(machine))
+
+    def _describe_enrolment(self, machine: EnrolledMachine) -> dict[str, Any]:
+        """Return what a machine remembers of its service: its number, and the key that signs approvals."""
+        return {"machine": machine.id, "service_key": self.service.service_key.public_hex}
 
     def _enrol(self, code: str, name: str, public_key: bytes) -> EnrolledMachine | None:
         now = self.service.clock.now()
@@ -109,7 +114,9 @@ class MachineApi:
         )
         if found is None:
             return build_json_response({"error": "this code is unknown or too old: begin again"}, 403)
-        return build_json_response({"machine": found.id if isinstance(found, EnrolledMachine) else None})
+        if not isinstance(found, EnrolledMachine):
+            return build_json_response({"machine": None})
+        return build_json_response(self._describe_enrolment(found))
 
     async def receive_entries(self, machine: EnrolledMachine, body: bytes) -> Response:
         """Store a batch, and answer with the heads that are stored now."""
@@ -156,6 +163,9 @@ MACHINE_ROUTES: tuple[MachineRoute, ...] = (
     MachineRoute("POST", "/v1/entries", MachineApi.receive_entries, "lines of a log, compressed with zstd"),
     MachineRoute("GET", "/v1/heads", MachineApi.read_heads, "how far each session is stored"),
     MachineRoute("POST", "/v1/status", MachineApi.receive_status, "the version that a machine runs"),
+    MachineRoute("POST", "/v1/approvals", receive_request, "a question to people about one call"),
+    MachineRoute("POST", "/v1/approval-answers", answer_requests, "what people answered; waits for a change"),
+    MachineRoute("POST", "/v1/approval-outcomes", receive_outcome, "an approval was used, or is no longer needed"),
 )
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from verdikt.serve.service import Service
 
 READERS = frozenset({"viewer", "developer", "approver", "author", "publisher", "auditor", "admin"})
+VOTERS = frozenset({"developer", "approver"})
+"""Those who may answer questions, each as far as the policy's rule lets them. An admin alone may not."""
 AUDITORS = frozenset({"auditor", "admin"})
 ADMINS = frozenset({"admin"})
 OWNERS = frozenset({"developer", "admin"})
@@ -40,6 +42,8 @@ class ApiCall:
     query: Mapping[str, str]
     body: bytes
     cookies: Mapping[str, str]
+    origin: str = ""
+    """The origin of the page that calls; checked for every write."""
 
     @property
     def organisation(self) -> int:

@@ -251,3 +251,114 @@ audit_event = Table(
     Column("hash", Text, nullable=False),
 )
 """What people and machines did to this service: chained, so that a removed row shows."""
+
+approval = Table(
+    "approval",
+    metadata,
+    Column("id", _Serial, primary_key=True),
+    Column("organisation", Integer, ForeignKey("organisation.id"), nullable=False),
+    Column("machine", BigInteger, ForeignKey("machine.id"), nullable=False),
+    # What the machine calls it.
+    Column("request", Text, nullable=False),
+    Column("session", Text, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("texts", Text, nullable=False),
+    Column("rule", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("summary", Text, nullable=False),
+    Column("shape", Text, nullable=False),
+    # One per line, with a line break before and after each: who has to answer, for the question "for whom".
+    Column("groups", Text, nullable=False),
+    Column("risk", SmallInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("asked", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+    Column("decided", BigInteger),
+    Column("not_after", BigInteger),
+    Column("closed", BigInteger),
+    UniqueConstraint("machine", "request"),
+    Index("approval_by_state", "organisation", "state", "asked"),
+)
+"""Questions of machines to people. None is ever deleted: what became of it is its state."""
+
+vote = Table(
+    "vote",
+    metadata,
+    Column("approval", BigInteger, ForeignKey("approval.id"), primary_key=True),
+    Column("person", BigInteger, ForeignKey("person.id"), primary_key=True),
+    Column("organisation", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("approved", Boolean, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("is_owner", Boolean, nullable=False),
+    Column("groups", Text, nullable=False),
+    # The signature of a security key, which counts once.
+    Column("assertion", Text),
+    Column("assertion_sha256", Text, unique=True),
+    Column("at", BigInteger, nullable=False),
+)
+
+credential = Table(
+    "credential",
+    metadata,
+    Column("id", _Serial, primary_key=True),
+    Column("organisation", Integer, nullable=False),
+    Column("person", BigInteger, ForeignKey("person.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("credential_id", LargeBinary, nullable=False, unique=True),
+    Column("public_key", LargeBinary, nullable=False),
+    Column("sign_count", BigInteger, nullable=False),
+    Column("added", BigInteger, nullable=False),
+)
+"""Security keys and passkeys of people."""
+
+ceremony = Table(
+    "ceremony",
+    metadata,
+    Column("person", BigInteger, ForeignKey("person.id"), primary_key=True),
+    Column("challenge", LargeBinary, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+)
+"""The challenge with which a person is adding a security key."""
+
+service_key = Table(
+    "service_key",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("private_key", LargeBinary, nullable=False),
+)
+"""The key with which the service signs grants; one for all replicas."""
+
+notifier = Table(
+    "notifier",
+    metadata,
+    Column("id", _Serial, primary_key=True),
+    Column("organisation", Integer, ForeignKey("organisation.id"), nullable=False),
+    # Whom it tells: one person; without one, everybody of a group.
+    Column("person", BigInteger, ForeignKey("person.id")),
+    Column("group", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("mode", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+"""Where people hear of questions: webhooks, chats, mail."""
+
+delivery = Table(
+    "delivery",
+    metadata,
+    Column("id", _Serial, primary_key=True),
+    Column("organisation", Integer, nullable=False),
+    Column("notifier", BigInteger, ForeignKey("notifier.id", ondelete="CASCADE"), nullable=False),
+    Column("approval", BigInteger, ForeignKey("approval.id"), nullable=False),
+    Column("state", Text, nullable=False),
+    Column("tries", Integer, nullable=False),
+    Column("due", BigInteger, nullable=False),
+    Column("problem", Text, nullable=False),
+    UniqueConstraint("notifier", "approval"),
+    Index("delivery_by_time", "state", "due"),
+)
+"""One row for each question and place: each is told once."""

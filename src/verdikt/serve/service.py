@@ -6,10 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verdikt.observe.clock import SystemClock
+from verdikt.serve.approvals import Approvals
 from verdikt.serve.devices import Devices
 from verdikt.serve.machines import Machines
 from verdikt.serve.metrics import Metrics
+from verdikt.serve.notifications import Notifications, NotificationSettings
 from verdikt.serve.people import People
+from verdikt.serve.security_keys import SecurityKeys
+from verdikt.serve.service_key import ServiceKey
 from verdikt.serve.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -31,6 +35,11 @@ class Service:
     machines: Machines = field(init=False)
     devices: Devices = field(init=False)
     tokens: Tokens = field(init=False)
+    settings: NotificationSettings = field(default_factory=NotificationSettings)
+    keys: SecurityKeys = field(init=False)
+    service_key: ServiceKey = field(init=False)
+    approvals: Approvals = field(init=False)
+    notifications: Notifications = field(init=False)
     oidc: OidcSignIn | None = None
     problems: dict[str, str] = field(default_factory=dict)
     """Session → why its log could not be imported; of the embedded form."""
@@ -40,6 +49,10 @@ class Service:
         self.machines = Machines(self.store.database)
         self.devices = Devices(self.store.database)
         self.tokens = Tokens(self.store.database)
+        self.keys = SecurityKeys(self.store.database)
+        self.service_key = ServiceKey(self.store.database)
+        self.approvals = Approvals(self.store.database, self.keys, self.service_key)
+        self.notifications = Notifications(self.store.database, min(self.origins), self.settings)
 
     @property
     def hosts(self) -> frozenset[str]:

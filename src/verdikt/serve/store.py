@@ -109,6 +109,12 @@ class TeamStore:
             values = {"organisation": organisation, "name": name, "public_key": public_key, "enrolled": now}
             return int(connection.execute(insert(table).values(**values).returning(table.c.id)).scalar_one())
 
+    def assign_machine(self, machine: int, person: int) -> None:
+        """Say whose machine it is: that person confirms what its agents ask, and does not count as another."""
+        table = schema.machine
+        with self.database.begin_write() as connection:
+            connection.execute(update(table).where(table.c.id == machine).values(person=person))
+
     def revoke_machine(self, organisation: int, machine: int, now: int) -> None:
         """Take a machine's right to send; what it sent stays."""
         table = schema.machine

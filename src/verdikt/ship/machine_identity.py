@@ -29,6 +29,8 @@ class Enrolment:
     url: str
     machine: int
     level: str = "full"
+    service_key: str = ""
+    """The key with which the service signs approvals, as it named it then."""
 
 
 class MachineIdentity:

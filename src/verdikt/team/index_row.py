@@ -19,7 +19,7 @@ KIND_CODES: dict[str, int] = {
     kind: code
     for code, kind in enumerate(
         "tool_call decision contract snapshot validator_pass override grant finding finding_cleared review feedback"
-        " posture completion crash gap rotation key_rotation checkpoint session mcp answer".split(),
+        " posture completion crash gap rotation key_rotation checkpoint session mcp answer approval".split(),
         start=1,
     )
 }

@@ -39,8 +39,9 @@ class TeamServer:
         home.mkdir(exist_ok=True)
         body = f'{{"code":"{self.create_code()}","name":"{home.name}","public_key":"{identity.public_key_hex()}"}}'
         client = ServiceClient(self.url, SystemClock())
-        machine = client.call("POST", "/v1/enrol", body.encode(), is_signed=False)["machine"]
-        identity.save_enrolment(Enrolment(self.url, machine, level))
+        answer = client.call("POST", "/v1/enrol", body.encode(), is_signed=False)
+        machine = answer["machine"]
+        identity.save_enrolment(Enrolment(self.url, machine, level, answer["service_key"]))
         return ShippingMachine(self, home, identity, machine, level, clock or SystemClock())
 
 

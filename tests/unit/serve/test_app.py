@@ -18,14 +18,18 @@ from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.entry import EntryKind, build_entry
 from verdikt.serve.api import ROUTES
 from verdikt.serve.app import PAGES, SECURITY_HEADERS
+from verdikt.serve.approval_api import APPROVAL_ROUTES
 from verdikt.serve.machine_api import MACHINE_ROUTES
+from verdikt.serve.notification_api import NOTIFICATION_ROUTES
 from verdikt.serve.people import COOKIE_SECONDS, LINK_SECONDS, ROLES, Person
 from verdikt.serve.request_body import MAX_BODY_BYTES
 from verdikt.serve.routes import ApiRoute
 from verdikt.serve.store import TeamStore
 
 CHAIN = build_lines("s", range(1, 21))
-GUARDED = [route for route in ROUTES if route.roles]
+OWN = (*APPROVAL_ROUTES, *NOTIFICATION_ROUTES)
+"""Routes about questions, keys and places of a person, which this site has none of; `test_approvals` has them."""
+GUARDED = [route for route in ROUTES if route.roles and route not in OWN]
 
 
 @pytest.fixture
@@ -61,7 +65,7 @@ def fill_path(route: ApiRoute, site: Site) -> str:
         begun = service.devices.begin("laptop", secrets.token_bytes(32), now)
         assert begun is not None
         named["code"] = begun.code
-    return route.path.format(**named)
+    return route.path.format(**named, approval=1, key=1, notifier=1)
 
 
 def call_route(client: TestClient, route: ApiRoute, site: Site) -> httpx2.Response:
@@ -101,6 +105,17 @@ def test_each_route_shows_nothing_of_another_organisation(site: Site) -> None:
         assert "echo" not in response.text, route.path
         assert '"ana"' not in response.text, route.path
         assert '"Bo"' not in response.text, route.path
+
+
+def test_each_route_of_a_person_needs_one_of_its_roles(site: Site) -> None:
+    """Without a login 401, with other roles 403; with its roles, and for others, nothing is there to be named."""
+    assert {call_route(site.open_client(), route, site).status_code for route in OWN} == {401}
+    for other in (False, True):
+        for role in ROLES:
+            client = site.sign_in(role, other_organisation=other)
+            for route in OWN:
+                expected = {200, 400, 404} if role in route.roles else {403}
+                assert call_route(client, route, site).status_code in expected, (role, route.path)
 
 
 def test_every_write_leaves_one_event(site: Site) -> None:

@@ -42,7 +42,7 @@ def test_migrate_again_keeps_the_data(database_url: str) -> None:
 
 def test_store_on_an_empty_database_says_what_to_run(database_url: str) -> None:
     """A replica never changes the schema by itself."""
-    with pytest.raises(ServiceError, match=r"expected a database of version 0003, found it empty: run `verdikt serve"):
+    with pytest.raises(ServiceError, match=r"expected a database of version 0004, found it empty: run `verdikt serve"):
         TeamStore(database_url)
 
 

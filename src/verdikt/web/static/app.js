@@ -1,8 +1,10 @@
 // The shell around all pages: navigation, keys, sign-in.
 import { call, useData } from "./api.js";
 import { html, render, useEffect, useState } from "./html.js";
+import { ApprovalsPage } from "./approvals.js";
 import { IntegrityPage } from "./integrity.js";
 import { useKeys } from "./keys.js";
+import { useNotices } from "./notices.js";
 import { NowPage } from "./now.js";
 import { followLink, go, usePlace } from "./router.js";
 import { SessionPage } from "./session.js";
@@ -12,6 +14,7 @@ import { SettingsPage } from "./settings.js";
 const PAGES = [
   { path: "/", name: "Now", key: "n" },
   { path: "/sessions", name: "Sessions", key: "s" },
+  { path: "/approvals", name: "Approvals", key: "a" },
   { path: "/integrity", name: "Integrity", key: "i" },
   { path: "/settings", name: "Settings", key: "e" },
 ];
@@ -23,6 +26,7 @@ const KEYS = [
   ["[ ]", "previous and next ask or block"],
   ["d", "decisions only, or everything"],
   ["p", "pause the feed"],
+  ["a r p", "approve, refuse, approve and propose a rule"],
   [".", "copy a link to the entry"],
   ["Esc", "close"],
   ...PAGES.map((page) => [`g ${page.key}`, page.name]),
@@ -33,6 +37,7 @@ function App() {
   const place = usePlace();
   const me = useData(place.path === "/sign-in" ? "" : "/v1/me");
   const [showsKeys, setShowsKeys] = useState(false);
+  const waiting = useNotices(Boolean(me.data));
   const jumps = Object.fromEntries(PAGES.map((page) => [`g ${page.key}`, () => go(page.path)]));
   useKeys({ ...jumps, "?": () => setShowsKeys(!showsKeys) });
   useEffect(() => {
@@ -50,7 +55,7 @@ function App() {
   if (!me.data) return null;
   return html`<nav aria-label="Pages">
       <a class="brand" href="/">verdikt</a>
-      ${PAGES.map((page) => html`<a key=${page.path} href=${page.path} aria-current=${place.path === page.path ? "page" : undefined}>${page.name}</a>`)}
+      ${PAGES.map((page) => html`<a key=${page.path} href=${page.path} aria-current=${place.path === page.path ? "page" : undefined}>${page.name}${page.path === "/approvals" && waiting ? html` <span class="badge">${waiting}</span>` : ""}</a>`)}
       <button class="help" aria-label="Keys" onClick=${() => setShowsKeys(!showsKeys)}>?</button>
     </nav>
     <${Page} place=${place} me=${me.data} />
@@ -61,6 +66,7 @@ function Page({ place, me }) {
   const session = /^\/session\/([0-9]+)$/.exec(place.path);
   if (session) return html`<${SessionPage} key=${session[1]} chain=${session[1]} query=${place.query} />`;
   if (place.path === "/sessions") return html`<${SessionsPage} query=${place.query} />`;
+  if (place.path === "/approvals") return html`<${ApprovalsPage} query=${place.query} />`;
   if (place.path === "/integrity") return html`<${IntegrityPage} query=${place.query} />`;
   if (place.path === "/settings") return html`<${SettingsPage} me=${me} />`;
   return html`<${NowPage} />`;

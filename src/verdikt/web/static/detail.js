@@ -81,7 +81,7 @@ function describeOutcome(outcome, verdict) {
   return html`${outcome.success ? "succeeded" : "failed"}${seconds}${status}, <a href=${`?seq=${Number(outcome.seq)}`}>#${Number(outcome.seq)}</a>`;
 }
 
-function Effect({ effect }) {
+export function Effect({ effect }) {
   const targets = asList(effect.targets).map((target) => showText(asObject(target).text)).join(", ");
   const certainty = effect.certainty === "possible" ? "possibly " : "";
   const lasting = effect.recoverable === false ? ", can't be undone" : "";

@@ -1,7 +1,10 @@
 // Who is signed in, the machines, the theme, and what was done to this service.
 import { call, useData } from "./api.js";
 import { html, useState } from "./html.js";
+import { DesktopNotices } from "./notices.js";
+import { Notifiers } from "./notifiers.js";
 import { Freshness } from "./parts.js";
+import { SecurityKeys } from "./security_keys.js";
 import { showAge, showCount, showMoment, showText } from "./text.js";
 
 export function SettingsPage({ me }) {
@@ -19,6 +22,9 @@ export function SettingsPage({ me }) {
       <p>${showText(me.name)}, ${me.roles.map(showText).join(", ")} · verdikt ${showText(me.version)}</p>
       <div class="bar"><button onClick=${signOut}>Sign out</button><${ThemeSwitch} /></div>
     </section>
+    <${SecurityKeys} />
+    <${Notifiers} me=${me} />
+    <${DesktopNotices} />
     <section>
       <h2>Machines</h2>
       <${Freshness} ...${machines} />

@@ -1,0 +1,131 @@
+"""A question as the page of approvals shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
+
+from verdikt.model.approval import ApprovalState
+from verdikt.serve import schema
+from verdikt.team.approval_wire import Vote, can_vote, parse_needs, read_statement
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, RowMapping
+
+    from verdikt.serve.people import Person
+
+QUICK_SECONDS = 2
+"""A vote that comes faster than this after the question is marked: it was hardly read."""
+
+
+def list_voting_groups(person: Person) -> frozenset[str]:
+    """Return the groups for which a person may approve: those they belong to, if they are an approver at all."""
+    return person.groups if "approver" in person.roles else frozenset()
+
+
+def read_votes(connection: Connection, approval: int) -> list[RowMapping]:
+    """Return the votes on a question, in the order in which they came."""
+    return read_votes_of(connection, [approval]).get(approval, [])
+
+
+def read_votes_of(connection: Connection, approvals: list[int]) -> dict[int, list[RowMapping]]:
+    """Return the votes on several questions."""
+    table = schema.vote
+    votes: dict[int, list[RowMapping]] = {}
+    query = select(table).where(table.c.approval.in_(approvals)).order_by(table.c.at, table.c.person)
+    for row in connection.execute(query).mappings():
+        votes.setdefault(row["approval"], []).append(row)
+    return votes
+
+
+def to_vote(row: RowMapping) -> Vote:
+    """Return a vote as it counts."""
+    return Vote(
+        person=row["person"],
+        name=row["name"],
+        approved=row["approved"],
+        is_owner=row["is_owner"],
+        groups=frozenset(json.loads(row["groups"])),
+        is_strong=row["assertion"] is not None,
+    )
+
+
+def describe_approval(row: RowMapping, votes: Sequence[RowMapping], person: Person) -> dict[str, Any]:
+    """Return a question as the page shows it, and whether this person can answer it."""
+    document = json.loads(row["document"])
+    needs, cast = parse_needs(document), [to_vote(vote) for vote in votes]
+    is_owner = row["owner"] == person.id
+    own = Vote(
+        person=person.id, name="", approved=True, is_owner=is_owner, groups=list_voting_groups(person), is_strong=True
+    )
+    refusals = [can_vote(need, own) for need in needs]
+    has_voted = any(vote.person == person.id for vote in cast)
+    names = ("id", "request", "session", "seq", "digest", "rule", "reason", "summary", "shape", "risk", "state")
+    times = ("asked", "expires", "decided", "not_after", "closed")
+    return {
+        **{name: row[name] for name in (*names, *times)},
+        "machine": row["machine_name"],
+        "host": str(document["action"].get("host", "")),
+        "directory": str(document["action"].get("cwd", "")),
+        "says": read_statement(document["action"]),
+        "needs": [
+            {
+                "text": need.describe(),
+                "count": need.count,
+                "strong": need.strong,
+                "given": sum(vote.approved and not can_vote(need, vote) for vote in cast),
+            }
+            for need in needs
+        ],
+        "votes": [
+            {
+                "name": vote["name"],
+                "approved": vote["approved"],
+                "reason": vote["reason"],
+                "strong": vote["assertion"] is not None,
+                "at": vote["at"],
+                "quick": vote["at"] - row["asked"] < QUICK_SECONDS,
+            }
+            for vote in votes
+        ],
+        "can_vote": row["state"] == ApprovalState.WAITING and not has_voted and not all(refusals),
+        "why_not": "you have answered" if has_voted else (refusals[0] if all(refusals) else ""),
+        "needs_key": any(need.strong for need, refusal in zip(needs, refusals, strict=True) if not refusal),
+    }
+
+
+def find_chain(connection: Connection, row: RowMapping) -> int | None:
+    """Return the stored log of the session that asks; None while nothing of it has arrived."""
+    table = schema.chain
+    query = select(table.c.id).where(table.c.machine == row["machine"], table.c.session == row["session"])
+    found = connection.execute(query.order_by(table.c.generation.desc()).limit(1)).scalar()
+    return int(found) if found is not None else None
+
+
+def count_shape(connection: Connection, row: RowMapping) -> dict[str, int]:
+    """Return how questions of the same shape ended before."""
+    table = schema.approval
+    query = (
+        select(table.c.state, func.count())
+        .where(table.c.organisation == row["organisation"], table.c.shape == row["shape"], table.c.id != row["id"])
+        .group_by(table.c.state)
+    )
+    return {str(state): int(count) for state, count in connection.execute(query)}
+
+
+def read_previous_texts(connection: Connection, row: RowMapping) -> dict[str, str]:
+    """Return the texts of the last question of the same rule and machine that was approved, to compare with."""
+    table = schema.approval
+    query = (
+        select(table.c.texts)
+        .where(table.c.organisation == row["organisation"], table.c.rule == row["rule"], table.c.id != row["id"])
+        .where(table.c.machine == row["machine"])
+        .where(table.c.state.in_((ApprovalState.APPROVED, ApprovalState.USED)))
+        .order_by(table.c.asked.desc())
+        .limit(1)
+    )
+    texts = connection.execute(query).scalar()
+    return dict(json.loads(texts)) if texts else {}

@@ -1,0 +1,343 @@
+"""Questions of machines to people, as the service keeps them: asked, voted on, settled, used. None is ever deleted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, func, insert, or_, select, update
+
+from verdikt.errors import WireError
+from verdikt.model.approval import ApprovalState
+from verdikt.model.canonical_json import hash_canonical
+from verdikt.serve import schema
+from verdikt.serve.approval_view import (
+    count_shape,
+    describe_approval,
+    find_chain,
+    list_voting_groups,
+    read_previous_texts,
+    read_votes,
+    read_votes_of,
+    to_vote,
+)
+from verdikt.serve.insertion import insert_for
+from verdikt.serve.people import SEE_ALL
+from verdikt.serve.routes import Forbidden, NotFound
+from verdikt.team.approval_wire import (
+    ApprovalRequest,
+    Vote,
+    build_grant,
+    can_vote,
+    grant_message,
+    hash_assertion,
+    is_satisfied,
+    parse_needs,
+)
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, RowMapping
+
+    from verdikt.serve.database import Database
+    from verdikt.serve.machines import EnrolledMachine
+    from verdikt.serve.people import Person
+    from verdikt.serve.security_keys import SecurityKeys
+    from verdikt.serve.service_key import ServiceKey
+
+MAX_WAITING = 2000
+"""Most questions of one machine that are taken while others wait: a machine cannot fill the page of everybody."""
+
+MAX_REASON_CHARS = 300
+_OPEN_STATES = (ApprovalState.WAITING, ApprovalState.APPROVED)
+
+
+class VoteRefused(Forbidden):
+    """A vote that does not count, with the reason for the person."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ballot:
+    """What a person sends: yes or no, to the digest that the page showed, perhaps signed by a security key."""
+
+    approved: bool
+    digest: str
+    reason: str = ""
+    assertion: Mapping[str, Any] | None = None
+    origin: str = ""
+
+
+class Approvals:
+    """The questions of the service; safe for threads."""
+
+    def __init__(self, database: Database, keys: SecurityKeys, service_key: ServiceKey) -> None:
+        self._database = database
+        self._keys = keys
+        self._service_key = service_key
+
+    # Machines
+
+    def submit(self, machine: EnrolledMachine, request: ApprovalRequest, now: int) -> tuple[int, bool]:
+        """Store a question of a machine, once; return its number, and whether it is new."""
+        table = schema.approval
+        with self._database.begin_write() as connection:
+            own = table.c.machine == machine.id
+            waiting = connection.execute(
+                select(func.count()).where(own, table.c.state == ApprovalState.WAITING, table.c.expires > now)
+            ).scalar_one()
+            if waiting >= MAX_WAITING:
+                raise WireError("too many questions of this machine wait already")
+            values = {
+                "organisation": machine.organisation,
+                "machine": machine.id,
+                "request": request.id,
+                "session": request.session,
+                "seq": request.seq,
+                "digest": request.digest,
+                "document": json.dumps(request.document),
+                "texts": json.dumps(request.texts),
+                "rule": request.rule,
+                "reason": request.reason,
+                "summary": request.summary,
+                "shape": _hash_shape(request),
+                "groups": "".join(f"\n{need.group}\n" for need in request.needs if need.group),
+                "risk": request.risk,
+                "state": ApprovalState.WAITING,
+                "asked": now,
+                # By the service's clock: that of the machine may be wrong.
+                "expires": now + (request.expires - request.asked),
+            }
+            added = connection.execute(
+                insert_for(self._database, table)
+                .values(**values)
+                .on_conflict_do_nothing(index_elements=["machine", "request"])
+                .returning(table.c.id)
+            ).scalar()
+            if added is not None:
+                return int(added), True
+            known = connection.execute(
+                select(table.c.id, table.c.digest).where(own, table.c.request == request.id)
+            ).one()
+            if known.digest != request.digest:
+                raise WireError("a question with this id was asked about another call")
+            return int(known.id), False
+
+    def read_answers(self, machine: EnrolledMachine, requests: Sequence[str], now: int) -> dict[str, Any]:
+        """Return what became of a machine's questions; settled ones with a signed grant.
+
+        The grant is made from what is stored, so a replica that was killed after the last vote loses nothing.
+        """
+        table = schema.approval
+        self.expire(now)
+        with self._database.begin_read() as connection:
+            rows = connection.execute(
+                select(table).where(table.c.machine == machine.id, table.c.request.in_(requests))
+            ).mappings()
+            return {row["request"]: self._describe_answer(connection, row) for row in rows.all()}
+
+    def _describe_answer(self, connection: Connection, row: RowMapping) -> dict[str, Any]:
+        state = row["state"]
+        if state not in (ApprovalState.APPROVED, ApprovalState.REFUSED, ApprovalState.USED):
+            return {"state": state}
+        votes = [
+            {"person": vote["person"], "name": vote["name"], "approved": vote["approved"], "reason": vote["reason"]}
+            | ({"assertion": json.loads(vote["assertion"])} if vote["assertion"] else {})
+            for vote in read_votes(connection, row["id"])
+        ]
+        grant = build_grant(
+            request=row["request"],
+            digest=row["digest"],
+            # As the machine itself knows it, which at a team's service is the number of the row.
+            machine=json.loads(row["document"])["machine"]["id"],
+            approved=state != ApprovalState.REFUSED,
+            votes=votes,
+            not_after=row["not_after"] or row["expires"],
+        )
+        return {"state": state, "grant": grant, "signature": self._service_key.sign(grant_message(grant))}
+
+    def report(self, machine: EnrolledMachine, request: str, state: ApprovalState, now: int) -> None:
+        """Note what a machine says became of its question: used, or answered at the terminal."""
+        if state not in (ApprovalState.USED, ApprovalState.CANCELLED):
+            raise WireError("expected `used` or `cancelled`")
+        table = schema.approval
+        with self._database.begin_write() as connection:
+            connection.execute(
+                update(table)
+                .where(table.c.machine == machine.id, table.c.request == request, table.c.state.in_(_OPEN_STATES))
+                .values(state=state, closed=now)
+            )
+
+    def expire(self, now: int) -> None:
+        """Mark the questions to which no answer came in time."""
+        table = schema.approval
+        overdue = (table.c.state == ApprovalState.WAITING) & (table.c.expires <= now)
+        with self._database.begin_read() as connection:
+            if connection.execute(select(table.c.id).where(overdue).limit(1)).scalar() is None:
+                return
+        with self._database.begin_write() as connection:
+            connection.execute(update(table).where(overdue).values(state=ApprovalState.EXPIRED, closed=now))
+
+    # People
+
+    def list_approvals(
+        self, person: Person, *, history: bool, text: str = "", cursor: tuple[int, int] | None = None, limit: int = 50
+    ) -> list[dict[str, Any]]:
+        """Return questions that wait, the most urgent first, or those that have ended, the newest first."""
+        table = schema.approval
+        waits = table.c.state == ApprovalState.WAITING
+        query = _select_visible(person).where(~waits if history else waits)
+        if text:
+            pattern = f"%{text.replace(chr(92), chr(92) * 2).replace('%', chr(92) + '%').replace('_', chr(92) + '_')}%"
+            fields = (table.c.summary, table.c.rule, table.c.session, table.c.request, schema.machine.c.name)
+            query = query.where(or_(*(field.ilike(pattern, escape="\\") for field in fields)))
+        if cursor is not None:
+            asked, id = cursor
+            query = query.where(or_(table.c.asked < asked, and_(table.c.asked == asked, table.c.id < id)))
+        order = (table.c.asked.desc(), table.c.id.desc()) if history else (table.c.risk.desc(), table.c.asked)
+        with self._database.begin_read_of(person.organisation) as connection:
+            rows = connection.execute(query.order_by(*order).limit(limit)).mappings().all()
+            votes = read_votes_of(connection, [row["id"] for row in rows])
+            return [describe_approval(row, votes.get(row["id"], []), person) for row in rows]
+
+    def read_approval(self, person: Person, approval: int) -> dict[str, Any] | None:
+        """Return one question with everything that people decide by; None when the organisation has no such one."""
+        table = schema.approval
+        with self._database.begin_read_of(person.organisation) as connection:
+            row = connection.execute(_select_visible(person).where(table.c.id == approval)).mappings().one_or_none()
+            if row is None:
+                return None
+            described = describe_approval(row, read_votes(connection, approval), person)
+            return described | {
+                "document": json.loads(row["document"]),
+                "texts": json.loads(row["texts"]),
+                "same_shape": count_shape(connection, row),
+                "previous_texts": read_previous_texts(connection, row),
+                "chain": find_chain(connection, row),
+                "keys": self._keys.list_credential_ids(connection, person.id),
+            }
+
+    def vote(self, person: Person, approval: int, ballot: Ballot, now: int) -> ApprovalState:
+        """Count a vote, and return what the question is now; raise `VoteRefused` when the vote does not count."""
+        table = schema.approval
+        with self._database.begin_write() as connection:
+            row = (
+                connection.execute(
+                    select(table)
+                    .where(table.c.organisation == person.organisation, table.c.id == approval)
+                    # One vote at a time: the last one that is needed settles it.
+                    .with_for_update()
+                )
+                .mappings()
+                .one_or_none()
+            )
+            if row is None:
+                raise NotFound("no such question")
+            self._check_open(row, ballot, now)
+            votes = [to_vote(vote) for vote in read_votes(connection, approval)]
+            if any(vote.person == person.id for vote in votes):
+                raise VoteRefused("you have answered this already")
+            needs = parse_needs(json.loads(row["document"]))
+            is_strong = ballot.assertion is not None and self._check_assertion(connection, person, row, ballot)
+            own = Vote(
+                person=person.id,
+                name=person.name,
+                approved=ballot.approved,
+                is_owner=_is_owner(connection, row, person),
+                groups=list_voting_groups(person),
+                is_strong=is_strong,
+            )
+            refusals = [can_vote(need, own) for need in needs]
+            if all(refusals):
+                raise VoteRefused(refusals[0])
+            needs_key = any(need.strong for need, refusal in zip(needs, refusals, strict=True) if not refusal)
+            if ballot.approved and needs_key and not is_strong:
+                raise VoteRefused("this needs your security key")
+            _insert_vote(connection, row, own, ballot, now)
+            state = ApprovalState.WAITING
+            if not ballot.approved:
+                state = ApprovalState.REFUSED
+            elif all(is_satisfied(need, [*votes, own]) for need in needs):
+                state = ApprovalState.APPROVED
+            if state is not ApprovalState.WAITING:
+                # The clock of a yes starts with the decision.
+                not_after = now + min(need.valid for need in needs) if ballot.approved else row["expires"]
+                connection.execute(
+                    update(table).where(table.c.id == approval).values(state=state, decided=now, not_after=not_after)
+                )
+            return state
+
+    @staticmethod
+    def _check_open(row: RowMapping, ballot: Ballot, now: int) -> None:
+        if ballot.digest != row["digest"]:
+            raise VoteRefused("this is not the question that you were shown; load the page again")
+        if row["state"] == ApprovalState.WAITING and now >= row["expires"]:
+            raise VoteRefused("this question has expired")
+        if row["state"] != ApprovalState.WAITING:
+            raise VoteRefused(f"this question is {row['state']} already")
+
+    def _check_assertion(self, connection: Connection, person: Person, row: RowMapping, ballot: Ballot) -> bool:
+        assert ballot.assertion is not None
+        used = select(schema.vote.c.approval).where(schema.vote.c.assertion_sha256 == hash_assertion(ballot.assertion))
+        if connection.execute(used).first() is not None:
+            raise VoteRefused("this signature of your security key was used before")
+        # The digest itself is what the key signs: a signature for another call does not verify.
+        problem = self._keys.verify_assertion(
+            connection, person.id, ballot.assertion, bytes.fromhex(row["digest"]), ballot.origin
+        )
+        if problem:
+            raise VoteRefused(problem)
+        return True
+
+
+def _hash_shape(request: ApprovalRequest) -> str:
+    """Return a digest of tool, effects and rule without arguments, by which equal questions are grouped."""
+    effects = request.document["effects"]
+    names = sorted({str(effect.get("what")) for effect in effects if isinstance(effect, Mapping)})
+    return hash_canonical([request.document["action"].get("tool"), names, request.rule])[:32]
+
+
+def _select_with_machine() -> Any:
+    table, machines = schema.approval, schema.machine
+    return select(table, machines.c.name.label("machine_name"), machines.c.person.label("owner")).join(
+        machines, machines.c.id == table.c.machine
+    )
+
+
+def _select_visible(person: Person) -> Any:
+    """Return a query for the questions that a person may see: their own, those they can answer, those of their team.
+
+    Auditors, authors and admins see all of the organisation.
+    """
+    table, machines = schema.approval, schema.machine
+    query = _select_with_machine().where(table.c.organisation == person.organisation)
+    if person.roles & SEE_ALL:
+        return query
+    visible = [machines.c.person == person.id]
+    visible += [table.c.groups.contains(f"\n{group}\n", autoescape=True) for group in list_voting_groups(person)]
+    if "viewer" in person.roles and person.groups:
+        visible.append(machines.c.team.in_(person.groups))
+    return query.where(or_(*visible))
+
+
+def _is_owner(connection: Connection, row: RowMapping, person: Person) -> bool:
+    owner = connection.execute(select(schema.machine.c.person).where(schema.machine.c.id == row["machine"])).scalar()
+    return owner == person.id
+
+
+def _insert_vote(connection: Connection, row: RowMapping, vote: Vote, ballot: Ballot, now: int) -> None:
+    connection.execute(
+        insert(schema.vote).values(
+            approval=row["id"],
+            person=vote.person,
+            organisation=row["organisation"],
+            name=vote.name,
+            approved=vote.approved,
+            reason=ballot.reason[:MAX_REASON_CHARS].replace("\0", "␀"),
+            is_owner=vote.is_owner,
+            groups=json.dumps(sorted(vote.groups)),
+            assertion=json.dumps(ballot.assertion) if vote.is_strong and ballot.assertion else None,
+            assertion_sha256=hash_assertion(ballot.assertion) if vote.is_strong and ballot.assertion else None,
+            at=now,
+        )
+    )

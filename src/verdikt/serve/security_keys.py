@@ -1,0 +1,162 @@
+"""Security keys and passkeys of people: adding one, and checking what one signed."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from sqlalchemy import delete, insert, select, update
+from webauthn import (
+    base64url_to_bytes,
+    generate_registration_options,
+    options_to_json,
+    verify_authentication_response,
+    verify_registration_response,
+)
+from webauthn.helpers import bytes_to_base64url
+from webauthn.helpers.exceptions import WebAuthnException
+from webauthn.helpers.structs import (
+    AuthenticatorSelectionCriteria,
+    PublicKeyCredentialDescriptor,
+    UserVerificationRequirement,
+)
+
+from verdikt.errors import WireError
+from verdikt.serve import schema
+from verdikt.serve.insertion import insert_for
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from verdikt.serve.database import Database
+    from verdikt.serve.people import Person
+
+CEREMONY_SECONDS = 300
+MAX_KEYS = 20
+MAX_NAME_CHARS = 60
+
+
+class SecurityKeys:
+    """The keys of people; safe for threads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def begin_registration(self, person: Person, origin: str, now: int) -> dict[str, Any]:
+        """Return what the browser needs to add a key, with a challenge that is good once."""
+        challenge = secrets.token_bytes(32)
+        with self._database.begin_write() as connection:
+            known = _read_credentials(connection, person.id)
+            if len(known) >= MAX_KEYS:
+                raise WireError(f"expected at most {MAX_KEYS} keys")
+            values = {"challenge": challenge, "expires": now + CEREMONY_SECONDS}
+            connection.execute(
+                insert_for(self._database, schema.ceremony)
+                .values(person=person.id, **values)
+                .on_conflict_do_update(index_elements=["person"], set_=values)
+            )
+        options = generate_registration_options(
+            rp_id=read_host(origin),
+            rp_name="verdikt",
+            user_id=str(person.id).encode(),
+            user_name=person.name,
+            challenge=challenge,
+            authenticator_selection=AuthenticatorSelectionCriteria(
+                user_verification=UserVerificationRequirement.REQUIRED
+            ),
+            exclude_credentials=[PublicKeyCredentialDescriptor(id=row.credential_id) for row in known],
+        )
+        data: dict[str, Any] = json.loads(options_to_json(options))
+        return data
+
+    def finish_registration(self, person: Person, name: str, response: Mapping[str, Any], origin: str, now: int) -> int:
+        """Add a key that answered the challenge; return its number."""
+        table = schema.ceremony
+        with self._database.begin_write() as connection:
+            challenge = connection.execute(
+                delete(table).where(table.c.person == person.id, table.c.expires > now).returning(table.c.challenge)
+            ).scalar()
+            if challenge is None:
+                raise WireError("adding a key took too long; begin again")
+            try:
+                verified = verify_registration_response(
+                    credential=dict(response),
+                    expected_challenge=bytes(challenge),
+                    expected_rp_id=read_host(origin),
+                    expected_origin=origin,
+                    require_user_verification=True,
+                )
+            except (WebAuthnException, ValueError, KeyError, TypeError) as error:
+                raise WireError("the browser's answer for this key does not verify") from error
+            values = {
+                "organisation": person.organisation,
+                "person": person.id,
+                "name": name[:MAX_NAME_CHARS].replace("\0", "␀"),
+                "credential_id": verified.credential_id,
+                "public_key": verified.credential_public_key,
+                "sign_count": verified.sign_count,
+                "added": now,
+            }
+            credentials = schema.credential
+            return int(
+                connection.execute(insert(credentials).values(**values).returning(credentials.c.id)).scalar_one()
+            )
+
+    def list_keys(self, person: Person) -> list[dict[str, Any]]:
+        """Return the keys of a person."""
+        with self._database.begin_read() as connection:
+            rows = _read_credentials(connection, person.id)
+        return [{"id": row.id, "name": row.name, "added": row.added} for row in rows]
+
+    def remove_key(self, person: Person, key: int) -> bool:
+        """Remove a key of a person; return whether there was one."""
+        table = schema.credential
+        with self._database.begin_write() as connection:
+            removed = connection.execute(delete(table).where(table.c.person == person.id, table.c.id == key))
+            return removed.rowcount > 0
+
+    def list_credential_ids(self, connection: Connection, person: int) -> list[str]:
+        """Return the ids of a person's keys as browsers want them."""
+        return [bytes_to_base64url(row.credential_id) for row in _read_credentials(connection, person)]
+
+    def verify_assertion(
+        self, connection: Connection, person: int, assertion: Mapping[str, Any], challenge: bytes, origin: str
+    ) -> str:
+        """Return why a key's signature does not hold for a challenge; empty when it does."""
+        table = schema.credential
+        try:
+            credential_id = base64url_to_bytes(str(assertion.get("id", "")))
+        except ValueError:
+            return "expected the signature of a security key"
+        row = connection.execute(
+            select(table).where(table.c.person == person, table.c.credential_id == credential_id)
+        ).one_or_none()
+        if row is None:
+            return "this is not one of your security keys"
+        try:
+            verified = verify_authentication_response(
+                credential=dict(assertion),
+                expected_challenge=challenge,
+                expected_rp_id=read_host(origin),
+                expected_origin=origin,
+                credential_public_key=bytes(row.public_key),
+                credential_current_sign_count=row.sign_count,
+                require_user_verification=True,
+            )
+        except (WebAuthnException, ValueError, KeyError, TypeError):
+            return "the signature of your security key is not for this question"
+        connection.execute(update(table).where(table.c.id == row.id).values(sign_count=verified.new_sign_count))
+        return ""
+
+
+def read_host(origin: str) -> str:
+    """Return the host of an origin, to which keys are bound."""
+    return urlsplit(origin).hostname or ""
+
+
+def _read_credentials(connection: Connection, person: int) -> list[Any]:
+    table = schema.credential
+    return list(connection.execute(select(table).where(table.c.person == person).order_by(table.c.id)).all())

@@ -1,0 +1,427 @@
+"""Approvals at the service: who may answer, what is refused, and that what was decided is never lost."""
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from starlette.testclient import TestClient
+
+from tests.asking_machine import AskingMachine, build_call
+from tests.unit.serve.http_client import ORIGIN, Site, post
+from verdikt.errors import WireError
+from verdikt.ledger.approvals import describe_request, list_announced, read_request_state
+from verdikt.model.action import Outcome
+from verdikt.model.approval import ApprovalState
+from verdikt.model.entry import EntryKind
+from verdikt.serve.local_answers import LocalAnswers
+from verdikt.serve.machines import EnrolledMachine
+from verdikt.serve.people import Person
+from verdikt.serve.store import TeamStore
+from verdikt.ship.approval_courier import ApprovalCourier
+from verdikt.team.approval_wire import parse_request, vote_message
+
+POLICY = """
+profile: none
+rules:
+  - name: deploy
+    command: [./deploy.sh]
+    verdict: ask
+    reason: deploys to production
+    fix: wait
+    approval: {by: {group: release}, count: 2, separate: true, expires: 4h, valid: 30m}
+  - name: publish
+    command: [twine]
+    verdict: ask
+    reason: publishes a package
+    fix: wait
+    approval: {by: self}
+"""
+
+
+@dataclass
+class Team:
+    """A service, one of its machines, and the person whose machine it is."""
+
+    site: Site
+    machine: AskingMachine
+    courier: ApprovalCourier
+    owner: TestClient
+
+    @property
+    def release(self) -> list[TestClient]:
+        """Two members of the group `release`."""
+        return [self.sign_in(name, "approver", group="release") for name in ("Ben", "Cleo")]
+
+    def sign_in(self, name: str, *roles: str, group: str = "", other: bool = False) -> TestClient:
+        """Return the browser of a person."""
+        organisation = (self.site.other_machine if other else self.site.machine).organisation
+        person = self.site.people.ensure_person(organisation, name, name, frozenset(roles), [group] if group else [])
+        client = self.site.open_client()
+        link = self.site.people.create_link(person, self.site.clock.now())
+        assert post(client, "/v1/sign-in", {"code": link}).status_code == 200
+        return client
+
+    def ask(self, command: str = "./deploy.sh prod") -> dict[str, Any]:
+        """Let the agent make a call, and return the question as people see it."""
+        self.machine.decide(build_call(command))
+        self.courier.deliver()
+        return self.list_waiting()[-1]
+
+    def list_waiting(self, client: TestClient | None = None) -> list[dict[str, Any]]:
+        """Return the questions that wait."""
+        approvals: list[dict[str, Any]] = (client or self.owner).get("/v1/approvals").json()["approvals"]
+        return approvals
+
+    def list_history(self) -> list[dict[str, Any]]:
+        """Return the questions that have ended."""
+        approvals: list[dict[str, Any]] = self.owner.get("/v1/approvals?state=history").json()["approvals"]
+        return approvals
+
+    def list_verbs(self) -> list[Any]:
+        """Return what the service's own record says, newest first."""
+        return [event["verb"] for event in self.site.people.list_events(self.site.machine.organisation)]
+
+
+def vote(client: TestClient, approval: dict[str, Any], *, approved: bool = True, **fields: Any) -> tuple[int, str]:
+    """Send a vote; return the status and what the service says."""
+    body = {"approved": approved, "digest": approval["digest"], **fields}
+    response = post(client, f"/v1/approvals/{approval['id']}/votes", body)
+    data = response.json()
+    return response.status_code, str(data.get("error") or data.get("state"))
+
+
+@pytest.fixture
+def team(store: TeamStore, tmp_path: Path) -> Team:
+    """Return a team on each database."""
+    site = Site(store)
+    machine = AskingMachine(tmp_path / "data", POLICY, number=site.machine.id, clock=site.clock)
+    enrolled = EnrolledMachine(site.machine.id, site.machine.organisation)
+    courier = ApprovalCourier(machine.store, LocalAnswers(site.service, enrolled))
+    team = Team(site, machine, courier, site.open_client())
+    team.owner = team.sign_in("Ana", "developer")
+    owner = site.people.ensure_person(enrolled.organisation, "Ana", "Ana", frozenset({"developer"}))
+    store.assign_machine(enrolled.id, owner)
+    return team
+
+
+def test_a_quorum_of_other_people_lets_the_call_run_once(team: Team) -> None:
+    """Asked, approved by two of the group, carried to the machine, run once, and used at the service."""
+    approval = team.ask()
+    states = [vote(client, approval)[1] for client in team.release]
+    team.courier.deliver()
+    decisions = [team.machine.decide().passed, team.machine.decide().passed]
+    team.courier.deliver()
+
+    assert states == ["waiting", "approved"]
+    assert decisions == [True, False]
+    used = team.list_history()[0]
+    assert (used["id"], used["state"], [voter["name"] for voter in used["votes"]]) == (
+        approval["id"],
+        "used",
+        ["Ben", "Cleo"],
+    )
+    grant = next(entry for entry in team.machine.store.read_entries("s1") if entry.kind is EntryKind.GRANT)
+    assert grant.body["approval"]["by"] == ["Ben", "Cleo"]
+    assert grant.body["approval"]["evidence"]["grant"]["digest"] == approval["digest"]
+
+
+def test_each_vote_is_signed_in_the_record_of_the_service(team: Team) -> None:
+    """The record names person and digest, and its signature verifies with the key that machines know."""
+    approval = team.ask()
+    vote(team.release[0], approval)
+    event = next(
+        row for row in team.site.people.list_events(team.site.machine.organisation) if row["verb"] == "approve"
+    )
+    number, _, digest, _, signature = str(event["object"]).split()
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(team.site.service.service_key.public_hex))
+    voter = team.site.people.ensure_person(
+        team.site.machine.organisation, "Ben", "Ben", frozenset({"approver"}), ["release"]
+    )
+
+    assert (event["actor"], number, digest) == ("Ben", str(approval["id"]), approval["digest"])
+    key.verify(bytes.fromhex(signature), vote_message(approval["id"], voter, approval["digest"], approved=True))
+
+
+def test_one_refusal_ends_it(team: Team) -> None:
+    """The agent hears who refused and why; a later yes does not count."""
+    approval = team.ask()
+    first, second = team.release
+    assert vote(first, approval, approved=False, reason="not on a Friday") == (200, "refused")
+    assert vote(second, approval) == (403, "this question is refused already")
+    team.courier.deliver()
+
+    decision = team.machine.decide()
+
+    assert decision.verdict.reason.startswith("refused by Ben: not on a Friday")
+
+
+def test_the_person_of_the_machine_does_not_count_where_separate(team: Team) -> None:
+    """Nor does a second vote of one person, a person of no group, an admin, or another organisation."""
+    approval = team.ask()
+    owner = team.sign_in("Ana", "developer", "approver", group="release")
+    first, _ = team.release
+    assert vote(owner, approval) == (403, "a person other than the one whose agent asks has to answer this")
+    assert vote(first, approval) == (200, "waiting")
+    assert vote(first, approval) == (403, "you have answered this already")
+    assert vote(team.sign_in("Dan", "developer"), approval) == (403, "only members of `release` can answer this")
+    assert vote(team.sign_in("Eva", "approver", group="web"), approval)[0] == 403
+    assert vote(team.sign_in("Root", "admin"), approval)[0] == 403
+    assert vote(team.sign_in("Mallory", "approver", group="release", other=True), approval) == (
+        404,
+        "no such question",
+    )
+
+    assert team.list_waiting()[0]["needs"][0]["given"] == 1
+    assert team.list_verbs().count("approve_rejected") == 4
+
+
+def test_a_vote_for_another_digest_is_refused_and_recorded(team: Team) -> None:
+    """What a person saw is what the person approves."""
+    approval, other = team.ask(), team.ask("./deploy.sh stage")
+    client = team.release[0]
+
+    assert vote(client, {**approval, "digest": other["digest"]}) == (
+        403,
+        "this is not the question that you were shown; load the page again",
+    )
+    assert team.list_verbs()[0] == "approve_rejected"
+
+
+def test_a_vote_without_a_browser_is_refused(team: Team) -> None:
+    """A page of another origin, and a program without the cookie, cannot vote."""
+    approval = team.ask()
+    client = team.release[0]
+    path, body = f"/v1/approvals/{approval['id']}/votes", {"approved": True, "digest": approval["digest"]}
+
+    assert client.post(path, json=body, headers={"Origin": "http://evil.example", "X-Verdikt": "1"}).status_code == 403
+    assert client.post(path, json=body, headers={"X-Verdikt": "1"}).status_code == 403
+    assert (
+        team.site.open_client().post(path, json=body, headers={"Origin": ORIGIN, "X-Verdikt": "1"}).status_code == 401
+    )
+    assert team.list_waiting()[0]["needs"][0]["given"] == 0
+
+
+def test_the_person_of_the_machine_confirms_their_own(team: Team) -> None:
+    """With `by: self` that person alone answers."""
+    approval = team.ask("twine upload dist/*")
+
+    assert vote(team.release[0], approval) == (403, "only the person of the machine can answer this")
+    assert vote(team.owner, approval) == (200, "approved")
+
+
+def test_a_question_that_no_person_answers_expires_and_stays(team: Team) -> None:
+    """It ends at its time, cannot be voted on, and is found in the history a year later."""
+    approval = team.ask()
+    voter = team.release[0]
+    team.site.clock.seconds += 4 * 3600
+    assert vote(voter, approval) == (403, "this question has expired")
+    assert team.list_waiting() == []
+    team.courier.deliver()
+    assert list_announced(team.machine.store.home) == {}
+    team.site.clock.seconds += 365 * 86_400
+
+    team.owner = team.sign_in("Ana", "developer")
+    assert [item["state"] for item in team.list_history()] == ["expired"]
+    found = team.owner.get("/v1/approvals?state=history&q=deploy.sh+PROD").json()["approvals"]
+    assert [item["id"] for item in found] == [approval["id"]]
+
+
+def test_history_has_pages(team: Team) -> None:
+    """Each ended question once, newest first."""
+    ids = [team.ask(f"./deploy.sh {number}")["id"] for number in range(5)]
+    team.site.clock.seconds += 4 * 3600
+    team.owner = team.sign_in("Ana", "developer")
+    seen, cursor = [], ""
+    for _ in range(3):
+        page = team.owner.get(f"/v1/approvals?state=history&limit=2&cursor={cursor}").json()
+        seen += [item["id"] for item in page["approvals"]]
+        cursor = page["cursor"]
+
+    assert seen == ids[::-1]
+
+
+def test_a_service_killed_after_the_last_vote_still_grants(team: Team) -> None:
+    """The grant is made from what is stored: another replica, without memory of the vote, gives the same one."""
+    approval = team.ask()
+    for client in team.release:
+        vote(client, approval)
+    again = Site(team.site.store, team.site.clock)
+    enrolled = EnrolledMachine(team.site.machine.id, team.site.machine.organisation)
+    one = again.service.approvals.read_answers(enrolled, [approval["request"]], int(again.clock.now()))
+    two = team.site.service.approvals.read_answers(enrolled, [approval["request"]], int(again.clock.now()))
+
+    assert one == two
+    assert one[approval["request"]]["grant"]["not_after"] == int(again.clock.now()) + 1800
+
+
+def test_a_machine_that_was_offline_at_the_decision_uses_it_once(team: Team) -> None:
+    """Ten minutes later it takes the answer; the time counts from the decision."""
+    approval = team.ask()
+    for client in team.release:
+        vote(client, approval)
+    team.site.clock.seconds += 600
+    team.courier.deliver()
+    assert [team.machine.decide().passed, team.machine.decide().passed] == [True, False]
+
+
+def test_an_answer_that_is_taken_too_late_is_not_used(team: Team) -> None:
+    """After the time of the yes has passed, the machine refuses it, and says so."""
+    approval = team.ask()
+    for client in team.release:
+        vote(client, approval)
+    team.site.clock.seconds += 1801
+    team.courier.deliver()
+
+    assert team.courier.problems == {approval["request"]: f"the answer to approval {approval['request']} came too late"}
+    assert not team.machine.decide().passed
+
+
+def test_the_terminal_is_faster(team: Team) -> None:
+    """What ran after the host's prompt ends the question, and a vote comes too late."""
+    call = build_call("twine upload dist/*", call="c1")
+    team.machine.decide(call)
+    team.courier.deliver()
+    approval = team.list_waiting()[0]
+    team.machine.governance.after(call, Outcome(success=True))
+    team.courier.deliver()
+
+    assert vote(team.owner, approval) == (403, "this question is cancelled already")
+    assert team.list_history()[0]["state"] == "cancelled"
+
+
+def test_the_same_question_twice_is_one(team: Team) -> None:
+    """A machine that sends again after a crash finds its question; another call under its id is refused."""
+    team.ask()
+    team.courier._submitted.clear()
+    team.courier.deliver()
+
+    assert len(team.list_waiting()) == 1
+    assert team.list_verbs().count("ask") == 0  # asked in this process
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"digest": "0" * 64}, "does not have the digest"),
+        ({"document": {}}, "expected a document of this version"),
+        ({"expires": 0}, "expected times"),
+        ({"id": "../x"}, "expected an id"),
+        ({"texts": None}, "expected `texts`"),
+    ],
+)
+def test_a_question_that_is_not_what_it_says_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    """What people see has the digest that they approve."""
+    machine = AskingMachine(tmp_path / "data")
+    id, _ = machine.ask()
+    request = describe_request(machine.store, "s1", id)
+    assert request is not None
+    assert parse_request(request).summary == "Bash ./deploy.sh prod"
+
+    with pytest.raises(WireError, match=message):
+        parse_request({**request, **change})
+
+
+def test_a_text_that_was_not_pinned_is_not_shown(tmp_path: Path) -> None:
+    """A machine cannot show people another script than the one whose digest they approve."""
+    machine = AskingMachine(tmp_path / "data")
+    id, _ = machine.ask()
+    request = describe_request(machine.store, "s1", id)
+    assert request is not None
+    texts = {**request["texts"], "/home/dev/project/deploy.sh": "echo harmless\n"}
+
+    assert "/home/dev/project/deploy.sh" in parse_request(request).texts
+    assert "/home/dev/project/deploy.sh" not in parse_request({**request, "texts": texts}).texts
+
+
+def test_a_grant_that_the_service_did_not_sign_is_not_taken(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine holds the grant against its own question and the key it knows."""
+    approval = team.ask()
+    for client in team.release:
+        vote(client, approval)
+    monkeypatch.setattr(LocalAnswers, "verify_grant", lambda *_: False)
+    team.courier.deliver()
+
+    assert "not signed by the service" in team.courier.problems[approval["request"]]
+    assert read_request_state(team.machine.store, "s1", approval["request"]) is ApprovalState.WAITING
+
+
+def test_another_organisation_sees_nothing(team: Team) -> None:
+    """Neither the list, nor the question, nor keys and places of its people."""
+    approval = team.ask()
+    other = team.sign_in("Mallory", "auditor", "approver", group="release", other=True)
+
+    assert team.list_waiting(other) == []
+    assert other.get(f"/v1/approvals/{approval['id']}").status_code == 404
+    assert team.owner.get(f"/v1/approvals/{approval['id']}").json()["document"]["action"]["tool"] == "Bash"
+
+
+@pytest.mark.parametrize(
+    ("roles", "group", "is_visible"),
+    [
+        (["auditor"], "", True),
+        (["admin"], "", True),
+        (["approver"], "release", True),
+        (["approver"], "web", False),
+        (["developer"], "release", False),
+        (["viewer"], "release", False),
+        (["viewer"], "shop", True),
+    ],
+)
+def test_a_question_is_seen_by_those_whom_it_concerns(
+    team: Team, roles: list[str], group: str, *, is_visible: bool
+) -> None:
+    """Its person, those who can answer, the machine's team, and those who see all."""
+    with team.site.store.database.begin_write() as connection:
+        connection.exec_driver_sql("UPDATE machine SET team = 'shop'")
+    approval = team.ask()
+    client = team.sign_in("Pat", *roles, group=group)
+
+    assert bool(team.list_waiting(client)) is is_visible
+    assert client.get(f"/v1/approvals/{approval['id']}").status_code == (200 if is_visible else 404)
+
+
+def test_votes_that_come_at_once_are_counted_one_by_one(team: Team) -> None:
+    """Six people press the key in the same moment: two votes settle it, the others hear that it is settled."""
+    approval = team.ask()
+    people = [team.sign_in(f"P{number}", "approver", group="release") for number in range(6)]
+    barrier = threading.Barrier(6)
+    replies: list[tuple[int, str]] = []
+
+    def press(client: TestClient) -> None:
+        barrier.wait()
+        replies.append(vote(client, approval))
+
+    threads = [threading.Thread(target=press, args=(client,)) for client in people]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(replies) == [
+        (200, "approved"),
+        (200, "waiting"),
+        *[(403, "this question is approved already")] * 4,
+    ]
+
+
+def test_a_token_cannot_vote_and_its_attempt_is_recorded(team: Team) -> None:
+    """What a program holds can be copied: a vote is a person's, in a browser that signed in."""
+    approval = team.ask()
+    id = team.site.people.ensure_person(
+        team.site.machine.organisation, "Ben", "Ben", frozenset({"approver"}), ["release"]
+    )
+    person = Person(id, team.site.machine.organisation, "Ben", frozenset({"approver"}), frozenset({"release"}))
+    token = team.site.service.tokens.create_token(person, "ci", frozenset({"read"}), 1, team.site.clock.now())
+    body = {"approved": True, "digest": approval["digest"]}
+    path = f"/v1/approvals/{approval['id']}/votes"
+
+    response = post(team.site.open_client(), path, body, Authorization=f"Bearer {token}")
+
+    assert response.status_code == 403
+    assert response.json()["error"] == "a token cannot do this: sign in"
+    event = team.site.people.list_events(team.site.machine.organisation)[0]
+    assert (event["actor"], event["verb"], event["object"]) == ("token of Ben", "refused", path)
+    assert team.list_waiting()[0]["needs"][0]["given"] == 0

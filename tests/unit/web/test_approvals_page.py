@@ -1,0 +1,268 @@
+"""The Approvals page in a real Chromium: read, answered by keyboard, with a security key, at 360 pixels."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, CDPSession, Page, expect
+
+from tests.asking_machine import SCRIPT, AskingMachine
+from tests.unit.web.browser import Complaints, launch_browser, open_page, run_service
+from verdikt.model.action import Action, ActionKind
+from verdikt.observe.clock import SystemClock
+from verdikt.serve.embedded import EmbeddedService
+
+POLICY = """
+profile: none
+rules:
+  - name: deploy
+    command: [./deploy.sh]
+    verdict: ask
+    reason: deploys to production
+    fix: wait
+    approval: {by: self}
+  - name: publish
+    command: [twine]
+    verdict: ask
+    reason: publishes a package
+    fix: wait
+    approval: {by: self, strong: true}
+  - name: release
+    command: [release-it]
+    verdict: ask
+    reason: releases
+    fix: wait
+    approval: {by: {group: release}, count: 2, separate: true}
+"""
+HOSTILE = "<img src=x onerror=alert(1)> \u202eexe.txt \x1b[31m"
+
+
+class Desk:
+    """A machine that asks, and the browser of its person."""
+
+    def __init__(self, home: Path, browser: Browser) -> None:
+        self.machine = AskingMachine(home, POLICY, number=0, clock=SystemClock())
+        self.machine.decide(self.call("true"))
+        self.browser = browser
+        self.service: EmbeddedService
+        self.page: Page
+        self.complaints: Complaints
+
+    def call(self, command: str, says: str = "routine") -> Action:
+        """Return a call with what the agent says about it."""
+        payload = {"command": command, "description": says}
+        return Action(
+            kind=ActionKind.BASH, tool="Bash", payload=payload, session_id="s1", cwd="/home/dev/project", host="claude"
+        )
+
+    def ask(self, command: str, says: str = "routine") -> None:
+        """Let the agent make a call that is asked about, and bring the question to the page."""
+        self.machine.decide(self.call(command, says))
+        self.service.importer.import_new_lines()
+        self.service.courier.deliver()
+
+    def open(self, path: str = "/approvals", **options: bool | int) -> Page:
+        """Sign in and open the page."""
+        self.page, self.complaints = open_page(self.browser, self.service, **options)  # type: ignore[arg-type]
+        self.page.goto(f"http://127.0.0.1:{self.service.port}{path}")
+        return self.page
+
+    def runs(self, command: str, says: str = "routine") -> bool:
+        """Return whether the machine lets the call run now."""
+        self.service.courier.deliver()
+        return self.machine.decide(self.call(command, says)).passed
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests."""
+    with launch_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def desk(tmp_path: Path, browser: Browser) -> Iterator[Desk]:
+    """Return a desk; whatever the page complains about fails the test."""
+    desk = Desk(tmp_path / "data", browser)
+    with run_service(tmp_path / "data") as service:
+        desk.service = service
+        yield desk
+        desk.page.context.close()
+    assert desk.complaints == []
+
+
+def test_a_person_approves_by_one_key_and_the_call_runs_once(desk: Desk) -> None:
+    """What verdikt computed stands above what the agent says; `a` approves, and the machine runs it once."""
+    desk.ask("./deploy.sh prod", HOSTILE)
+    page = desk.open()
+    page.keyboard.press("g")
+    page.keyboard.press("a")
+    card = page.locator(".card.open")
+    expect(card.locator(".computed")).to_contain_text("code.run")
+    expect(card.locator(".said")).to_contain_text("‹U+202E›exe.txt")
+    computed, said = card.locator(".computed").bounding_box(), card.locator(".said").bounding_box()
+    assert computed is not None
+    assert said is not None
+    assert computed["y"] < said["y"]
+    expect(page.locator("nav .badge")).to_have_text("1")
+    page.keyboard.press("a")
+    expect(page.get_by_text("No agent waits for an answer.")).to_be_visible()
+
+    assert [desk.runs("./deploy.sh prod", HOSTILE), desk.runs("./deploy.sh prod", HOSTILE)] == [True, False]
+
+
+def test_a_refusal_needs_a_reason_which_the_agent_hears(desk: Desk) -> None:
+    """`r` asks for the reason; Enter sends it."""
+    desk.ask("./deploy.sh prod")
+    page = desk.open()
+    expect(page.locator(".ballot")).to_be_visible()
+    page.keyboard.press("r")
+    expect(page.get_by_label("Reason")).to_be_focused()
+    page.keyboard.type("not on a Friday")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("No agent waits for an answer.")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("tab", name="History").click()
+    expect(page.locator(".card.open .votes")).to_contain_text("not on a Friday")
+    desk.service.courier.deliver()
+
+    decision = desk.machine.decide(desk.call("./deploy.sh prod"))
+    assert "not on a Friday" in decision.verdict.reason
+
+
+def test_the_script_is_compared_with_the_one_that_was_approved(desk: Desk) -> None:
+    """After a change of the script, the page shows what changed; `p` approves and proposes an exception."""
+    desk.machine.world.texts[SCRIPT] = "set -e\nkubectl apply -f prod.yaml\n"
+    desk.ask("./deploy.sh prod")
+    page = desk.open()
+    expect(page.locator(".ballot")).to_be_visible()
+    page.keyboard.press("a")
+    expect(page.get_by_text("No agent waits for an answer.")).to_be_visible()
+    assert desk.runs("./deploy.sh prod")
+    desk.service.courier.deliver()
+    desk.machine.world.texts[SCRIPT] = "set -e\nkubectl delete namespace prod\n"
+    desk.ask("./deploy.sh prod")
+
+    expect(page.locator(".diff .removed")).to_have_text(re.compile("kubectl apply"))
+    expect(page.locator(".diff .added")).to_have_text(re.compile("kubectl delete namespace prod"))
+    page.keyboard.press("p")
+    expect(page.locator(".proposal pre")).to_contain_text('command: "./deploy.sh prod"')
+
+
+def test_a_question_to_a_group_says_why_it_cannot_be_answered_here(desk: Desk) -> None:
+    """The one person of the embedded form sees the question, and is not asked for a vote."""
+    desk.ask("release-it --major")
+    page = desk.open()
+
+    expect(page.locator(".card.open")).to_contain_text("needs 2 of release (not the person of this machine)")
+    expect(page.get_by_text("a person other than the one whose agent asks has to answer this")).to_be_visible()
+    expect(page.locator(".ballot")).to_have_count(0)
+
+
+def test_the_page_fits_a_phone(desk: Desk) -> None:
+    """At 360 pixels nothing is cut off, and the buttons are large enough for a thumb."""
+    desk.ask("./deploy.sh prod --with --a --rather --long --list --of --options=" + "x" * 80)
+    page = desk.open(width=360, dark=True)
+    button = page.get_by_role("button", name="Approve", exact=False).first
+    expect(button).to_be_visible()
+    box = button.bounding_box()
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert box is not None
+    assert box["height"] >= 40
+
+
+def add_authenticator(page: Page) -> tuple[CDPSession, str]:
+    """Give the browser a virtual security key."""
+    session = page.context.new_cdp_session(page)
+    session.send("WebAuthn.enable")
+    options = {
+        "protocol": "ctap2",
+        "transport": "internal",
+        "hasResidentKey": True,
+        "hasUserVerification": True,
+        "isUserVerified": True,
+    }
+    added = session.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+    return session, added["authenticatorId"]
+
+
+def test_a_security_key_signs_the_very_call_that_is_shown(desk: Desk) -> None:
+    """A strong approval needs the key; its signature for one call does not fit another, nor count twice."""
+    desk.ask("twine upload dist/a")
+    desk.open()
+    desk.page.context.close()
+    page = desk.browser.new_context(locale="en-GB").new_page()
+    desk.page = page
+    link = desk.service.create_link().replace("127.0.0.1", "localhost")  # keys are bound to a name
+    page.goto(link)
+    page.wait_for_url(f"http://localhost:{desk.service.port}/")
+    add_authenticator(page)
+    page.goto(f"http://localhost:{desk.service.port}/approvals")
+    expect(page.locator(".ballot")).to_be_visible()
+    page.keyboard.press("a")
+    expect(page.get_by_text("add a security key in Settings first")).to_be_visible()
+
+    page.goto(f"http://localhost:{desk.service.port}/settings")
+    page.get_by_label("Name of the key").fill("blue key")
+    page.get_by_role("button", name="Add a security key").click()
+    expect(page.get_by_text("blue key")).to_be_visible()
+    page.goto(f"http://localhost:{desk.service.port}/approvals")
+    expect(page.locator(".ballot")).to_be_visible()
+    with page.expect_request(lambda request: request.url.endswith("/votes")) as sent:
+        page.keyboard.press("a")
+    expect(page.get_by_text("No agent waits for an answer.")).to_be_visible()
+    assert desk.runs("twine upload dist/a")
+
+    desk.ask("twine upload dist/b")
+    waiting = _read_waiting(page)
+    stolen = sent.value.post_data_json["assertion"]
+    replies = [
+        _vote(page, waiting, assertion=stolen),
+        _vote(page, waiting, assertion=None),
+        _vote(page, waiting, assertion={**stolen, "id": "AAAA"}),
+    ]
+    assert replies == [
+        "this signature of your security key was used before",
+        "this needs your security key",
+        "this is not one of your security keys",
+    ]
+    fresh = page.evaluate(
+        """async ([hex, keys]) => {
+          const { signWithKey } = await import("/static/security_keys.js");
+          return signWithKey(hex, keys);
+        }""",
+        ["00" * 32, _read_keys(page, waiting["id"])],
+    )
+    assert _vote(page, waiting, assertion=fresh) == "the signature of your security key is not for this question"
+    assert not desk.runs("twine upload dist/b")
+
+
+def _read_waiting(page: Page) -> dict[str, str]:
+    approval: dict[str, str] = page.evaluate(
+        "async () => (await (await fetch('/v1/approvals')).json()).approvals[0]",
+    )
+    return approval
+
+
+def _read_keys(page: Page, approval: str) -> list[str]:
+    keys: list[str] = page.evaluate("async (id) => (await (await fetch(`/v1/approvals/${id}`)).json()).keys", approval)
+    return keys
+
+
+def _vote(page: Page, approval: dict[str, str], *, assertion: object) -> str:
+    """Send a vote as the page does; return what the service says."""
+    said: str = page.evaluate(
+        """async ([id, digest, assertion]) => {
+          const { call } = await import("/static/api.js");
+          const body = { approved: true, digest, reason: "", assertion };
+          try {
+            return (await call(`/v1/approvals/${id}/votes`, { method: "POST", body })).state;
+          } catch (error) {
+            return error.message;
+          }
+        }""",
+        [approval["id"], approval["digest"], assertion],
+    )
+    return said
