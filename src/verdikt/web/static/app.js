@@ -1,5 +1,5 @@
 // The shell around all pages: navigation, keys, sign-in.
-import { call, useData } from "./api.js";
+import { useData } from "./api.js";
 import { html, render, useEffect, useState } from "./html.js";
 import { ApprovalsPage } from "./approvals.js";
 import { IntegrityPage } from "./integrity.js";
