@@ -21,7 +21,7 @@ from verdikt.graph.context import AUDIT, GovernanceContext, TraceEntry
 from verdikt.graph.evaluation_result import list_objections
 from verdikt.graph.guard_node import FAILURE_FIX, describe_error
 from verdikt.model.action import Action, action_to_record
-from verdikt.model.approval import apply_approval
+from verdikt.model.approval import apply_approval, merge_needs
 from verdikt.model.canonical_json import stringify_big_integers
 from verdikt.model.effect import EffectClass, Effects
 from verdikt.model.grant import find_covering_grant
@@ -253,15 +253,22 @@ def _rule_action(
 
 def _combine_rulings(rulings: list[_Ruling], slots: dict[str, Any]) -> _Ruling:
     """Return the stricter of what the accepted and the changed policy say, with a reason that says whose it is."""
-    # Of equals the first one, which is the accepted policy's.
-    chosen = max(rulings, key=lambda ruling: (ruling.verdict.kind, ruling.verdict.red_line))
+    # Of equals the first one, which is the accepted policy's; but what people could approve is less than a block.
+    chosen = max(
+        rulings,
+        key=lambda ruling: (ruling.verdict.kind, ruling.verdict.red_line, not ruling.verdict.approvals),
+    )
+    verdict = _name_deciding_policy(chosen, rulings)
+    if verdict.approvals or verdict.kind is VerdictKind.ASK:
+        # What either policy wants to be approved has to be: a change that asks another group counts at once.
+        verdict = replace(verdict, approvals=merge_needs([ruling.verdict.approvals for ruling in rulings]))
     answers: dict[str, Any] = {}
     merged_slots = dict(slots)
     for ruling in rulings:
         answers |= ruling.answers
         merged_slots |= {key: value for key, value in ruling.slots.items() if value != slots.get(key)}
     return chosen._replace(
-        verdict=_name_deciding_policy(chosen, rulings),
+        verdict=verdict,
         warnings=tuple(dict.fromkeys(warning for ruling in rulings for warning in ruling.warnings)),
         approved=all(ruling.approved for ruling in rulings),
         grants=max((ruling.grants for ruling in rulings), key=len),

@@ -14,6 +14,7 @@ from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.govern import Governance
+from verdikt.graph.pending_policy import PendingPolicy
 from verdikt.ledger.approvals import (
     MAX_WAITING,
     describe_request,
@@ -393,3 +394,25 @@ def test_a_push_is_approved_with_its_commits(tmp_path: Path) -> None:
 
     assert "a script, a link or a commit that this call rests on has changed" in changed.verdict.reason
     assert governance.before(push).passed
+
+
+@pytest.mark.parametrize("is_tightened_first", [True, False])
+def test_while_a_change_of_the_policy_is_pending_both_policies_are_satisfied(
+    tmp_path: Path, *, is_tightened_first: bool
+) -> None:
+    """A change to another group counts at once; a plain block of either policy is nothing that people could approve."""
+    other = POLICY.replace("group: release", "group: security")
+    machine = AskingMachine(tmp_path / "data")
+    policies = [parse_policy(POLICY), parse_policy(other)]
+    machine.governance.policy = PendingPolicy(*(policies if is_tightened_first else policies[::-1]))
+    reason = machine.decide().verdict.reason
+    assert "of `release`" in reason
+    assert "of `security`" in reason
+    machine.answer(*machine.ask())
+    assert machine.decide().passed
+
+    block = parse_policy(
+        "profile: none\nrules: [{name: n, command: ./deploy.sh, verdict: block, reason: no, fix: f}]\n"
+    )
+    machine.governance.policy = PendingPolicy(*([policies[0], block] if is_tightened_first else [block, policies[0]]))
+    assert "waiting for approval" not in machine.decide().verdict.reason

@@ -1,5 +1,7 @@
 """`verdikt serve`: the log in the browser, of this machine or of a team."""
 
+import os
+import signal
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
@@ -35,10 +37,25 @@ organisation_option: Callable[[Any], Any] = click.option(
 )
 @click.option("--listen", default="127.0.0.1:8787", metavar="HOST:PORT", help="With --db: where to listen.")
 @click.option("--public-url", default="", metavar="URL", help="With --db: the address that browsers and machines use.")
+@click.option(
+    "--oidc",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="With --db: a TOML file with the identity provider and who has which role.",
+)
+@click.option("--worker", is_flag=True, help="With --db: listen nowhere, and do the work that no request waits for.")
 @home_option
 @click.pass_context
 def command(
-    ctx: click.Context, *, port: int, browser: bool, database: str, listen: str, public_url: str, home: Path | None
+    ctx: click.Context,
+    *,
+    port: int,
+    browser: bool,
+    database: str,
+    listen: str,
+    public_url: str,
+    oidc: Path | None,
+    worker: bool,
+    home: Path | None,
 ) -> None:
     """Show this machine's log in the browser: what happens now, sessions, search and export.
 
@@ -49,8 +66,12 @@ def command(
     """
     if ctx.invoked_subcommand is not None:
         return
-    if database:
-        _serve_team(database, listen, public_url)
+    if (worker or oidc) and not database:
+        raise click.UsageError("--worker and --oidc are for a team: name its database with --db")
+    if worker:
+        _run_worker(database, public_url or f"http://{listen}")
+    elif database:
+        _serve_team(database, listen, public_url, oidc)
     else:
         _serve_embedded(resolve_home(home), port, browser=browser)
 
@@ -72,13 +93,32 @@ def _serve_embedded(home: Path, port: int, *, browser: bool) -> None:
         embedded.run(announce)
 
 
-def _serve_team(database: str, listen: str, public_url: str) -> None:
+def _serve_team(database: str, listen: str, public_url: str, oidc: Path | None) -> None:
     try:
-        from verdikt.serve.team_service import TeamService
+        from verdikt.serve.logs import configure_logs
+        from verdikt.serve.team_service import TeamService, load_oidc
     except ImportError as error:
         raise _explain_missing(error) from error
-    with TeamService(database, listen, public_url) as team:
+    configure_logs()
+    settings = load_oidc(oidc, os.environ) if oidc else None
+    with TeamService(database, listen, public_url, oidc=settings) as team:
         team.run(lambda: click.echo(f"listening on {team.address}"))
+
+
+def _run_worker(database: str, public_url: str) -> None:
+    try:
+        from verdikt.serve.logs import configure_logs
+        from verdikt.serve.team_service import run_worker
+    except ImportError as error:
+        raise _explain_missing(error) from error
+
+    def announce(worker: Any) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: worker.stop())
+        click.echo("working")
+
+    configure_logs()
+    run_worker(database, public_url, announce)
 
 
 def _explain_missing(error: ImportError) -> ServiceError:
@@ -118,22 +158,25 @@ def migrate(*, database: str) -> None:
 @click.argument("name")
 @click.option("--role", "roles", multiple=True, default=("viewer",), help="A role; repeatable. Default: viewer.")
 @click.option("--public-url", default="http://127.0.0.1:8787", metavar="URL", help="The address that browsers use.")
+@click.option("--group", "groups", multiple=True, help="A group or team that the person belongs to; repeatable.")
 @organisation_option
 @database_option
-def link(*, name: str, roles: tuple[str, ...], public_url: str, organisation: str, database: str) -> None:
+def link(
+    *, name: str, roles: tuple[str, ...], public_url: str, groups: tuple[str, ...], organisation: str, database: str
+) -> None:
     """Print a link that signs a person in once, with these roles.
 
     Example: verdikt serve link ana --role admin --db sqlite:///team.db
     """
     refuse_agents("making a sign-in link")
-    from verdikt.serve.people import ROLES, People  # needs the extra `team`
+    from verdikt.serve.people import People, check_roles  # needs the extra `team`
 
-    if unknown := set(roles) - set(ROLES):
-        raise click.UsageError(f"expected roles among {', '.join(ROLES)}, found {', '.join(sorted(unknown))}")
+    if problem := check_roles(roles):
+        raise click.UsageError(problem)
     store, now = _open_store(database), SystemClock().now()
     people = People(store.database)
     organisation_id = store.ensure_organisation(organisation, int(now * 1_000_000))
-    person = people.ensure_person(organisation_id, f"link:{name}", name, frozenset(roles))
+    person = people.ensure_person(organisation_id, f"link:{name}", name, frozenset(roles), groups)
     people.record_event(organisation_id, "command line", "create_link", name, now)
     click.echo(f"{public_url.rstrip('/')}/sign-in#{people.create_link(person, now)}")
 
@@ -141,9 +184,10 @@ def link(*, name: str, roles: tuple[str, ...], public_url: str, organisation: st
 @command.command()
 @click.option("--uses", type=click.IntRange(1, 100_000), default=1, help="How many machines may enrol with it.")
 @click.option("--hours", type=click.IntRange(1, 24 * 30), default=24, help="How long it can be used.")
+@click.option("--team", default="", help="The team of these machines: its viewers see what they send.")
 @organisation_option
 @database_option
-def code(*, uses: int, hours: int, organisation: str, database: str) -> None:
+def code(*, uses: int, hours: int, team: str, organisation: str, database: str) -> None:
     """Print a code by which machines enrol: `verdikt ship enrol URL --code CODE`.
 
     Example: verdikt serve code --uses 50 --db sqlite:///team.db
@@ -155,4 +199,4 @@ def code(*, uses: int, hours: int, organisation: str, database: str) -> None:
     store, now = _open_store(database), SystemClock().now()
     organisation_id = store.ensure_organisation(organisation, int(now * 1_000_000))
     People(store.database).record_event(organisation_id, "command line", "create_code", f"{uses} uses", now)
-    click.echo(Machines(store.database).create_code(organisation_id, uses, hours * HOUR_SECONDS, now))
+    click.echo(Machines(store.database).create_code(organisation_id, uses, hours * HOUR_SECONDS, now, team))

@@ -68,6 +68,7 @@ class _Guard:
             return
 
         has_started = False
+        started_at = self._service.clock.now()
 
         async def send_with_headers(message: Message) -> None:
             nonlocal has_started
@@ -77,7 +78,7 @@ class _Guard:
                 present = {name for name, _ in message["headers"]}
                 added = [(name, value) for name, value in headers.items() if name not in present]
                 message["headers"] = [*message["headers"], *added]
-                self._service.metrics.count("verdikt_requests_total", status=str(message["status"]))
+                self._record(scope, message["status"], started_at)
             await send(message)
 
         # A page of another site that makes its name point to this address still sends its own name.
@@ -92,6 +93,17 @@ class _Guard:
             # An answer that has begun can only be cut off.
             if not has_started:
                 await _fail(500, "the service failed; its log has the reason")(scope, receive, send_with_headers)
+
+    def _record(self, scope: Scope, status: int, started_at: float) -> None:
+        """Count a request and write it to the log; its query is left out, because it has what people search for."""
+        seconds = max(self._service.clock.now() - started_at, 0.0)
+        metrics, method = self._service.metrics, scope["method"]
+        # A path may hold anything, and each label would be a series of its own: the route is what counts.
+        route = getattr(scope.get("route"), "path", "none")
+        metrics.count("verdikt_requests_total", method=method, route=route, status=str(status))
+        metrics.count("verdikt_request_seconds_total", seconds, method=method, route=route)
+        fields = {"method": method, "path": scope["path"], "status": status, "milliseconds": round(seconds * 1000, 1)}
+        _LOGGER.info("request", extra=fields)
 
 
 def _fail(status: int, message: str) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import defaultdict
 
 
 class Metrics:
@@ -11,12 +11,12 @@ class Metrics:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
+        self._counts: defaultdict[tuple[str, tuple[tuple[str, str], ...]], float] = defaultdict(float)
 
     def count(self, name: str, amount: float = 1, **labels: str) -> None:
         """Add to a counter."""
         with self._lock:
-            self._counts[(name, tuple(sorted(labels.items())))] += amount  # type: ignore[assignment]
+            self._counts[(name, tuple(sorted(labels.items())))] += amount
 
     def render(self) -> str:
         """Return all counters, sorted."""

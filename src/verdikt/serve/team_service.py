@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -15,9 +16,16 @@ import uvicorn
 from verdikt.errors import ServiceError
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.serve.app import build_app
+from verdikt.serve.notifications import NotificationSettings
 from verdikt.serve.service import Service
 from verdikt.serve.store import TeamStore
+from verdikt.serve.worker import Worker
 from verdikt.web.files import check_vendor_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdikt.serve.oidc import OidcSettings
 
 ORGANISATION = "default"
 _SHARDS = 1024
@@ -31,6 +39,7 @@ class TeamService(AbstractContextManager["TeamService"]):
     listen: str
     public_url: str
     clock: Clock = field(default_factory=SystemClock)
+    oidc: OidcSettings | None = None
 
     def __enter__(self) -> Self:
         check_vendor_files()
@@ -43,7 +52,15 @@ class TeamService(AbstractContextManager["TeamService"]):
             raise
         host, port = self._socket.getsockname()[:2]
         public_url = self.public_url or f"http://{host}:{port}"
-        self.service = Service(self.store, frozenset({parse_origin(public_url)}), self.clock)
+        origin = parse_origin(public_url)
+        settings = NotificationSettings.from_env(os.environ)
+        self.service = Service(self.store, frozenset({origin}), self.clock, settings=settings)
+        if self.oidc is not None:
+            # Slow to import, and many teams have none.
+            from verdikt.serve.oidc import OidcSignIn
+
+            self.service.oidc = OidcSignIn(self.oidc, self.store.database, f"{origin}/oidc")
+        self.worker = Worker(self.service)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -62,19 +79,36 @@ class TeamService(AbstractContextManager["TeamService"]):
             build_app(self.service),
             http="httptools",
             lifespan="off",
-            log_level="warning",
+            log_config=None,
+            access_log=False,
             server_header=False,
             timeout_keep_alive=30,
             limit_concurrency=2000,
         )
         self._server = uvicorn.Server(config)
-        if on_start:
-            on_start()
-        self._server.run(sockets=[self._socket])
+        # SQLite is for one process, which then does all the work.
+        working = None if self.store.database.is_postgresql else threading.Thread(target=self.worker.run, name="worker")
+        if working:
+            working.start()
+        try:
+            if on_start:
+                on_start()
+            self._server.run(sockets=[self._socket])
+        finally:
+            self.worker.stop()
+            if working:
+                working.join()
 
     def stop(self) -> None:
         """Ask `run` to end, from another thread."""
         self._server.should_exit = True
+
+
+def load_oidc(path: Path, environment: Mapping[str, str]) -> OidcSettings:
+    """Return the settings of the identity provider."""
+    from verdikt.serve.oidc import load_settings
+
+    return load_settings(path, environment)
 
 
 def parse_origin(url: str) -> str:
@@ -100,3 +134,12 @@ def bind_socket(listen: str) -> socket.socket:
         raise ServiceError(f"cannot listen on `{listen}`: {error}") from error
     listener.listen(1024)
     return listener
+
+
+def run_worker(database_url: str, public_url: str, on_start: Callable[[Worker], None]) -> None:
+    """Work on the jobs of a database until told to end; `on_start` gets the worker, to end it."""
+    with TeamStore(database_url) as store:
+        settings = NotificationSettings.from_env(os.environ)
+        worker = Worker(Service(store, frozenset({parse_origin(public_url)}), settings=settings))
+        on_start(worker)
+        worker.run()

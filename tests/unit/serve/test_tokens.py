@@ -82,10 +82,11 @@ def test_a_wrong_token_is_refused(site: Site, change: object) -> None:
 def test_the_secret_is_not_stored_nor_listed(site: Site, tmp_path: Path) -> None:
     """Who reads the database or the list of tokens cannot use one."""
     secret = make_token(site, "read").split("_", 2)[2]
+    listed = site.sign_in("admin").get("/v1/tokens").text
     site.store.close()
 
+    assert secret not in listed
     assert all(secret.encode() not in path.read_bytes() for path in tmp_path.iterdir())
-    assert secret not in site.sign_in("admin").get("/v1/tokens").text
 
 
 @pytest.mark.parametrize(
