@@ -97,6 +97,21 @@ def test_exporter_that_was_killed_is_started_again_and_repeats_nothing_else(
     wait_until("both arrive", lambda: {"c2", "c3"} <= {s["attributes"]["gen_ai.tool.call.id"] for s in receiver.spans})
 
 
+def test_exporter_ends_when_it_is_switched_off(place: WarmProcess, receiver: OtlpReceiver) -> None:
+    """The warm process goes on, and sends nothing any more."""
+    OtlpSettings(receiver.url).save(place.data)
+    place.start()
+    place.ask(bash("ls", call="c1"))
+    wait_until("the exporter keeps its progress", lambda: OtlpProgress.load(place.data))
+    assert run_command(place, "--off").returncode == 0
+    wait_until("the exporter has ended", lambda: not find_exporters(place))
+    place.ask(bash("ls", call="c2"))
+
+    assert place.calls() == ["c1", "c2"]
+    assert find_exporters(place) == []
+    assert receiver.spans == []
+
+
 def test_command_sets_shows_and_ends_it(place: WarmProcess) -> None:
     """With the headers of OpenTelemetry's own variable, which are not shown."""
     shown = run_command(place, "http://127.0.0.1:4318", OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20t,x=y")

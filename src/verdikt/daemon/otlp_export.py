@@ -7,7 +7,6 @@ answer can hold up a decision. The log is the queue. An entry that is sent twice
 import os
 import select
 import sys
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -133,7 +132,19 @@ def _is_closed_within(fd: int, seconds: float) -> bool:
     return bool(select.select([fd], [], [], seconds)[0]) and not os.read(fd, 64)
 
 
-if __name__ == "__main__":
+def main(home: Path) -> int:
+    """Export the log of a data directory, and keep the reason if that is not possible."""
     os.nice(19)
-    with suppress(KeyboardInterrupt):
-        run_exporter(Path(sys.argv[1]), sys.stdin.fileno())
+    try:
+        run_exporter(home, sys.stdin.fileno())
+    except VerdiktError as error:
+        progress = OtlpProgress.load(home)
+        if progress is not None:
+            progress.problem = str(error)
+            progress.save(home)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

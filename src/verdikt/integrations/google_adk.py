@@ -89,15 +89,17 @@ class VerdiktPlugin(_BasePlugin):  # type: ignore[misc, valid-type]
         if _is_output(tool):
             return None
         invocation = tool_context.get_invocation_context()
-        can_ask = self._seal_agent(invocation.agent) and self._can_ask(invocation)
+        is_agent = self._seal_agent(invocation.agent)
+        can_ask = is_agent and self._can_ask(invocation)
         ruling = await self._decide_call(self._build_action(tool, tool_args, tool_context), tool_context, can_ask)
         if ruling.needs_answer:
             return _request_answer(tool_context, ruling)
         if not ruling.may_run:
             return {"error": ruling.text}
         self._allowed.add(ruling)
-        # In the task of this call, so that the agent behind a tool knows whose work it does.
-        _OUTER_RUN.set((self, ruling.action.session_id))
+        if is_agent:
+            # ADK runs each call of an agent in a task of its own: an agent behind the tool learns whose work it does.
+            _OUTER_RUN.set((self, ruling.action.session_id))
         return None
 
     async def check_final_arguments(self, tool: Any, args: dict[str, Any], tool_context: Any) -> dict[str, Any] | None:
