@@ -156,6 +156,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         env = {"PATH": os.environ["PATH"], "HOME": name, "VERDIKT_HOME": str(root / "data")}
+        root = root / "project"
+        subprocess.run(["git", "init", "-q", str(root)], check=True)  # most projects are repositories
         LineClient(relay, env, root).close()  # the first start creates keys and pins
         starts = [[LineClient(command, env, root) for command in (server, relay)] for _ in range(STARTS)]
         more = statistics.median(relayed.start_seconds - direct.start_seconds for direct, relayed in starts)

@@ -99,6 +99,13 @@ _NEXT_STEPS = (
     help="Decide in a service of another user, which the agent can neither end nor read; needs root and systemd.",
 )
 @click.option("--mcp", "with_servers", is_flag=True, help="Also put the relay in front of the clients' MCP servers.")
+@click.option(
+    "--mcp-except",
+    "excepted_servers",
+    multiple=True,
+    metavar="NAME",
+    help="A server that stays as it is, because a login through the client would not reach it; with --mcp.",
+)
 @click.option("--dry-run", is_flag=True, help="Show every change, make none.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="The changes as JSON; implies not asking.")
@@ -115,6 +122,7 @@ def command(
     isolated: bool,
     service: bool,
     with_servers: bool,
+    excepted_servers: tuple[str, ...],
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -149,19 +157,19 @@ def command(
         trust_codex = trust_codex or _offer_trust(chosen, scope, yes or as_json or dry_run)
         if trust_codex:
             changes = plan_wiring(installation, chosen, profile=profile, scope=scope, trust=True)
-        relays = plan_relaying(installation, chosen) if with_servers else []
+        relays = plan_relaying(installation, chosen, excepted_servers) if with_servers else []
         if as_json:
             rows = [_change_to_dict(change) for change in (*changes, *relays)]
             click.echo(json.dumps({"changes": rows, "done": not dry_run}))
         else:
             _print_changes([*changes, *relays], dry_run=dry_run)
-            _print_remote_servers(installation, with_servers=with_servers)
+            _print_remote_servers(installation, excepted_servers, with_servers=with_servers)
             _print_notes(installation, chosen, scope, dry_run=dry_run)
         if (not (changes or relays) and GIT not in chosen) or dry_run or not _confirm_changes(yes or as_json):
             return
         apply_plan(installation, changes)
         # Planned again: a file that was just wired may hold servers too.
-        apply_plan(installation, plan_relaying(installation, chosen) if with_servers else [])
+        apply_plan(installation, plan_relaying(installation, chosen, excepted_servers) if with_servers else [])
         policy_note = _accept_written_policy(installation, changes)
         if GIT in chosen:
             for line in install_hooks(installation.project):
@@ -173,10 +181,11 @@ def command(
         _print_next_steps([] if trust_codex else _list_unapproved_hosts(chosen, scope), policy_note)
 
 
-def _print_remote_servers(installation: Installation, *, with_servers: bool) -> None:
+def _print_remote_servers(installation: Installation, excepted: tuple[str, ...], *, with_servers: bool) -> None:
     if not with_servers:
         return
-    for line in (*describe_remote(list_servers(installation)), *find_unreadable_files(installation)):
+    servers = [server for server in list_servers(installation) if server.name not in excepted]
+    for line in (*describe_remote(servers), *find_unreadable_files(installation)):
         click.echo(click.style("! ", fg="yellow") + line)
 
 

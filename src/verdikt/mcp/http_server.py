@@ -47,8 +47,8 @@ RECONNECT_SECONDS = 1.0
 
 _NETWORK_ERRORS = (OSError, http.client.HTTPException, McpError)
 _LOGIN = (
-    "the server wants a login, which the relay cannot do: put a token into the headers of its entry, or let the client "
-    "reach it directly (`verdikt uninstall` takes the relay back)"
+    "the server wants a login, which the relay cannot do: put a token into the headers of its entry, or leave it as it "
+    "was (`verdikt uninstall`, then `verdikt init --mcp --mcp-except NAME`)"
 )
 # How a server answers that only speaks the transport of 2024, in which responses arrive on a stream of their own.
 _LEGACY_STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)

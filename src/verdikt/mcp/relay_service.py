@@ -1,5 +1,6 @@
 """Builds the relay with its governance, connects it to a server at an address, and serves it over HTTP."""
 
+import gc
 import os
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -15,9 +16,20 @@ if TYPE_CHECKING:
     from verdikt.mcp.http_server import HttpServer
 
 
+GC_THRESHOLDS = (20_000, 20, 20)
+"""How many objects may be made before garbage is looked for: a decision makes thousands, and leaves none in cycles."""
+
+
+def _settle_memory() -> None:
+    """Leave what was made at the start out of every later search for garbage."""
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
+
+
 def create_relay(name: str, identity: tuple[str, ...], *, trust_first: bool) -> Relay:
     """Return a relay for one connection to a server, with the policy in force here."""
     governor = CallGovernor(name, cwd=os.getcwd(), env=os.environ)
+    _settle_memory()
     return Relay(governor, ServerPins(governor.data_directory, name, identity), trust_first=trust_first)
 
 
@@ -52,6 +64,7 @@ def serve_http(
     governor = CallGovernor(name, cwd=os.getcwd(), env=os.environ)
     pins = ServerPins(governor.data_directory, name, (to,))
     sealer = StateSealer(governor.clock)
+    _settle_memory()
 
     def create_client_relay() -> Relay:
         return Relay(governor, pins, trust_first=trust_first, sealer=sealer)

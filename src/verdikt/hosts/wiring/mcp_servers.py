@@ -167,10 +167,13 @@ def find_direct_duplicates(entries: Iterable[ServerEntry]) -> list[ServerEntry]:
     return [entry for entry in known if not entry.is_relayed and entry.identity in relayed]
 
 
-def plan_relaying(installation: Installation, host_names: Iterable[str]) -> list[FileChange]:
-    """Return the changes after which these clients' servers go through the relay."""
+def plan_relaying(
+    installation: Installation, host_names: Iterable[str], excepted: Iterable[str] = ()
+) -> list[FileChange]:
+    """Return the changes after which these clients' servers go through the relay, except those of some names."""
     hosts = set(host_names)
-    chosen = [entry for entry in list_servers(installation) if entry.host in hosts]
+    names = set(excepted)
+    chosen = [entry for entry in list_servers(installation) if entry.host in hosts and entry.name not in names]
     by_file: dict[str, list[ServerEntry]] = {}
     for entry in chosen:
         if not entry.is_relayed:
@@ -180,8 +183,7 @@ def plan_relaying(installation: Installation, host_names: Iterable[str]) -> list
         data = after = read_file(path)
         for entry in entries:
             after = _write_settings(after, path, entry, build_relay_settings(installation, entry))
-        names = ", ".join(entry.name for entry in entries)
-        description = f"through the relay: {names}"
+        description = f"through the relay: {', '.join(entry.name for entry in entries)}"
         changes.append(
             FileChange(
                 path=path,
@@ -322,7 +324,7 @@ def describe_remote(entries: Iterable[ServerEntry]) -> list[str]:
     """Return a line for each server at an address: what a login in the client means for it."""
     return [
         f"{entry.host}: `{entry.name}` is at {find_address(entry.settings)}; a login through the client does not reach "
-        "a server behind the relay: `verdikt uninstall` takes it back"
+        f"a server behind the relay: `--mcp-except {entry.name}` leaves it as it is"
         for entry in entries
         if not entry.command and not any(entry.settings.get(key) for key in HEADER_KEYS)
     ]

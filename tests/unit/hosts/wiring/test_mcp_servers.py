@@ -222,6 +222,9 @@ def test_a_login_through_the_client_is_named_where_no_header_is_set(installation
 
     [line] = describe_remote(list_servers(installation))
     assert "`open`" in line
+    assert "--mcp-except open" in line
+    [change] = plan_relaying(installation, ["claude"], ["open"])
+    assert change.description == "through the relay: token"
 
 
 def test_a_server_at_an_address_that_is_also_reached_directly_is_found(installation: Installation) -> None:
