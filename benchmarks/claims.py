@@ -12,12 +12,22 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tools.train_claims import Batch, FeatureReader, list_folds, load_batches, load_frames, read_features, train_model
+from tools.train_claims import (
+    Batch,
+    FeatureReader,
+    LabelledSentence,
+    list_folds,
+    load_batches,
+    load_frames,
+    read_features,
+    train_model,
+)
 
 from verdikt.claims.cues import CUES
 from verdikt.claims.features import list_cue_features, list_features, list_words
-from verdikt.claims.model import ACTS, TOPICS, ClaimModel, load_model, read_claims, read_model
+from verdikt.claims.model import ACTS, TOPICS, ClaimModel, SentenceClaim, load_model, read_claims, read_model
 from verdikt.claims.sentences import MarkedSentence
+from verdikt.claims.topics import refine_claims
 
 
 @dataclass(slots=True)
@@ -67,7 +77,7 @@ def evaluate_model(model: ClaimModel, batches: Iterable[Batch], read: FeatureRea
                 expected.update(labelled.claims)
                 found.update(act for act in ACTS if margins[act] > 0)
                 if labelled.claims:
-                    topics = set(model.list_topics(labelled.sentence))
+                    topics = read_topics(model, labelled)
                     labels = {topic for named in labelled.claims.values() for topic in named}
                     for topic in TOPICS:
                         evaluation.scores[f"topic {topic}"].count(topic in labels, topic in topics)
@@ -77,6 +87,15 @@ def evaluate_model(model: ClaimModel, batches: Iterable[Batch], read: FeatureRea
                 text = " | ".join(labelled.text for labelled in message)
                 evaluation.mistakes.append(f"expected {sorted(expected)}, found {sorted(found)}: {text}")
     return evaluation
+
+
+def read_topics(model: ClaimModel, labelled: LabelledSentence) -> set[str]:
+    """Return the topics of a sentence as the gate reads them: what names in it make certain is added."""
+    topics = model.list_topics(labelled.sentence)
+    if "done" not in labelled.claims:
+        return set(topics)
+    claim = SentenceClaim(labelled.text, 0, len(labelled.text), "done", topics)
+    return {topic for refined in refine_claims([claim]) if refined.act == "done" for topic in refined.topics}
 
 
 def evaluate_left_out(batches: Sequence[Batch]) -> dict[str, Evaluation]:
@@ -106,14 +125,14 @@ def print_table(title: str, evaluations: dict[str, Evaluation]) -> None:
         print(f"{language:4}" + "".join(f"{cell:>20}" for cell in cells))
 
 
-def print_topics(evaluations: Iterable[Evaluation]) -> None:
+def print_topics(title: str, evaluations: Iterable[Evaluation]) -> None:
     """Print precision and recall of each topic, over all languages."""
     total: dict[str, Counter[str]] = defaultdict(Counter)
     for evaluation in evaluations:
         for topic in TOPICS:
             score = evaluation.scores[f"topic {topic}"]
             total[topic].update(right=score.right, wrong=score.wrong, missed=score.missed)
-    print("\ntopics of sentences that claim something (precision recall)")
+    print(f"\ntopics of sentences that claim something, {title} (precision recall, sentences)")
     for topic, counts in total.items():
         score = Score(**counts)
         print(f"{topic:16}{score.precision:.3f} {score.recall:.3f} ({score.right + score.missed})")
@@ -178,11 +197,13 @@ def main() -> None:
     batches = load_batches()
     left_out = evaluate_left_out([batch for batch in batches if not batch.is_held_out])
     print_table("each training batch left out in turn", left_out)
-    print_topics(left_out.values())
+    print_topics("left out", left_out.values())
     if arguments.mistakes:
         print("\n".join(f"{language} {mistake}" for language, one in left_out.items() for mistake in one.mistakes))
     if not arguments.skip_held_out:
-        print_table("held out, shipped model", evaluate_held_out(batches))
+        held_out = evaluate_held_out(batches)
+        print_table("held out, shipped model", held_out)
+        print_topics("held out", held_out.values())
         print_worth_of_cues(batches)
     print_cost(batches)
 

@@ -388,40 +388,6 @@ PAST_ENDINGS = {
 
 PROGRESSIVE_ENDINGS = {"en": ("ing",), "es": ("ando", "iendo"), "pt": ("ando", "endo", "indo"), "fr": ("ant",)}
 
-WORK_STEMS: dict[str, str] = {
-    "en": "fix add implement remov chang updat refactor rewr rewor creat delet renam mov install deploy publish releas"
-    " push commit merg rebas document migrat configur optimi simplif split extract replac enabl disabl reduc rais"
-    " adjust revert restor resolv complet finish clean translat convert integrat wir swap bump upgrad switch tidi drop"
-    " turn hook patch correct rework extend introduc squash tag appl roll ship wrote written made",
-    "de": "behob gefix hinzugef ergänz implementier entfern geänder aktualisier refaktor umgeschrieb neu erstell"
-    " angelegt gelösch umbenann verschob install deploy ausgeroll veröffentlich gepush commit gemerg dokument migrier"
-    " konfigur optimier vereinfach aufgeteil extrahier ersetz eingeschalt aktivier deaktivier abgeschalt reduzier"
-    " erhöh angehob angepass zurückgenomm wiederhergestell gelöst abgeschloss erledig aufgeräum übersetz umgestell"
-    " eingebau umgebau korrigier zusammengef umgesetz eingef verschoben",
-    "fr": "corrig ajout implément supprim modifi chang actualis refactor réécri cré renomm déplac install déploy publi"
-    " pouss commit fusionn document migr configur optimis simplifi découp extrai remplac activ désactiv rédui relev"
-    " augment ajust annul rétabli restaur résol termin nettoy tradui converti intégr branch mis remis réalis effectu",
-    "es": "corregi corrig arregl añadi agreg implement elimin cambi modific actualiz refactoriz reescri cre borr"
-    " renombr mov movi instal despleg desplegu public subi fusion document migr configur optimiz simplific dividi extra"
-    " reemplaz sustitu activ desactiv reduci redujo aument ajust reverti deshi restaur resol resuel complet termin"
-    " limpi traduc convert integr conect met puse quit hecho",
-    "pt": "corrigi consert adicion acrescent implement remov mud alter atualiz refator reescrev reescrit cri apag"
-    " renome mov instal implant public envi subi mescl document migr configur otimiz simplific dividi extra substitu"
-    " troc ativ desativ deslig lig reduzi aument ajust reverti desfi desfe restaur resolv complet termin conclu limp"
-    " traduz convert integr conect coloqu fiz feit",
-    "ru": "исправ добав реализ удал измен обнов отрефактор перепис созда переимен перенес перенёс установ постав"
-    " развёрн разверн задепло опублик выпущ выпуст запуш закоммит слит влит слил влил задокумент мигр настро оптимиз"
-    " упрост разби вынес замен включ выключ отключ сократ снизи подня увелич откат верну восстанов реш заверш"
-    " закончен готов почист перевед перевёл переведен почин поправ убра подключ сдела разделен разделён внедр",
-    "ja": "修正 追加 削除 作成 変更 更新 実装 導入 置き換え 移動 移し 改名 インストール デプロイ 公開 プッシュ コミット"
-    " マージ 対応 整理 統合 分割 翻訳 書き直 切り替え 解消 直し まとめ 入れ 外し 上げ 下げ 付け 設定し",
-    "zh": "修复 修好 修了 添加 新增 加了 加上 补上 删除 删掉 新建 创建 改成 改为 改了 改好 更新 实现 替换 换成 移到"
-    " 移除 安装 装好 装上 部署 发布 推送 提交 合并 拆成 拆分 整理 翻译 升级 升到 优化 关掉 启用 配置 重写 调整",
-    "ko": "수정 추가 삭제 생성 만들 변경 바꿨 바꾸 갱신 구현 교체 옮겼 설치 배포 게시 푸시 커밋 병합 정리 분리 번역"
-    " 올렸 고쳤 넣었 없앴 지웠 합쳤 나눴 되돌 다시_썼 적용 해결 켰 껐",
-}
-"""Language → beginnings of the verbs with which work is reported, or pieces: `deployed`, unlike `defined`."""
-
 CONDITIONAL_ENDINGS = {
     "fr": ("rais", "rait", "raient", "rions", "riez"),
     "es": ("aría", "ería", "iría", "arías", "aríamos", "arían", "erían", "irían"),
@@ -462,13 +428,6 @@ def get_classes(language: str) -> dict[str, str]:
 def get_piece_pattern(language: str) -> re.Pattern[str]:
     """Return the pattern of a language's pieces; longer ones first: `できません` before `ません`."""
     return re.compile("|".join(sorted(map(re.escape, get_classes(language)), key=len, reverse=True)))
-
-
-@cache
-def get_work_pattern(language: str) -> re.Pattern[str]:
-    """Return the pattern of the verbs of work: beginnings of words, or pieces where words are not apart."""
-    stems = "|".join(re.escape(stem.replace("_", " ")) for stem in WORK_STEMS[language].split())
-    return re.compile(stems if language in ("ja", "zh", "ko") else rf"(?:re|re-|un|zu|auto)?(?:{stems})")
 
 
 def detect_script(text: str) -> str:

@@ -16,7 +16,6 @@ from verdikt.claims.cues import (
     PROGRESSIVE_ENDINGS,
     get_classes,
     get_piece_pattern,
-    get_work_pattern,
 )
 from verdikt.claims.sentences import CODE, QUOTE, MarkedSentence
 from verdikt.model.lazy_regex import compile_lazily
@@ -42,26 +41,21 @@ _COMMON_CLASSES = frozenset({"THE", "IN", "AND"})
 """Classes that say nothing about mood, which would only crowd the pairs."""
 
 
-@lru_cache(maxsize=64)
-def list_words(text: str) -> tuple[str, ...]:
+def list_words(text: str) -> list[str]:
     """Return the words of a masked text in lower case; each ideograph is a word, and a number is `0` or `1`."""
     # A run of masks is one word: grammatically, code is a name for something.
     text = _MASKS.sub(lambda match: match[0][0], text.lower())
     # `0 failed` and `2 failed` say opposite things; which number it is beyond that says nothing.
-    # The words of a sentence are asked for several times: by itself, and by each of its neighbours.
-    return tuple(
-        ("1" if word.strip("0") else "0") if word[0].isdigit() else word for word in _TOKEN.findall(text)[:WORDS]
-    )
+    return [("1" if word.strip("0") else "0") if word[0].isdigit() else word for word in _TOKEN.findall(text)[:WORDS]]
 
 
 class _Word(NamedTuple):
-    """What is known of a word, as hashes: itself, its shape, its class, its character n-grams, its kind of work."""
+    """What is known of a word, as hashes: itself, its shape, its class, and its character n-grams."""
 
     word: int
     shape: int
     name: int
     characters: tuple[int, ...]
-    work: int
 
 
 def _hash_text(text: str) -> int:
@@ -86,15 +80,7 @@ def _read_word(word: str, language: str) -> _Word:
         _hash_text("s" + _read_shape(word)),
         _hash_text("u" + _read_class(word, language)),
         _hash_characters(word),
-        _read_work(word, language),
     )
-
-
-def _read_work(word: str, language: str) -> int:
-    """Return the hash of a verb of work with its class (`fixed` and `fix` differ); 0 for other words."""
-    if language in _PIECEWISE or not get_work_pattern(language).match(word):
-        return 0
-    return _hash_text("work " + _read_class(word, language))
 
 
 def _read_shape(word: str) -> str:
@@ -125,7 +111,6 @@ def _has_korean_past(word: str) -> bool:
 
 
 _START, _END, _ARTICLE, _UNKNOWN = map(_hash_text, ("^", "$", "uTHE", "ux"))
-_WORK, _NO_WORK = map(_hash_text, ("work", "no work"))
 _BREAKS = frozenset(_hash_text("u" + mark) for mark in ",:;，、；：")
 _CLASS_HASHES = {name: _hash_text("u" + name) for classes in CUES.values() for name in classes}
 _NAMES = frozenset(_CLASS_HASHES[name] for name in _CLASS_HASHES.keys() - _COMMON_CLASSES)
@@ -194,15 +179,6 @@ def _list_class_features(sentence: MarkedSentence, words: list[_Word]) -> set[in
         features.update(_join_hashes(itertools.repeat(name), named[index + 1 :], 0x38B34AE5))
     if text.rstrip(" *_)").endswith(("?", "？")):
         features.update(_join_hashes(itertools.repeat(_START), named, 0x52DCE729))
-    # The same in all languages: `is deployed` reports work, `is defined` does not.
-    work = {word.work for word in words if word.work}
-    if sentence.language in _PIECEWISE and get_work_pattern(sentence.language).search(text):
-        work = {_WORK}
-    features.update(work or {_NO_WORK})
-    for name in work or {_NO_WORK}:
-        features.update(_join_hashes(itertools.repeat(name), named, 0x45D9F3B3))
-    if words and words[0].work:
-        features.update(_join_hashes((_START,), (words[0].work,), 0x45D9F3B3))
     # `I looked at the log. The disk filled up.`: what a past tense reports depends on the sentence before it.
     own = sorted(set(classes) - _SILENT)[:_PAIRED_CLASSES]
     for name in sorted(map(_hash_text, _name_classes(sentence.previous, sentence.language)))[:_PAIRED_CLASSES]:
@@ -212,14 +188,10 @@ def _list_class_features(sentence: MarkedSentence, words: list[_Word]) -> set[in
 
 def list_topic_features(sentence: MarkedSentence) -> set[int]:
     """Return the hashes of the words as they came, code included: `ruff check` names a topic, grammar does not."""
-    # What a file is called says nothing: `test_cart.py` is no test run. That one is named says much: `created §file`.
-    text = _FILE.sub(" filename ", sentence.text)
-    words = [_read_word(word, sentence.language) for word in list_words(text)]
+    words = [_read_word(word, sentence.language) for word in list_words(sentence.text)]
     hashes = [word.word for word in words]
     features = {*hashes, *_join_hashes(hashes, hashes[1:], 0x01000193)}
     features.update(*(word.characters for word in words))
-    if text != sentence.text:
-        features.update(_join_hashes(itertools.repeat(_START), hashes, 0x01000193))
     for run in _RUN.findall(sentence.text):
         features.update(_hash_characters(run))
     return features or {_START}
@@ -280,9 +252,8 @@ def _list_context(place: str, text: str, language: str) -> Iterator[str]:
         yield f"c {place} end {text.rstrip(' *_)')[-1:]}"
 
 
-@lru_cache(maxsize=64)
-def _name_classes(text: str, language: str) -> frozenset[str]:
+def _name_classes(text: str, language: str) -> set[str]:
     """Return the classes of words in a text, without those that say nothing about mood."""
     if language in _PIECEWISE:
-        return frozenset(_find_pieces(text, language))
-    return frozenset(_read_class(word, language) for word in list_words(text)) - _COMMON_CLASSES - {"x"}
+        return set(_find_pieces(text, language))
+    return {_read_class(word, language) for word in list_words(text)} - _COMMON_CLASSES - {"x"}

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from verdikt.claims.model import SentenceClaim
 from verdikt.claims.named_objects import find_directory_names, find_file_names
+from verdikt.claims.wording import says
 from verdikt.model.lazy_regex import compile_lazily
 
 _GOOD = r"[^.;,\n]{0,30}\b(?:clean|pass\w*|green|ok|happy|content|no (?:errors|issues|problems|warnings))\b"
@@ -99,11 +100,12 @@ def reports_change(text: str) -> bool:
 
 def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     names = (*find_file_names(claim.text), *find_directory_names(claim.text))
-    text = claim.text
-    for name in names:
-        text = text.replace(name, "§")
+    text = _mask_names(claim.text, names)
     text = _NOUN_USE.sub("§", _CODE.sub("§", text)) if names or _NOUN_USE.search(text) else text
     topics = [topic for topic in claim.topics if topic not in _TOPIC_STEMS or _is_named(topic, claim.text, text)]
+    # `Created config.yaml`: a file as a whole, in whichever language.
+    if "change" in topics and "file_operation" not in topics and says("file_work", _mask_names(claim.text, names)):
+        topics.append("file_operation")
     topics += [topic for topic, words in _ADDED_TOPICS if topic not in topics and words.search(claim.text)]
     # `merged feature into main`: what is reported is what a command did, not a change of the agent's own.
     is_report = _REPORTED_TOPICS & set(topics) and _REPORT.search(claim.text) and not reports_change(claim.text)
@@ -116,6 +118,12 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     if _UNVERIFIED.search(text) and not _PASSING.search(text):
         topics = [topic for topic in topics if topic not in _CHECK_TOPICS]
     return tuple(dict.fromkeys(topics)) or ("change",)
+
+
+def _mask_names(text: str, names: tuple[str, ...]) -> str:
+    for name in names:
+        text = text.replace(name, "§")
+    return text
 
 
 def _is_named(topic: str, sentence: str, masked: str) -> bool:

@@ -33,8 +33,30 @@ WORDINGS: dict[str, tuple[str, ...]] = {
         "브랜치를? ?(?:새로 )?(?:만들|생성)",
     ),
     "delete": (
-        r"\b(?:delet|remov|dropp|gelöscht|entfernt|supprim|eliminad|elimin[ée]|borr|apag)\w*",
+        r"\b(?:delet|remov|dropp|eras|clean|gelöscht|entfernt|supprim|eliminad|elimin[ée]|borr|apag)\w*",
         "удал|削除|消し|删|삭제|지웠",
+    ),
+    "move": (
+        r"\b(?:renam|mov)\w*|\b(?:umbenannt|verschoben|umgezogen)\b|\b(?:renomm|déplac)|\brenom[be]|\bmovid|\bmoví\b",
+        "переимен|перен[её]с|перемест|переехал|改名|移動|移し|重命名|移到|挪到|옮겼|이름을",
+    ),
+    "create": (
+        r"\b(?:creat|add|generat|new|made|wrote|copi)\w*|\b(?:angelegt|erstellt|erzeugt)\b|\bcréé|\bcre[éa]|\bcri(?:ei|ad)",
+        "созда|作成|追加|新建|创建|만들|생성",
+    ),
+    "file_work": (
+        r"\b(?:created|deleted|renamed|moved|copied)\b(?: (?:the|a|an|new|empty|old|unused|file|directory))*\W{1,3}§",
+        r"§\W{1,3}(?:is |was |has been )?(?:created|deleted|renamed|moved)\b",
+        r"(?<!\bin )(?<!\ban )(?<!\baus )(?<!\bnach )(?<!\bin `)(?<!\baus `)(?<!\bnach `)"
+        r"§[^.\n]{0,50}\b(?:angelegt|erstellt|gelöscht|umbenannt)\b",
+        r"\b(?:créé|supprimé|renommé)\w*\W{1,3}(?:(?:le|la|les|un|une|fichier|dossier)\W+)*§",
+        r"§\W{1,3}(?:est |a été )?(?:créé|supprimé|renommé)",
+        r"\b(?:creé|borré|eliminé|renombré|moví|criei|apaguei|renomeei|movi)\W{1,3}(?:(?:el|la|o|a|archivo|arquivo)\W+)*§",
+        r"§\W{1,3}(?:está |foi )?(?:cread|borrad|eliminad|renombrad|criad|apagad|removid|renomead)",
+        r"\b(?:создал|удалил|переименовал)а?\W{1,3}(?:файл\W+)?§|§\W{1,3}(?:создан|удал[её]н|переименован)",
+        "§[`」]?\\s?を(?:新規)?(?:作成|削除|改名|移動)",
+        "(?:新建|创建|删除|删掉)了?\\W{0,3}§|§\\W{0,3}已?(?:改名|重命名|删除)",
+        "§`?(?:[를을]|의 이름을)\\s?(?:\\S+\\s)?(?:만들|생성|삭제|지웠|바꿨)",
     ),
     "taken_back": (
         r"\b(?:put|took|taken|rolled|backed|changed|turned|brought)\b[^;\n]{0,40}\b(?:back|out)\b",
@@ -92,7 +114,10 @@ WORDINGS: dict[str, tuple[str, ...]] = {
         "проход|прошл|зелён|зелен|成功|通り|通って|通过|통과|성공",
     ),
 }
-"""What is said → patterns, any of which says it; `{near:…}` is one of these words near a word for tests."""
+"""What is said → patterns, any of which says it.
+
+`{near:…}` is one of these words near a word for tests; `§` stands for the name of a file.
+"""
 
 
 def _expand(pattern: str) -> str:

@@ -3,6 +3,7 @@
 import re
 
 from verdikt.claims.named_objects import find_changed_names, find_directory_names, find_file_names
+from verdikt.claims.wording import says
 from verdikt.evidence.change_proof import (
     find_edit_entries,
     find_unparsable,
@@ -16,8 +17,6 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import classify_file
 from verdikt.turns.turn import TurnEvidence, is_path_below, is_same_path
 
-_DELETED = compile_lazily(r"\b(?:delet|remov|dropp|eras|clean)\w*", re.IGNORECASE)
-_MOVED = compile_lazily(r"\b(?:renam|mov)\w*", re.IGNORECASE)
 _FILE_WORK = compile_lazily(
     r"\b(?:creat|delet|remov|renam|mov|copi)\w*(?: \w+){0,3} [`\"']*(?:[\w./-]+/)*[\w.-]+(?:\.\w+|/)?[`\"']*"
     r"(?: (?:directory|folder|file|to|into)\b|\W*$)",
@@ -36,11 +35,11 @@ def prove_file_operation(request: ProofRequest) -> Proof | Missing:
     names = tuple(dict.fromkeys(name for name in names if name in request.turn.facts.paths))
     if not names or (request.turn.facts.changes is None and not request.turn.calls):
         return prove_change(request)
-    if _MOVED.search(request.text):
+    if says("move", request.text):
         return _prove_move(request, names)
-    if _DELETED.search(request.text):
+    if says("delete", request.text):
         return _prove_deletion(request, names)
-    if re.search(r"\b(?:creat|add|generat|new|made|wrote|copi)\w*", request.text, re.IGNORECASE):
+    if says("create", request.text):
         return _prove_creation(request, names)
     return prove_change(request)
 
