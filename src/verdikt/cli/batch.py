@@ -69,15 +69,19 @@ def observe_and_decide(
     home: str,
     grants: tuple[Grant, ...] = (),
     pause: Pause | None = None,
+    memory: Mapping[str, Any] | None = None,
 ) -> Decision:
-    """Decide an action with the same core as a hook, over the world as it is; a failure is a block."""
+    """Decide an action with the same core as a hook, over the world as it is; a failure is a block.
+
+    `memory` is what the session and its project remember.
+    """
     try:
         # The secrets are redacted before anything else reads the action, as in a hook.
         action, secrets = redact_action(action)
         # A history may come from another machine, where its directories exist and here they do not.
         root = find_project_root(action.cwd, home) if os.path.isdir(action.cwd) else action.cwd
         guarded = list_guarded_paths(root, {**os.environ, "HOME": home} if home else os.environ)
-        facts = Facts(RealWorld(action.cwd, home=home, guarded=guarded), secrets=secrets)
+        facts = Facts(RealWorld(action.cwd, home=home, guarded=guarded), secrets=secrets, memory=memory)
         return decide(action, facts, SessionState(), posture, policy, grants=grants, pause=pause)
     # Broad on purpose: an error of any kind in the flow must become a block, here as in a hook.
     except Exception as error:

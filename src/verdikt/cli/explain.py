@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +17,7 @@ from verdikt.cli.check import (
 )
 from verdikt.cli.exit_status import EXIT_BAD_POLICY
 from verdikt.cli.permissions import Permissions, decide_with_permissions
+from verdikt.cli.remembered import load_memory
 from verdikt.cli.store_access import json_option
 from verdikt.cli.usage_command import UsageCommand
 from verdikt.effects.classifier import extract_command_text
@@ -65,6 +66,7 @@ def style_text(text: str, role: str) -> str:
     "--posture", type=click.Choice([posture.value for posture in Posture]), help="Whether a person is there to answer."
 )
 @click.option("--cwd", default="", help="The directory of the call; default: here.")
+@click.option("--session", default="", help="As this session, with what it remembers; default: the project's memory.")
 @plain_option
 @json_option
 @click.option("--html", "as_html", is_flag=True, help="Print a self-contained page, to share.")
@@ -76,6 +78,7 @@ def command(
     policy_file: str | None,
     posture: str | None,
     cwd: str,
+    session: str,
     plain: bool,
     as_json: bool,
     as_html: bool,
@@ -92,8 +95,10 @@ def command(
         click.echo(str(error), err=True)
         sys.exit(EXIT_BAD_POLICY)
     load_permissions = select_permissions(plain=plain or bool(profile or policy_file))
+    action = read_action(words, tool, cwd)
+    memory = load_memory(session, action.cwd)
     explanation = explain_action(
-        read_action(words, tool, cwd), policy, Posture(posture) if posture else policy.posture, load_permissions
+        action, policy, Posture(posture) if posture else policy.posture, load_permissions, memory
     )
     if as_json:
         click.echo(json.dumps(explanation, indent=2, ensure_ascii=False))
@@ -104,10 +109,14 @@ def command(
 
 
 def explain_action(
-    action: "Action", policy: Any, posture: Posture, load_permissions: Callable[[], Permissions] = Permissions
+    action: "Action",
+    policy: Any,
+    posture: Posture,
+    load_permissions: Callable[[], Permissions] = Permissions,
+    memory: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return an action's commands, effects and verdict as plain data."""
-    decision, notes = decide_with_permissions(action, policy, posture, load_permissions)
+    decision, notes = decide_with_permissions(action, policy, posture, load_permissions, memory)
     steps, problems = _classify_steps(action)
     return {
         "text": action.command or action.tool,

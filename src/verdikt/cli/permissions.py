@@ -2,9 +2,10 @@
 
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -52,25 +53,26 @@ def decide_with_permissions(
     policy: "Policy",
     posture: "Posture",
     load_permissions: Callable[[], Permissions] = Permissions,
+    memory: "Mapping[str, Any] | None" = None,
 ) -> "tuple[Decision, tuple[str, ...]]":
     """Return the decision on an action of this user, and notes on what let it pass or would do so in another session.
 
     As in a hook, permissions are read only when the policy alone does not let the action pass.
     """
-    home = os.environ.get("HOME", "")
-    decision = observe_and_decide(action, policy, posture, home=home)
+    decide = partial(observe_and_decide, home=os.environ.get("HOME", ""), memory=memory)
+    decision = decide(action, policy, posture)
     if decision.passed:
         return decision, _describe_exceptions(action, policy, posture)
     permissions = load_permissions()
     grants = tuple(grant for grant in permissions.grants if grant.session in (ANY_SESSION, action.session_id))
     if grants or permissions.pause:
-        decision = observe_and_decide(action, policy, posture, home=home, grants=grants, pause=permissions.pause)
+        decision = decide(action, policy, posture, grants=grants, pause=permissions.pause)
     if decision.passed:
         return decision, ()
 
     def changes_verdict(grant: "Grant") -> bool:
         elsewhere = replace(action, session_id=grant.session)
-        other = observe_and_decide(elsewhere, policy, posture, home=home, grants=(*grants, grant))
+        other = decide(elsewhere, policy, posture, grants=(*grants, grant))
         return other.verdict != decision.verdict
 
     others = (grant for grant in permissions.grants if grant not in grants and changes_verdict(grant))

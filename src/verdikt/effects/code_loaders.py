@@ -11,7 +11,7 @@ from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 
-_JAVA = ("java", "kotlin", "groovy", "scala", "xml", "settings")
+_JAVA = ("java", "kotlin", "groovy", "scala", "lisp", "xml", "settings")
 _LANGUAGES_BY_ROLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("loads_python", ("python", "notebook", "settings")),
     ("loads_node", ("node", "package", "settings")),

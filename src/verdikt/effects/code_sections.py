@@ -61,6 +61,7 @@ _LANGUAGE_BY_SUFFIX = {
     ".bats": SHELL,
     ".envrc": SHELL,
     ".mk": "make",
+    **dict.fromkeys((".clj", ".cljs", ".cljc", ".edn"), "lisp"),
     ".just": "make",
     ".cmake": "cmake",
     ".tf": "settings",
@@ -75,7 +76,7 @@ compose.yml compose.yaml compose.override.yml BUILD BUILD.bazel tasks.json devco
 Taskfile.dist.yml Taskfile.dist.yaml mise.toml .mise.toml deno.json deno.jsonc moon.yml nx.json project.json
 Makefile.toml .goreleaser.yml .goreleaser.yaml skaffold.yaml .overcommit.yml .lintstagedrc.json .huskyrc netlify.toml
 Pulumi.yaml serverless.yml .air.toml bacon.toml dvc.yaml Tiltfile .simple-git-hooks.json wireit.json Pipfile
-.gitlab-ci.yml mprocs.yaml process-compose.yml .tmuxinator.yml Brewfile.json
+.gitlab-ci.yml angular.json workspace.json mprocs.yaml process-compose.yml .tmuxinator.yml Brewfile.json
 """
 """Settings of runners, in which command lines stand under keys of many names."""
 _LANGUAGE_BY_NAME = {
@@ -86,6 +87,7 @@ _LANGUAGE_BY_NAME = {
     **dict.fromkeys((".Rprofile", "Rprofile.site"), "r"),
     **dict.fromkeys(("pom.xml", "build.xml"), "xml"),
     "composer.json": "php_package",
+    **dict.fromkeys(("Makefile.am", "Makefile.in"), "make"),
     "CMakeLists.txt": "cmake",
     "package.json": "package",
     **dict.fromkeys(_SETTINGS_NAMES.split(), "settings"),

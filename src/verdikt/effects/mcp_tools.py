@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.effects import host
 from verdikt.effects.arguments import word_set
-from verdikt.effects.code import classify_code
+from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.mcp_records import classify_recorded
 from verdikt.effects.tool_arguments import ArgumentKind, find_schema, list_tool_arguments
 from verdikt.effects.zone_effects import derive_zone_effects
+from verdikt.knowledge import find_record
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -284,13 +285,29 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
             yield from _classify_query(text, call)
         elif kind is ArgumentKind.URL:
             yield from _classify_address(text, call, sends=verb_effect == "mcp.send" or _has_body(payload))
-        elif kind is ArgumentKind.CODE and verb_effect == "mcp.run":
+        elif kind is ArgumentKind.CODE and verb_effect in ("mcp.run", ""):
             yield from classify_code(language or ("node" if "browser" in action.tool else "python"), text, call)
+    yield from _classify_bare_arguments(action, payload, call)
     # A tool that starts containers: privileged, or with the machine's root directory mounted.
     if payload.get("privileged") is True or "/:/" in str(payload.get("volumes", ""))[:400]:
         yield call.make_effect("container.escape", (Target(action.tool, "other"),))
     paths = [text for kind, text, _ in arguments if kind is ArgumentKind.PATH]
     yield from _classify_path_arguments(action, paths, verb_effect, call)
+
+
+def _classify_bare_arguments(action: Action, payload: Mapping[str, Any], call: Invocation) -> Iterator[Effect]:
+    """Yield the effects of arguments without a program, where the tool is named for it: `redis`, `["FLUSHALL"]`."""
+    words = next((payload[key] for key in _ARGUMENT_KEYS if isinstance(payload.get(key), list | tuple)), None)
+    if not words or not all(isinstance(word, str) for word in words) or find_record(words[0]) is not None:
+        return
+    # The service first: the last word of the tool's name is often a verb, such as `command`.
+    names = [*sorted(_split_service_name(action.tool)), *split_tool_name(action.tool)[-1:]]
+    program = next((each for name in names for each in (name, f"{name}-cli") if find_record(each) is not None), "")
+    if program:
+        yield from call.classify_shell(" ".join([program, *(quote_shell_word(word) for word in words)]))
+
+
+_ARGUMENT_KEYS = ("args", "argv", "arguments", "params")
 
 
 def _classify_query(text: str, call: Invocation) -> Iterator[Effect]:

@@ -35,6 +35,7 @@ _INLINE_TEXT = compile_lazily(
     r"(?:\"((?:[^\"\\\n]|\\.)+)\"|'((?:[^'\\\n]|\\.)+)')"
 )
 """Commands inside a line of a build's own language: `run_shell(command = "…")`, `local("…")`."""
+_COMMAND_LINE = compile_lazily(r"\bcommandLine\b\s*[(=]?\s*(?:listOf\()?([^)\n]*)")
 _STRING_CALLS = {
     "groovy": compile_lazily(r"\"([^\"\\\n]+)\"\s*\.execute\(|'([^'\\\n]+)'\s*\.execute\("),
     "scala": compile_lazily(r"\"([^\"\\\n]+)\"\s*\.?\s*(?:!!?|lineStream|lazyLines)(?!=)"),
@@ -111,13 +112,14 @@ def read_xml(text: str) -> list[CodeSection]:
 
 def read_string_calls(language: str, text: str) -> list[CodeSection]:
     """Return strings that a language runs by a method or a verb of its own: `"…".execute()`, `"…".!`, `sh "…"`."""
-    pattern = _STRING_CALLS.get(language)
-    if pattern is None:
-        return []
-    return [
-        CodeSection(SHELL, next(filter(None, match.groups())), count_line(text, match.start()))
-        for match in pattern.finditer(text)
-    ]
+    sections = []
+    if (pattern := _STRING_CALLS.get(language)) is not None:
+        for match in pattern.finditer(text):
+            sections.append(CodeSection(SHELL, next(filter(None, match.groups())), count_line(text, match.start())))
+    for match in _COMMAND_LINE.finditer(text) if language in ("groovy", "kotlin") else ():
+        words = [first or second for first, second in _PYTHON_STRING.findall(match[1])]
+        sections.append(CodeSection(SHELL, " ".join(map(_quote_word, words)), count_line(text, match.start())))
+    return sections
 
 
 def read_task_calls(text: str) -> list[CodeSection]:

@@ -285,7 +285,7 @@ class ScriptClassifier:
         for command, effects in zip(commands, effects_by_command, strict=True):
             if any(effect.what.startswith(OUTGOING_PREFIXES) for effect in effects):
                 effects.extend(derive_key_variable_sends(command, effects))
-        if any(command.name in SECRET_FILE_PROGRAMS for command in commands):
+        if any(command.name in SECRET_FILE_PROGRAMS or command.repeated for command in commands):
             trace_secret_files(commands, effects_by_command, self._resolver)
         if "fs.overwrite" in names:
             for effects in effects_by_command:
@@ -400,6 +400,9 @@ class ScriptClassifier:
         # `npx @scope/tool` runs a package, and no file of this name.
         elif "/" in command.argv[0].text and command.argv[0].text[0] != "@":
             effects += call.make_effects("code.run", [command.argv[0]])
+            if find_program(command.argv[0].text.partition(" ")[0]) is not None:
+                # A whole command line in one word, as some runners take it: `yarn exec 'rm -rf x'`.
+                effects += self._classify_inner(command.argv[0].text, command)
             effects += classify_hidden_program(call, self._written_texts)
         else:
             effects = classify_unknown_program(call)

@@ -96,7 +96,7 @@ def trace_secret_files(
     for command, effects in zip(commands, effects_by_command, strict=True):
         if not effects:
             continue
-        if _loads_secret_file(command, effects, resolver) or (not command.argv and _feeds_loop(commands, effects)):
+        if _loads_secret_file(command, effects, resolver) or _feeds_loop(command, commands, effects):
             has_loaded = True
         elif has_loaded:
             effects.extend(list(_derive_variable_sends(command, effects)))
@@ -114,9 +114,13 @@ def _loads_secret_file(command: Command, effects: Sequence[Effect], resolver: Ta
     return command.name in _VARIABLE_READERS and any(e.what == "cred.read" for e in effects)
 
 
-def _feeds_loop(commands: Sequence[Command], effects: Sequence[Effect]) -> bool:
-    """Return whether a redirection of a loop feeds a secret file to variables: `while read l; do …; done < .env`."""
-    return any(e.what == "cred.read" for e in effects) and any(c.name in _VARIABLE_READERS for c in commands)
+def _feeds_loop(command: Command, commands: Sequence[Command], effects: Sequence[Effect]) -> bool:
+    """Return whether a loop takes its values from a secret file: `for l in $(cat .env)`, `done < .env`."""
+    if not any(effect.what == "cred.read" for effect in effects):
+        return False
+    if not command.argv:
+        return any(other.name in _VARIABLE_READERS for other in commands)
+    return "$()" in command.via and command.feeds is None and any(other.repeated for other in commands)
 
 
 def _derive_variable_sends(command: Command, effects: Sequence[Effect]) -> Iterator[Effect]:

@@ -107,17 +107,22 @@ def _read_program_input(call: CommandCall) -> str | None:
     if frame.stdin is not None:
         return frame.stdin
     if frame.stdin_file is not None:
-        return read_contents(call.walker, frame.stdin_file, call.scope)
+        text = read_contents(call.walker, frame.stdin_file, call.scope)
+        return text if text is not None else _read_copied_file(call, frame.stdin_file)
     return read_copied_contents(call.walker, frame.pipe_from, call.scope)
+
+
+def _read_copied_file(call: CommandCall, file: Word) -> str | None:
+    """Return what a pipe, or a file that the text itself wrote before, has from another file."""
+    source = call.walker.copied_sources.get(resolve_path(call.walker, file.text, call.scope))
+    return read_copied_contents(call.walker, source, call.scope)
 
 
 def _trace_file(call: CommandCall, file: Word, arguments: list[str], *, in_same_shell: bool = False) -> str | None:
     """Walk a script file, when its contents are known; with `in_same_shell`, in the shell of the caller."""
     text = _read_program_input(call) if file.text in STDIN_NAMES else read_contents(call.walker, file, call.scope)
     if text is None and find_written_file(call.walker, file, call.scope)[0]:
-        # A pipe, or a file that the text itself wrote before: perhaps with what another file holds.
-        source = call.walker.copied_sources.get(resolve_path(call.walker, file.text, call.scope))
-        text = read_copied_contents(call.walker, source, call.scope)
+        text = _read_copied_file(call, file)
         if text is None:
             call.record_code("sh", UNKNOWN)
     if text is None:

@@ -161,7 +161,11 @@ def read_contents(walker: "CommandWalker", path: Word, scope: "Scope") -> str | 
 def read_copied_contents(walker: "CommandWalker", source: int | None, scope: "Scope") -> str | None:
     """Return what a command that only copies files hands on, when those are read as a program: `cat file | bash`."""
     words = walker.drafts[source].argv if source is not None and source < len(walker.drafts) else ()
-    if len(words) < 2 or words[0].text.rsplit("/", 1)[-1] not in _CONCATENATORS:
+    if source is None or not words or words[0].text.rsplit("/", 1)[-1] not in _CONCATENATORS:
         return None
-    texts = [read_contents(walker, word, scope) for word in words[1:]]
+    file = find_stdin_file(walker.drafts[source].redirects)
+    files = words[1:] or ((file,) if file is not None else ())
+    if not files:
+        return None
+    texts = [read_contents(walker, word, scope) for word in files]
     return None if None in texts else "".join(text for text in texts if text)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from verdikt import Action, ActionKind, Governance
 from verdikt.cli.explain import command
 
 
@@ -34,6 +35,26 @@ def test_explain_nested_command_prints_a_tree(project: Path) -> None:
     assert "destructive git.push.force  main   certain, can't be undone" in output
     assert "block  git_force_push" in output
     assert "fix  git push --force-with-lease" in output
+
+
+def test_explain_shows_where_a_remembered_fact_came_from(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that a session armed is named with the tool and the entry that did it, in that session and in others."""
+    home = project.parent / "data"
+    monkeypatch.setenv("VERDIKT_HOME", str(home))
+    env = {"HOME": str(project.parent), "VERDIKT_HOME": str(home)}
+    file = project / "tests" / "conftest.py"
+    file.parent.mkdir()
+    file.write_text("import os\nos.system('rm -rf ~/Documents')\n", encoding="utf-8")
+    payload = {"file_path": str(file), "content": file.read_text(encoding="utf-8")}
+    action = Action(kind=ActionKind.WRITE, tool="Write", payload=payload, session_id="first", cwd=str(project))
+    with Governance.load(cwd=str(project), env=env) as governance:
+        assert governance.before(action).passed
+
+    for options in ((), ("--session", "first")):
+        output = explain(project, *options, "pytest").output
+        assert "ask  armed_file" in output
+        assert "`tests/conftest.py`: armed by Write at #1, line 2 deletes a directory" in output
+    assert "pass  rules" in explain(project, "ruff check .").output
 
 
 def test_explain_unknown_parts_are_reported(project: Path) -> None:
