@@ -47,16 +47,20 @@ def run_daemon(arguments: list[str], env: Mapping[str, str]) -> int:
         return 1
 
 
+def tune_garbage_collector() -> None:
+    """Let the collector skip what is loaded by now, because it stays loaded, and run less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
 def _serve_hooks(instance: DaemonInstance, options: DaemonOptions, env: Mapping[str, str]) -> int:
     journal = Journal(instance.directory / "daemon.log")
     os.environ.clear()  # each request brings its own environment; nothing may read this one by mistake
     _raise_file_limit()
     hook_service = SystemHookService(options.home) if options.system_wide else HookService(options.home)
     hook_service.warm_up(env)
-    # What is loaded by now stays loaded, so the garbage collector need not look at it again.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+    tune_garbage_collector()
     http_listener = None if options.system_wide else _open_http_listener(instance, options, env, journal)
     # Closed in this order: the port must be free before another process can take the lock, and with it the port.
     listeners: list[Listener] = [
