@@ -9,6 +9,7 @@ import tree_sitter_bash
 import yaml
 from tree_sitter import Language, Parser
 
+from verdikt.daemon.lifecycle import tune_garbage_collector
 from verdikt.effects.classifier import classify, classify_shell_text
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.guard import PolicyNode
@@ -73,6 +74,7 @@ def main() -> None:
     for _ in range(WARM_UP_ROUNDS):
         for command in COMMANDS:
             measure_command(command, parser, facts, policy)
+    tune_garbage_collector()
     times = [measure_command(command, parser, facts, policy) for command in COMMANDS]
     print(f"{len(COMMANDS)} ordinary commands against a bare parse of the same text:")
     for column, name in enumerate(

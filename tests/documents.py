@@ -251,7 +251,20 @@ def update_tables(text: str) -> str:
     return BLOCK.sub(lambda match: f"{match[1]}{TABLES[match[2]]()}{match[3]}", text)
 
 
+def add_family_pages() -> None:
+    """Write a page for each family of programs that has none yet."""
+    for name in TABLES:
+        family = name.removeprefix("family_")
+        page = ROOT / "docs" / "programs" / f"{family}.md"
+        if name != family and not page.exists():
+            title = read_files()[family]["title"]
+            intro = f"# Programs: {family}\n\n{title} The [catalogue](../effects.md) explains the effects.\n"
+            page.write_text(f"{intro}\n<!-- generated: {name} -->\n{TABLES[name]()}<!-- end -->\n")
+            print(f"wrote {page.relative_to(ROOT)}")
+
+
 if __name__ == "__main__":
+    add_family_pages()
     for page in PAGES:
         text = page.read_text()
         if (updated := update_tables(text)) != text:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.unit.effects.test_cases import decide, load_cases
+from tests.unit.effects.test_first_sight import COMMANDS
 from verdikt.effects.program_record import find_program
 from verdikt.knowledge import Record, find_record, find_task_words
 from verdikt.model.verdict import VerdictKind
@@ -30,7 +31,8 @@ CHOICES = frozenset("-l --selector --field-selector -f --filename -k --kustomize
 def list_plain_cases() -> list[tuple[dict[str, Any], list[str], Record]]:
     """Return the cases with a single plain command of a known program, its words and the program's record."""
     cases = []
-    for _, case in load_cases():
+    first_sight = [{"run": command} for commands in COMMANDS.values() for command in commands]
+    for case in (*(case for _, case in load_cases()), *first_sight):
         words = case.get("run", "").split(" ")
         record = find_record(words[0])
         if record is not None and "" not in words and not SHELL_CHARACTERS & set(case["run"]):

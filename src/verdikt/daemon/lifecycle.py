@@ -49,29 +49,28 @@ def run_daemon(arguments: list[str], env: Mapping[str, str]) -> int:
         return 1
 
 
+def tune_garbage_collector() -> None:
+    """Let the collector skip what is loaded by now, because it stays loaded, and run less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
 def _serve_hooks(instance: DaemonInstance, options: DaemonOptions, env: Mapping[str, str]) -> int:
     journal = Journal(instance.directory / "daemon.log")
     os.environ.clear()  # each request brings its own environment; nothing may read this one by mistake
     _raise_file_limit()
     hook_service = SystemHookService(options.home) if options.system_wide else HookService(options.home)
     hook_service.warm_up(env)
-    otlp_process = OtlpProcess(options.home, hook_service.clock.now)
-
-    def maintain() -> None:
-        hook_service.run_maintenance()
-        if not options.system_wide:  # there each user has a log of their own
-            otlp_process.ensure_running()
-
-    # What is loaded by now stays loaded, so the garbage collector need not look at it again.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
-    companion = ShipCompanion(options.home)
+    otlp_process, companion = OtlpProcess(options.home, hook_service.clock.now), ShipCompanion(options.home)
 
     def maintain() -> None:
         hook_service.run_maintenance()
         companion.check()
+        if not options.system_wide:  # there each user has a log of their own
+            otlp_process.ensure_running()
 
+    tune_garbage_collector()
     http_listener = None if options.system_wide else _open_http_listener(instance, options, env, journal)
     # Closed in this order: the port must be free before another process can take the lock, and with it the port.
     listeners: list[Listener] = [

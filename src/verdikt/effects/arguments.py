@@ -26,8 +26,11 @@ class _Term(NamedTuple):
 
     text: str
     is_negated: bool
-    selector: str
-    patterns: str
+    selector: str = ""
+    patterns: str = ""
+    # What the patterns come to, for the commonest selector, the first operand.
+    exact: frozenset[str] = frozenset()
+    regex: re.Pattern[str] | None = None
 
 
 # Conditions come from records only: each is parsed once, and a decision walks over what was made of it.
@@ -44,7 +47,9 @@ def _parse_term(text: str) -> _Term:
     selector, equals, patterns = plain_text.partition("=")
     is_about_words = all(part[:1] == "-" or part in _OPERAND_SELECTORS for part in selector.split("|"))
     is_negated = (len(text) - len(plain_text)) % 2 == 1
-    return _Term(plain_text, is_negated, *((selector, patterns) if equals and is_about_words else ("", "")))
+    if not equals or not is_about_words:
+        return _Term(plain_text, is_negated)
+    return _Term(plain_text, is_negated, selector, patterns, *_compile_patterns(patterns.removeprefix("=")))
 
 
 def matches_any(text: str, patterns: str) -> bool:
@@ -124,7 +129,16 @@ class Arguments:
     `forced` holds the identities of those that are read with a value this time.
     """
 
-    __slots__ = ("_flag_names", "after_dashes", "asks_help", "doubtful", "flags", "operands", "table")
+    __slots__ = (
+        "_flag_names",
+        "_unlisted_flags",
+        "after_dashes",
+        "asks_help",
+        "doubtful",
+        "flags",
+        "operands",
+        "table",
+    )
 
     def __init__(self, argv: Sequence[Word], table: OptionTable = NO_OPTIONS, forced: Container[int] = ()) -> None:
         self.flags = flags = []  # type: list[tuple[str, Word | None]]
@@ -134,6 +148,7 @@ class Arguments:
         self.asks_help = False
         self.table = table
         self._flag_names: set[str] | None = None
+        self._unlisted_flags: list[str] = []  # long ones, which may be abbreviations
         values = table.values
         pending_flag = ""
         for position, word in enumerate(argv):
@@ -221,15 +236,16 @@ class Arguments:
         short for `--force-with-lease`.
         """
         plain, combinations = _split_conditions(conditions)
-        if self.flags:
-            present = self._flag_names
-            if present is None:
-                present = self._flag_names = {flag for flag, _ in self.flags}
-            if not present.isdisjoint(plain):
+        if plain and self.flags:
+            if self._flag_names is None:
+                self._flag_names = {flag for flag, _ in self.flags}
+                known = self.table.names
+                self._unlisted_flags = [flag for flag in self._flag_names if len(flag) > 4 and flag not in known]
+            if not self._flag_names.isdisjoint(plain):
                 return True
             # Sought last and rarely: most long flags are written out, and the table knows them.
-            for flag in present:
-                if len(flag) > 4 and flag not in self.table.names and self._is_abbreviation(flag, plain):
+            for flag in self._unlisted_flags:
+                if self._is_abbreviation(flag, plain):
                     return True
         for combination in combinations:
             for term in combination:
@@ -242,8 +258,13 @@ class Arguments:
     def _holds(self, term: _Term) -> bool:
         """Return whether a term holds, without its negation."""
         text = term.text
+        if term.selector == "0":
+            if not self.operands:
+                return False
+            first = self.operands[0].text.lower()
+            return first in term.exact or (term.regex is not None and term.regex.match(first) is not None)
         if term.selector:
-            words = self.operands[:1] if term.selector == "0" else self.select_words(term.selector)
+            words = self.select_words(term.selector)
             return bool(words) and matches_texts([word.text.lower() for word in words], term.patterns)
         if text[0] != "-":
             return any(operand.text.lower() == text for operand in self.operands)

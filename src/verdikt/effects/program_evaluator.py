@@ -40,14 +40,7 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
     argv = call.command.argv[1:]
     if len(argv) <= 3:
         for index, word in enumerate(argv):
-            # `cargo yank --version 1.0` gives a version; `cargo --version` asks for one.
-            is_help = word.text[:2] == "--" and word.text in _HELP_FLAGS
-            # `wget -O --help` names a file.
-            if (
-                is_help
-                and (word.text != "--version" or word is argv[-1])
-                and (not index or program.options.is_plain(argv[index - 1].text))
-            ):
+            if word.text in _HELP_FLAGS and _asks_help(index, argv, program):
                 return []
     if program.unconditional:
         return apply_rows(program.effects, call)
@@ -56,6 +49,15 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
     if doubtful and program.positional:
         effects = _add_stricter_readings(program, argv, doubtful, effects, call)
     return effects
+
+
+def _asks_help(index: int, argv: Sequence[Word], program: Program) -> bool:
+    """Return whether the word at this place makes a program only print how it is used, or its version."""
+    # `cargo yank --version 1.0` gives a version; `cargo --version` asks for one.
+    if argv[index].text == "--version" and argv[index] is not argv[-1]:
+        return False
+    # `wget -O --help` names a file.
+    return not index or program.options.is_plain(argv[index - 1].text)
 
 
 def _insert_variable_options(name: str, call: Invocation) -> None:
@@ -211,7 +213,7 @@ def _classify_unlisted(call: Invocation) -> list[Effect]:
 
 def _is_dry_run(conditions: str, call: Invocation) -> bool:
     """Return whether the call only shows what it would do; `--dry-run=false` does it."""
-    if not _holds(conditions, call):
+    if not conditions or not _holds(conditions, call):
         return False
     has_no = any(value is not None and value.text.lower() in _NO_VALUES for _, value in call.args.flags)
     # npm takes the next word as the value of a flag.
@@ -219,8 +221,6 @@ def _is_dry_run(conditions: str, call: Invocation) -> bool:
 
 
 def _holds(conditions: str, call: Invocation) -> bool:
-    if not conditions:
-        return False
     return call.args.has_flag(conditions) if ":" not in conditions else holds(conditions, call)
 
 

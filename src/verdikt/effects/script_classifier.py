@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -95,6 +95,9 @@ _COMPILERS = find_role("compiler")
 _PLUGIN_LOADERS = find_role("plugin_loader")
 _RUNNER_SETTINGS = ("SHELL=", ".runner", ".linker", "wrapper=")
 _RUNNER_SETTING = compile_lazily(r"(?:^SHELL|\.runner|\.linker|(?:rustc|workspace)-wrapper)\s*=\s*(.+)$")
+_SPECIAL_PROGRAMS = _FILE_SOURCES | _COMPILERS | SET_PROGRAMS
+"""Programs that need more than their record; one look-up tells nearly every command that it is none of them."""
+_OUTPUT_OPTIONS = ("-o", "--out")
 _SOURCE_LANGUAGES = {".go": "go", ".c": "c", ".cc": "c", ".cpp": "c", ".rs": "rust", ".java": "java", ".swift": "swift"}
 _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
@@ -184,7 +187,7 @@ class ScriptClassifier:
         commands = _place_commands(script.commands, cwd, where)
         # Effects that belong to no command of the shell text.
         loose_effects = self._classify_powershell(text) if self._depth == 1 and _is_powershell(text) else []
-        if self._is_single_command(script, commands) and not loose_effects:
+        if len(commands) == 1 and not loose_effects and self._is_single_command(script, commands[0]):
             return self._classify_single(commands)
         effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
         self._add_code_effects(script, commands, effects_by_command, loose_effects)
@@ -216,14 +219,8 @@ class ScriptClassifier:
             owner_effects = effects_by_command[code.command or 0] if known else loose_effects
             owner_effects += self._classify_embedded_code(code, commands)
 
-    def _is_single_command(self, script: Script, commands: Sequence[Command]) -> bool:
-        return (
-            len(commands) == 1
-            and not commands[0].conditional
-            and not script.codes
-            and not script.problems
-            and self.steps is None
-        )
+    def _is_single_command(self, script: Script, command: Command) -> bool:
+        return not (command.conditional or script.codes or script.problems) and self.steps is None
 
     def _classify_single(self, commands: Sequence[Command]) -> list[Effect]:
         """Classify a text of one plain command, which needs little of what relates commands to each other."""
@@ -231,19 +228,18 @@ class ScriptClassifier:
         if derived := derive_zone_effects(effects, self._resolver.facts, self._secret_copies):
             effects.extend(derived)
             effects.extend(derive_spliced_reads(derived, commands[0], self._resolver.project_root))
-        if any(effect.what.startswith(SECRET_SOURCES) for effect in effects):
+        names = [effect.what for effect in effects]
+        if _has_prefix(names, SECRET_SOURCES):
             self._carry_secrets(0, commands, [effects])
         if commands[0].name in SECRET_FILE_PROGRAMS:
             trace_secret_files(commands, [effects], self._resolver)
-        if any(effect.what == "fs.overwrite" for effect in effects):
+        if "fs.overwrite" in names:
             look_up_overwritten(effects, self._resolver)
         if moved := self._resolver.facts.moved_work:
             mark_lost_work(effects, moved)
-        for effect in effects:
-            if effect.what.startswith(OUTGOING_PREFIXES):
-                trace_dataflow(commands, [effects])
-                effects += derive_key_variable_sends(commands[0], effects)
-                break
+        if _has_prefix([effect.what for effect in effects], OUTGOING_PREFIXES):
+            trace_dataflow(commands, [effects])
+            effects += derive_key_variable_sends(commands[0], effects)
         return effects
 
     def _add_zone_effects(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
@@ -256,8 +252,8 @@ class ScriptClassifier:
                 effects.extend(derive_spliced_reads(derived, commands[index], self._resolver.project_root))
             if len(effects_by_command) > 1:
                 self._temporary_paths.update(find_temporary_writes(effects))
-            has_secret = has_secret or any(effect.what.startswith(SECRET_SOURCES) for effect in effects)
-            if has_secret:
+            if has_secret or _has_prefix([effect.what for effect in effects], SECRET_SOURCES):
+                has_secret = True
                 self._carry_secrets(index, commands, effects_by_command)
 
     def _carry_secrets(self, index: int, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
@@ -281,10 +277,11 @@ class ScriptClassifier:
         names = {effect.what for effects in effects_by_command for effect in effects}
         if "cred.read" in names:
             drop_login_reads(commands, effects_by_command)
-        trace_dataflow(commands, effects_by_command)
-        for command, effects in zip(commands, effects_by_command, strict=True):
-            if any(effect.what.startswith(OUTGOING_PREFIXES) for effect in effects):
-                effects.extend(derive_key_variable_sends(command, effects))
+        if _has_prefix(names, OUTGOING_PREFIXES):
+            trace_dataflow(commands, effects_by_command)
+            for command, effects in zip(commands, effects_by_command, strict=True):
+                if any(effect.what.startswith(OUTGOING_PREFIXES) for effect in effects):
+                    effects.extend(derive_key_variable_sends(command, effects))
         if any(command.name in SECRET_FILE_PROGRAMS or command.repeated for command in commands):
             trace_secret_files(commands, effects_by_command, self._resolver)
         if "fs.overwrite" in names:
@@ -334,24 +331,35 @@ class ScriptClassifier:
         effects = self._classify_program(call)
         if self._programs is not None:
             effects = [*effects, *self._programs.classify(call)]
+        if name in _SPECIAL_PROGRAMS or "@" in name or (command.pipe_from is not None and command.redirects):
+            effects = [*effects, *self._classify_special_program(call, command)]
+        if name in OUTPUT_PROGRAMS or _has_output_option(command.argv):
+            effects = [*effects, *find_guarded_outputs(call, effects)]
+        if len(command.argv) > 1:
+            for effect in effects:
+                if effect.what in HANDLING_EFFECTS:
+                    effects = [*effects, *find_handled_guards(call, effects)]
+                    break
+        if self._mentions_verdikt:
+            effects = [*effects, *find_self_access(call, effects)]
+        return modifier_effects + effects if modifier_effects else effects
+
+    def _classify_special_program(self, call: Invocation, command: Command) -> list[Effect]:
+        """Return what programs do with files that this text writes or that are guarded, besides their own effects."""
+        name = call.name
+        effects: list[Effect] = []
         if name in _FILE_SOURCES or (command.pipe_from is not None and command.redirects):
-            effects = [*effects, *self._remember_written_files(call)]
+            effects += self._remember_written_files(call)
         elif name in _COMPILERS and (self._written_texts or command.stdin or _runs_source(command)):
-            effects = [*effects, *self._classify_compiled_sources(call)]
+            effects += self._classify_compiled_sources(call)
         if name in SET_PROGRAMS or "@" in name:
-            effects = [*effects, *find_guarded_effects(call, command, self._written_texts)]
+            effects += find_guarded_effects(call, command, self._written_texts)
             if name in TREE_CHANGERS and (verb := find_git_verb(command.argv)):
                 is_move = is_git_move(command.argv, verb)
                 effects += classify_git_move(call, verb) if is_move else self._classify_patch(call, verb)
             elif name in PATCHERS:
                 effects += self._classify_patch(call)
-        if name in OUTPUT_PROGRAMS or any(word.text[:2] == "-o" or word.text[:5] == "--out" for word in command.argv):
-            effects = [*effects, *find_guarded_outputs(call, effects)]
-        if len(command.argv) > 1 and any(effect.what in HANDLING_EFFECTS for effect in effects):
-            effects = [*effects, *find_handled_guards(call, effects)]
-        if self._mentions_verdikt:
-            effects = [*effects, *find_self_access(call, effects)]
-        return modifier_effects + effects if modifier_effects else effects
+        return effects
 
     def _classify_patch(self, call: Invocation, verb: int = 0) -> list[Effect]:
         return list(classify_patched_files(call, self._written_texts, verb))
@@ -410,7 +418,7 @@ class ScriptClassifier:
             if effect.what in _CODE_EFFECTS:
                 effects = effects + classify_offline_order(call)
                 break
-        if any(mark in word.text for word in command.argv[1:] for mark in _RUNNER_SETTINGS):
+        if _has_runner_setting(command.argv):
             effects = effects + self._classify_runner_settings(call)
         if call.name in _PLUGIN_LOADERS and effects:
             effects = effects + self._classify_plugins(call, effects[0])
@@ -568,6 +576,32 @@ class ScriptClassifier:
         finally:
             self._depth -= 1
         return effects + derive_hidden_reads(effects, self._resolver.project_root)
+
+
+# Loops and not `any`: every command comes through these, and a generator costs more than its tests.
+
+
+def _has_runner_setting(words: Sequence[Word]) -> bool:
+    """Return whether a word after the program may name what its steps run in: `make SHELL=…`."""
+    for word in words:
+        if "=" in word.text and any(mark in word.text for mark in _RUNNER_SETTINGS):
+            return True
+    return False
+
+
+def _has_output_option(argv: Sequence[Word]) -> bool:
+    for word in argv:  # noqa: SIM110
+        if word.text.startswith(_OUTPUT_OPTIONS):
+            return True
+    return False
+
+
+def _has_prefix(names: Iterable[str], prefixes: tuple[str, ...]) -> bool:
+    """Return whether the name of an effect begins with one of these."""
+    for name in names:  # noqa: SIM110
+        if name.startswith(prefixes):
+            return True
+    return False
 
 
 def _runs_source(command: Command) -> bool:

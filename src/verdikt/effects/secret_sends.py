@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from verdikt.model.facts import Facts
     from verdikt.shell.command import Command
 
-_VARIABLE_READERS = find_role("variable_reader")
 _VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)")
 _ORDINARY_VARIABLES = frozenset(
     "HOME PWD USER PATH TMPDIR HOSTNAME LANG SHELL UID URL BASE_URL API_URL HOST PORT ENDPOINT VERSION BRANCH".split()
@@ -81,7 +80,13 @@ def derive_key_variable_sends(command: Command, effects: Sequence[Effect]) -> li
 
 # Within one text.
 
-SECRET_FILE_PROGRAMS = frozenset("source . read mapfile readarray export git gh glab docker podman nerdctl".split())
+_SCRIPT_LOADERS = frozenset(("source", "."))
+_VARIABLE_READERS = find_role("variable_reader")
+_FILE_LOADERS = _SCRIPT_LOADERS | _VARIABLE_READERS
+_FORGE_CLIENTS = find_role("forge_client")
+_CONTAINER_ENGINES = find_role("container_engine")
+_PUBLISHERS = _FORGE_CLIENTS | _CONTAINER_ENGINES
+SECRET_FILE_PROGRAMS = _FILE_LOADERS | _PUBLISHERS | {"git"}
 """Programs that load, attach or stage files; a text without one of them is not looked at."""
 
 
@@ -96,22 +101,24 @@ def trace_secret_files(
     for command, effects in zip(commands, effects_by_command, strict=True):
         if not effects:
             continue
-        if _loads_secret_file(command, effects, resolver) or _feeds_loop(command, commands, effects):
+        name = command.name
+        is_loaded = name in _FILE_LOADERS and _loads_secret_file(command, effects, resolver)
+        if is_loaded or _feeds_loop(command, commands, effects):
             has_loaded = True
         elif has_loaded:
             effects.extend(list(_derive_variable_sends(command, effects)))
-        if command.name == "git":
+        if name == "git":
             is_staged = _trace_git(command, effects, resolver, copies, is_staged=is_staged)
-        elif files := _list_attached_secrets(command, resolver):
-            what_possible = command.name not in _FORGE_CLIENTS
+        elif name in _PUBLISHERS and (files := _list_attached_secrets(command, resolver)):
+            what_possible = name not in _FORGE_CLIENTS
             effects.append(derive_effect("cred.send", effects[0], tuple(files), possible=what_possible))
 
 
 def _loads_secret_file(command: Command, effects: Sequence[Effect], resolver: TargetResolver) -> bool:
     """Return whether a command fills the shell's variables from a secret file: `source .env`, `read K < .env`."""
-    if command.name in ("source", "."):
+    if command.name in _SCRIPT_LOADERS:
         return any(holds_secret(resolver.resolve_path(word, command.cwd), resolver.facts) for word in command.argv[1:2])
-    return command.name in _VARIABLE_READERS and any(e.what == "cred.read" for e in effects)
+    return any(e.what == "cred.read" for e in effects)
 
 
 def _feeds_loop(command: Command, commands: Sequence[Command], effects: Sequence[Effect]) -> bool:
@@ -146,8 +153,6 @@ def _derive_variable_sends(command: Command, effects: Sequence[Effect]) -> Itera
         return
 
 
-_FORGE_CLIENTS = find_role("forge_client")
-_CONTAINER_ENGINES = find_role("container_engine")
 _BODY_OPTIONS = frozenset(("--body-file", "-F", "--notes-file", "--field", "--input", "--description-file"))
 _ENVIRONMENT_OPTIONS = frozenset(("--env-file",))
 

@@ -28,6 +28,7 @@ _CATCH_ALL_GLOBS = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.
 _QUOTES = frozenset("'\"$\\")
 _TEMPORARY_DIRECTORIES = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
 _GUESSED_NAMES = (".ssh", ".aws", ".gnupg", ".bashrc", ".zshrc", ".netrc", ".claude")
+_GUESSED_SECRETS = (".env", ".env.local", "id_rsa", "id_ed25519", ".netrc", ".pgpass")
 # Builds a named tuple from all its fields at once; a classification makes dozens, and keyword handling is measurable.
 _make_row = tuple.__new__
 
@@ -191,6 +192,8 @@ class TargetResolver:
         ):
             # `/home/*/.ssh/id_rsa`: what follows the pattern tells what is read there.
             zone = Zone.SECRET
+        if not with_state and _may_match_secret(path[path.rfind("/") + 1 :]):
+            zone = Zone.SECRET
         if zone is Zone.HOME and not whole:
             # `~/.ss*` may well be `~/.ssh`.
             zone = self._guess_zone(parent, name, zone)
@@ -232,6 +235,12 @@ class TargetResolver:
         tail = word.text[len(prefix) :].replace(UNKNOWN, "x")
         zone = self.find_zone(f"{directory.rstrip('/')}/{prefix.rsplit('/', 1)[-1]}{tail}")
         return Target(word.display_text, "path", "", zone)
+
+
+def _may_match_secret(pattern: str) -> bool:
+    """Return whether the name of a file is a pattern that was written with secrets in mind: `.env*`, `id_*`."""
+    # The first letters must be written out: `*` matches secrets too, and nearly everything else.
+    return any(pattern.startswith(name[:3]) and fnmatchcase(name, pattern) for name in _GUESSED_SECRETS)
 
 
 def _means_home(raw: str) -> bool:
@@ -322,7 +331,8 @@ def is_secret(path: str) -> bool:
     """Return whether the path holds keys, tokens or passwords."""
     path = path.lower()
     stem = zone_tables.BACKUP_SUFFIX.sub("", path)
-    if zone_tables.NOT_SECRET.search(path) or zone_tables.NOT_SECRET.search(stem):
+    # `.env.example*` is about examples, too.
+    if zone_tables.NOT_SECRET.search(path.rstrip("*")) or zone_tables.NOT_SECRET.search(stem):
         return False
     return _is_listed_secret(path) or (stem != path and _is_listed_secret(stem))
 

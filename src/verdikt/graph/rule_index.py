@@ -33,7 +33,7 @@ _MAX_CACHED_NAMES = 1024
 _SCALARS = (str, int, float, bool, type(None))
 
 
-_DERIVED_SLOTS = ("_effect_name_cache", "_rules")
+_DERIVED_SLOTS = ("_effect_name_cache", "_has_action_tables", "_rules")
 """Slots that are not part of the dumped index."""
 
 
@@ -47,6 +47,7 @@ class RuleIndex:
         "_effect",
         "_effect_name_cache",
         "_equals",
+        "_has_action_tables",
         "_host",
         "_kind",
         "_patterns",
@@ -84,6 +85,12 @@ class RuleIndex:
         self._target = GlobIndex(tables["target"]) if tables["target"] else None
         self._equals = _group_by_path(tables["equals"])
         self._patterns = _group_by_fields(tables["pattern"])
+        self._has_action_tables = self._find_action_tables()
+
+    def _find_action_tables(self) -> bool:
+        """Return whether any rule is indexed by the action; none of a shipped profile is."""
+        tables = (self._equals, self._kind, self._tool, self._host, self._patterns)
+        return any(tables) or self._tool_prefixes is not None or self._command is not None
 
     def dump(self) -> dict[str, Any]:
         """Return the index as plain data, without its rules."""
@@ -107,11 +114,24 @@ class RuleIndex:
         index._patterns = tuple(
             (fields, PatternSet(patterns), numbers) for fields, patterns, numbers in data["_patterns"]
         )
+        index._has_action_tables = index._find_action_tables()
         return index
 
     def find_candidates(self, action: Action, ctx: GovernanceContext) -> list[Rule]:
         """Return every rule that can fire, in order, and few others."""
         rule_numbers = list(self._always)
+        if self._has_action_tables:
+            self._add_action_matches(action, rule_numbers)
+        if ctx.effects.items:
+            self._add_effect_matches(ctx, rule_numbers)
+        # In the order of the policy: of equally strict verdicts the first one decides.
+        rules = self._rules
+        if len(rule_numbers) < 2:
+            return [rules[number] for number in rule_numbers]
+        return [rules[number] for number in sorted(set(rule_numbers))]
+
+    def _add_action_matches(self, action: Action, rule_numbers: list[int]) -> None:
+        """Append the rules indexed by the action itself: its payload, kind, tool, host and command."""
         if self._equals:
             self._add_equal_matches(action.payload, rule_numbers)
         if self._kind:
@@ -127,13 +147,6 @@ class RuleIndex:
             rule_numbers += self._command.find_values(action.command)
         if self._patterns:
             self._add_pattern_matches(action, rule_numbers)
-        if ctx.effects.items:
-            self._add_effect_matches(ctx, rule_numbers)
-        # In the order of the policy: of equally strict verdicts the first one decides.
-        rules = self._rules
-        if len(rule_numbers) < 2:
-            return [rules[number] for number in rule_numbers]
-        return [rules[number] for number in sorted(set(rule_numbers))]
 
     def _add_equal_matches(self, payload: object, rule_numbers: list[int]) -> None:
         """Append the rules whose expected value is in the payload."""

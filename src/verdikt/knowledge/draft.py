@@ -11,10 +11,21 @@ _OPTION_LINE = re.compile(
 )
 _OPTION = re.compile(r"(?<![\w-])(-{1,2}[A-Za-z0-9][\w-]*)")
 # `--file FILE`, `--file=FILE`, `--file <file>`, `--name string`: what stands for the value before the description.
-_VALUE = re.compile(r"^\[?=|^\s(?:<[^>]+>|\[?[A-Z][A-Z0-9_|.-]+\]?$|(?:strings?|int|duration|file|path)$)")
+_VALUE = re.compile(
+    r"^=|^\s(?:<[^>]+>|\[?[A-Z][A-Z0-9_|.-]*\]?$"
+    r"|(?:string(?:s|Array)?|u?ints?|n|num(?:ber)?|float|bytes|bool|duration|time|file(?:name)?|path|dir(?:ectory)?|list"
+    r"|name|value|ur[il]|host|port|key=value)$)"
+)
+# `-q quiet`: the value of an option or what it means. Such an option is left out, so that it is read both ways.
+_DOUBTFUL_VALUE = re.compile(r"^\s[\w=-]+$")
+# `[-C <path>]`, `[--git-dir=<path>]`, `[-p | --paginate]`
+_USAGE_OPTION = re.compile(r"\[(-[^][]*(?:\[[^][]*\])?)\]")
 _AFTER_COMMA = re.compile(r",\s+")
 _COMMAND_HEADING = re.compile(r"(?i)^\s*(?:[\w ]+ )?(?:sub)?commands?\b.*:?\s*$")
-_COMMAND_LINE = re.compile(r"^\s{1,8}([a-z][a-z0-9:_-]+)(?:,\s*[a-z][\w-]*)*(?:\s{2,}\S.*)?$")
+_OTHER_HEADING = re.compile(
+    r"(?i)^\s*(?:[\w ]+ )?(?:usage|options?|flags?|arguments?|examples?|environment|topics?|parameters?)\b.*:?\s*$"
+)
+_COMMAND_LINE = re.compile(r"^\s{1,8}(?:[+*] )?([a-z][a-z0-9:_-]+)(?:,\s*[a-z][\w-]*)*(?:\s{2,}\S.*)?$")
 # Aliases at every level would multiply.
 _MAX_PREFIXES = 4
 # Nothing else of a foreign text is put into the record.
@@ -59,24 +70,42 @@ def read_help(text: str) -> Draft:
     values: dict[str, None] = {}
     flags: dict[str, None] = {}
     commands: dict[str, None] = {}
+    glued: dict[str, None] = {}
+    doubtful: set[str] = set()
     is_command_list = False
+    for option in _list_usage_options(text):
+        name = _OPTION.findall(option.partition("=")[0].partition("<")[0])
+        takes_value = "<" in option or "=" in option
+        (glued if "[=" in option else values if takes_value else flags).update(dict.fromkeys(name))
     for source_line in text.splitlines():
         line = _AFTER_COMMA.sub(", ", source_line)
         if not line.strip():
             continue
         if not line[0].isspace():
-            is_command_list = _COMMAND_HEADING.match(line) is not None
+            # git has a heading for each group of its commands.
+            is_listed = is_command_list and _OTHER_HEADING.match(line) is None
+            is_command_list = is_listed or _COMMAND_HEADING.match(line) is not None
             continue
         if _OPTION_LINE.match(line):
             # Two blanks begin the description, in which anything may stand.
             head = re.split(r"\s{2,}", line.strip(), maxsplit=1)[0]
             names = _OPTION.findall(head)
             tail = head[head.rfind(names[-1]) + len(names[-1]) :]
-            (values if _VALUE.match(tail) else flags).update(dict.fromkeys(names))
+            is_value = _VALUE.match(tail) is not None
+            # `--color[=WHEN]` takes a value only in the same word.
+            (glued if tail[:2] == "[=" else values if is_value else flags).update(dict.fromkeys(names))
+            doubtful.update(names if not is_value and _DOUBTFUL_VALUE.match(tail) else ())
         elif is_command_list and (match := _COMMAND_LINE.match(line)):
             commands[match[1]] = None
-    own_flags = tuple(name for name in flags if name not in values)
-    return Draft(tuple(values), own_flags, tuple(Draft(names=(name,)) for name in commands))
+    own_flags = tuple(name for name in flags if name not in values and name not in doubtful)
+    inner_commands = tuple(Draft(names=(name,)) for name in commands)
+    return Draft(tuple(values), own_flags, inner_commands, glued=tuple(glued))
+
+
+def _list_usage_options(text: str) -> list[str]:
+    """Return what stands between brackets in the first paragraph, if that says how the program is used."""
+    usage = text.lstrip().partition("\n\n")[0]
+    return _USAGE_OPTION.findall(usage) if usage[:6].lower() == "usage:" else []
 
 
 def render_record(name: str, draft: Draft, find_kind: Callable[[str], str]) -> str:
@@ -88,7 +117,8 @@ def render_record(name: str, draft: Draft, find_kind: Callable[[str], str]) -> s
         lines.append(f"runs = {{ skip = {draft.command_at} }}")
     if rows := list(_render_rows(draft, "")):
         lines += ["effects = [", *(f"    {row}," for row in rows), "]"]
-    if commands := list(_render_commands(draft.commands, ("",), find_kind)):
+    inner = [command for command in draft.commands if command.names != (name,)]
+    if commands := list(_render_commands(inner, ("",), find_kind)):
         lines += ["commands = [", *commands, "]"]
     return "\n".join(lines) + "\n"
 

@@ -9,6 +9,7 @@ takes a quarter off the CPU of a warm decision. All that is known here of progra
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import Enum, auto
 from functools import cache, lru_cache
 from types import ModuleType
 
@@ -19,11 +20,26 @@ from verdikt.shell.possible_wrapper import find_possible_command
 from verdikt.shell.runner import find_runner
 from verdikt.shell.shell_words import BUILTIN_NAMES, RESERVED_WORDS
 
+
+class _NameKind(Enum):
+    SHELL_WORD = auto()  # a builtin or a reserved word of the shell, or no name of a program at all
+    UNKNOWN = auto()  # a program without a record
+    PLAIN = auto()  # a program that runs no other one
+    RUNNING = auto()
+
+
+# Bound here, because reading a member of an enumeration takes as long as the rest of the test.
+_SHELL_WORD, _UNKNOWN_PROGRAM, _PLAIN_PROGRAM, _RUNNING_PROGRAM = _NameKind
+
 # Longer lines are rarely plain, and looking for the first odd character in them would only delay the full analysis.
 _MAX_LINE_LENGTH = 400
-_UNQUOTED_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=*?-"
-_WORD = r"""[A-Za-z0-9_./:@%+,=*?-]+|'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*"|!|\\[()]"""
+_UNQUOTED_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=*?~-"
+_QUOTED = r"""'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*\""""
+_PIECE = rf"[A-Za-z0-9_./:@%+,=*?~-]+|{_QUOTED}"
+_WORD = rf"(?:{_PIECE})+|!|\\[()]"
+_PIECES = compile_lazily(_PIECE)
 _TOKENS = compile_lazily(rf"2>/dev/null|2>&1|{_WORD}|\|\|?|&&")
+_HOME = compile_lazily(r"(?:^|[^A-Za-z0-9])~")
 _PROGRAM_NAME = compile_lazily(r"[A-Za-z_][A-Za-z0-9_+-]*")
 _CONDITIONAL_OPERATORS = frozenset(("&&", "||"))
 _OPERATORS = frozenset(("|", *_CONDITIONAL_OPERATORS))
@@ -64,18 +80,35 @@ def parse_plain_line(text: str) -> tuple[Command, ...] | None:
     # Some builtins evaluate what stands between single quotes: `test -v 'a[$(cmd)]'`.
     if "[$(" in text or "[`" in text or "BASH_FUNC_" in text:
         return None
+    # `~/x` is a home directory, and `HEAD~1` is itself.
+    if "~" in text and _HOME.search(text):
+        return None
     if not text.encode().translate(None, _UNQUOTED_CHARACTERS + b" "):
         # Nothing but unquoted words and blanks, as in most lines: splitting is faster than the pattern.
         tokens = text.split(" ")
         if "" in tokens:
             return None
         words = [*map(_parse_word, tokens)]
-        return (Command(argv=tuple(words), span=(0, len(text))),) if _is_inert(words, feeds_pipe=False) else None
+        return (_make_command(tuple(words), (0, len(text))),) if _is_inert(words, feeds_pipe=False) else None
     tokens = _TOKENS.findall(text)
     # The tokens must add up to the text: anything else in it, or a second blank, may mean something to the shell.
     if not tokens or " ".join(tokens) != text:
         return None
     return _build_commands(tokens)
+
+
+def _make_command(
+    argv: tuple[Word, ...],
+    span: tuple[int, int],
+    *,
+    redirects: tuple[Redirect, ...] = (),
+    pipe_from: int | None = None,
+    pipe_to: int | None = None,
+    conditional: bool = False,
+) -> Command:
+    # All fields in their order, as `Command` has them: matching so many names takes longer than splitting the line.
+    fields = argv, (), redirects, None, (), "", None, pipe_from, pipe_to, False, conditional, False, span, 0, None
+    return tuple.__new__(Command, fields)
 
 
 def _build_commands(tokens: list[str]) -> tuple[Command, ...] | None:
@@ -96,10 +129,10 @@ def _build_commands(tokens: list[str]) -> tuple[Command, ...] | None:
                 return None
             index = len(commands)
             commands.append(
-                Command(
-                    argv=tuple(words),
+                _make_command(
+                    tuple(words),
+                    (start, offset - 1),
                     redirects=tuple(redirects),
-                    span=(start, offset - 1),
                     pipe_from=index - 1 if reads_pipe else None,
                     pipe_to=index + 1 if feeds_pipe else None,
                     conditional=previous_operator in _CONDITIONAL_OPERATORS
@@ -117,32 +150,27 @@ def _build_commands(tokens: list[str]) -> tuple[Command, ...] | None:
 
 @lru_cache(maxsize=4096)
 def _parse_word(raw: str) -> Word:
-    first = raw[0]
-    if first in "'\"":
-        return Word(raw[1:-1], raw)
-    if first == "\\":
+    if raw[0] == "\\":
         return Word(raw[1:], raw)
-    return Word(raw, raw, "*" in raw or "?" in raw)
+    if "'" not in raw and '"' not in raw:
+        return Word(raw, raw, "*" in raw or "?" in raw)
+    pieces = _PIECES.findall(raw)
+    texts = [piece[1:-1] if piece[0] in "'\"" else piece for piece in pieces]
+    # What stands between quotes is no pattern: `--include='*.py'`.
+    glob = any("*" in piece or "?" in piece for piece in pieces if piece[0] not in "'\"")
+    return Word("".join(texts), raw, glob)
 
 
 def _is_inert(words: list[Word], *, feeds_pipe: bool) -> bool:
     """Whether the tables say that the command runs no other one, and that no command after it reads a known output."""
     name = words[0].text
-    return (
-        _is_program_name(name)
-        # What such a program prints is known from its words, and the next command may run it: `echo … | bash`.
-        and not (feeds_pipe and name in _load_full_analysis().INPUT_FREE_PROGRAMS)
-        and _has_no_inner_commands(words)
-    )
-
-
-def _has_no_inner_commands(words: list[Word]) -> bool:
-    runner = find_runner(words[0].text)
-    if runner is None:
+    kind = _find_name_kind(name)
+    # What such a program prints is known from its words, and the next command may run it: `echo … | bash`.
+    if kind is _SHELL_WORD or (feeds_pipe and name in _load_full_analysis().INPUT_FREE_PROGRAMS):
+        return False
+    if kind is _UNKNOWN_PROGRAM:
         return len(words) < 3 or not find_possible_command(words)
-    if not runner.runs_others:
-        return True
-    return bool(_load_full_analysis().has_no_inner_commands(words))
+    return kind is _PLAIN_PROGRAM or bool(_load_full_analysis().has_no_inner_commands(words))
 
 
 def _is_file_writer(name: str) -> bool:
@@ -158,8 +186,13 @@ def _load_full_analysis() -> ModuleType:
     return full_analysis
 
 
-@lru_cache(maxsize=1024)
-def _is_program_name(name: str) -> bool:
-    """Whether a word names a program, and is neither a builtin nor a reserved word of the shell."""
-    is_builtin = name in BUILTIN_NAMES or name in CALLBACK_BUILTINS
-    return not is_builtin and name not in RESERVED_WORDS and _PROGRAM_NAME.fullmatch(name) is not None
+@lru_cache(maxsize=4096)
+def _find_name_kind(name: str) -> _NameKind:
+    """Return what the first word of a command names."""
+    is_shell_word = name in BUILTIN_NAMES or name in CALLBACK_BUILTINS or name in RESERVED_WORDS
+    if is_shell_word or _PROGRAM_NAME.fullmatch(name) is None:
+        return _SHELL_WORD
+    runner = find_runner(name)
+    if runner is None:
+        return _UNKNOWN_PROGRAM
+    return _RUNNING_PROGRAM if runner.runs_others else _PLAIN_PROGRAM

@@ -72,10 +72,10 @@ class Command(NamedTuple):
     def name(self) -> str:
         """The program's name without its directory; empty when unknown."""
         argv = self.argv
-        if not argv:
+        text = argv[0].text if argv else ""
+        if UNKNOWN in text:
             return ""
-        text = argv[0].text
-        return "" if UNKNOWN in text else text[text.rfind("/") + 1 :]
+        return text if "/" not in text else text[text.rfind("/") + 1 :]
 
 
 @dataclass(slots=True)

@@ -1,6 +1,7 @@
 """Programs that run a command for each thing they read or find: `xargs`, `parallel`, `find -exec`, `fd -x`."""
 
 from verdikt.knowledge import find_role
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.escape_sequences import decode_escapes
@@ -13,6 +14,7 @@ _MAX_RUNS = 16
 _MAX_ROOTS = 8
 _WORD_PRINTERS = find_role("word_printer")
 _PARALLEL_PLACEHOLDERS = ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{#}", "{%}")
+_LIST_OPERATOR = compile_lazily(r"[|;&]")
 _FIND_WRITE_ACTIONS = frozenset(("-fprint", "-fprint0", "-fprintf", "-fls"))
 _FIND_EXEC_ACTIONS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
@@ -78,6 +80,9 @@ def trace_parallel(call: CommandCall) -> str | None:
         filled_text = text
         for placeholder in _PARALLEL_PLACEHOLDERS:
             filled_text = filled_text.replace(placeholder, item if placeholder in ("{}", "{1}") else UNKNOWN)
+        if filled_text == text and _LIST_OPERATOR.search(text):
+            # `parallel 'curl … | sh' ::: 1`: its author means the pipe, whatever word comes after it.
+            call.walk_shell_text(text, repeated=True)
         call.walk_shell_text(filled_text if filled_text != text else f"{text} {item}".strip(), repeated=True)
     return None
 

@@ -39,3 +39,38 @@ def test_draft_is_a_record_that_compiles() -> None:
     assert record["values"] == "-s --source -T --table-jobs --dir"
     assert list(record["commands"]) == ["drop"]
     assert record["commands"]["drop"]["effects"][0]["does"] == "unknown.destroy"
+
+
+GROUPED_HELP = """usage: gitlike [-v | --version] [-C <path>] [--exec-path[=<path>]]
+               [--git-dir=<path>] <command>
+
+These are common commands:
+
+start a working area
+   clone     Clone a repository
+ + copy      A group of commands
+
+Options:
+  -H, --host list      Sockets to connect to
+  -j N                 How many at once
+  -q quiet
+  --color[=WHEN]       Colours
+"""
+
+
+def test_help_text_with_groups_of_commands_and_options_in_its_usage() -> None:
+    """A word of doubt leaves an option out, so that it is read both ways; an attached value is no word of its own."""
+    assert read_help(GROUPED_HELP) == Draft(
+        values=("-C", "--git-dir", "-H", "--host", "-j"),
+        flags=("-v", "--version"),
+        commands=(Draft(names=("clone",)), Draft(names=("copy",))),
+        glued=("--exec-path", "--color"),
+    )
+
+
+def test_own_name_among_the_commands_is_no_command() -> None:
+    """Some programs print their own name above the list of their commands."""
+    draft = read_help("Available commands:\n  tool\n    drop     Drop it\n")
+
+    assert 'names = "tool"' in render_record("tool", draft, classify_word).splitlines()[2]
+    assert render_record("tool", draft, classify_word).count("tool") == 1

@@ -19,11 +19,11 @@ PROGRAMS = sorted({*list_programs(), *BUILTINS, *PREDICTABLE_PROGRAMS, "python3.
 ARGUMENTS = (
     "-n -la -r -rf -f -c -e -i -exec -delete --pre --pager=x -x -- - 2>&1 2>/dev/null | src/app.py status log 1,5p "
     "'1,5p' '*.py' A=1 /etc/passwd ../x {} *.py $x ~ ; && || > config get --version -m run bisect alias.x ext::x "
-    "--upload-pack=x submodule --config=a -toolexec"
+    "--upload-pack=x submodule --config=a -toolexec HEAD~1 a~ ~/x x=~ a:~ --include='*.py' --x=\"a*\"b* a''b"
 ).split()
 WORDS = st.one_of(
     st.sampled_from([*ARGUMENTS, "'a b'", '"a b"']),
-    st.text(alphabet="abz019_./:@%+,=-'\" \\", max_size=8),
+    st.text(alphabet="abz019_./:@%+,=-'\" \\~*", max_size=8),
 )
 LINES = st.builds(
     lambda program, arguments: " ".join([program, *arguments]),
