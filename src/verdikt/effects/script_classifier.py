@@ -583,10 +583,7 @@ class ScriptClassifier:
 
 def _has_runner_setting(words: Sequence[Word]) -> bool:
     """Return whether a word after the program may name what its steps run in: `make SHELL=…`."""
-    for word in words:
-        if "=" in word.text and any(mark in word.text for mark in _RUNNER_SETTINGS):
-            return True
-    return False
+    return any("=" in word.text and any(mark in word.text for mark in _RUNNER_SETTINGS) for word in words)
 
 
 def _has_output_option(argv: Sequence[Word]) -> bool:
