@@ -42,8 +42,11 @@ _TIMEOUTS_SECONDS = {
 }
 """Hook event → how long the client waits for us; after that it blocks."""
 
+_DECIDING_EVENTS = ("PreToolUse", "PermissionRequest")
+"""Events at which another hook of the program can change the input of a call, or answer a question."""
+
 _MAX_QUESTIONS = 1024
-"""Number of calls that wait for `can_use_tool` and are remembered."""
+"""Number of calls that were asked about and are remembered."""
 
 _FAILED = "Blocked by policy (verdikt): no decision could be made. Instead: stop here and say so"
 
@@ -67,7 +70,8 @@ def governed(
     governor = ToolGovernor(governance, kinds, host="claude", cwd=cwd, max_refusals=max_refusals)
     hooks = _Hooks(governor, options.can_use_tool, defer=defer, by=by)
     merged = {event: list(matchers) for event, matchers in (options.hooks or {}).items()}
-    merged["PreToolUse"] = [hooks.wrap_matcher(matcher) for matcher in merged.get("PreToolUse", [])]
+    for event in _DECIDING_EVENTS:
+        merged[event] = [hooks.wrap_matcher(matcher) for matcher in merged.get(event, [])]
     for event, seconds in _TIMEOUTS_SECONDS.items():
         # No matcher: a misspelt one would match nothing, and the tool would run.
         matcher = _sdk.HookMatcher(matcher=None, hooks=[hooks.handle], timeout=seconds, on_failure="block")
@@ -97,28 +101,58 @@ class _Hooks:
             return _answer_failure(payload)
 
     def wrap_matcher(self, matcher: Any) -> Any:
-        """Return another matcher of the program with callbacks whose changed input is decided too.
+        """Return another matcher of the program with callbacks that cannot get past the policy.
 
-        The client runs the input of the hook that answers last, without asking the others about it.
+        The client runs the input of the hook that answers last, without asking the others about it, and takes the word
+        of a permission hook for that of the person.
         """
         return dataclasses.replace(matcher, hooks=[self._wrap_callback(callback) for callback in matcher.hooks])
 
     def _wrap_callback(self, callback: Any) -> Any:
         async def run(payload: Any, tool_use_id: str | None, context: Any) -> Any:
             answer = await callback(payload, tool_use_id, context)
-            new_input = _read_updated_input(answer)
-            if new_input is None or new_input == payload.get("tool_input"):
+            output = answer.get("hookSpecificOutput") if isinstance(answer, Mapping) else None
+            fields = output if isinstance(output, Mapping) else {}
+            decision = fields.get("decision")
+            permission = decision if isinstance(decision, Mapping) and decision.get("behavior") == "allow" else None
+            is_permission = permission is not None
+            new_input = (fields if permission is None else permission).get("updatedInput")
+            is_changed = new_input is not None and new_input != payload.get("tool_input")
+            if not is_permission and not is_changed:
                 return answer
             try:
-                ruling = await self.governor.run_in_thread(self._decide_input, payload, new_input)
+                return await self.governor.run_in_thread(
+                    self._review_answer, payload, answer, new_input if is_changed else None, is_permission
+                )
             except BaseException:
-                return _answer_failure(payload)
-            return answer if ruling.may_run else self._encode_ruling("PreToolUse", ruling)
+                return {} if is_permission else _answer_failure(payload)
 
         return run
 
+    def _review_answer(self, payload: Any, answer: Any, new_input: Any, is_permission: bool) -> Any:
+        """Return the answer of another hook, or ours if it changes the input or answers our question."""
+        if is_permission and self._has_question(payload):
+            return {}  # the question goes on to the person
+        if new_input is None:
+            return answer
+        ruling = self._decide_input(payload, new_input)
+        if ruling.may_run:
+            return answer
+        if is_permission:
+            output = {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "message": ruling.text}}
+            return {"hookSpecificOutput": output}
+        return self._encode_ruling("PreToolUse", ruling)
+
+    def _has_question(self, payload: Any) -> bool:
+        asked = decode({**payload, "hook_event_name": "PreToolUse"}, env={}).action
+        assert asked is not None
+        asked = self._apply_kinds(asked)
+        with self._lock:
+            return any((item.tool, item.payload) == (asked.tool, asked.payload) for item in self._questions.values())
+
     def _decide_input(self, payload: Any, new_input: Any) -> Ruling:
-        hook_event = decode({**payload, "tool_input": new_input}, env={"CLAUDE_CODE_SESSION_ATTENDED": "0"})
+        changed = {**payload, "hook_event_name": "PreToolUse", "tool_input": new_input}
+        hook_event = decode(changed, env={"CLAUDE_CODE_SESSION_ATTENDED": "0"})
         assert hook_event.action is not None
         # Without an id: the question about the call, if there is one, is about its first input.
         action = dataclasses.replace(self._apply_kinds(hook_event.action), call_id="")
@@ -129,7 +163,8 @@ class _Hooks:
         result = await self.can_use_tool(tool, tool_input, context)
         is_allowed = isinstance(result, _sdk.PermissionResultAllow)
         with self._lock:
-            action = self._questions.pop(context.tool_use_id or "", None)
+            # It stays in the table: permission hooks answer at the same time, and must still find the question.
+            action = self._questions.get(context.tool_use_id or "")
             known = action or self._last_action
         if action is not None:
             ruling = await self.governor.adecide_answered(action, approved=is_allowed, by=self.by, channel=_CHANNEL)
@@ -204,12 +239,6 @@ class _Hooks:
 
 def _build_output(event_name: str, **fields: str) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": event_name, **fields}}
-
-
-def _read_updated_input(answer: Any) -> Any:
-    """Return the input that a hook wants to run instead, or None."""
-    output = answer.get("hookSpecificOutput") if isinstance(answer, Mapping) else None
-    return output.get("updatedInput") if isinstance(output, Mapping) else None
 
 
 def _answer_failure(payload: Any) -> dict[str, Any]:

@@ -123,8 +123,8 @@ class CrewGovernor:
         assert self.ask is not None
         try:
             answer = self.ask(ruling.question)
-        except BaseException:
-            return False  # EOFError of a closed terminal included
+        except Exception:
+            return False  # such as the EOFError of a closed terminal
         if iscoroutine(answer):
             answer.close()
         return answer is True
@@ -154,7 +154,8 @@ class CrewGovernor:
             self._enter_session(context)
             ruling = self.decide(context.tool_name, context.tool_input)
             CURRENT_PERMIT.set(Permit(context.tool_name, context.tool_input, ruling))
-        except BaseException as error:
+        except Exception as error:
+            # CrewAI ignores it and runs the tool; what is no `Exception`, such as Ctrl-C, ends the crew by itself.
             raise _hooks.HookAborted(reason=f"no decision could be made: {type(error).__name__}") from error
         if not ruling.may_run:
             raise _hooks.HookAborted(reason=ruling.text)

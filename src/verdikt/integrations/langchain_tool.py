@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet, ref
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from verdikt.integrations.permit import CURRENT_PERMIT, Permit, take_permit
 from verdikt.integrations.sdk_import import import_sdk
@@ -25,7 +25,8 @@ _tools = import_sdk("langchain_core.tools", _EXTRA)
 FindSession = Callable[[], str]
 """Returns the session of the current run."""
 
-_GATED_CLASSES: WeakSet[type] = WeakSet()
+_GATES: WeakKeyDictionary[type, ReferenceType[ToolGate]] = WeakKeyDictionary()
+"""Gated class → the gate that decides for it, as long as its agent exists."""
 
 
 @contextmanager
@@ -50,8 +51,14 @@ class ToolGate:
     def close_tools(self, tools: Any) -> None:
         """Gate tools in place: the graph holds these very objects. What is no tool of this process is left alone."""
         for tool in tools:
-            if isinstance(tool, _tools.BaseTool) and type(tool) not in _GATED_CLASSES:
-                tool.__class__ = self._get_gated_class(type(tool))
+            if not isinstance(tool, _tools.BaseTool):
+                continue
+            cls = type(tool)
+            find_gate = _GATES.get(cls)
+            if find_gate is None:
+                tool.__class__ = self._get_gated_class(cls)
+            elif find_gate() is None:
+                tool.__class__ = self._get_gated_class(cls.__bases__[0])  # the agent that had gated it is gone
 
     def build_action(self, tool: Any, tool_input: Any, call_id: str) -> Action:
         """Return an execution as an action."""
@@ -101,7 +108,7 @@ def _build_gated_class(cls: Any, gate: ToolGate) -> type:
         return result
 
     gated: type = type(cls)(cls.__name__, (cls,), {"run": run, "arun": arun, "__module__": cls.__module__})
-    _GATED_CLASSES.add(gated)
+    _GATES[gated] = find_gate
     return gated
 
 

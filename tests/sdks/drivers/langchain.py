@@ -1,5 +1,6 @@
 """Plays scenarios on LangChain agents, and on a plain LangGraph tool node."""
 
+import gc
 from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 from typing import Any
@@ -144,7 +145,15 @@ def build_agent(scenario: Scenario, observation: Observation, checkpointer: Any)
         graph.add_conditional_edges("model", tools_condition)
         graph.add_edge("tools", "model")
         return graph.compile(checkpointer=checkpointer)
-    outer = {"bypass": [Bypass()], "raw function": [RawFunction()], "retry": [Retry()]}.get(scenario.setup, [])
+    if scenario.setup == "tool of a past agent":
+        VerdiktMiddleware(governance, kinds=scenario.kinds).gate.close_tools(tools)
+        gc.collect()  # of that agent nothing is left but the class of its tools
+    outer = {
+        "bypass": [Bypass()],
+        "tool of a past agent": [Bypass()],
+        "raw function": [RawFunction()],
+        "retry": [Retry()],
+    }.get(scenario.setup, [])
     outer += [Rewriter(scenario.rewrite)] if scenario.rewrite else []
     middleware = VerdiktMiddleware(governance, kinds=scenario.kinds, max_refusals=2)
     if scenario.setup == "subagent":
