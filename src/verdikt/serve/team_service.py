@@ -16,6 +16,7 @@ import uvicorn
 from verdikt.errors import ServiceError
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.serve.app import build_app
+from verdikt.serve.notifications import NotificationSettings
 from verdikt.serve.service import Service
 from verdikt.serve.store import TeamStore
 from verdikt.serve.worker import Worker
@@ -50,7 +51,9 @@ class TeamService(AbstractContextManager["TeamService"]):
         host, port = self._socket.getsockname()[:2]
         public_url = self.public_url or f"http://{host}:{port}"
         origin = parse_origin(public_url)
-        self.service = Service(self.store, frozenset({origin}), self.clock)
+        self.service = Service(
+            self.store, frozenset({origin}), self.clock, settings=NotificationSettings.from_env(os.environ)
+        )
         if self.oidc is not None:
             from verdikt.serve.oidc import OidcSignIn  # slow to import, and most tests and many teams have none
 
@@ -127,6 +130,7 @@ def bind_socket(listen: str) -> socket.socket:
 def run_worker(database_url: str, public_url: str, on_start: Callable[[Worker], None]) -> None:
     """Work on the jobs of a database until told to end; `on_start` gets the worker, to end it."""
     with TeamStore(database_url) as store:
-        worker = Worker(Service(store, frozenset({parse_origin(public_url)})))
+        settings = NotificationSettings.from_env(os.environ)
+        worker = Worker(Service(store, frozenset({parse_origin(public_url)}), settings=settings))
         on_start(worker)
         worker.run()
