@@ -96,12 +96,11 @@ def _serve_embedded(home: Path, port: int, *, browser: bool) -> None:
 def _serve_team(database: str, listen: str, public_url: str, oidc: Path | None) -> None:
     try:
         from verdikt.serve.logs import configure_logs
-        from verdikt.serve.oidc import load_settings
-        from verdikt.serve.team_service import TeamService
+        from verdikt.serve.team_service import TeamService, load_oidc
     except ImportError as error:
         raise _explain_missing(error) from error
     configure_logs()
-    settings = load_settings(oidc, os.environ) if oidc else None
+    settings = load_oidc(oidc, os.environ) if oidc else None
     with TeamService(database, listen, public_url, oidc=settings) as team:
         team.run(lambda: click.echo(f"listening on {team.address}"))
 

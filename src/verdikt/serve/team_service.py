@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
@@ -23,6 +23,8 @@ from verdikt.serve.worker import Worker
 from verdikt.web.files import check_vendor_files
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from verdikt.serve.oidc import OidcSettings
 
 ORGANISATION = "default"
@@ -51,11 +53,11 @@ class TeamService(AbstractContextManager["TeamService"]):
         host, port = self._socket.getsockname()[:2]
         public_url = self.public_url or f"http://{host}:{port}"
         origin = parse_origin(public_url)
-        self.service = Service(
-            self.store, frozenset({origin}), self.clock, settings=NotificationSettings.from_env(os.environ)
-        )
+        settings = NotificationSettings.from_env(os.environ)
+        self.service = Service(self.store, frozenset({origin}), self.clock, settings=settings)
         if self.oidc is not None:
-            from verdikt.serve.oidc import OidcSignIn  # slow to import, and most tests and many teams have none
+            # Slow to import, and many teams have none.
+            from verdikt.serve.oidc import OidcSignIn
 
             self.service.oidc = OidcSignIn(self.oidc, self.store.database, f"{origin}/oidc")
         self.worker = Worker(self.service)
@@ -100,6 +102,13 @@ class TeamService(AbstractContextManager["TeamService"]):
     def stop(self) -> None:
         """Ask `run` to end, from another thread."""
         self._server.should_exit = True
+
+
+def load_oidc(path: Path, environment: Mapping[str, str]) -> OidcSettings:
+    """Return the settings of the identity provider."""
+    from verdikt.serve.oidc import load_settings
+
+    return load_settings(path, environment)
 
 
 def parse_origin(url: str) -> str:

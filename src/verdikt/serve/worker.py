@@ -11,6 +11,7 @@ from sqlalchemy import delete, func, select
 
 from verdikt.errors import ServiceError
 from verdikt.serve import schema
+from verdikt.serve.insertion import insert_for
 from verdikt.serve.jobs import Job, JobQueue
 
 if TYPE_CHECKING:
@@ -115,7 +116,10 @@ def merge_tallies(service: Service, job: Job) -> None:
             same = [table.c[name] == row[name] for name in ("organisation", "hour", "verdict", "guard")]
             counts = connection.execute(delete(table).where(*same).returning(table.c["count"])).scalars().all()
             values = {name: row[name] for name in ("organisation", "hour", "verdict", "guard")}
-            connection.execute(table.insert().values(**values, shard=0, count=int(sum(counts))))
+            merged = insert_for(service.store.database, table).values(**values, shard=0, count=int(sum(counts)))
+            total = table.c["count"] + merged.excluded["count"]
+            key_columns = [column.name for column in table.primary_key]
+            connection.execute(merged.on_conflict_do_update(index_elements=key_columns, set_={"count": total}))
 
 
 HANDLERS: Mapping[str, Callable[[Service, Job], None]] = {

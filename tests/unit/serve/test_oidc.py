@@ -8,25 +8,21 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from oidc_provider_mock import User, run_server_in_thread
 from starlette.testclient import TestClient
 
 from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
+from tests.identity_provider import run_provider
 from tests.unit.serve.http_client import ORIGIN, Site, post
 from verdikt.errors import ServiceError
 from verdikt.observe.clock import SystemClock
 from verdikt.serve.oidc import OidcSettings, OidcSignIn, check_address, load_settings
 from verdikt.serve.store import TeamStore
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning"
-)  # of the provider, which uses old parts of Authlib
-
 USERS = (
-    User(sub="ana", claims={"name": "Ana", "email": "ana@example.com", "groups": ["platform", "release"]}),
-    User(sub="bo", claims={"name": "Bo", "email": "bo@example.com", "email_verified": False, "groups": ["web"]}),
-    User(sub="eve", claims={"name": "Eve", "groups": "platform"}),
+    {"sub": "ana", "name": "Ana", "email": "ana@example.com", "groups": ["platform", "release"]},
+    {"sub": "bo", "name": "Bo", "email": "bo@example.com", "email_verified": False, "groups": ["web"]},
+    {"sub": "eve", "name": "Eve", "groups": "platform"},
 )
 ROLES = {"admin": ("platform",), "approver": ("release",), "viewer": ("web",)}
 
@@ -34,8 +30,8 @@ ROLES = {"admin": ("platform",), "approver": ("release",), "viewer": ("web",)}
 @pytest.fixture(scope="module")
 def issuer() -> Iterator[str]:
     """Run a provider."""
-    with run_server_in_thread(require_nonce=True, user_claims=USERS) as server:
-        yield f"http://localhost:{server.server_port}"
+    with run_provider(USERS) as issuer:
+        yield issuer
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 // The shell around all pages: navigation, keys, sign-in.
-import { call, useData } from "./api.js";
+import { useData } from "./api.js";
 import { html, render, useEffect, useState } from "./html.js";
 import { ApprovalsPage } from "./approvals.js";
 import { IntegrityPage } from "./integrity.js";
@@ -10,6 +10,7 @@ import { followLink, go, usePlace } from "./router.js";
 import { SessionPage } from "./session.js";
 import { SessionsPage } from "./sessions.js";
 import { SettingsPage } from "./settings.js";
+import { ProviderAnswerPage, SignInPage } from "./sign_in.js";
 
 const PAGES = [
   { path: "/", name: "Now", key: "n" },
@@ -35,7 +36,7 @@ const KEYS = [
 
 function App() {
   const place = usePlace();
-  const me = useData(place.path === "/sign-in" ? "" : "/v1/me");
+  const me = useData(["/sign-in", "/oidc"].includes(place.path) ? "" : "/v1/me");
   const [showsKeys, setShowsKeys] = useState(false);
   const waiting = useNotices(Boolean(me.data));
   const jumps = Object.fromEntries(PAGES.map((page) => [`g ${page.key}`, () => go(page.path)]));
@@ -49,6 +50,7 @@ function App() {
     document.title = page ? `${page.name} · verdikt` : "verdikt";
   }, [place.path]);
 
+  if (place.path === "/oidc") return html`<${ProviderAnswerPage} />`;
   if (place.path === "/sign-in") return html`<${SignInPage} />`;
   if (me.error?.status === 401) return html`<${SignInPage} />`;
   if (me.error && !me.data) return html`<main class="page"><h1>verdikt</h1><p>${me.error.message}</p></main>`;
@@ -80,24 +82,6 @@ function KeyHelp({ onClose }) {
       <dl>${KEYS.map(([key, text]) => html`<dt><kbd>${key}</kbd></dt><dd>${text}</dd>`)}</dl>
     </section>
   </div>`;
-}
-
-// The secret is in the fragment, which no server and no log of one sees; it is exchanged for a cookie, once.
-function SignInPage() {
-  const [message, setMessage] = useState("");
-  useEffect(() => {
-    const code = location.hash.slice(1);
-    if (!code) {
-      setMessage("Start `verdikt serve` and open the link that it prints.");
-      return;
-    }
-    history.replaceState(null, "", "/sign-in");
-    call("/v1/sign-in", { method: "POST", body: { code } }).then(
-      () => location.replace("/"),
-      (error) => setMessage(error.message),
-    );
-  }, []);
-  return html`<main class="page sign-in"><h1>verdikt</h1><p role="status">${message || "signing in…"}</p></main>`;
 }
 
 render(html`<${App} />`, document.getElementById("app"));

@@ -1,5 +1,6 @@
 // Who is signed in, the machines, the theme, and what was done to this service.
 import { call, useData } from "./api.js";
+import { DeviceConfirmation, People, Tokens } from "./access.js";
 import { html, useState } from "./html.js";
 import { DesktopNotices } from "./notices.js";
 import { Notifiers } from "./notifiers.js";
@@ -41,8 +42,11 @@ export function SettingsPage({ me }) {
           </tr>`)}
         </tbody>
       </table>
+      ${(isAdmin || me.roles.includes("developer")) && html`<${DeviceConfirmation} />`}
       ${isAdmin && html`<${CodeMaker} />`}
     </section>
+    ${isAdmin && html`<${People} me=${me} />`}
+    <${Tokens} />
     ${events.data &&
     html`<section>
       <h2>What was done to this service</h2>

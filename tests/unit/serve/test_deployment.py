@@ -1,0 +1,162 @@
+"""From nothing to two replicas, as docs/team.md says: real processes, a real PostgreSQL, a backup."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.postgres import PostgresServer
+from tests.team_load import Replica
+from tests.unit.web.browser import ensure_vendor_files
+from verdikt.ledger.files import FileStore
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "team"
+VERDIKT = [sys.executable, "-m", "verdikt"]
+
+
+def run_verdikt(*arguments: str, database: str = "", home: Path | None = None) -> str:
+    """Run a command as an operator does, and return what it prints."""
+    environment = {"PATH": os.environ["PATH"], "VERDIKT_DB": database, "VERDIKT_HOME": str(home or "/nonexistent")}
+    completed = subprocess.run(
+        [*VERDIKT, *arguments], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
+
+
+@contextmanager
+def run_replicas(database: str, count: int) -> Iterator[list[Replica]]:
+    """Yield replicas on a database."""
+    replicas = [Replica(database) for _ in range(count)]
+    started: list[Replica] = []
+    try:
+        for replica in replicas:
+            replica.start()
+            started.append(replica)
+        yield replicas
+    finally:
+        for replica in started:
+            replica.kill()
+
+
+def read_json(replica: Replica, path: str, token: str = "") -> dict[str, object]:
+    """Return the answer of a replica."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    request = urllib.request.Request(f"http://127.0.0.1:{replica.port}{path}", headers=headers)
+    with urllib.request.urlopen(request, timeout=60) as response:
+        data: dict[str, object] = json.loads(response.read())
+    return data
+
+
+def sign_in(replica: Replica, database: str) -> str:
+    """Sign an auditor in by a link of the command line; return a token for reading."""
+    origin = f"http://127.0.0.1:{replica.port}"
+    link = run_verdikt("serve", "link", "ana", "--role", "auditor", "--public-url", origin, database=database).strip()
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+
+    def post(path: str, body: dict[str, object]) -> dict[str, object]:
+        headers = {"Origin": origin, "X-Verdikt": "1", "Content-Type": "application/json"}
+        request = urllib.request.Request(origin + path, json.dumps(body).encode(), headers)
+        with opener.open(request, timeout=60) as response:
+            answer: dict[str, object] = json.loads(response.read())
+        return answer
+
+    post("/v1/sign-in", {"code": link.partition("#")[2]})
+    return str(post("/v1/tokens", {"name": "test", "scopes": ["read"]})["token"])
+
+
+def test_from_nothing_to_two_replicas_and_back_from_a_backup(postgres: PostgresServer, tmp_path: Path) -> None:
+    """Migrate, serve twice, work, enrol, send, look; dump, restore elsewhere, and the sender goes on there."""
+    ensure_vendor_files()
+    database, restored = postgres.create_database(), postgres.create_database()
+    run_verdikt("serve", "migrate", database=database)
+    home = tmp_path / "home"
+    home.mkdir()
+    with FileStore(home, durable=False) as store:
+        for number in range(20):
+            store.append("s", "tool_call", {"n": number, "tool": "Bash"})
+    with run_replicas(database, 2) as replicas:
+        code = run_verdikt("serve", "code", "--uses", "1", database=database).strip()
+        urls = [f"http://127.0.0.1:{replica.port}" for replica in replicas]
+        run_verdikt("ship", "enrol", urls[0], "--code", code, "--name", "laptop", home=home)
+        assert "sent" in run_verdikt("ship", "run", "--once", home=home)
+        token = sign_in(replicas[0], database)
+        for replica in replicas:
+            assert read_json(replica, "/readyz") == {"status": "ok"}
+            sessions = read_json(replica, "/v1/sessions", token)["sessions"]
+            assert isinstance(sessions, list)
+            assert {row["session"]: row["seq"] for row in sessions}["s"] == 20
+    copy = tmp_path / "backup.sql"
+    with copy.open("wb") as file:
+        subprocess.run([str(postgres.binaries / "pg_dump"), database], stdout=file, check=True, timeout=120)
+    psql = [str(postgres.binaries / "psql"), "-q", "-v", "ON_ERROR_STOP=1", "-f", str(copy), restored]
+    subprocess.run(psql, stdout=subprocess.DEVNULL, check=True, timeout=120)
+    with FileStore(home, durable=False) as store:
+        store.append("s", "tool_call", {"n": 20, "tool": "Bash"})
+    with run_replicas(restored, 1) as replicas:
+        config = home / "ship" / "config.json"
+        moved = json.loads(config.read_text()) | {"url": f"http://127.0.0.1:{replicas[0].port}"}
+        config.write_text(json.dumps(moved))
+        run_verdikt("ship", "run", "--once", home=home)
+        sessions = read_json(replicas[0], "/v1/sessions", token)["sessions"]
+        assert isinstance(sessions, list)
+
+    assert {row["session"]: row["seq"] for row in sessions}["s"] == 21
+
+
+def test_a_worker_works_and_ends_when_told(postgres: PostgresServer) -> None:
+    """It writes its log as JSON, and needs no port."""
+    database = postgres.create_database()
+    run_verdikt("serve", "migrate", database=database)
+    environment = {"PATH": os.environ["PATH"], "VERDIKT_DB": database}
+    worker = subprocess.Popen(
+        [*VERDIKT, "serve", "--worker"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert worker.stdout is not None
+    assert worker.stdout.readline() == "working\n"
+    worker.send_signal(signal.SIGTERM)
+    _, problems = worker.communicate(timeout=60)
+
+    assert (worker.returncode, problems) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["serve1", "serve2", "worker", "migrate"])
+def test_the_commands_of_the_compose_file_are_ours(name: str) -> None:
+    """Each option that it gives is one of the command's."""
+    services = yaml.safe_load((EXAMPLES / "compose.yaml").read_text())["services"]
+    words = [word for word in services[name]["command"] if re.fullmatch(r"--?[a-z-]+|serve|migrate", word)]
+    group = words[:2] if "migrate" in words else words[:1]
+    text = run_verdikt(*group, "--help")
+
+    assert services[name]["build"] == "."
+    assert all(word in text for word in words if word.startswith("-"))
+
+
+@pytest.mark.parametrize("unit", ["verdikt-serve.service", "verdikt-worker.service"])
+def test_the_units_are_understood(unit: str, tmp_path: Path) -> None:
+    """By systemd itself, where it is; their commands by ours."""
+    text = (EXAMPLES / unit).read_text()
+    line = re.search(r"^ExecStart=/opt/verdikt/bin/verdikt (.*)$", text, re.MULTILINE)
+    assert line is not None
+    help_text = run_verdikt("serve", "--help")
+    assert all(word in help_text for word in line[1].split() if word.startswith("--"))
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("no systemd-analyze")
+    program = tmp_path / "verdikt"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    copy = tmp_path / unit
+    copy.write_text(text.replace("/opt/verdikt/bin/verdikt", str(program)))
+    completed = subprocess.run(["systemd-analyze", "verify", str(copy)], capture_output=True, text=True, check=False)
+
+    assert unit not in completed.stderr, completed.stderr

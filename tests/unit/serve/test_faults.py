@@ -1,0 +1,99 @@
+"""What goes wrong around the service: a full disk, slow clients, a database of an older version."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic import command
+from sqlalchemy import event, text
+
+from tests.cleanup import close_after_test
+from tests.unit.serve.team_server import TeamServer, run_team
+from tests.unit.web.browser import ensure_vendor_files
+from verdikt.serve import request_body
+from verdikt.serve.database import Database
+from verdikt.serve.migration import SCHEMA_VERSION, build_config, migrate, read_schema_version
+from verdikt.serve.people import People
+from verdikt.ship.service_client import Unreachable
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[TeamServer]:
+    """Return a replica on SQLite."""
+    ensure_vendor_files()
+    with run_team(f"sqlite:///{tmp_path / 'team.db'}") as server:
+        yield server
+
+
+def test_a_full_disk_stores_nothing_half_and_is_caught_up_with(server: TeamServer, tmp_path: Path) -> None:
+    """The machine hears that it shall try later; when there is room again, everything is there once."""
+    machine = server.enrol(tmp_path / "ana")
+    machine.log("s", 3)
+    shipper = machine.open_shipper()
+    shipper.ship_new_lines()
+    limit_pages(server, 1)
+    machine.log("s", 400)
+    with pytest.raises(Unreachable, match="the database does not answer"):
+        shipper.ship_new_lines()
+    assert machine.read_stored()["s"] == machine.read_log()["s"][:3]
+    limit_pages(server, 1_000_000)
+    shipper.ship_new_lines()
+
+    assert machine.read_stored() == machine.read_log()
+
+
+def limit_pages(server: TeamServer, pages: int) -> None:
+    """Let the database file have so many pages at most; it is never made smaller than it is."""
+    engine = server.team.store.database.engine
+    engine.dispose()
+    # The limit is one of a connection.
+    event.listen(engine, "connect", lambda connection, _: connection.execute(f"PRAGMA max_page_count = {pages}"))
+
+
+def test_a_body_that_never_ends_is_given_up(server: TeamServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many slow clients hold connections, not threads, and each for a while only; others are served meanwhile."""
+    monkeypatch.setattr(request_body, "MAX_BODY_SECONDS", 1.0)
+    host, _, port = server.team.address.rpartition(":")
+    head = f"POST /v1/entries HTTP/1.1\r\nHost: {server.team.address}\r\nContent-Length: 100\r\n\r\nx".encode()
+    clients = [socket.create_connection((host, int(port)), timeout=60) for _ in range(60)]
+    try:
+        for client in clients:
+            client.sendall(head)
+        with socket.create_connection((host, int(port)), timeout=60) as other:
+            other.sendall(f"GET /healthz HTTP/1.1\r\nHost: {server.team.address}\r\n\r\n".encode())
+            assert other.recv(100).startswith(b"HTTP/1.1 200")
+        answers = {client.recv(100)[:12] for client in clients}
+    finally:
+        for client in clients:
+            client.close()
+
+    assert answers == {b"HTTP/1.1 408"}
+
+
+@pytest.mark.parametrize("version", ["0001", "0002", "0003"])
+def test_each_older_database_is_upgraded_with_its_data(database_url: str, version: str) -> None:
+    """Rows of then are there afterwards, and mean the same."""
+    database = close_after_test(Database(database_url))
+    with database.begin_write() as connection:
+        command.upgrade(build_config(connection), version)
+    with database.begin_write() as connection:
+        for statement in (
+            "INSERT INTO organisation (id, name, created) VALUES (7, 'acme', 1)",
+            "INSERT INTO person (id, organisation, subject, name, roles, disabled)"
+            " VALUES (5, 7, 'p', 'Ana', 'viewer', false)",
+            "INSERT INTO machine (id, organisation, name, public_key, enrolled) VALUES (9, 7, 'm', 'k', 1)",
+            "INSERT INTO audit_event (organisation, at, actor, verb, object, prev, hash)"
+            " VALUES (7, 1, 'Ana', 'sign_in', '', '0', 'h')",
+        ):
+            connection.execute(text(statement))
+    migrate(database)
+    with database.begin_read() as connection:
+        now = read_schema_version(connection)
+        machine = connection.execute(text("SELECT name, team, person FROM machine WHERE id = 9")).one()
+    people = People(database)
+
+    assert now == SCHEMA_VERSION
+    assert tuple(machine) == ("m", "", None)
+    assert [(person["name"], person["groups"]) for person in people.list_people(7)] == [("Ana", [])]
+    assert [row["verb"] for row in people.list_events(7)] == ["sign_in"]
