@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from verdikt.integrations.allowed_calls import AllowedCalls
 from verdikt.integrations.sdk_import import import_sdk
@@ -23,12 +24,11 @@ from verdikt.integrations.tool_governor import (
     outcome_from_error,
     outcome_from_result,
 )
-from verdikt.model.action import ActionKind
+from verdikt.model.action import Action, ActionKind, Outcome
 
 if TYPE_CHECKING:
     from verdikt.govern import Governance
     from verdikt.integrations.tool_kinds import ToolKinds
-    from verdikt.model.action import Action
 
 _EXTRA = "google-adk"
 _BasePlugin = import_sdk("google.adk.plugins.base_plugin", _EXTRA).BasePlugin
@@ -36,9 +36,13 @@ _LlmAgent = import_sdk("google.adk.agents.llm_agent", _EXTRA).LlmAgent
 _LlmResponse = import_sdk("google.adk.models.llm_response", _EXTRA).LlmResponse
 _AgentTool = import_sdk("google.adk.tools.agent_tool", _EXTRA).AgentTool
 _TransferToAgentTool = import_sdk("google.adk.tools.transfer_to_agent_tool", _EXTRA).TransferToAgentTool
+_BaseCodeExecutor = import_sdk("google.adk.code_executors.base_code_executor", _EXTRA).BaseCodeExecutor
+_BuiltInCodeExecutor = import_sdk("google.adk.code_executors.built_in_code_executor", _EXTRA).BuiltInCodeExecutor
+_CodeExecutionResult = import_sdk("google.adk.code_executors.code_execution_utils", _EXTRA).CodeExecutionResult
 _types = import_sdk("google.genai.types", _EXTRA)
 
 _CHANNEL = "google_adk.tool_confirmation"
+_CODE_TOOL = "code_executor"
 _NOT_FINISHED = "verdikt_not_finished"
 """The call that takes the place of an unproven end: its result tells the model what is missing."""
 
@@ -79,6 +83,13 @@ class VerdiktPlugin(_BasePlugin):  # type: ignore[misc, valid-type]
         text = _read_text(user_message)
         if text and not self._is_nested(invocation_context):
             await self.governor.abegin_turn(text, session_id=self._get_session_id(invocation_context))
+
+    async def before_agent_callback(self, *, agent: Any, callback_context: Any) -> None:
+        """Let the agent's code executor, if it has one of its own, ask before it runs what the model wrote."""
+        executor = getattr(agent, "code_executor", None)
+        is_local = isinstance(executor, _BaseCodeExecutor) and not isinstance(executor, _BuiltInCodeExecutor)
+        if is_local and not isinstance(executor, _GovernedCodeExecutor):
+            agent.code_executor = _GovernedCodeExecutor.wrap(executor, self)
 
     async def before_tool_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any
@@ -142,7 +153,7 @@ class VerdiktPlugin(_BasePlugin):  # type: ignore[misc, valid-type]
         """Return a call that says what is missing in place of an unproven end, or None."""
         invocation = callback_context.get_invocation_context()
         text = _read_final_text(llm_response)
-        if not text or self._is_nested(invocation) or not _ends_run(invocation):
+        if not text or self._is_nested(invocation) or not _ends_run(invocation, text):
             return None
         reason = await self.governor.arefuse_stop(
             text, session_id=self._get_session_id(invocation), executed=_list_executed(invocation.session.events)
@@ -151,6 +162,26 @@ class VerdiktPlugin(_BasePlugin):  # type: ignore[misc, valid-type]
             return None
         call = _types.Part(function_call=_types.FunctionCall(name=_NOT_FINISHED, args={"reason": reason}))
         return _LlmResponse(content=_types.Content(role="model", parts=[*llm_response.content.parts, call]))
+
+    def run_code(self, executor: Any, invocation: Any, code_input: Any) -> Any:
+        """Run the model's code if the policy lets it, in the thread in which ADK does so; an ask is a block."""
+        action = Action(
+            kind=ActionKind.EXECUTE_CODE,
+            tool=_CODE_TOOL,
+            payload={"code": str(code_input.code)},
+            session_id=self._get_session_id(invocation),
+            cwd=self.governor.cwd,
+            host=self.governor.host,
+            agent=str(invocation.agent.name),
+            call_id=f"code-{uuid4().hex}",
+        )
+        ruling = self.governor.decide(action, can_ask=False)
+        if not ruling.may_run:
+            return _CodeExecutionResult(stderr=ruling.text)
+        result = executor.execute_code(invocation, code_input)
+        is_success = not result.stderr and getattr(result, "exit_code", None) in (None, 0)
+        self.governor.report(action, Outcome(success=is_success, output=result.stdout, error=result.stderr))
+        return result
 
     async def _decide_call(self, action: Action, tool_context: Any, can_ask: bool) -> Ruling:
         ruling = await self.governor.adecide(action, can_ask=can_ask)
@@ -204,6 +235,24 @@ class VerdiktPlugin(_BasePlugin):  # type: ignore[misc, valid-type]
         return _OUTER_RUN.get()[1] if self._is_nested(context) else str(context.session.id)
 
 
+class _GovernedCodeExecutor(_BaseCodeExecutor):  # type: ignore[misc, valid-type]
+    """A code executor that asks first; settings are those of the executor inside it."""
+
+    _inner: Any = None
+    _plugin: Any = None
+
+    @classmethod
+    def wrap(cls, inner: Any, plugin: VerdiktPlugin) -> _GovernedCodeExecutor:
+        """Return an executor around another one."""
+        executor = cls(**{name: getattr(inner, name) for name in _BaseCodeExecutor.model_fields})
+        executor._inner, executor._plugin = inner, plugin
+        return executor
+
+    def execute_code(self, invocation_context: Any, code_execution_input: Any) -> Any:
+        """Run the code, or return the refusal as what it wrote to stderr."""
+        return self._plugin.run_code(self._inner, invocation_context, code_execution_input)
+
+
 def _request_answer(tool_context: Any, ruling: Ruling) -> dict[str, Any]:
     hint = f"{ruling.verdict.reason} ({ruling.verdict.guard})"
     tool_context.request_confirmation(hint=hint, payload=ruling.question)
@@ -223,11 +272,14 @@ def _is_agent_call(tool: Any) -> bool:
     return isinstance(tool, _TransferToAgentTool)
 
 
-def _ends_run(invocation: Any) -> bool:
-    """Return whether the text of this agent is the end: neither a workflow nor another agent takes it over."""
+def _ends_run(invocation: Any, text: str) -> bool:
+    """Return whether the text of this agent is the end: no code, and no workflow or agent that takes it over."""
     if invocation.live_request_queue is not None:
         return False
     agent = invocation.agent
+    executor = getattr(agent, "code_executor", None)
+    if executor is not None and any(begin in text for begin, _ in executor.code_block_delimiters):
+        return False
     if getattr(agent, "mode", None) in _INNER_MODES:
         return False
     while agent is not None:

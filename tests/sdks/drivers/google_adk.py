@@ -7,6 +7,8 @@ from typing import Any
 from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App
+from google.adk.artifacts import InMemoryArtifactService
+from google.adk.code_executors import UnsafeLocalCodeExecutor
 from google.adk.models import BaseLlm, LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
@@ -121,6 +123,8 @@ def build_agent(scenario: Scenario, observation: Observation) -> LlmAgent:
         tools = [AgentTool(inner, include_plugins=scenario.setup == "agent tool")]
     elif scenario.setup == "handoff":
         options["sub_agents"] = [LlmAgent(name="second", model=model, tools=[sh])]
+    elif scenario.setup == "code executor":
+        options["code_executor"] = UnsafeLocalCodeExecutor()
     elif scenario.setup == "own question":
         tools = [FunctionTool(sh, require_confirmation=True)]
     if scenario.rewrite and scenario.setup != "plugin":
@@ -149,7 +153,8 @@ def build_runner(scenario: Scenario, observation: Observation) -> Runner:
     root = build_workflow(scenario) if is_graph else build_agent(scenario, observation)
     app = App(name="scene", root_agent=root, plugins=plugins)
     service = SqliteSessionService(str(scenario.place / "sessions.db"))
-    return Runner(app=app, session_service=service, auto_create_session=True)
+    artifacts = InMemoryArtifactService()
+    return Runner(app=app, session_service=service, artifact_service=artifacts, auto_create_session=True)
 
 
 def build_message(scenario: Scenario, questions: dict[str, str]) -> types.Content:
