@@ -9,7 +9,7 @@ os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true", 
 
 from crewai import Agent, BaseLLM, Crew, Task
 from crewai.hooks import clear_all_tool_call_hooks, register_before_tool_call_hook
-from crewai.tools import tool
+from crewai.tools import BaseTool, tool
 
 from tests.sdks.drivers.protocol import Observation, Scenario, Step, serve
 from verdikt.integrations.crewai import install
@@ -82,9 +82,18 @@ def build_crew(scenario: Scenario, observation: Observation) -> Crew:
         """Do something."""
         return scenario.run_command(f"mystery {text}")
 
+    class RunShell(BaseTool):
+        """A tool as a class, as MCP tools are, with a name that the model sees in another form."""
+
+        name: str = "Run Shell"
+        description: str = "Run a command."
+
+        def _run(self, command: str) -> str:
+            return scenario.run_command(command)
+
     model = ScriptedModel(model="scripted", is_native=scenario.mode != "react")
     model.scenario, model.observation = scenario, observation
-    agent = Agent(role="ops", goal="do it", backstory="-", llm=model, tools=[sh, mystery], cache=False)
+    agent = Agent(role="ops", goal="do it", backstory="-", llm=model, tools=[sh, mystery, RunShell()], cache=False)
     task = Task(description=scenario.prompt, expected_output="done", agent=agent)
     return Crew(agents=[agent], tasks=[task], cache=False)
 
@@ -102,7 +111,7 @@ def play(scenario: Scenario, observation: Observation) -> Any:
     """Run the crew."""
     installed = install(
         scenario.open_governance(),
-        kinds=scenario.kinds,
+        kinds=scenario.kinds | {"Run Shell": "bash"},
         session_id=scenario.session,
         ask=scenario.answer_question if scenario.inline else None,
         by="ann",
