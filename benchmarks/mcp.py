@@ -164,6 +164,7 @@ def main() -> None:
         LineClient(relay, env, root).close()  # the first start creates keys and pins
         starts = [[LineClient(command, env, root) for command in (server, relay)] for _ in range(STARTS)]
         more = statistics.median(relayed.start_seconds - direct.start_seconds for direct, relayed in starts)
+        start_cpu = statistics.median(relayed.get_cpu_seconds() for _, relayed in starts)
         direct, relayed = starts.pop()
         for pair in starts:
             for client in pair:
@@ -193,6 +194,7 @@ def main() -> None:
         report("call, SDK client", measure_sdk_client(servers, {"direct": server, "relayed": relay}, env, root))
         report("2 MB argument", big_medians[1] / big_medians[0])
         report("start-up, seconds more", more)
+        report("start-up, CPU seconds", start_cpu)
         report("calls per second", rate, at_least=True)
         report("growth, MB", growth)
         for client in (direct, relayed):
