@@ -133,7 +133,8 @@ def test_commands_on_a_page_exist(page: Path) -> None:
                 break
             words, command = words[1:], subcommand
         if words and (default := getattr(command, "default_command", "")):
-            command = command.commands[default]  # `verdikt mcp -- SERVER` stands for `verdikt mcp run -- SERVER`
+            # `verdikt mcp -- SERVER` stands for `verdikt mcp run -- SERVER`.
+            command = command.get_command(click.Context(command), default)
         words = words[: words.index("--")] if "--" in words else words
         known = {"--help", *(option for parameter in command.params for option in parameter.opts)}
         wrong += [shown for word in words if word.startswith("--") and word.partition("=")[0] not in known]

@@ -13,7 +13,6 @@ from verdikt.mcp.stdio_transport import run_stdio_relay, start_server
 
 if TYPE_CHECKING:
     from verdikt.mcp.relay import Relay
-    from verdikt.mcp.stdio_transport import ServerProcess
 
 _LAUNCHERS = find_role("package_launcher")
 
@@ -74,15 +73,22 @@ def run(
     if listen and not to:
         raise click.UsageError("expected --to URL with --listen: a server that is a command has one client, over stdio")
     server_name = check_server_name(name or (guess_host_name(to) if to else guess_server_name(server)))
-    if listen:
-        from verdikt.mcp.relay_service import serve_http
+    create = partial(_create_relay, server_name, (to,) if to else server, trust_first=trust_first)
+    if not to:
+        run_stdio_relay(partial(start_server, server), create)
+    from verdikt.mcp import http_service  # a server that is a command starts sooner without it
 
-        announce = partial(click.echo, err=True)
-        serve_http(server_name, listen, to, origins, trust_first=trust_first, everywhere=everywhere, announce=announce)
-        return
-    start = partial(_connect_server, to) if to else partial(start_server, server)
-    identity = (to,) if to else server
-    run_stdio_relay(start, lambda: _create_relay(server_name, identity, trust_first=trust_first), _report_failure)
+    if not listen:
+        run_stdio_relay(partial(http_service.connect_server, to), create)
+    http_service.serve_http(
+        server_name,
+        listen,
+        to,
+        origins,
+        trust_first=trust_first,
+        everywhere=everywhere,
+        announce=partial(click.echo, err=True),
+    )
 
 
 def check_server_name(name: str) -> str:
@@ -103,13 +109,6 @@ def guess_server_name(server: tuple[str, ...]) -> str:
     return program.removesuffix(".js").removesuffix(".py").removesuffix("-mcp")
 
 
-def _connect_server(address: str) -> "ServerProcess":
-    # Only a server at an address needs HTTP.
-    from verdikt.mcp.relay_service import connect_server
-
-    return connect_server(address)
-
-
 def _create_relay(name: str, identity: tuple[str, ...], *, trust_first: bool) -> "Relay":
     # Governance takes most of the time until the relay is ready, and the server must have been started before.
     from verdikt.mcp.relay_service import create_relay
@@ -120,13 +119,3 @@ def _create_relay(name: str, identity: tuple[str, ...], *, trust_first: bool) ->
 def guess_host_name(address: str) -> str:
     """Return a name for a server from its address."""
     return (urlsplit(address).hostname or "").split(".")[0]
-
-
-def _report_failure(error: BaseException) -> None:
-    # Only a relay that fails needs them.
-    from verdikt.ledger.data_directory import get_data_directory
-    from verdikt.observe.crash_log import record_crash
-
-    click.echo(f"verdikt: the relay failed ({type(error).__name__}); nothing more runs through it", err=True)
-    if isinstance(error, Exception):
-        record_crash(get_data_directory(os.environ), "mcp.relay", error)

@@ -159,6 +159,11 @@ class CallGovernor:
         except VerdiktError as error:
             record_crash(self.data_directory, "mcp.after", error)
 
+    def record_failure(self, error: BaseException) -> None:
+        """Note a failure of the relay itself in the crash file; a signal that ends it is none."""
+        if isinstance(error, Exception):
+            record_crash(self.data_directory, "mcp.relay", error)
+
     def record_event(self, session_id: str, event: str, **fields: Any) -> None:
         """Record something that the relay did by itself; a log that cannot be written is noted in the crash file."""
         try:

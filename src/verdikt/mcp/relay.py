@@ -271,7 +271,7 @@ class Relay:
         capabilities = meta.get(CAPABILITIES_KEY) if modern and isinstance(meta, Mapping) else self._capabilities
         if not can_elicit(capabilities) or not self._governor.is_attended or len(self._asks) >= MAX_ASKS:
             return Reaction(to_client=[self._refuse(message, refuse_unasked(decision))])
-        question = build_question(decision.reason, review.what, review.shown)
+        question = build_question(decision.reason, review.what, review.render_subject())
         if modern:
             return self._ask_in_result(review, question)
 
@@ -561,6 +561,10 @@ class Relay:
         before = self._pins.note_server(now)
         if before:
             self._governor.record_event("", "server", before=before, now=now)
+
+    def record_failure(self, error: BaseException) -> None:
+        """Note in the crash file what ended the relay itself."""
+        self._governor.record_failure(error)
 
     def close(self) -> None:
         """Write what was deferred, and close the log."""

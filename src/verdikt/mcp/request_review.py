@@ -38,9 +38,8 @@ class RequestReview:
     is_policy_ask: bool = False
     """Whether the policy asks, so that the log holds the question; the question about a new tool is the relay's own."""
 
-    @property
-    def shown(self) -> str:
-        """The arguments as a person sees them; computed when asked for, because most calls pass and some are long."""
+    def render_subject(self) -> str:
+        """Return the arguments as a person sees them; only when asked: most calls pass, and some are long."""
         return shorten_json(self.subject)
 
     def with_call_id(self, call_id: str) -> RequestReview:

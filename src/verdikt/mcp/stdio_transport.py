@@ -210,9 +210,7 @@ def _decode_line(line: bytes | None) -> Message:
     return decode_message(line)
 
 
-def run_stdio_relay(
-    start: Callable[[], ServerProcess], create_relay: Callable[[], Relay], on_failure: Callable[[BaseException], None]
-) -> NoReturn:
+def run_stdio_relay(start: Callable[[], ServerProcess], create_relay: Callable[[], Relay]) -> NoReturn:
     """Relay between this process's own stdin and stdout and a server; then exit with the server's status."""
     # The server first: it starts while governance is loaded, so that a client hardly waits longer than without us.
     server = start()
@@ -231,7 +229,9 @@ def run_stdio_relay(
         relay.close()
         os._exit(1)
     if transport.failure is not None:
-        on_failure(transport.failure)
+        name = type(transport.failure).__name__
+        print(f"verdikt: the relay failed ({name}); nothing more runs through it", file=sys.stderr)
+        relay.record_failure(transport.failure)
     relay.close()
     client_output.close()
     # Not by way of the interpreter's end: it would wait for the thread that still reads our stdin.

@@ -53,6 +53,13 @@ def test_a_call_that_the_policy_allows_reaches_the_server_and_is_recorded(bench:
     assert call.body["success"] is True
 
 
+def test_metadata_of_a_call_reaches_the_server_as_it_is(bench: RelayBench) -> None:
+    """Trace context travels in it, and a progress token."""
+    meta = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "progressToken": 7}
+
+    assert bench.call("get_note", _meta=meta).to_server[0].params["_meta"] == meta
+
+
 def test_a_call_that_the_policy_blocks_never_reaches_the_server(bench: RelayBench) -> None:
     """The model gets the reason and the fix as the result of the call."""
     text = text_of(bench.call("delete_note"))
