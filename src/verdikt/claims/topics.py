@@ -62,6 +62,7 @@ _REPORT = compile_lazily(
 _TEST_WORD = compile_lazily(r"\b(?:tests?|tested|specs?|suite|pytest|jest|vitest|unittest)\b", re.IGNORECASE)
 _BUILD_WORD = compile_lazily(r"\b(?:builds?|built|compil\w+)\b", re.IGNORECASE)
 _REPORTED_TOPICS = frozenset({"commit", "push", "install", "deploy", "release"})
+_HISTORY_WORDS = ("commit", "tag", "merge", "new_branch", "stash")
 _CODE = compile_lazily(r"`[^`\n]*`")
 
 
@@ -111,6 +112,9 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     is_report = _REPORTED_TOPICS & set(topics) and _REPORT.search(claim.text) and not reports_change(claim.text)
     if "change" in topics and ("file_operation" in topics or is_report):
         topics.remove("change")
+    # `v5.1.0 is published` names a version, and no commit.
+    if {"commit", "release"} <= set(topics) and not any(says(what, claim.text) for what in _HISTORY_WORDS):
+        topics.remove("commit")
     # `the build is green` is about no test.
     if {"tests", "build"} <= set(topics) and _BUILD_WORD.search(text) and not _TEST_WORD.search(text):
         topics.remove("tests")
