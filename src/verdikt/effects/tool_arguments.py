@@ -171,6 +171,9 @@ def _join_command(payload: Mapping[Any, Any]) -> tuple[str, frozenset[Any]] | No
     """Return a program and its arguments as one line, with their keys: `{"command": "git", "args": ["push"]}`."""
     program = next((key for key in payload if _split_key(str(key)) & (_SHELL_WORDS | {"program", "executable"})), None)
     words = next((key for key in payload if _split_key(str(key)) & _ARGV_WORDS), None)
+    if program is None and isinstance(name := payload.get("file"), str) and find_record(name.rsplit("/", 1)[-1]):
+        # `spawn(file, args)`, as Node calls it.
+        program = "file"
     if program is None or words is None or program == words:
         return None
     name, arguments = payload[program], payload[words]

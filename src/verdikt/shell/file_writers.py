@@ -29,11 +29,16 @@ def trace_copy(call: CommandCall) -> str | None:
     was_written, text = find_written_file(call.walker, words[0], call.scope)
     if words[0].text == "/dev/stdin":
         was_written, text = True, call.frame.stdin
-    if was_written and words[1].is_known and not words[1].glob:
+    if words[0].is_known and words[1].is_known and not words[1].glob:
         target = words[1].text
         if target.endswith("/") or target in (".", ".."):
             target = f"{target}/{basename(words[0].text)}"
-        call.scope.record_file(resolve_path(call.walker, target, call.scope), text)
+        path = resolve_path(call.walker, target, call.scope)
+        if was_written:
+            call.scope.record_file(path, text)
+        elif not words[0].glob and words[0].text:
+            # The file existed before; it is read only when the copy is run.
+            call.walker.copied_paths[path] = resolve_path(call.walker, words[0].text, call.scope)
     return ""
 
 
@@ -46,7 +51,10 @@ def trace_tee(call: CommandCall) -> str | None:
             previous_text = (
                 call.scope.find_file(path)[1] if any(option in ("-a", "--append") for option, _ in options) else None
             )
-            stdin = call.frame.stdin
+            stdin, source = call.frame.stdin, call.frame.stdin_file
+            if stdin is None and source is not None and source.is_known:
+                call.walker.copied_paths[path] = resolve_path(call.walker, source.text, call.scope)
+                continue
             call.scope.record_file(path, previous_text + stdin if previous_text and stdin else stdin)
     return call.frame.stdin
 

@@ -114,6 +114,8 @@ def _read_program_input(call: CommandCall) -> str | None:
 
 def _read_copied_file(call: CommandCall, file: Word) -> str | None:
     """Return what a pipe, or a file that the text itself wrote before, has from another file."""
+    # A descriptor stands for the pipe that was opened on it: `exec 5< <(cat x); . /dev/fd/5`.
+    file = call.walker.descriptors.get(file.text.rpartition("/")[2], file) if "/fd/" in file.text else file
     source = call.walker.copied_sources.get(resolve_path(call.walker, file.text, call.scope))
     return read_copied_contents(call.walker, source, call.scope)
 
@@ -121,11 +123,12 @@ def _read_copied_file(call: CommandCall, file: Word) -> str | None:
 def _trace_file(call: CommandCall, file: Word, arguments: list[str], *, in_same_shell: bool = False) -> str | None:
     """Walk a script file, when its contents are known; with `in_same_shell`, in the shell of the caller."""
     text = _read_program_input(call) if file.text in STDIN_NAMES else read_contents(call.walker, file, call.scope)
-    if text is None and find_written_file(call.walker, file, call.scope)[0]:
-        text = _read_copied_file(call, file)
-        if text is None:
-            call.record_code("sh", UNKNOWN)
     if text is None:
+        text = _read_copied_file(call, file)
+    if text is None:
+        if find_written_file(call.walker, file, call.scope)[0]:
+            # The text itself wrote the file before, with contents that are not known.
+            call.record_code("sh", UNKNOWN)
         return None
     # A script that runs itself.
     if f"{call.name} {file.text}" in call.frame.via:

@@ -151,6 +151,9 @@ def read_contents(walker: "CommandWalker", path: Word, scope: "Scope") -> str | 
         if file is not None and file.text != at:
             return read_contents(walker, file, scope)
     was_written, text = scope.find_file(at)
+    if not was_written and at in walker.copied_paths:
+        at = walker.copied_paths[at]
+        was_written, text = scope.find_file(at)
     if was_written or walker.read_file is None or path.text.startswith("/dev/"):
         return text
     if not path.text.startswith("/") and scope.cwd and UNKNOWN in scope.cwd:
