@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any
@@ -23,6 +23,7 @@ from verdikt.observe.policy_files import (
     MANAGED_POLICY_PATH,
     PolicyFile,
     is_project_layer,
+    open_policy_file,
     read_policy_file,
     read_policy_files,
 )
@@ -137,7 +138,7 @@ def load_file(path: str) -> Policy:
     data = read_policy_file(path)
     if data is None:
         raise PolicyError("expected a policy file, found none", where=path)
-    return build_policy([PolicyFile(NAMED_FILE_LAYER, path, data)])
+    return build_policy([open_policy_file(NAMED_FILE_LAYER, path, data)])
 
 
 def parse_policy(text: str | bytes, file: str = "governance.yaml") -> Policy:
@@ -169,8 +170,21 @@ def read_documents(files: Iterable[PolicyFile], cache: DocumentCache | None = No
             document = read_document(file.data, file.path, cache)
         except PolicyError as error:
             document = YamlDocument(file.path, errors=list(error.faults))
+        if file.included:
+            document = _insert_records(document, file)
         documents.append((file.layer, document))
     return documents
+
+
+def _insert_records(document: YamlDocument, file: PolicyFile) -> YamlDocument:
+    """Return the document with the records of the files that it names under `knowledge` in their place.
+
+    What is digested, accepted and replayed is then the records, and not a name.
+    """
+    insert: Callable[[YamlDocument, Mapping[str, bytes]], YamlDocument] = load_object(
+        "verdikt.effects.program_layer:insert_records"
+    )
+    return insert(document, dict(file.included))
 
 
 def build_from_documents(

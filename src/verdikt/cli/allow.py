@@ -36,8 +36,8 @@ from verdikt.model.verdict import VerdictKind
 from verdikt.model.yaml_node import suggest_name
 from verdikt.observe.policy_files import (
     POLICY_FILENAME,
-    PolicyFile,
     find_user_policy,
+    open_policy_file,
     read_policy_file,
     read_policy_files,
 )
@@ -235,7 +235,7 @@ class _PolicyEditor:
         above = ("managed",) if self._layer == "user" else ("managed", "user")
         higher = [file for file in self._files if file.layer in above and file.path != self.path]
         lower = [file for file in self._files if file.layer not in above and file.path != self.path]
-        return build_policy([*higher, PolicyFile(self._layer, self.path, data), *lower])
+        return build_policy([*higher, open_policy_file(self._layer, self.path, data), *lower])
 
     def complete_exceptions(self, exception: RuleException) -> list[RuleException]:
         """Return the exception, with those for further rules that would still stop what it is meant to let through."""

@@ -33,7 +33,7 @@ from verdikt.graph.rule_exception import exception_from_data
 from verdikt.ledger.log_reader import parse_seq
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.verdict import VerdictKind
-from verdikt.observe.policy_files import PolicyFile, find_user_policy, read_policy_files
+from verdikt.observe.policy_files import find_user_policy, open_policy_file, read_policy_files
 from verdikt.policy import build_policy
 from verdikt.replay import PolicyComparison, read_decision, replay
 from verdikt.report.activity.activity import Activity, ReportRange, Suggestion
@@ -223,7 +223,7 @@ class _ExceptionPolicies:
         files = read_policy_files(project, os.environ)
         data = next((file.data for file in files if file.path == path), b"")
         text = add_exceptions(data.decode("utf-8", "surrogateescape"), exceptions)
-        user_file = PolicyFile("user", path, text.encode("utf-8", "surrogateescape"))
+        user_file = open_policy_file("user", path, text.encode("utf-8", "surrogateescape"))
         managed = [file for file in files if file.layer == "managed"]
         return build_policy(
             [*managed, user_file, *(file for file in files if file not in managed and file.path != path)]

@@ -118,12 +118,13 @@ class PolicyCache:
         acceptance = find_backed_acceptance(home, read_index(home), directory, env, places)
         with access():
             files = tuple(read_policy_places(places))
-        content = tuple((file.layer, file.path, file.data) for file in files), acceptance
+        content = files, acceptance
         policy = self._by_content.get(content)
         if policy is None:
             # Not from the compiled form in the caller's data directory: this policy will serve other callers too.
             policy = self._by_content.put_if_absent(content, settle_policy(files, acceptance))
-        if self._is_settled(stamps):
+        # Included files have no stamp in the key.
+        if self._is_settled(stamps) and not any(file.included for file in files):
             self._by_stamp.put_if_absent(lookup_key, policy)
         return policy
 

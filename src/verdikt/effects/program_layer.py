@@ -6,8 +6,9 @@ look harmless.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +16,17 @@ from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, build_program
+from verdikt.errors import PolicyError
 from verdikt.knowledge.compiler import ROW_KEYS, RecordError, compile_files, iter_entries
 from verdikt.model.schema_type import SchemaType, Section
-from verdikt.model.yaml_document import to_plain
+from verdikt.model.yaml_document import YamlDocument, to_plain
+from verdikt.model.yaml_node import YamlNode
 from verdikt.shell.option_parser import parse_options
 from verdikt.shell.runner import Wrapper
 
 if TYPE_CHECKING:
     from verdikt.knowledge import Record
     from verdikt.model.effect import Effect
-    from verdikt.model.yaml_node import YamlNode
     from verdikt.shell.command import Word
 
 # Not `handler`, `trace` and the like: those name functions, and a policy file is data.
@@ -32,6 +34,7 @@ _ENTRY_KEYS = ROW_KEYS | frozenset(
     "names values globals glued flags single_dash abbreviate own prefixes dry_run needs effects commands".split()
 )
 _PROGRAM_KEYS = _ENTRY_KEYS | {"runs"}
+_FILE_KEYS = frozenset(("title", "simple", "program"))
 _RUNS_KEYS = frozenset(("skip", "joined", "after"))
 
 
@@ -89,10 +92,38 @@ def read_layer(node: YamlNode) -> ProgramLayer | None:
     return ProgramLayer(records)
 
 
+def insert_records(document: YamlDocument, files: Mapping[str, bytes]) -> YamlDocument:
+    """Return the document of a policy with the records of these files in place of their names under `knowledge`."""
+    items = document.value.get("knowledge") if isinstance(document.value, Mapping) else None
+    if not isinstance(items, Sequence) or isinstance(items, str):
+        return document
+    records: list[Any] = []
+    for item in items:
+        data = files.get(item) if isinstance(item, str) else None
+        records += [item] if data is None else _read_record_file(item, data, document)
+    return replace(document, value={**document.value, "knowledge": records})
+
+
+def _read_record_file(name: str, data: bytes, document: YamlDocument) -> list[Any]:
+    """Return the records of a TOML file; its errors become those of the document."""
+    try:
+        content = tomllib.loads(data.decode())
+    except ValueError as error:
+        document.errors.append(PolicyError(f"invalid TOML: {error}", where=name))
+        return []
+    if unknown_keys := sorted(content.keys() - _FILE_KEYS):
+        document.errors.append(PolicyError(f"expected `program` or `simple`, found `{unknown_keys[0]}`", where=name))
+        return []
+    own_document = YamlDocument(name, [*content.get("simple", ()), *content.get("program", ())])
+    read_layer(YamlNode.from_document(own_document))
+    document.errors.extend(own_document.errors)
+    return [] if own_document.errors else list(own_document.value)
+
+
 def _check_keys(node: YamlNode, allowed: frozenset[str]) -> bool:
     """Return whether an entry has only keys that a policy may use, at every level."""
     if not isinstance(node.value, Mapping):
-        node.add_mismatch("a program: a mapping with `names`")
+        node.add_mismatch("a program (a mapping with `names`), or a `.toml` file that can be read")
         return False
     if unknown_keys := [str(key) for key in node.value if key not in allowed]:
         node.add_unknown_name("key", unknown_keys[0], sorted(allowed))
@@ -134,7 +165,10 @@ def merge_layers(layers: Sequence[ProgramLayer]) -> ProgramLayer:
     return ProgramLayer(records)
 
 
-_SCHEMA: dict[str, Any] = {"type": "array", "items": {"type": "object", "required": ["names"]}}
+_SCHEMA: dict[str, Any] = {
+    "type": "array",
+    "items": {"anyOf": [{"type": "object", "required": ["names"]}, {"type": "string", "pattern": r"\.toml$"}]},
+}
 
 SECTION = Section(
     SchemaType(read_layer, _SCHEMA, "a list of programs"),

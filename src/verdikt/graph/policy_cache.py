@@ -92,4 +92,7 @@ def _build_cache_source(files: Sequence[PolicyFile]) -> bytes:
         layer = file.layer.encode("utf-8", "surrogateescape")
         parts.append(b"%d %d\n%s" % (len(layer), len(file.data), layer))
         parts.append(file.data)
+        for name, data in file.included:
+            parts.append(b"%d %d\n%s" % (len(os.fsencode(name)), len(data), os.fsencode(name)))
+            parts.append(data)
     return b"".join(parts)

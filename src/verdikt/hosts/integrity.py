@@ -84,7 +84,9 @@ class IntegrityCheck:
         digests = {path: sha256_hex(data) for path in files if (data := _read_or_none(path)) is not None}
         # A policy that cannot be read is no change to report here: it blocks every action, and the block says so.
         with suppress(VerdiktError, PermissionError), self._file_access(self._cwd):
-            digests |= {file.path: sha256_hex(file.data) for file in read_policy_files(self._cwd, self._env)}
+            for file in read_policy_files(self._cwd, self._env):
+                digests[file.path] = sha256_hex(file.data)
+                digests |= {f"{file.path} ({name})": sha256_hex(data) for name, data in file.included}
         return digests
 
     def _find_faults(self) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -17,6 +18,8 @@ MANAGED_POLICY_PATH = "/etc/verdikt/" + POLICY_FILENAME
 
 # More than the parser accepts, so that it reports the file as too long; bounded, so that a huge file costs little.
 _READ_LIMIT_BYTES = 2 << 20
+_RECORD_FILE = re.compile(rb"[\w./+-]+\.toml\b")
+_MAX_INCLUDED = 32
 
 
 class PolicyFile(NamedTuple):
@@ -25,6 +28,18 @@ class PolicyFile(NamedTuple):
     layer: str  # managed, user, project, or the directory below the project that it is for
     path: str
     data: bytes
+    included: tuple[tuple[str, bytes], ...] = ()
+    """Name, as the policy has it, and content of the files that it may take records of programs from."""
+
+
+def open_policy_file(layer: str, path: str, data: bytes) -> PolicyFile:
+    """Return a policy file together with the files that its text names under `knowledge`."""
+    # The name of a file anywhere in the text will do: which of them count is known when the text is parsed.
+    if b"knowledge" not in data or b".toml" not in data:
+        return PolicyFile(layer, path, data)
+    names = dict.fromkeys(os.fsdecode(name) for name in _RECORD_FILE.findall(data))
+    files = [(name, read_policy_file(os.path.join(os.path.dirname(path), name))) for name in [*names][:_MAX_INCLUDED]]
+    return PolicyFile(layer, path, data, tuple((name, content) for name, content in files if content is not None))
 
 
 def read_policy_file(path: str) -> bytes | None:
@@ -187,7 +202,10 @@ def read_policy_places(places: Iterable[tuple[str, str]]) -> list[PolicyFile]:
             continue
         # A managed file may be named twice, by the system and by the environment.
         if data is not None and all(path != other.path for other in files):
-            files.append(PolicyFile(layer, path, data))
+            try:
+                files.append(open_policy_file(layer, path, data))
+            except PolicyError as error:
+                faults += error.faults
     if faults:
         raise PolicyError.from_faults(faults)
     return files

@@ -1,5 +1,7 @@
 """Programs that a policy describes: their effects are added to what is known without the policy."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.unit.effects.test_cases import make_world
@@ -11,7 +13,7 @@ from verdikt.model.action import Action, ActionKind
 from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
 from verdikt.model.session_state import SessionState
-from verdikt.policy import parse_policy
+from verdikt.policy import load_file, load_policy, parse_policy, restore_policy
 
 POLICY = """
 profile: standard
@@ -101,3 +103,60 @@ def test_mistake_in_a_record_is_told(section: str, message: str) -> None:
     """A record that can't be used makes the policy invalid, and names the mistake."""
     with pytest.raises(PolicyError, match=message):
         parse_policy(f"knowledge: {section}")
+
+
+RECORDS = """title = "Ours."
+
+[[program]]
+names = "acme"
+commands = [{ names = "wipe", does = "cloud.delete", on = "*", as = "resource", always = true }]
+"""
+
+
+@pytest.fixture
+def policy_file(tmp_path: Path) -> Path:
+    """Return a policy that takes its records from a file beside it."""
+    (tmp_path / "tools.toml").write_text(RECORDS)
+    file = tmp_path / "governance.yaml"
+    file.write_text("profile: standard\nknowledge: [tools.toml, {names: other, does: net.send}]\n")
+    return file
+
+
+def test_records_of_a_file_count_like_those_in_the_policy(policy_file: Path) -> None:
+    """`knowledge: [tools.toml]` takes the records of that file, beside others that stand in the policy itself."""
+    layer = load_file(str(policy_file)).section("knowledge")
+    assert isinstance(layer, ProgramLayer)
+
+    assert "cloud.delete" in list_effects("acme wipe x", layer)
+    assert "net.send" in list_effects("other x", layer)
+
+
+def test_change_of_a_file_of_records_changes_the_policy(policy_file: Path) -> None:
+    """What is digested, accepted and replayed is the records: taking one away is a change of the policy."""
+    environ = {"HOME": str(policy_file.parent), "VERDIKT_HOME": str(policy_file.parent / "data")}
+    before = load_policy(str(policy_file.parent), environ=environ)
+    restored = restore_policy(before.document)
+    policy_file.with_name("tools.toml").write_text(RECORDS.replace("wipe", "list"))
+    after = load_policy(str(policy_file.parent), environ=environ)
+
+    assert before.digest != after.digest
+    assert restored.digest == before.digest
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("names = ", "tools.toml: invalid TOML"),
+        ("[roles]\nx = 'y'\n", "tools.toml: expected `program` or `simple`, found `roles`"),
+        ("[[program]]\nnames = 'x'\ntrace = 'find'\n", "tools.toml: .*trace"),
+        ("[[program]]\nnames = 'x'\ndoes = 'cloud.destroy'\n", "tools.toml: .*cloud.destroy"),
+        (None, "a `.toml` file that can be read"),
+    ],
+)
+def test_mistake_in_a_file_of_records_is_told(policy_file: Path, content: str | None, message: str) -> None:
+    """A file that can't be used makes the policy invalid, and names the mistake and the file."""
+    records = policy_file.with_name("tools.toml")
+    records.unlink() if content is None else records.write_text(content)
+
+    with pytest.raises(PolicyError, match=message):
+        load_file(str(policy_file))
