@@ -4,6 +4,7 @@ import os
 import signal
 import webbrowser
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +78,7 @@ def command(
 
 
 def _serve_embedded(home: Path, port: int, *, browser: bool) -> None:
-    try:
-        # Needs the extra `team`, which other commands work without.
-        from verdikt.serve.embedded import EmbeddedService
-    except ImportError as error:
-        raise _explain_missing(error) from error
-    with EmbeddedService(home, port) as embedded:
+    with _import_extra("embedded").EmbeddedService(home, port) as embedded:
         link = embedded.create_link()
 
         def announce() -> None:
@@ -94,35 +90,32 @@ def _serve_embedded(home: Path, port: int, *, browser: bool) -> None:
 
 
 def _serve_team(database: str, listen: str, public_url: str, oidc: Path | None) -> None:
-    try:
-        from verdikt.serve.logs import configure_logs
-        from verdikt.serve.team_service import TeamService, load_oidc
-    except ImportError as error:
-        raise _explain_missing(error) from error
-    configure_logs()
-    settings = load_oidc(oidc, os.environ) if oidc else None
-    with TeamService(database, listen, public_url, oidc=settings) as team:
+    module = _import_extra("team_service")
+    _import_extra("logs").configure_logs()
+    settings = module.load_oidc(oidc, os.environ) if oidc else None
+    with module.TeamService(database, listen, public_url, oidc=settings) as team:
         team.run(lambda: click.echo(f"listening on {team.address}"))
 
 
 def _run_worker(database: str, public_url: str) -> None:
-    try:
-        from verdikt.serve.logs import configure_logs
-        from verdikt.serve.team_service import run_worker
-    except ImportError as error:
-        raise _explain_missing(error) from error
-
     def announce(worker: Any) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: worker.stop())
         click.echo("working")
 
-    configure_logs()
-    run_worker(database, public_url, announce)
+    module = _import_extra("team_service")
+    _import_extra("logs").configure_logs()
+    module.run_worker(database, public_url, announce)
 
 
-def _explain_missing(error: ImportError) -> ServiceError:
-    return ServiceError(f"the service is not installed (no {error.name}): `pip install 'verdikt-runtime[team]'`")
+def _import_extra(name: str) -> Any:
+    """Return a module of the service. It needs the extra `team`, which other commands work without."""
+    try:
+        return import_module(f"verdikt.serve.{name}")
+    except ImportError as error:
+        raise ServiceError(
+            f"the service is not installed (no {error.name}): `pip install 'verdikt-runtime[team]'`"
+        ) from error
 
 
 def _open_browser(link: str, page: Path) -> None:
@@ -134,11 +127,7 @@ def _open_browser(link: str, page: Path) -> None:
 
 
 def _open_store(database: str, *, create: bool = False) -> Any:
-    try:
-        from verdikt.serve.store import TeamStore
-    except ImportError as error:
-        raise _explain_missing(error) from error
-    store = TeamStore(database, create=create)
+    store = _import_extra("store").TeamStore(database, create=create)
     click.get_current_context().call_on_close(store.close)
     return store
 
@@ -169,12 +158,11 @@ def link(
     Example: verdikt serve link ana --role admin --db sqlite:///team.db
     """
     refuse_agents("making a sign-in link")
-    from verdikt.serve.people import People, check_roles  # needs the extra `team`
-
-    if problem := check_roles(roles):
+    module = _import_extra("people")
+    if problem := module.check_roles(roles):
         raise click.UsageError(problem)
     store, now = _open_store(database), SystemClock().now()
-    people = People(store.database)
+    people = module.People(store.database)
     organisation_id = store.ensure_organisation(organisation, int(now * 1_000_000))
     person = people.ensure_person(organisation_id, f"link:{name}", name, frozenset(roles), groups)
     people.record_event(organisation_id, "command line", "create_link", name, now)
@@ -193,10 +181,10 @@ def code(*, uses: int, hours: int, team: str, organisation: str, database: str) 
     Example: verdikt serve code --uses 50 --db sqlite:///team.db
     """
     refuse_agents("making a code")
-    from verdikt.serve.machines import Machines  # needs the extra `team`
-    from verdikt.serve.people import People
-
     store, now = _open_store(database), SystemClock().now()
     organisation_id = store.ensure_organisation(organisation, int(now * 1_000_000))
-    People(store.database).record_event(organisation_id, "command line", "create_code", f"{uses} uses", now)
-    click.echo(Machines(store.database).create_code(organisation_id, uses, hours * HOUR_SECONDS, now, team))
+    _import_extra("people").People(store.database).record_event(
+        organisation_id, "command line", "create_code", f"{uses} uses", now
+    )
+    machines = _import_extra("machines").Machines(store.database)
+    click.echo(machines.create_code(organisation_id, uses, hours * HOUR_SECONDS, now, team))

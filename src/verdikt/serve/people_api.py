@@ -59,7 +59,7 @@ def finish_oidc(call: ApiCall) -> Response:
         raise NotFound("this service has no identity provider")
     if not isinstance(code, str) or not isinstance(state, str):
         raise WireError("expected code and state")
-    # An answer that another browser asked for would sign this one in as somebody else's choice of person.
+    # An answer that another browser asked for would sign this one in as a person of its choice.
     if not hmac.compare_digest(state.encode(), call.cookies.get(call.service.flow_cookie_name, "").encode()):
         raise Forbidden("this browser did not begin this sign-in: begin again")
     try:
