@@ -44,6 +44,8 @@ MAX_REQUESTS = 64
 """Requests that run at the same time; further ones are answered with an error."""
 
 RECONNECT_SECONDS = 1.0
+ASIDE_SECONDS = 10.0
+"""How long a server may take to say that it has a notification or a response; everything else waits meanwhile."""
 
 _NETWORK_ERRORS = (OSError, http.client.HTTPException, McpError)
 _LOGIN = (
@@ -101,7 +103,7 @@ class HttpServer:
             for line in self._requests:
                 self._send_line(line)
         if self._session_id:
-            with suppress(*_NETWORK_ERRORS), self._request("DELETE", None):
+            with suppress(*_NETWORK_ERRORS), self._request("DELETE", None, wait_seconds=ASIDE_SECONDS):
                 pass
         self.kill()
 
@@ -124,7 +126,7 @@ class HttpServer:
         if message.method == "notifications/cancelled" and self._cancel(message.params.get("requestId")):
             return
         try:
-            with self._request("POST", message) as response:
+            with self._request("POST", message, wait_seconds=ASIDE_SECONDS) as response:
                 response.read(MAX_MESSAGE_BYTES)
         except _NETWORK_ERRORS:
             return  # nothing waits for an answer to it
@@ -266,7 +268,11 @@ class HttpServer:
 
     @contextmanager
     def _request(
-        self, method: str, message: Message | None, headers: Mapping[str, str] = {}
+        self,
+        method: str,
+        message: Message | None,
+        headers: Mapping[str, str] = {},
+        wait_seconds: float | None = None,
     ) -> Iterator[http.client.HTTPResponse]:
         """Send a request, yield its response, and close the connection, which `kill` may break off meanwhile."""
         address = self._post_address if message is not None and self._post_address is not None else self._address
@@ -278,7 +284,8 @@ class HttpServer:
                 self._modern_requests[modern_id] = connection
         try:
             body = encode_message(message) if message is not None else None
-            yield connection.send(method, self._build_headers(message) | dict(headers), body)
+            all_headers = self._build_headers(message) | dict(headers)
+            yield connection.send(method, all_headers, body, wait_seconds=wait_seconds)
         finally:
             with self._lock:
                 self._connections.discard(connection)

@@ -54,13 +54,17 @@ class ServerConnection:
         self._connection, self._path = connection, path
         self._socket: socket.socket | None = None
 
-    def send(self, method: str, headers: Mapping[str, str], body: bytes | None) -> http.client.HTTPResponse:
-        """Send a request to the server and return its response, whose body is still to come."""
+    def send(
+        self, method: str, headers: Mapping[str, str], body: bytes | None, *, wait_seconds: float | None = None
+    ) -> http.client.HTTPResponse:
+        """Send a request and return its response, whose body is still to come.
+
+        Without `wait_seconds` the server may take as long as it likes, because a tool may.
+        """
         self._connection.connect()
         # Kept here: the connection forgets it once it has handed it to a response without a length.
         self._socket = self._connection.sock
-        # From here on a tool may run for as long as it likes.
-        self._socket.settimeout(None)
+        self._socket.settimeout(wait_seconds)
         self._connection.request(method, self._path, body=body, headers=dict(headers))
         return self._connection.getresponse()
 
