@@ -40,7 +40,7 @@ class Worker:
                 self.schedule()
                 while not self._ended.is_set() and self.work_once():
                     pass
-                self._service.notifications.work(int(self._service.clock.now()))
+                self.notify()
             except ServiceError as error:
                 _LOGGER.warning("the worker waits: %s", error)
             self._ended.wait(POLL_SECONDS)
@@ -48,6 +48,12 @@ class Worker:
     def stop(self) -> None:
         """End after the job that is under way; callable from another thread and from a signal handler."""
         self._ended.set()
+
+    def notify(self) -> None:
+        """End the questions to which no answer came, and tell people of those that wait."""
+        now = int(self._service.clock.now())
+        self._service.approvals.expire(now)
+        self._service.notifications.work(now)
 
     def schedule(self) -> None:
         """Add the recurring jobs that an organisation has not."""

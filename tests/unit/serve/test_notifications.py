@@ -22,7 +22,9 @@ from verdikt.serve.notice_messages import Mailer
 from verdikt.serve.notifications import MAX_TRIES, Notifications, NotificationSettings
 from verdikt.serve.people import Person
 from verdikt.serve.safe_request import DeliveryFailed, SafeSender
+from verdikt.serve.service import Service
 from verdikt.serve.store import TeamStore
+from verdikt.serve.worker import Worker
 from verdikt.ship.approval_courier import ApprovalCourier
 
 SECRET_TEXT = "./deploy.sh --password hunter2-swordfish"
@@ -396,3 +398,32 @@ def test_a_removed_place_is_told_nothing(office: Office, receiver: Receiver) -> 
     notifications.work(office.now)
 
     assert len(receiver.requests) == 1  # the test message
+
+
+def test_two_workers_tell_once(office: Office, receiver: Receiver) -> None:
+    """Workers that plan and send at the same time send one message, and end what has expired."""
+    person = office.add_person("Ben", "approver", group="release")
+    settings = NotificationSettings(SafeSender(frozenset({receiver.place})))
+    services = [
+        Service(office.store, frozenset({"https://verdikt.example"}), office.site.clock, settings=settings)
+        for _ in range(2)
+    ]
+    place = {"kind": "webhook", "address": f"http://{receiver.place}/"}
+    services[0].notifications.add_notifier(person, place, office.now)
+    office.ask()
+    barrier = threading.Barrier(2)
+
+    def work(service: Service) -> None:
+        barrier.wait()
+        Worker(service).notify()
+
+    threads = [threading.Thread(target=work, args=(service,)) for service in services]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    office.site.clock.seconds += 5 * 3600
+    Worker(services[0]).notify()
+
+    assert len(receiver.requests) == 1
+    assert services[0].approvals.list_approvals(person, history=False) == []

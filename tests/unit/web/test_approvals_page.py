@@ -1,6 +1,7 @@
 """The Approvals page in a real Chromium: read, answered by keyboard, with a security key, at 360 pixels."""
 
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -266,3 +267,30 @@ def _vote(page: Page, approval: dict[str, str], *, assertion: object) -> str:
         [approval["id"], approval["digest"], assertion],
     )
     return said
+
+
+RECORD_NOTICES = """
+class RecordedNotification {
+  static permission = "granted";
+  constructor(title, options) {
+    const notices = JSON.parse(localStorage.getItem("notices") ?? "[]");
+    localStorage.setItem("notices", JSON.stringify([...notices, [title, options.body]]));
+  }
+}
+window.Notification = RecordedNotification;
+"""
+
+
+def test_the_browser_tells_of_each_question_once(desk: Desk) -> None:
+    """A question that this person can answer is told once, also after a reload; one to a group is not."""
+    page = desk.open()
+    page.add_init_script(RECORD_NOTICES)
+    desk.ask("./deploy.sh prod", "the agent's own words")
+    desk.ask("release-it --major")
+    for _ in range(2):
+        page.reload()
+        expect(page.locator(".card.open .computed")).to_be_visible()
+        expect(page.locator("nav .badge")).to_have_text("1")
+
+    notices = page.evaluate("JSON.parse(localStorage.getItem('notices'))")
+    assert notices == [["verdikt: an agent waits for you", f"deploy on {socket.gethostname()}"]]

@@ -43,7 +43,7 @@ export function Notifiers({ me }) {
     </ul>
     <form ref=${form} class="bar" onSubmit=${add}>
       <select name="kind" aria-label="Kind"><option>webhook</option><option>slack</option><option>email</option></select>
-      <input name="address" required placeholder="https://… or mail address" aria-label="Address" maxlength="500" />
+      <input name="address" required placeholder="address of a hook, or mail address" aria-label="Address" maxlength="500" />
       <select name="mode" aria-label="Mode"><option>each</option><option>digest</option></select>
       ${me.roles.includes("admin") && html`<input name="group" placeholder="for a group (optional)" aria-label="Group" maxlength="100" />`}
       <button type="submit">Add</button>
