@@ -35,8 +35,9 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "decide": {"errors", "model", "effects", "graph"},
     "replay": {"errors", "model", "graph", "decide"},
     "council_reviews": {"errors", "model", "graph", "council", "observe", "ledger", "report"},
+    "call_permissions": {"errors", "model", "graph", "observe", "ledger", "decide"},
     "govern": {"errors", "model", "effects", "graph", "guidance", "evidence", "council", "observe", "ledger"}
-    | {"policy", "decide", "council_reviews"},
+    | {"policy", "decide", "call_permissions", "council_reviews"},
     "hosts": {"errors", "host_descriptions", "model", "govern", "observe", "ledger", "daemon"},  # of daemon, its client
     "adapters": {"hosts"},
     "integrations": {"errors", "host_descriptions", "model", "govern", "hosts", "observe", "mcp"},

@@ -19,28 +19,18 @@ from verdikt.effects.session_trail import (
     note_sources,
 )
 from verdikt.graph.policy_cache import load_cached_policy
-from verdikt.ledger.approvals import (
-    GO_ON,
-    announce_request,
-    append_request,
-    close_answered_at_terminal,
-    look_up_approval,
-)
+from verdikt.ledger.approvals import close_answered_at_terminal
 from verdikt.ledger.call_record import build_call_record
 from verdikt.ledger.data_directory import get_data_directory, has_stored_policy
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.grants import find_live_grants, use_grants
 from verdikt.ledger.kept_files import KeptFiles, explain_restorations
-from verdikt.ledger.pause import find_active_pause
 from verdikt.ledger.policy_store import store_policy
 from verdikt.ledger.projections import ASKS, load_projections
 from verdikt.ledger.shared_memory import read_shared_memory, to_memory_session
 from verdikt.ledger.standing_asks import find_standing_ask, record_answer
 from verdikt.model.action import ActionKind
-from verdikt.model.approval import ApprovalState
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import NAMED_WORDS_KEY, Facts, World
-from verdikt.model.grant import find_used_grants
 from verdikt.model.hook_message import Answer, Turn, add_notice
 from verdikt.model.named_words import fold_named_words
 from verdikt.model.posture import Posture
@@ -60,13 +50,13 @@ from verdikt.model.session_state import SessionState, StoredMemory
 from verdikt.model.verdict import VerdictKind, add_warning, decision_from_error, strictest_posture
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.crash_log import record_crash
-from verdikt.observe.git_repository import find_work_tree, read_local_refs
 from verdikt.observe.guarded_paths import find_host_project, list_guarded_paths
 from verdikt.observe.world import RealWorld, find_project_root, to_absolute
 
 # Evidence, guidance, councils and the reader of policy files are imported where they are used: `before` needs
 # none of them when the policy is cached, and together they are two fifths of the CPU of a hook that no daemon answers.
 if TYPE_CHECKING:
+    from verdikt.call_permissions import StoppedCall
     from verdikt.council.config import Councils
     from verdikt.council.council_run import ProgressCallback
     from verdikt.council_reviews import CouncilReviews
@@ -82,10 +72,8 @@ if TYPE_CHECKING:
     from verdikt.guidance.feedback import FeedbackProviderConfig
     from verdikt.guidance.hooks import GuidanceHooks
     from verdikt.guidance.tool_policy import ToolPolicy, ToolPolicyGuard
-    from verdikt.ledger.approvals import ApprovalLookup
     from verdikt.ledger.store import LogWriter
     from verdikt.model.action import Action, Outcome
-    from verdikt.model.approval import ApprovalAnswer
     from verdikt.model.hook_message import Prompt
     from verdikt.model.standing_ask import StandingAsk
     from verdikt.model.verdict import Decision
@@ -200,13 +188,14 @@ class Governance:
                 # A call that a person was asked about stays asked about until there is an answer.
                 is_asked = bool(action.call_id) and action.call_id in log.read_projection(ASKS.name)
                 standing = find_standing_ask(self.store, log, action) if is_asked else None
-                decide_call = partial(self._decide_call, action, facts, posture, log, standing=standing)
-                decision, state = decide_call()
-                approval = None
-                if decision.verdict.approvals and not decision.passed:
-                    approval = self._look_up_approval(action, decision, log)
-                    if approval.answer is not None:
-                        decision, state = decide_call(approval=approval.answer)
+                state = _read_state(log)
+                # Classifies the effects, evaluates the policy, settles with the posture, builds decision and receipt.
+                decision = decide(action, facts, state, posture, self.policy, standing=standing)
+                settled = None
+                if not decision.passed:
+                    stopped = self._build_stopped_call(action, facts, posture, log, standing=standing)
+                    settled = stopped.settle(decision, state)
+                    decision, state = settled.decision, settled.state
                 # Replay needs the policy document, so it is stored before the first entry that names its digest.
                 for part in self.policy.parts:
                     if not has_stored_policy(self.store.home, part.digest):
@@ -218,85 +207,40 @@ class Governance:
                 # The duration is for the report of the slowest calls; the receipt has no clock of its own.
                 duration = {"microseconds": max(0, int((self.clock.now() - started) * 1_000_000))}
                 entry = log.append(EntryKind.DECISION, decision.to_log_body(action.call_id, marks) | duration)
-                if approval is not None:
-                    append_request(log, approval, entry)
+                if settled is not None:
+                    settled.append_request(log, entry)
                 self._raise_posture(log, state.risk)
             if is_armed_changed:
                 self._remember_in_project(facts.project_root, {ARMED_KEY: armed_files})
-            if approval is not None and approval.reason:
-                decision = self._announce_approval(action, decision, approval)
+            if settled is not None:
+                decision = settled.announce(self.store, action.session_id)
             return add_warning(decision, notice) if notice else decision
         except Exception as error:
             self._record_crash("before", error)
             return decision_from_error(error)
 
-    def _decide_call(
-        self,
-        action: Action,
-        facts: Facts,
-        posture: Posture,
-        log: LogWriter,
-        *,
-        standing: StandingAsk | None,
-        approval: ApprovalAnswer | None = None,
-    ) -> tuple[Decision, SessionState]:
-        """Return the decision on a call, and the state that counted it."""
-        state = _read_state(log)
-        # Classifies the effects, evaluates the policy, settles with the posture, builds decision and receipt.
-        decision = decide(action, facts, state, posture, self.policy, standing=standing, approval=approval)
-        # Grants and pauses are read only here, because ordinary work passes and must not pay for them.
-        if not decision.passed:
-            permitted = self._decide_with_permissions(action, facts, posture, log, standing=standing, approval=approval)
-            decision, state = permitted or (decision, state)
-        return decision, state
+    def _build_stopped_call(
+        self, action: Action, facts: Facts, posture: Posture, log: LogWriter, *, standing: StandingAsk | None
+    ) -> StoppedCall:
+        """Return a call with what can let it through: grants, a pause, people's approval."""
+        # Only here, because ordinary work passes and must not pay for it.
+        from verdikt.call_permissions import StoppedCall
 
-    def _look_up_approval(self, action: Action, decision: Decision, log: LogWriter) -> ApprovalLookup:
-        """Return what people answered to this very call away from the terminal, or the question to them."""
-        receipt = decision.receipt.dump()
-        refs: dict[str, str] = {}
-        if any(effect.what.startswith("git.push") for effect in decision.effects):
-            directory = action.cwd if action.cwd.startswith("/") else os.path.join(self.base_directory, action.cwd)
-            roots = {str(fact.get("root", "")) for fact in receipt["facts"]["git"].values()}
-            refs = read_local_refs({*roots, find_work_tree(to_absolute(directory))} - {""}, self._env)
-        return look_up_approval(self.store, log, receipt, decision.verdict.approvals, refs)
-
-    def _announce_approval(self, action: Action, decision: Decision, approval: ApprovalLookup) -> Decision:
-        """Leave word of a question that waits, and return the decision in the words that the agent hears.
-
-        The receipt has the rule's own words: those about the question depend on the receipt.
-        """
-        if approval.state is ApprovalState.WAITING:
-            announce_request(self.store.home, action.session_id, approval.id)
-        verdict = decision.verdict
-        fix = GO_ON if approval.state is ApprovalState.WAITING else verdict.fix
-        return replace(decision, verdict=replace(verdict, reason=f"{verdict.reason}; {approval.reason}", fix=fix))
-
-    def _decide_with_permissions(
-        self,
-        action: Action,
-        facts: Facts,
-        posture: Posture,
-        log: LogWriter,
-        *,
-        standing: StandingAsk | None,
-        approval: ApprovalAnswer | None,
-    ) -> tuple[Decision, SessionState] | None:
-        """Return the decision with the operator's grants and pause, and the state that counted it; None without any."""
-        grants = find_live_grants(self.store, action.session_id, self.clock.now())
-        pause = find_active_pause(self.store)
-        if not grants and not pause:
-            return None
-        state = _read_state(log)  # the first `decide` counted the action in the other one
-        decide_again = partial(
-            decide, action, facts, posture=posture, policy=self.policy, standing=standing, approval=approval
+        return StoppedCall(
+            action=action,
+            facts=facts,
+            posture=posture,
+            policy=self.policy,
+            standing=standing,
+            store=self.store,
+            log=log,
+            read_state=partial(_read_state, log),
+            directory=self._to_directory(action.cwd),
+            env=self._env,
         )
-        decision = decide_again(session=state, grants=grants, pause=pause)
-        used = find_used_grants(grants, action, decision.effects) if decision.passed and pause is None else []
-        if used and not use_grants(self.store, used, action.session_id):
-            # Another session has used one of them between our look and our use.
-            state, lasting = _read_state(log), tuple(grant for grant in grants if not grant.once)
-            decision = decide_again(session=state, grants=lasting)
-        return decision, state
+
+    def _to_directory(self, cwd: str) -> str:
+        return to_absolute(cwd if cwd.startswith("/") else os.path.join(self.base_directory, cwd))
 
     def after(self, action: Action, outcome: Outcome) -> Answer:
         """Record what came of an action, and return what the agent should know now.
@@ -357,7 +301,9 @@ class Governance:
         A failure refuses once per turn and then lets go, so that an agent cannot be held in a loop.
         """
         try:
-            self._record_uncovered(turn)
+            from verdikt.ledger.unreported_calls import record_uncovered_calls  # only a stop needs it
+
+            record_uncovered_calls(self.store, turn)
             completion = Answer()
             if self.guidance_hooks is not None:
                 with self.store.session(turn.session_id) as session:
@@ -516,7 +462,7 @@ class Governance:
         """
         if self.policy.section("councils") is None:
             return Answer()
-        directory = to_absolute(cwd if cwd.startswith("/") else os.path.join(self.base_directory, cwd))
+        directory = self._to_directory(cwd)
         try:
             # The process of another user must not run what a project names.
             is_foreign = self.path_access is not nullcontext
@@ -582,23 +528,12 @@ class Governance:
             )
 
     def _observe_world(self, cwd: str) -> World:
-        directory = to_absolute(cwd if cwd.startswith("/") else os.path.join(self.base_directory, cwd))
+        directory = self._to_directory(cwd)
         home = self._env.get("HOME", "")
         root = find_project_root(directory, home)
         guarded = list_guarded_paths(root, self._env)
         # Without HOME the world assumes another home directory, and must look for the root again from there.
         return RealWorld(directory, env=self._env, guarded=guarded, clock=self.clock, root=root if home else "")
-
-    def _record_uncovered(self, turn: Turn) -> None:
-        """Record a gap for calls of this turn without a reported outcome, and for calls that ran without a decision."""
-        from verdikt.ledger.unreported_calls import find_undecided_calls, find_unreported_calls  # only a stop needs it
-
-        since = (self.store.read_projection("evidence", turn.session_id) or {}).get("turn", 0)
-        read_turn = partial(self.store.read_entries, turn.session_id, since=since)
-        if unreported := find_unreported_calls(read_turn()):
-            self.store.append(turn.session_id, EntryKind.GAP, {"moment": "stop", "unreported": unreported})
-        if turn.executed and (undecided := find_undecided_calls(read_turn(), turn.executed)):
-            self.store.append(turn.session_id, EntryKind.GAP, {"moment": "stop", "undecided": undecided})
 
     def _record_crash(self, moment: str, error: Exception, session: str = "") -> None:
         """Record a failure: always in the crash file, and as a gap in the log of `session` if one is named."""

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from verdikt.model.entry import EntryKind
 
 if TYPE_CHECKING:
+    from verdikt.ledger.files import FileStore
     from verdikt.model.entry import Entry
+    from verdikt.model.hook_message import Turn
 
 # A gap entry names so many calls; a turn without any outcome would otherwise repeat all of it.
 _MAX_CALLS = 20
+
+
+def record_uncovered_calls(store: FileStore, turn: Turn) -> None:
+    """Record a gap for calls of this turn without a reported outcome, and for calls that ran without a decision."""
+    since = (store.read_projection("evidence", turn.session_id) or {}).get("turn", 0)
+    read_turn = partial(store.read_entries, turn.session_id, since=since)
+    if unreported := find_unreported_calls(read_turn()):
+        store.append(turn.session_id, EntryKind.GAP, {"moment": "stop", "unreported": unreported})
+    if turn.executed and (undecided := find_undecided_calls(read_turn(), turn.executed)):
+        store.append(turn.session_id, EntryKind.GAP, {"moment": "stop", "undecided": undecided})
 
 
 def find_unreported_calls(entries: Iterable[Entry]) -> list[dict[str, str]]:

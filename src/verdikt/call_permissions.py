@@ -1,0 +1,118 @@
+"""What can let a stopped call through: an operator's grants and pause, and people who approve it elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from verdikt.decide import decide
+from verdikt.ledger.approvals import GO_ON, announce_request, append_request, look_up_approval
+from verdikt.ledger.grants import find_live_grants, use_grants
+from verdikt.ledger.pause import find_active_pause
+from verdikt.model.approval import ApprovalState
+from verdikt.model.grant import find_used_grants
+from verdikt.observe.git_repository import find_work_tree, read_local_refs
+
+if TYPE_CHECKING:
+    from verdikt.graph.policy import Policy
+    from verdikt.ledger.approvals import ApprovalLookup
+    from verdikt.ledger.files import FileStore
+    from verdikt.ledger.store import LogWriter
+    from verdikt.model.action import Action
+    from verdikt.model.approval import ApprovalAnswer
+    from verdikt.model.entry import Entry
+    from verdikt.model.facts import Facts
+    from verdikt.model.posture import Posture
+    from verdikt.model.session_state import SessionState
+    from verdikt.model.standing_ask import StandingAsk
+    from verdikt.model.verdict import Decision
+
+
+class SettledCall(NamedTuple):
+    """The decision with every permission that counts, the state that counted it, and the question to people, if any."""
+
+    decision: Decision
+    state: SessionState
+    approval: ApprovalLookup | None = None
+
+    def append_request(self, log: LogWriter, entry: Entry) -> None:
+        """Append the question that the decision in `entry` asks, or the use of the answer that it goes by."""
+        if self.approval is not None:
+            append_request(log, self.approval, entry)
+
+    def announce(self, store: FileStore, session_id: str) -> Decision:
+        """Leave word of a question that waits, and return the decision in the words that the agent hears.
+
+        The receipt has the rule's own words: those about the question depend on the receipt.
+        """
+        approval, verdict = self.approval, self.decision.verdict
+        if approval is None or not approval.reason:
+            return self.decision
+        is_waiting = approval.state is ApprovalState.WAITING
+        if is_waiting:
+            announce_request(store.home, session_id, approval.id)
+        reason, fix = f"{verdict.reason}; {approval.reason}", GO_ON if is_waiting else verdict.fix
+        return replace(self.decision, verdict=replace(verdict, reason=reason, fix=fix))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoppedCall:
+    """A call that the policy asks about or blocks, under the lock of its session."""
+
+    action: Action
+    facts: Facts
+    posture: Posture
+    policy: Policy
+    standing: StandingAsk | None
+    store: FileStore
+    log: LogWriter
+    read_state: Callable[[], SessionState]
+    """Returns the state before this call: each attempt to decide counts the call in the one that it is given."""
+    directory: str
+    env: Mapping[str, str]
+
+    def settle(self, decision: Decision, state: SessionState) -> SettledCall:
+        """Return what becomes of a decision that stops the call."""
+        settled = self._apply_operator(decision, state, None)
+        needs = settled.decision.verdict.approvals
+        if settled.decision.passed or not needs:
+            return settled
+        receipt = settled.decision.receipt.dump()
+        approval = look_up_approval(self.store, self.log, receipt, needs, self._read_pushed_refs(settled.decision))
+        if approval.answer is None:
+            return settled._replace(approval=approval)
+        state = self.read_state()
+        decision = self._decide_again(session=state, approval=approval.answer)
+        if not decision.passed:
+            decision, state, _ = self._apply_operator(decision, state, approval.answer)
+        return SettledCall(decision, state, approval)
+
+    @property
+    def _decide_again(self) -> Callable[..., Decision]:
+        return partial(
+            decide, self.action, self.facts, posture=self.posture, policy=self.policy, standing=self.standing
+        )
+
+    def _apply_operator(self, decision: Decision, state: SessionState, answer: ApprovalAnswer | None) -> SettledCall:
+        """Return the decision with the operator's grants and pause; without any, as it is."""
+        grants = find_live_grants(self.store, self.action.session_id, self.store.clock.now())
+        pause = find_active_pause(self.store)
+        if not grants and not pause:
+            return SettledCall(decision, state)
+        state = self.read_state()
+        decision = self._decide_again(session=state, grants=grants, pause=pause, approval=answer)
+        used = find_used_grants(grants, self.action, decision.effects) if decision.passed and pause is None else []
+        if used and not use_grants(self.store, used, self.action.session_id):
+            # Another session has used one of them between our look and our use.
+            state, lasting = self.read_state(), tuple(grant for grant in grants if not grant.once)
+            decision = self._decide_again(session=state, grants=lasting, approval=answer)
+        return SettledCall(decision, state)
+
+    def _read_pushed_refs(self, decision: Decision) -> dict[str, str]:
+        """Return the refs of the repositories that a push would publish: an approval holds for these commits only."""
+        if not any(effect.what.startswith("git.push") for effect in decision.effects):
+            return {}
+        roots = {str(fact.get("root", "")) for fact in decision.receipt.dump()["facts"]["git"].values()}
+        return read_local_refs({*roots, find_work_tree(self.directory)} - {""}, self.env)
