@@ -30,7 +30,7 @@ LANGUAGES = frozenset(("bash", "powershell", "awk", "vim", "gnuplot", "raku"))
 
 ALLOWED: tuple[tuple[str, str, str], ...] = (
     ("effects/handlers/", "", "handlers, each named in the record that uses it"),
-    ("govern.py", "git", "the facts about repositories"),
+    ("call_permissions.py", "git", "the facts about repositories"),
     ("claims/cues.py", "ant", "an ending of French verbs"),
     ("effects/secret_issuers.py", "", "issuers of secrets, which often have a program of their name"),
     ("effects/secret_sends.py", "git", "the index of git, in which a secret may lie"),
