@@ -1,38 +1,43 @@
-"""The process beside the warm one that sends the log to a team's service, on machines that are enrolled at one."""
+"""Processes beside the warm one that read the log: they send it to a team's service, and export it as telemetry."""
+
+from __future__ import annotations
 
 import os
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from verdikt.daemon.client import get_python_flags
+from verdikt.daemon.otlp_settings import SETTINGS_FILE
 
-CHECK_SECONDS = 30.0
+RESTART_SECONDS = 30.0
+"""How long a process that ended by itself is not started again: it may fail for the same reason."""
 
 
-class ShipCompanion:
-    """Starts `verdikt ship run` and keeps it running; it ends with this process, however this one ends.
+class Companion:
+    """A process that runs while a file asks for it; it ends with this process, however this one ends.
 
-    Nothing of it is imported here, no hook waits for it, and it runs at the lowest priority.
+    Nothing of it is imported here, and no hook waits for it.
     """
 
-    def __init__(self, home: Path) -> None:
-        self._home = home
-        self._config = home / "ship" / "config.json"
-        self._checked_at = 0.0
+    def __init__(self, wanted_by: Path, module: Sequence[str], env: Mapping[str, str]) -> None:
+        """Run `python -m MODULE…` with this environment where the file `wanted_by` exists."""
+        self._wanted_by = str(wanted_by)
+        self._module = tuple(module)
+        self._env = {**env, "PATH": os.defpath}
+        self._start_after = float("-inf")
         self._pid = 0
         self._pipe = -1
 
     def check(self) -> None:
-        """Start the process where it should run and does not; looks at most every `CHECK_SECONDS`."""
-        now = time.monotonic()
-        if self._checked_at and now - self._checked_at < CHECK_SECONDS:
-            return
-        self._checked_at = now
+        """Start the process if it is wanted and not there. Called between requests: one look at the disk."""
         if self._pid and not self._has_ended():
             return
-        if self._config.exists():
+        now = time.monotonic()
+        if now >= self._start_after and os.path.exists(self._wanted_by):
+            self._start_after = now + RESTART_SECONDS
             self._start()
 
     def close(self) -> None:
@@ -53,15 +58,25 @@ class ShipCompanion:
 
     def _start(self) -> None:
         read_end, write_end = os.pipe()  # neither is inherited, but as the child's stdin
-        command = [sys.executable, *get_python_flags(), "-m", "verdikt", "ship", "run", "--companion"]
-        environment = {"VERDIKT_HOME": str(self._home), "PATH": os.defpath}
+        command = [sys.executable, *get_python_flags(), "-m", *self._module]
         files = [
             (os.POSIX_SPAWN_DUP2, read_end, 0),
             *((os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)),
         ]
         with suppress(OSError, NotImplementedError, ValueError):
-            self._pid = os.posix_spawn(sys.executable, command, environment, file_actions=files, setsid=True)
+            self._pid = os.posix_spawn(sys.executable, command, self._env, file_actions=files, setsid=True)
             self._pipe, write_end = write_end, -1
         os.close(read_end)
         if write_end >= 0:
             os.close(write_end)
+
+
+def create_sender(home: Path) -> Companion:
+    """Return what sends the log, at the lowest priority, on a machine that is enrolled at a team's service."""
+    module = ("verdikt", "ship", "run", "--companion")
+    return Companion(home / "ship" / "config.json", module, {"VERDIKT_HOME": str(home)})
+
+
+def create_exporter(home: Path) -> Companion:
+    """Return what exports the log as telemetry, where `verdikt daemon otlp` has asked for it."""
+    return Companion(home / SETTINGS_FILE, ("verdikt.daemon.otlp_export", str(home)), {})

@@ -11,14 +11,13 @@ from contextlib import suppress
 
 from verdikt.daemon import client
 from verdikt.daemon.acceptor import Listener
-from verdikt.daemon.companion import ShipCompanion
+from verdikt.daemon.companion import create_exporter, create_sender
 from verdikt.daemon.hook_service import HookService
 from verdikt.daemon.http_listener import PORT_FILE, HttpListener, load_port, save_port
 from verdikt.daemon.instance import DaemonInstance
 from verdikt.daemon.journal import Journal
 from verdikt.daemon.listener import UnixListener
 from verdikt.daemon.options import DaemonOptions
-from verdikt.daemon.otlp_process import OtlpProcess
 from verdikt.daemon.request import Peer
 from verdikt.daemon.server import REASON_HUNG, REASON_OTHER_VERSION, REASON_THREAD_FAILED, SHUTDOWN_SECONDS, Server
 from verdikt.daemon.system_service import SystemHookService
@@ -62,13 +61,14 @@ def _serve_hooks(instance: DaemonInstance, options: DaemonOptions, env: Mapping[
     _raise_file_limit()
     hook_service = SystemHookService(options.home) if options.system_wide else HookService(options.home)
     hook_service.warm_up(env)
-    otlp_process, companion = OtlpProcess(options.home, hook_service.clock.now), ShipCompanion(options.home)
+    companions = [create_sender(options.home)]
+    if not options.system_wide:  # there each user has a log of their own
+        companions.append(create_exporter(options.home))
 
     def maintain() -> None:
         hook_service.run_maintenance()
-        companion.check()
-        if not options.system_wide:  # there each user has a log of their own
-            otlp_process.ensure_running()
+        for companion in companions:
+            companion.check()
 
     tune_garbage_collector()
     http_listener = None if options.system_wide else _open_http_listener(instance, options, env, journal)
@@ -94,9 +94,9 @@ def _serve_hooks(instance: DaemonInstance, options: DaemonOptions, env: Mapping[
     journal.write_line("started")
     reason = server.serve()
     _arm_exit_timer()
-    otlp_process.close()
     hook_service.close()
-    companion.close()
+    for companion in companions:
+        companion.close()
     journal.write_line(f"ended: {reason}")
     # Not `sys.exit`: threads that hang would hold the process up. What was decided is on the disk.
     os._exit(0)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.serve.team_server import ShippingMachine, TeamServer, run_team
 from tests.unit.web.browser import ensure_vendor_files
-from verdikt.daemon.companion import ShipCompanion
+from verdikt.daemon.companion import create_sender
 from verdikt.ledger.chain_verifier import verify_chain
 from verdikt.model.entry import Entry, EntryKind, decode_entry, seal_entry
 from verdikt.observe.clock import SystemClock
@@ -151,7 +151,7 @@ def test_a_machine_is_let_in_by_a_person_who_sees_its_code(server: TeamServer, t
 def test_the_warm_process_sends_the_log_by_a_process_of_its_own(machine: ShippingMachine) -> None:
     """It starts where the machine is enrolled, sends, and ends when the pipe from the warm process closes."""
     machine.log("s", 5)
-    companion = ShipCompanion(machine.home)
+    companion = create_sender(machine.home)
     companion.check()
     pid = companion._pid
     wait_until(lambda: machine.read_stored() == machine.read_log())
@@ -163,7 +163,7 @@ def test_the_warm_process_sends_the_log_by_a_process_of_its_own(machine: Shippin
 
 def test_a_machine_that_is_not_enrolled_starts_nothing(tmp_path: Path) -> None:
     """The warm process looks at one file."""
-    companion = ShipCompanion(tmp_path)
+    companion = create_sender(tmp_path)
     companion.check()
 
     assert companion._pid == 0
