@@ -11,11 +11,11 @@ import pytest
 from tests.cleanup import close_after_test
 from tests.clients.bench import Bench
 from tests.clients.table import list_clients
-from verdikt.hosts.live.canary import CANARY_SESSION
 from verdikt.hosts.live.model_api import ModelTurn, ToolUse
 from verdikt.ledger.files import open_store
 from verdikt.ledger.projections import load_projections
 from verdikt.model.entry import Entry, EntryKind
+from verdikt.model.session_state import CANARY_SESSION
 
 POLICY = """\
 profile: standard

@@ -21,7 +21,6 @@ from verdikt.daemon import client, protocol
 from verdikt.daemon.client import find_daemon_pid
 from verdikt.graph.compiled_policy import compile_policy
 from verdikt.graph.policy_cache import load_cached_policy
-from verdikt.hosts.live.canary import CANARY_SESSION
 from verdikt.ledger import pause
 from verdikt.ledger.audit import audit
 from verdikt.ledger.data_directory import get_data_directory
@@ -29,6 +28,7 @@ from verdikt.ledger.files import FileStore
 from verdikt.ledger.key_rotation import rotate_key
 from verdikt.ledger.projections import load_projections
 from verdikt.ledger.store import OPERATOR
+from verdikt.model.session_state import CANARY_SESSION
 from verdikt.policy import parse_policy
 
 

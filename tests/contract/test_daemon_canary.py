@@ -20,10 +20,10 @@ from verdikt.daemon.proof import create_secret, read_secret
 from verdikt.daemon.protocol import CHECKED_EVENTS
 from verdikt.hosts.daemon_canary import find_daemon_fault
 from verdikt.hosts.hook_event import HookEventKind
-from verdikt.hosts.live.canary import CANARY_SESSION
 from verdikt.hosts.registry import HOSTS
 from verdikt.ledger.files import FileStore
 from verdikt.model.entry import EntryKind
+from verdikt.model.session_state import CANARY_SESSION
 
 
 def run_hook(data: Path, event: str, payload: dict[str, object], cwd: Path) -> HookOutput:

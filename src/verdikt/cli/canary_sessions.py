@@ -3,9 +3,10 @@
 import os
 from typing import TYPE_CHECKING
 
-from verdikt.hosts.live.canary import CANARY_SESSION, Canary
+from verdikt.hosts.live.canary import Canary
 from verdikt.ledger.log_reader import parse_seq
 from verdikt.model.entry import EntryKind
+from verdikt.model.session_state import CANARY_SESSION
 from verdikt.report.entry_line import receipt_of, verdict_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from verdikt.cli.posture import find_newest_session
 from verdikt.cli.store_access import format_timestamp, json_option, open_data_store, resolve_sessions
 from verdikt.daemon.client import SOCKET_NAME
 from verdikt.errors import DaemonError, LedgerError, PolicyError
-from verdikt.hosts.live.canary import CANARY_SESSION
 from verdikt.hosts.wiring.inspection import find_wired_files
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.ledger.audit import audit
@@ -26,6 +25,7 @@ from verdikt.ledger.pause import find_active_pause
 from verdikt.ledger.projections import FINDINGS
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind
+from verdikt.model.session_state import CANARY_SESSION
 from verdikt.policy import load_policy
 from verdikt.ratchet import PolicySnapshot
 from verdikt.report.counted_noun import format_count

@@ -22,6 +22,9 @@ MAX_HISTORY = 32
 RISK_DECAY_FACTOR = 0.8
 """Share of a session's risk that is left at its next action: legitimate probing must not end in a standstill."""
 
+CANARY_SESSION = "verdikt-doctor"
+"""The session of all canary calls; no agent has it, and no view shows what was blocked in it unless asked."""
+
 _VERDICT_WORDS = tuple(kind.word for kind in VerdictKind)
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import ColumnElement, and_, exists, func, literal_column, or_, select, tuple_
 
 from verdikt.errors import WireError
+from verdikt.model.session_state import CANARY_SESSION
+from verdikt.model.verdict import VerdictKind
 from verdikt.serve import schema
 from verdikt.team.index_row import CLASS_CODES, KIND_CODES, VERDICT_CODES
 from verdikt.team.search_query import SearchQuery, escape_like, to_like_pattern
@@ -46,6 +48,8 @@ def search_entries(
     """Return a page of the entries that a query selects, newest first, of the machines that are visible."""
     entry = schema.entry
     statement = _select_entries(visible).where(*_build_conditions(organisation, query))
+    if "session" not in query.patterns:
+        statement = statement.where(_is_no_canary())
     if cursor:
         statement = statement.where(tuple_(entry.c.ts, entry.c.n) < tuple_(*parse_cursor(cursor)))
     statement = statement.order_by(entry.c.ts.desc(), entry.c.n.desc()).limit(limit + 1)
@@ -73,6 +77,8 @@ def find_sessions(
     )
     if visible is not None:
         statement = statement.where(machine.c.id.in_(visible))
+    if "session" not in query.patterns:
+        statement = statement.where(or_(chain.c.session != CANARY_SESSION, chain.c.decisions > chain.c.blocks))
     if query != SearchQuery():
         statement = statement.where(
             exists(select(entry.c.n).where(entry.c.chain == chain.c.id, *_build_conditions(organisation, query)))
@@ -107,7 +113,7 @@ def read_arrivals(
 ) -> tuple[str, list[dict[str, Any]]]:
     """Return what arrived after a position of the feed, oldest first, and the position after it."""
     entry = schema.entry
-    statement = _select_entries(visible).where(entry.c.organisation == organisation).limit(limit)
+    statement = _select_entries(visible).where(entry.c.organisation == organisation, _is_no_canary()).limit(limit)
     if not postgresql:
         # SQLite has one writer, so numbers are committed in their order.
         (number,) = parse_cursor(position, parts=1)
@@ -161,6 +167,12 @@ def _select_entries(visible: frozenset[int] | None = None) -> Select[Any]:
     for name, table in words.items():
         statement = statement.join(table, table.c.id == entry.c[name])
     return statement if visible is None else statement.where(machine.c.id.in_(visible))
+
+
+def _is_no_canary() -> ColumnElement[bool]:
+    """Return the condition that leaves out doctor's canaries, except one that was not blocked."""
+    is_passed = and_(schema.entry.c.verdict.is_not(None), schema.entry.c.verdict != VerdictKind.BLOCK)
+    return or_(schema.chain.c.session != CANARY_SESSION, is_passed)
 
 
 def _needs_entries(query: SearchQuery) -> bool:

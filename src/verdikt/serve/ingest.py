@@ -12,6 +12,7 @@ from sqlalchemy import bindparam, select, tuple_, update
 
 from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import GENESIS_HASH, EntryKind
+from verdikt.model.session_state import CANARY_SESSION
 from verdikt.model.verdict import VerdictKind
 from verdikt.serve import schema
 from verdikt.serve.insertion import insert_for
@@ -230,7 +231,9 @@ class _Transaction:
             counters["asks"] += row.verdict == VerdictKind.ASK
             counters["blocks"] += row.verdict == VerdictKind.BLOCK
             hour = row.ts // HOUR_MICROSECONDS
-            self._tallies[(chain.organisation, hour, row.verdict, self._words[row.guard])] += 1
+            # A canary that was blocked is doctor's doing; one that was not must be seen.
+            if chain.session != CANARY_SESSION or row.verdict != VerdictKind.BLOCK:
+                self._tallies[(chain.organisation, hour, row.verdict, self._words[row.guard])] += 1
             if not counters["directory"]:
                 counters["host"], counters["directory"] = read_place(line.fields)
         counters["title"] = counters["title"] or read_objective(line.fields)

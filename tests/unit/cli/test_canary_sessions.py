@@ -11,11 +11,12 @@ from tests.fakes import FakeClock, FakeWorld
 from verdikt.cli import root
 from verdikt.cli.posture import find_newest_session
 from verdikt.govern import Governance
-from verdikt.hosts.live.canary import CANARY_SESSION, Canary
+from verdikt.hosts.live.canary import Canary
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.hook_message import Prompt
+from verdikt.model.session_state import CANARY_SESSION
 from verdikt.policy import parse_policy
 
 

@@ -12,9 +12,9 @@ from tests.fakes import FakeWorld
 from tests.unit.test_decide import RULED, action
 from verdikt.cli import root
 from verdikt.govern import Governance
-from verdikt.hosts.live.canary import CANARY_SESSION
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
+from verdikt.model.session_state import CANARY_SESSION
 
 Run = Callable[..., Result]
 

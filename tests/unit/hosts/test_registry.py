@@ -19,10 +19,11 @@ from verdikt.daemon import hook_service, http_listener, protocol
 from verdikt.effects.target import abbreviate_home, is_guard_path
 from verdikt.hosts.hook_event import HookEventKind
 from verdikt.hosts.host import Host
-from verdikt.hosts.live.canary import CANARY_SESSION, Canary
+from verdikt.hosts.live.canary import Canary
 from verdikt.hosts.registry import HOST_PACKAGES, HOSTS, WIRABLE_HOSTS, load_adapter, load_wiring
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.model.action import ActionKind
+from verdikt.model.session_state import CANARY_SESSION
 from verdikt.model.tool_kind import classify_tool
 from verdikt.observe.agent_environment import detect_agent
 from verdikt.observe.guarded_paths import list_guarded_paths

@@ -12,6 +12,7 @@ from tests.unit.team.chains import START_TS, build_lines, find_head
 from verdikt.errors import ServiceError, WireError
 from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import decode_entry
+from verdikt.model.session_state import CANARY_SESSION
 from verdikt.serve import schema
 from verdikt.serve.ingest import Submission
 from verdikt.serve.store import TeamStore
@@ -162,6 +163,32 @@ def test_search_finds_by_every_key(machine: Machine) -> None:
     assert search("session:x") == search("guard:delete%") == search("project:shopping") == []
     assert search(f"since:{START_TS + 19_000_000}") == [20, 19]
     assert search(f"until:{START_TS + 2_000_000}") == [2, 1]
+
+
+def test_blocked_canaries_are_stored_and_shown_only_when_asked_for(machine: Machine) -> None:
+    """What doctor fires is in no list and no count; a canary that was not blocked is."""
+    store, organisation = machine.store, machine.organisation
+    position = store.read_feed_position(organisation)
+    canaries = build_lines(CANARY_SESSION, [5, 13])
+    machine.send(*CHAIN[:2])
+    machine.send(*canaries)
+
+    def list_shown(text: str) -> tuple[set[str], set[str]]:
+        query = parse_query(text, NOW / 1e6)
+        entries = store.search_entries(organisation, query).entries
+        sessions = store.find_sessions(organisation, query).sessions
+        return {entry["session"] for entry in entries}, {session["session"] for session in sessions}
+
+    assert list_shown("") == ({"s"}, {"s"})
+    assert list_shown("verdict:block") == (set(), set())
+    assert list_shown(f"session:{CANARY_SESSION}") == ({CANARY_SESSION}, {CANARY_SESSION})
+    assert {entry["session"] for entry in store.read_feed(organisation, position)[1]} == {"s"}
+    assert sum(count for *_, count in store.count_verdicts(organisation, 0, 2 * START_TS)) == 1
+
+    machine.send(*build_lines(CANARY_SESSION, [1], head=find_head(canaries)))
+
+    assert list_shown("") == ({"s", CANARY_SESSION}, {"s", CANARY_SESSION})
+    assert sum(count for *_, count in store.count_verdicts(organisation, 0, 2 * START_TS)) == 2
 
 
 def test_pages_follow_each_other_without_gap_or_repeat(machine: Machine) -> None:

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verdikt.hosts.host import Host
-
-CANARY_SESSION = "verdikt-doctor"
-"""The session of all canary calls; no agent has it."""
+from verdikt.model.session_state import CANARY_SESSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,7 +66,7 @@ export function SettingsPage({ me }) {
 
 function describeMachine(machine) {
   if (machine.revoked) return "revoked";
-  return machine.forks ? showCount(machine.forks, "rewritten history", "rewritten histories") : "in order";
+  return machine.forks ? showCount(machine.forks, "rewritten history", "rewritten histories") : "intact";
 }
 
 // Two presses: a revoked machine must enrol again.
