@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from verdikt.mcp.message import HEADER_MISMATCH, Message, MessageError
-from verdikt.mcp.relay import PROTOCOL_VERSION_KEY
+from verdikt.mcp.protocol_era import PROTOCOL_VERSION_KEY
 
 SESSION_HEADER = "mcp-session-id"
 METHOD_HEADER = "mcp-method"

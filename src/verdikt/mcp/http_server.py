@@ -30,7 +30,7 @@ from verdikt.mcp.message import (
     decode_message,
     encode_message,
 )
-from verdikt.mcp.relay import PROTOCOL_VERSION_KEY, is_modern
+from verdikt.mcp.protocol_era import PROTOCOL_VERSION_KEY, is_modern
 from verdikt.mcp.server_address import (
     CONNECT_SECONDS,
     EVENTS_TYPE,

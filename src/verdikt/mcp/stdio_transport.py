@@ -16,7 +16,8 @@ from verdikt.errors import McpError
 from verdikt.mcp.message import MAX_MESSAGE_BYTES, Message, MessageError, build_error, decode_message, encode_message
 
 if TYPE_CHECKING:
-    from verdikt.mcp.relay import Reaction, Relay
+    from verdikt.mcp.reaction import Reaction
+    from verdikt.mcp.relay import Relay
 
 END_SECONDS = 2.0
 """How long a server has to end by itself after its input was closed, and again after it was told to terminate."""
