@@ -137,10 +137,10 @@ def _iter_loaded_files(
         # Without a known ending only its first line tells the language, so every loader counts.
         if loader is None and (language or not path.startswith(facts.project_root + "/")):
             continue
-        known = armed.get(path)
-        file = known if known is not None and path not in unjudged else None
+        remembered = armed.get(path)
+        file = remembered if remembered is not None and path not in unjudged else None
         if file is None or facts.content_stamp(path) != file.digest:
-            tool, seq = (known.tool, known.seq) if known is not None else unjudged.get(path, ("", 0))
+            tool, seq = (remembered.tool, remembered.seq) if remembered is not None else unjudged.get(path, ("", 0))
             file = judge_file(path, facts, str(tool), int(seq))
         if file is not None:
             yield path, file, loader or loaders[0]

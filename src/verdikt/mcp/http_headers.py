@@ -122,9 +122,9 @@ def encode_header(value: str) -> str:
 
 def select_request_headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the headers that a request keeps on its way to the server."""
-    kept = {name: value for name, value in pairs if name.lower() not in _REQUEST_HEADERS_DROPPED}
+    headers = {name: value for name, value in pairs if name.lower() not in _REQUEST_HEADERS_DROPPED}
     # What the server sends is decoded here, so it must not be compressed.
-    return {**kept, "Accept-Encoding": "identity"}
+    return {**headers, "Accept-Encoding": "identity"}
 
 
 def select_response_headers(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -38,12 +38,12 @@ def list_approvals(call: ApiCall) -> Any:
     call.service.approvals.expire(int(call.now))
     limit = call.read_number("limit", 50, MAX_PAGE)
     cursor = call.query.get("cursor", "")
-    asked = parse_cursor(cursor, parts=2) if cursor else None
+    cursor_parts = parse_cursor(cursor, parts=2) if cursor else None
     approvals = call.service.approvals.list_approvals(
         call.signed_in,
         history=state == "history",
         text=call.query.get("q", "")[:200],
-        cursor=(asked[0], asked[1]) if asked else None,
+        cursor=(cursor_parts[0], cursor_parts[1]) if cursor_parts else None,
         limit=limit,
     )
     last = approvals[-1] if state == "history" and len(approvals) == limit else None

@@ -107,8 +107,8 @@ class Ingest:
             connection.execute(
                 insert_for(self._database, table).on_conflict_do_nothing(), [{"text": text} for text in sorted(needed)]
             )
-            found = connection.execute(select(table.c.text, table.c.id).where(table.c.text.in_(needed)))
-            self._words |= {str(text): int(number) for text, number in found}
+            numbered_words = connection.execute(select(table.c.text, table.c.id).where(table.c.text.in_(needed)))
+            self._words |= {str(text): int(number) for text, number in numbered_words}
 
 
 class _Transaction:
@@ -150,8 +150,8 @@ class _Transaction:
                 ChainHead(row["seq"], row["hash"].hex()),
                 dict(row),
             )
-            known = chains.get((chain.machine, chain.session))
-            if known is None or known.generation < chain.generation:
+            earlier = chains.get((chain.machine, chain.session))
+            if earlier is None or earlier.generation < chain.generation:
                 chains[(chain.machine, chain.session)] = chain
         return chains
 

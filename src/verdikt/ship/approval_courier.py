@@ -104,8 +104,8 @@ class ApprovalCourier:
                 withdraw_request(self.store.home, id)
         if not waiting:
             return False
-        known = dict.fromkeys(waiting, ApprovalState.WAITING.value)
-        answers, service_time = self.source.read_answers(known, wait_seconds)
+        states = dict.fromkeys(waiting, ApprovalState.WAITING.value)
+        answers, service_time = self.source.read_answers(states, wait_seconds)
         offset = service_time - self.store.clock.now()
         for id, answer in answers.items():
             if id in waiting and isinstance(answer, Mapping):

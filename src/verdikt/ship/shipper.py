@@ -61,8 +61,8 @@ class Shipper:
             return POLL_SECONDS
         self._failures += 1
         longest = min(FIRST_PAUSE_SECONDS * float(1 << min(self._failures - 1, 12)), LONGEST_PAUSE_SECONDS)
-        asked = error.retry_seconds if isinstance(error, Unreachable) else 0.0
-        return min(max(asked, longest * random.uniform(0.5, 1.0)), LONGEST_PAUSE_SECONDS)
+        requested_pause = error.retry_seconds if isinstance(error, Unreachable) else 0.0
+        return min(max(requested_pause, longest * random.uniform(0.5, 1.0)), LONGEST_PAUSE_SECONDS)
 
     def _ship_session(self, session: str, seqs: dict[str, int]) -> None:
         self.problems.pop(session, None)

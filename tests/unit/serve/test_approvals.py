@@ -23,23 +23,6 @@ from verdikt.serve.store import TeamStore
 from verdikt.ship.approval_courier import ApprovalCourier
 from verdikt.team.approval_wire import parse_request, vote_message
 
-POLICY = """
-profile: none
-rules:
-  - name: deploy
-    command: [./deploy.sh]
-    verdict: ask
-    reason: deploys to production
-    fix: wait
-    approval: {by: {group: release}, count: 2, separate: true, expires: 4h, valid: 30m}
-  - name: publish
-    command: [twine]
-    verdict: ask
-    reason: publishes a package
-    fix: wait
-    approval: {by: self}
-"""
-
 
 @dataclass
 class Team:
@@ -97,7 +80,7 @@ def vote(client: TestClient, approval: dict[str, Any], *, approved: bool = True,
 def team(store: TeamStore, tmp_path: Path) -> Team:
     """Return a team on each database."""
     site = Site(store)
-    machine = AskingMachine(tmp_path / "data", POLICY, number=site.machine.id, clock=site.clock)
+    machine = AskingMachine(tmp_path / "data", number=site.machine.id, clock=site.clock)
     enrolled = EnrolledMachine(site.machine.id, site.machine.organisation)
     courier = ApprovalCourier(machine.store, LocalAnswers(site.service, enrolled))
     team = Team(site, machine, courier, site.open_client())
