@@ -26,7 +26,6 @@ _ORDINARY_VARIABLES = frozenset(
     "HOME PWD USER PATH TMPDIR HOSTNAME LANG SHELL UID URL BASE_URL API_URL HOST PORT ENDPOINT VERSION BRANCH".split()
 )
 _KEY_NAME = compile_lazily(r"TOKEN|KEY|SECRET|PASSWORD|_PAT$")
-"""Hosts that much ordinary work talks to."""
 
 
 def _is_within(name: str, domains: Sequence[str]) -> bool:

@@ -177,7 +177,7 @@ class _GovernedCallable:
         try:
             result = yield from self.function(*args, **kwargs)
         except BaseException as error:
-            self.governor.report(ruling.action, _outcome_of_iteration(error))
+            self.governor.report(ruling.action, _build_iteration_outcome(error))
             raise
         self.governor.report(ruling.action, Outcome(success=True))
         return result
@@ -191,7 +191,7 @@ class _GovernedCallable:
             async for value in self.function(*args, **kwargs):
                 yield value
         except BaseException as error:
-            self.governor.report(ruling.action, _outcome_of_iteration(error))
+            self.governor.report(ruling.action, _build_iteration_outcome(error))
             raise
         await self.governor.areport(ruling.action, Outcome(success=True))
 
@@ -277,6 +277,6 @@ def _get_name(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", "") or type(function).__name__
 
 
-def _outcome_of_iteration(error: BaseException) -> Outcome:
+def _build_iteration_outcome(error: BaseException) -> Outcome:
     # Closing a generator early is its normal end.
     return Outcome(success=True) if isinstance(error, GeneratorExit) else outcome_from_error(error)

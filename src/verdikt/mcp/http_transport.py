@@ -156,7 +156,7 @@ class RelayHandler(BaseHTTPRequestHandler):
         for message in reaction.to_client:
             stream.send(message)
         for message in reaction.to_server:
-            self._post_aside(message)
+            self._post_separately(message)
 
     def _forward_request(self, relay: Relay, original: Message, message: Message, stream: ClientStream) -> None:
         connection = self._relay.address.connect()
@@ -176,10 +176,10 @@ class RelayHandler(BaseHTTPRequestHandler):
         """Forward a notification or a response, to which a server only says that it has it."""
         status = HTTPStatus.ACCEPTED
         for message in reaction.to_server:
-            status = HTTPStatus(self._post_aside(message))
+            status = HTTPStatus(self._post_separately(message))
         self._send_empty(status)
 
-    def _post_aside(self, message: Message) -> int:
+    def _post_separately(self, message: Message) -> int:
         """Send a message to the server in a request of its own; return the status."""
         connection = self._relay.address.connect()
         try:
@@ -246,7 +246,7 @@ class RelayHandler(BaseHTTPRequestHandler):
             for outgoing in reaction.to_client:
                 stream.send(outgoing, event_id=event.event_id, retry=event.retry)
             for outgoing in reaction.to_server:
-                self._post_aside(outgoing)
+                self._post_separately(outgoing)
             _run_deferred(relay, reaction)
 
     # The connection of the client.

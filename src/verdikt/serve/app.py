@@ -52,10 +52,10 @@ def build_app(service: Service) -> ASGIApp:
     routes.append(Route("/v1/feed", _build_feed(service), methods=["GET"]))
     machines = MachineApi(service)
     routes += [Route(route.path, machines.build_endpoint(route), methods=[route.method]) for route in MACHINE_ROUTES]
-    return _Guard(Starlette(routes=routes), service)
+    return _RequestFilter(Starlette(routes=routes), service)
 
 
-class _Guard:
+class _RequestFilter:
     """Refuses requests for other names and too large bodies, adds the headers to every answer, and counts."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from verdikt.model.approval import ApprovalState
 from verdikt.serve import schema
-from verdikt.team.approval_wire import Vote, can_vote, parse_needs, read_statement
+from verdikt.team.approval_wire import Vote, find_vote_problem, parse_needs, read_statement
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
@@ -61,7 +61,7 @@ def describe_approval(row: RowMapping, votes: Sequence[RowMapping], person: Pers
     own_vote = Vote(
         person=person.id, name="", approved=True, is_owner=is_owner, groups=list_voting_groups(person), is_strong=True
     )
-    refusals = [can_vote(need, own_vote) for need in needs]
+    refusals = [find_vote_problem(need, own_vote) for need in needs]
     has_voted = any(vote.person == person.id for vote in cast_votes)
     names = ("id", "request", "session", "seq", "digest", "rule", "reason", "summary", "shape", "risk", "state")
     times = ("asked", "expires", "decided", "not_after", "closed")
@@ -76,7 +76,7 @@ def describe_approval(row: RowMapping, votes: Sequence[RowMapping], person: Pers
                 "text": need.describe(),
                 "count": need.count,
                 "strong": need.strong,
-                "given": sum(vote.approved and not can_vote(need, vote) for vote in cast_votes),
+                "given": sum(vote.approved and not find_vote_problem(need, vote) for vote in cast_votes),
             }
             for need in needs
         ],

@@ -30,8 +30,8 @@ from verdikt.team.approval_wire import (
     ApprovalRequest,
     Vote,
     build_grant,
-    can_vote,
-    grant_message,
+    encode_grant,
+    find_vote_problem,
     hash_assertion,
     is_satisfied,
     parse_needs,
@@ -154,7 +154,7 @@ class Approvals:
             votes=votes,
             not_after=row["not_after"] or row["expires"],
         )
-        return {"state": state, "grant": grant, "signature": self._service_key.sign(grant_message(grant))}
+        return {"state": state, "grant": grant, "signature": self._service_key.sign(encode_grant(grant))}
 
     def report(self, machine: EnrolledMachine, request: str, state: ApprovalState, now: int) -> None:
         """Note what a machine says became of its question: used, or answered at the terminal."""
@@ -247,7 +247,7 @@ class Approvals:
                 groups=list_voting_groups(person),
                 is_strong=is_strong,
             )
-            refusals = [can_vote(need, own) for need in needs]
+            refusals = [find_vote_problem(need, own) for need in needs]
             if all(refusals):
                 raise VoteRefused(refusals[0])
             needs_key = any(need.strong for need, refusal in zip(needs, refusals, strict=True) if not refusal)

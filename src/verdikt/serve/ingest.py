@@ -15,7 +15,7 @@ from verdikt.model.entry import GENESIS_HASH, EntryKind
 from verdikt.model.verdict import VerdictKind
 from verdikt.serve import schema
 from verdikt.serve.insertion import insert_for
-from verdikt.team.chain_extension import Continuation, extend_chain, overlap_seq
+from verdikt.team.chain_extension import Continuation, extend_chain, find_overlap_seq
 from verdikt.team.index_row import IndexRow, build_index_row, read_objective, read_place
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class _Transaction:
     ) -> IngestResult:
         """Collect what is new of a stretch, and return what became of it."""
         chain = chains[key]
-        seq = overlap_seq(chain.head, stretch)
+        seq = find_overlap_seq(chain.head, stretch)
         extension = extend_chain(chain.head, stretch, self._read_hash(chain, seq))
         if extension.continuation is Continuation.EXTENDS:
             self._append(chain, extension.new_lines, rows)

@@ -20,7 +20,7 @@ from verdikt.serve.notice_messages import Mailer, Notice, build_chat_message, bu
 from verdikt.serve.people import read_person
 from verdikt.serve.routes import VOTERS
 from verdikt.serve.safe_request import DeliveryFailed, SafeSender
-from verdikt.team.approval_wire import Vote, can_vote, parse_needs
+from verdikt.team.approval_wire import Vote, find_vote_problem, parse_needs
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
@@ -291,7 +291,7 @@ def _concerns(notifier: RowMapping, person: Person | None, approval: RowMapping)
         groups=list_voting_groups(person),
         is_strong=True,
     )
-    return any(not can_vote(need, vote) for need in needs)
+    return any(not find_vote_problem(need, vote) for need in needs)
 
 
 def _read_notices(connection: Connection, ids: Sequence[int], url: str, now: int) -> list[Notice]:

@@ -24,7 +24,7 @@ from verdikt.errors import ServiceError
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.serve import schema
 from verdikt.serve.oidc_errors import SignInRefused
-from verdikt.serve.people import EXCLUDES, Profile, check_roles
+from verdikt.serve.people import EXCLUDES, Profile, find_role_problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,7 @@ def load_settings(path: Path, environment: Mapping[str, str]) -> OidcSettings:
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ServiceError(f"cannot read `{path}`: {error}; docs/team.md shows such a file") from error
     for role in roles:
-        if problem := check_roles({role}):
+        if problem := find_role_problem({role}):
             raise ServiceError(f"`{path}`: {problem}")
     check_address(settings.issuer)
     return settings

@@ -171,7 +171,7 @@ class People:
             return [dict(row) for row in connection.execute(query).mappings()]
 
 
-def check_roles(roles: Iterable[str]) -> str:
+def find_role_problem(roles: Iterable[str]) -> str:
     """Return why a person cannot have these roles together; empty when they can."""
     role_names = frozenset(roles)
     if unknown := role_names - frozenset(ROLES):

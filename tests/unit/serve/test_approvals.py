@@ -21,7 +21,7 @@ from verdikt.serve.machines import EnrolledMachine
 from verdikt.serve.people import Person
 from verdikt.serve.store import TeamStore
 from verdikt.ship.approval_courier import ApprovalCourier
-from verdikt.team.approval_wire import parse_request, vote_message
+from verdikt.team.approval_wire import encode_vote, parse_request
 
 
 @dataclass
@@ -125,7 +125,7 @@ def test_each_vote_is_signed_in_the_record_of_the_service(team: Team) -> None:
     )
 
     assert (event["actor"], number, digest) == ("Ben", str(approval["id"]), approval["digest"])
-    key.verify(bytes.fromhex(signature), vote_message(approval["id"], voter, approval["digest"], approved=True))
+    key.verify(bytes.fromhex(signature), encode_vote(approval["id"], voter, approval["digest"], approved=True))
 
 
 def test_one_refusal_ends_it(team: Team) -> None:
