@@ -95,7 +95,7 @@ class _Hooks:
     async def handle(self, payload: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
         """Answer one hook event; a failure or a cancellation is a block where something is about to happen."""
         try:
-            return await self.governor.run_in_thread(self._answer, payload)
+            return await self.governor.run_in_thread(self._answer_hook, payload)
         except BaseException:
             # A CancelledError that escapes hangs the session, so even that becomes an answer.
             return _answer_failure(payload)
@@ -184,7 +184,7 @@ class _Hooks:
         ruling = await self.governor.adecide(changed, can_ask=False)
         return result if ruling.may_run else _sdk.PermissionResultDeny(message=ruling.text)
 
-    def _answer(self, payload: Any) -> dict[str, Any]:
+    def _answer_hook(self, payload: Any) -> dict[str, Any]:
         # "1": whether a person can be asked is known here, and not by the environment.
         hook_event = decode(payload, env={"CLAUDE_CODE_SESSION_ATTENDED": "1"})
         if hook_event.kind is HookEventKind.BEFORE:
