@@ -21,8 +21,9 @@ import yaml
 from tests.fakes import FakeWorld
 from tests.unit.effects.test_cases import ROOT, load_policy, make_world
 from verdikt.decide import decide
-from verdikt.effects.session_trail import PROJECT_ARMED_KEY, note_sources
-from verdikt.govern import collect_marks
+from verdikt.effects.session_trail import PROJECT_ARMED_KEY
+from verdikt.effects.untrusted_sources import note_sources
+from verdikt.govern import collect_memory_changes
 from verdikt.model.action import Action
 from verdikt.model.facts import NAMED_WORDS_KEY, Facts, PathFact
 from verdikt.model.named_words import fold_named_words
@@ -64,13 +65,13 @@ class Rehearsal:
         facts = Facts(self.world, secrets=secrets, memory=memory)
         decision = decide(action, facts, SessionState(), self._posture, self._policy)
         self._seq += 1
-        marks = collect_marks(action, decision, facts, self._seq, now=0.0)
+        memory_changes = collect_memory_changes(action, decision, facts, self._seq, now=0.0)
         if self._policy.section("flow"):
-            marks |= note_sources(action, decision.effects, facts, self._seq)
-        if PROJECT_ARMED_KEY in marks:
-            changes = {split_shared_key(PROJECT_ARMED_KEY)[1]: marks.pop(PROJECT_ARMED_KEY)}
+            memory_changes |= note_sources(action, decision.effects, facts, self._seq)
+        if PROJECT_ARMED_KEY in memory_changes:
+            changes = {split_shared_key(PROJECT_ARMED_KEY)[1]: memory_changes.pop(PROJECT_ARMED_KEY)}
             self._project = fold_changes(self._project, changes)
-        self._memory = fold_changes(self._memory, marks)
+        self._memory = fold_changes(self._memory, memory_changes)
         self._change_world(step)
         return decision
 

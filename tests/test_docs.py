@@ -170,6 +170,15 @@ def test_every_package_and_module_is_on_the_architecture_page() -> None:
     assert [name for name in names if f"`{name}`" not in page] == []
 
 
+def test_every_file_on_the_architecture_page_exists() -> None:
+    """A file that docs/architecture.md names with its package is in the tree."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    names = set(re.findall(r"`((?:\w+/)+\w+\.py)`", page))
+
+    assert len(names) > 50
+    assert [name for name in names if not any((ROOT / base / name).is_file() for base in ("src/verdikt", "."))] == []
+
+
 def test_every_row_of_what_holds_names_its_test() -> None:
     """A row of the threat model says which test shows it, or that nothing holds and why."""
     page = (ROOT / "docs/threat-model.md").read_text()

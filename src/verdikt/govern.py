@@ -16,8 +16,8 @@ from verdikt.effects.session_trail import (
     PROJECT_ARMED_KEY,
     find_moved_destinations,
     note_action,
-    note_sources,
 )
+from verdikt.effects.untrusted_sources import note_sources
 from verdikt.graph.policy_cache import load_cached_policy
 from verdikt.ledger.approvals import close_answered_at_terminal
 from verdikt.ledger.call_record import build_call_record
@@ -200,13 +200,14 @@ class Governance:
                 for part in self.policy.parts:
                     if not has_stored_policy(self.store.home, part.digest):
                         store_policy(self.store.home, part.digest, part.document)
-                marks = collect_marks(action, decision, facts, log.head.seq + 1, started)
+                memory_changes = collect_memory_changes(action, decision, facts, log.head.seq + 1, started)
                 if decision.verdict.kind is not VerdictKind.BLOCK and self.policy.section("flow"):
-                    marks |= note_sources(action, decision.effects, facts, log.head.seq + 1)
-                is_armed_changed, armed_files = PROJECT_ARMED_KEY in marks, marks.pop(PROJECT_ARMED_KEY, None)
+                    memory_changes |= note_sources(action, decision.effects, facts, log.head.seq + 1)
+                is_armed_changed = PROJECT_ARMED_KEY in memory_changes
+                armed_files = memory_changes.pop(PROJECT_ARMED_KEY, None)
                 # The duration is for the report of the slowest calls; the receipt has no clock of its own.
                 duration = {"microseconds": max(0, int((self.clock.now() - started) * 1_000_000))}
-                entry = log.append(EntryKind.DECISION, decision.to_log_body(action.call_id, marks) | duration)
+                entry = log.append(EntryKind.DECISION, decision.to_log_body(action.call_id, memory_changes) | duration)
                 if settled is not None:
                     settled.append_request(log, entry)
                 self._raise_posture(log, state.risk)
@@ -551,23 +552,23 @@ class Governance:
                 record_crash(self.store.home, f"{moment}.gap", second_error)
 
 
-def collect_marks(action: Action, decision: Decision, facts: Facts, seq: int, now: float) -> dict[str, Any]:
+def collect_memory_changes(action: Action, decision: Decision, facts: Facts, seq: int, now: float) -> dict[str, Any]:
     """Return what the memory keeps of an action that may happen; `seq` is the number of its entry in the log."""
-    marks: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     effects = decision.effects
     # Also after an ask: the person may say yes, and no later moment tells.
     if decision.verdict.kind is not VerdictKind.BLOCK and effects.may_matter_later:
-        marks |= note_action(action, effects, facts, seq)
+        changes |= note_action(action, effects, facts, seq)
     if not decision.passed:
-        return marks
+        return changes
     if writes := [effect for effect in effects.items if effect.what in FILE_WRITES]:
         # What was moved is not new: deleting it would lose what it was before.
-        marks |= mark_created_files(writes, find_moved_destinations(effects, facts))
+        changes |= mark_created_files(writes, find_moved_destinations(effects, facts))
     if action.kind is ActionKind.WRITE:
-        marks |= mark_edit(action, facts, begin_edit)
+        changes |= mark_edit(action, facts, begin_edit)
     if [effect for effect in effects.items if effect.what in SHELL_EDITS]:
-        marks |= begin_shell_edits(action, effects, facts, now)
-    return marks
+        changes |= begin_shell_edits(action, effects, facts, now)
+    return changes
 
 
 async def _run_in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.unit.mcp.relay_bench import MODERN, RelayBench
 from verdikt.mcp.message import MessageError, MessageKind, decode_message, encode_message
-from verdikt.mcp.relay import Reaction
+from verdikt.mcp.reaction import Reaction
 from verdikt.model.entry import EntryKind
 
 IDS = st.sampled_from([1, 2, "a", "verdikt-0", "", -1, 2**70])

@@ -2,7 +2,7 @@
 
 import re
 
-from verdikt.claims.wording import says
+from verdikt.claims.wording import has_wording
 from verdikt.model.lazy_regex import compile_lazily
 
 _EXTENSIONS = (
@@ -101,12 +101,12 @@ _FOREIGN_TEST_COUNT = compile_lazily(
 def read_test_count(text: str) -> dict[str, str]:
     """Return what a text says about the number of tests: `number`, or `whole` for all of them."""
     match = _TEST_COUNT.search(text)
-    if match is None and not text.isascii() and says("passing", text) and not says("added_test", text):
+    if match is None and not text.isascii() and has_wording("passing", text) and not has_wording("added_test", text):
         match = _FOREIGN_TEST_COUNT.search(text)
     number = next(filter(None, match.groups())) if match else ""
     if number:
         return {"number": number.replace(",", "").replace(".", "")}
-    return {"whole": "yes"} if says("all_tests", text) else {}
+    return {"whole": "yes"} if has_wording("all_tests", text) else {}
 
 
 _PACKAGE = compile_lazily(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from verdikt.claims.model import SentenceClaim
 from verdikt.claims.named_objects import find_directory_names, find_file_names
-from verdikt.claims.wording import says
+from verdikt.claims.wording import has_wording
 from verdikt.model.lazy_regex import compile_lazily
 
 _GOOD = r"[^.;,\n]{0,30}\b(?:clean|pass\w*|green|ok|happy|content|no (?:errors|issues|problems|warnings))\b"
@@ -105,7 +105,11 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     text = _NOUN_USE.sub("§", _CODE.sub("§", text)) if names or _NOUN_USE.search(text) else text
     topics = [topic for topic in claim.topics if topic not in _TOPIC_STEMS or _is_named(topic, claim.text, text)]
     # `Created config.yaml`: a file as a whole, in whichever language.
-    if "change" in topics and "file_operation" not in topics and says("file_work", _mask_names(claim.text, names)):
+    if (
+        "change" in topics
+        and "file_operation" not in topics
+        and has_wording("file_work", _mask_names(claim.text, names))
+    ):
         topics.append("file_operation")
     topics += [topic for topic, words in _ADDED_TOPICS if topic not in topics and words.search(claim.text)]
     # `merged feature into main`: what is reported is what a command did, not a change of the agent's own.
@@ -113,7 +117,7 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     if "change" in topics and ("file_operation" in topics or is_report):
         topics.remove("change")
     # `v5.1.0 is published` names a version, and no commit.
-    if {"commit", "release"} <= set(topics) and not any(says(what, claim.text) for what in _HISTORY_WORDS):
+    if {"commit", "release"} <= set(topics) and not any(has_wording(what, claim.text) for what in _HISTORY_WORDS):
         topics.remove("commit")
     # `the build is green` is about no test.
     if {"tests", "build"} <= set(topics) and _BUILD_WORD.search(text) and not _TEST_WORD.search(text):

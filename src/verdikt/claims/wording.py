@@ -120,7 +120,7 @@ WORDINGS: dict[str, tuple[str, ...]] = {
 """
 
 
-def _expand(pattern: str) -> str:
+def _expand_pattern(pattern: str) -> str:
     if not pattern.startswith("{near:"):
         return pattern
     words = pattern.removeprefix("{near:").removesuffix("}")
@@ -128,10 +128,10 @@ def _expand(pattern: str) -> str:
 
 
 @cache
-def _compile(what: str) -> re.Pattern[str]:
-    return re.compile("|".join(map(_expand, WORDINGS[what])), re.IGNORECASE)
+def _compile_wording(name: str) -> re.Pattern[str]:
+    return re.compile("|".join(map(_expand_pattern, WORDINGS[name])), re.IGNORECASE)
 
 
-def says(what: str, text: str) -> bool:
-    """Return whether a text says this in one of the nine languages."""
-    return bool(_compile(what).search(text))
+def has_wording(name: str, text: str) -> bool:
+    """Return whether a text says, in one of the nine languages, what `WORDINGS` has under a name."""
+    return bool(_compile_wording(name).search(text))

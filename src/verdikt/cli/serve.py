@@ -159,7 +159,7 @@ def link(
     """
     refuse_agents("making a sign-in link")
     module = _import_extra("people")
-    if problem := module.check_roles(roles):
+    if problem := module.find_role_problem(roles):
         raise click.UsageError(problem)
     store, now = _open_store(database), SystemClock().now()
     people = module.People(store.database)

@@ -61,7 +61,7 @@ def enrol(*, url: str, code: str, name: str, level: str, home: Path | None) -> N
     refuse_agents("enrolling this machine")
     identity = _open_identity(home)
     client = ServiceClient(url, SystemClock())
-    newcomer = {"name": name or socket.gethostname(), "public_key": identity.public_key_hex()}
+    newcomer = {"name": name or socket.gethostname(), "public_key": identity.get_public_key_hex()}
     if code:
         answer = client.call("POST", "/v1/enrol", json.dumps({"code": code, **newcomer}).encode(), is_signed=False)
     else:

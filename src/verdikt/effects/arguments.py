@@ -21,7 +21,7 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-class _Term(NamedTuple):
+class _FlagTerm(NamedTuple):
     """One term of a condition, such as `!--type=a|b*`: with a selector it is about words and their patterns."""
 
     text: str
@@ -35,21 +35,21 @@ class _Term(NamedTuple):
 
 # Conditions come from records only: each is parsed once, and a decision walks over what was made of it.
 @cache
-def _split_conditions(conditions: str) -> tuple[frozenset[str], tuple[tuple[_Term, ...], ...]]:
+def _split_conditions(conditions: str) -> tuple[frozenset[str], tuple[tuple[_FlagTerm, ...], ...]]:
     """Split conditions into flags that match by themselves, and combinations of terms."""
     names = conditions.split()
     plain = frozenset(name for name in names if name[0] == "-" and not {"+", "=", "*", "["} & set(name))
-    return plain, tuple(tuple(map(_parse_term, name.split("+"))) for name in names if name not in plain)
+    return plain, tuple(tuple(map(_parse_flag_term, name.split("+"))) for name in names if name not in plain)
 
 
-def _parse_term(text: str) -> _Term:
+def _parse_flag_term(text: str) -> _FlagTerm:
     plain_text = text.lstrip("!")
     selector, equals, patterns = plain_text.partition("=")
     is_about_words = all(part[:1] == "-" or part in _OPERAND_SELECTORS for part in selector.split("|"))
     is_negated = (len(text) - len(plain_text)) % 2 == 1
     if not equals or not is_about_words:
-        return _Term(plain_text, is_negated)
-    return _Term(plain_text, is_negated, selector, patterns, *_compile_patterns(patterns.removeprefix("=")))
+        return _FlagTerm(plain_text, is_negated)
+    return _FlagTerm(plain_text, is_negated, selector, patterns, *_compile_patterns(patterns.removeprefix("=")))
 
 
 def matches_any(text: str, patterns: str) -> bool:
@@ -255,7 +255,7 @@ class Arguments:
                 return True
         return False
 
-    def _holds(self, term: _Term) -> bool:
+    def _holds(self, term: _FlagTerm) -> bool:
         """Return whether a term holds, without its negation."""
         text = term.text
         if term.selector == "0":

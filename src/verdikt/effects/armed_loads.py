@@ -27,13 +27,13 @@ def add_armed_effects(
 ) -> None:
     """Add `code.armed` to commands that may load what the same text wrote: `cat > conftest.py <<E … E; pytest`."""
     root = resolver.project_root
-    armed = {path: judge_text(path, text, resolver, classify_shell) for path, text in written_texts.items()}
-    for effects in effects_by_command if any(armed.values()) else ():
+    armed_texts = {path: judge_text(path, text, resolver, classify_shell) for path, text in written_texts.items()}
+    for effects in effects_by_command if any(armed_texts.values()) else ():
         for loader in find_loaders(effects):
             effects += [
-                make_armed_effect(loader, path, f"line {found.line} {found.meaning}; written by this command", root)
-                for path, found in armed.items()
-                if found is not None and loader.may_load(path, detect_file_language(path), root)
+                make_armed_effect(loader, path, f"line {armed.line} {armed.meaning}; written by this command", root)
+                for path, armed in armed_texts.items()
+                if armed is not None and loader.may_load(path, detect_file_language(path), root)
             ]
 
 
@@ -44,13 +44,15 @@ def find_armed_imports(
     text = load_text(path)
     effects = []
     resolver = call.resolver
-    for places in list_local_imports(language, path, text, resolver.project_root) if text else ():
-        place, imported = next(((p, t) for p in places if (t := load_text(p)) is not None), ("", None))
-        found = (
-            judge_text(place, imported, resolver, call.shell_classifier) if imported and call.shell_classifier else None
-        )
-        if found is not None:
+    for candidate_paths in list_local_imports(language, path, text, resolver.project_root) if text else ():
+        # An import may stand for several files; the first that exists is what is loaded.
+        loaded_texts = ((candidate, load_text(candidate)) for candidate in candidate_paths)
+        imported_path, imported_text = next((pair for pair in loaded_texts if pair[1] is not None), ("", None))
+        if not imported_text or call.shell_classifier is None:
+            continue
+        armed_text = judge_text(imported_path, imported_text, resolver, call.shell_classifier)
+        if armed_text is not None:
             name = path[path.rfind("/") + 1 :]
-            note = f"line {found.line} {found.meaning}; `{name}` imports it"
-            effects.append(make_armed_effect(Loader(origin, frozenset()), place, note, resolver.project_root))
+            note = f"line {armed_text.line} {armed_text.meaning}; `{name}` imports it"
+            effects.append(make_armed_effect(Loader(origin, frozenset()), imported_path, note, resolver.project_root))
     return effects

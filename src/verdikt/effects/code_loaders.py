@@ -48,8 +48,14 @@ _PATH_STARTS = ("/", ".", "~")
 _OWN_PROGRAM = compile_lazily(
     r"(?:\.{1,2}/|~/|/(?:tmp|home|Users|root|var/tmp)/)(?!\S*/(?:\.venv|venv|node_modules|\.local|\.cargo)/)\S*/?[\w-]+(?=\s|$)"
 )
-_SCRIPT_SUFFIXES = (".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".ts", ".rb", ".pl")
-"""Endings of programs whose text is followed when they are run by name."""
+_LANGUAGES_BY_SUFFIX = {
+    **dict.fromkeys((".sh", ".bash", ".zsh"), frozenset((SHELL,))),
+    ".py": _LANGUAGES["python"],
+    **dict.fromkeys((".js", ".mjs", ".ts"), _LANGUAGES["node"]),
+    ".rb": _LANGUAGES["ruby"],
+    ".pl": _LANGUAGES["perl"],
+}
+"""Ending of a program that is run by its own name → languages of what it loads."""
 
 
 class Loader(NamedTuple):
@@ -134,20 +140,6 @@ def _find_languages(effect: Effect) -> frozenset[str] | None:
         return None
     if languages is None and effect.what in ("container.run", "infra.read", "infra.apply"):
         return frozenset(("settings",))
-    if languages is None and name.endswith(_SCRIPT_SUFFIXES):
-        return (
-            frozenset((SHELL,))
-            if name.endswith(_SCRIPT_SUFFIXES[:3])
-            else _LANGUAGES_BY_SCRIPT[name[name.rfind(".") :]]
-        )
+    if languages is None:
+        return _LANGUAGES_BY_SUFFIX.get(name[name.rfind(".") :])
     return languages
-
-
-_LANGUAGES_BY_SCRIPT = {
-    ".py": _LANGUAGES["python"],
-    ".js": _LANGUAGES["node"],
-    ".mjs": _LANGUAGES["node"],
-    ".ts": _LANGUAGES["node"],
-    ".rb": _LANGUAGES["ruby"],
-    ".pl": _LANGUAGES["perl"],
-}

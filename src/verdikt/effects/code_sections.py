@@ -157,8 +157,8 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
         return _read_package(path, text, every=language == "php_package")
     if language == "settings":
         return read_all_settings(path, text)
-    if (read := _READERS.get(language)) is not None:
-        return read(text)
+    if (read_sections := _READERS.get(language)) is not None:
+        return read_sections(text)
     sections = [CodeSection(language, blank_comments(language, text))]
     if language == "python":
         sections += read_task_calls(text)

@@ -52,7 +52,7 @@ def holds(conditions: str, call: Invocation) -> bool:
     return False
 
 
-class _Term(NamedTuple):
+class _ConditionTerm(NamedTuple):
     """One term of a condition; without a subject it is one that `Arguments.has_flag` knows."""
 
     text: str
@@ -64,22 +64,22 @@ class _Term(NamedTuple):
 
 # Bounded by the number of records: conditions never come from a command.
 @cache
-def _split_alternatives(conditions: str) -> tuple[tuple[_Term, ...], ...]:
-    return tuple(tuple(map(_parse_term, part.split("+"))) for part in conditions.split())
+def _split_alternatives(conditions: str) -> tuple[tuple[_ConditionTerm, ...], ...]:
+    return tuple(tuple(map(_parse_condition_term, part.split("+"))) for part in conditions.split())
 
 
-def _parse_term(text: str) -> _Term:
+def _parse_condition_term(text: str) -> _ConditionTerm:
     plain_text = text.lstrip("!")
     is_negated = (len(text) - len(plain_text)) % 2 == 1
     subject, _, rest = plain_text.partition(":")
     if subject not in _CIRCUMSTANCES and subject != "is":
-        return _Term(plain_text, is_negated, "", "", "")
+        return _ConditionTerm(plain_text, is_negated, "", "", "")
     is_plain = subject == "line" or "=" not in rest
     selector, patterns = ("", rest) if is_plain else rest.partition("=")[::2]
-    return _Term(plain_text, is_negated, subject, selector, patterns)
+    return _ConditionTerm(plain_text, is_negated, subject, selector, patterns)
 
 
-def _holds_term(term: _Term, call: Invocation) -> bool:
+def _holds_term(term: _ConditionTerm, call: Invocation) -> bool:
     if not term.subject:
         return call.args.has_flag(term.text) is not term.is_negated
     if term.subject == "is":

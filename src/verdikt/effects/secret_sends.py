@@ -26,7 +26,6 @@ _ORDINARY_VARIABLES = frozenset(
     "HOME PWD USER PATH TMPDIR HOSTNAME LANG SHELL UID URL BASE_URL API_URL HOST PORT ENDPOINT VERSION BRANCH".split()
 )
 _KEY_NAME = compile_lazily(r"TOKEN|KEY|SECRET|PASSWORD|_PAT$")
-"""Hosts that much ordinary work talks to."""
 
 
 def _is_within(name: str, domains: Sequence[str]) -> bool:
@@ -126,8 +125,8 @@ def _feeds_loop(command: Command, commands: Sequence[Command], effects: Sequence
     if not any(effect.what == "cred.read" for effect in effects):
         return False
     if not command.argv:
-        return any(other.name in _VARIABLE_READERS for other in commands)
-    return "$()" in command.via and command.feeds is None and any(other.repeated for other in commands)
+        return any(neighbour.name in _VARIABLE_READERS for neighbour in commands)
+    return "$()" in command.via and command.feeds is None and any(neighbour.repeated for neighbour in commands)
 
 
 def _derive_variable_sends(command: Command, effects: Sequence[Effect]) -> Iterator[Effect]:

@@ -7,7 +7,7 @@ something may load it, because only then its text is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.effects.armed_text import ArmedText, judge_text
@@ -22,7 +22,7 @@ from verdikt.effects.zone_effects import derive_effect
 from verdikt.model.action import ActionKind
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.effect import Effect, Effects, Zone
-from verdikt.model.facts import MOVED_WORK_KEY, SECRET_COPIES_KEY, UNTRUSTED_KEY
+from verdikt.model.facts import MOVED_WORK_KEY, SECRET_COPIES_KEY
 from verdikt.model.session_state import mark_key, to_shared_key, value_key
 from verdikt.model.written_text import predict_written_text
 
@@ -137,10 +137,10 @@ def _iter_loaded_files(
         # Without a known ending only its first line tells the language, so every loader counts.
         if loader is None and (language or not path.startswith(facts.project_root + "/")):
             continue
-        known = armed.get(path)
-        file = known if known is not None and path not in unjudged else None
+        remembered = armed.get(path)
+        file = remembered if remembered is not None and path not in unjudged else None
         if file is None or facts.content_stamp(path) != file.digest:
-            tool, seq = (known.tool, known.seq) if known is not None else unjudged.get(path, ("", 0))
+            tool, seq = (remembered.tool, remembered.seq) if remembered is not None else unjudged.get(path, ("", 0))
             file = judge_file(path, facts, str(tool), int(seq))
         if file is not None:
             yield path, file, loader or loaders[0]
@@ -149,11 +149,11 @@ def _iter_loaded_files(
 def judge_file(path: str, facts: Facts, tool: str, seq: int) -> ArmedFile | None:
     """Return what arms a file as it is on disk; None when nothing does, or it cannot be read."""
     text = facts.text(path)
-    armed = _judge(path, text, facts) if text else None
+    armed = _judge_in_project(path, text, facts) if text else None
     return ArmedFile(facts.content_stamp(path), *armed, tool, seq) if armed is not None else None
 
 
-def _judge(path: str, text: str, facts: Facts) -> ArmedText | None:
+def _judge_in_project(path: str, text: str, facts: Facts) -> ArmedText | None:
     resolver = TargetResolver(facts)
 
     def classify_shell(inner: str, command: Command) -> list[Effect]:
@@ -237,40 +237,6 @@ def _keep_newest(rows: dict[str, Any]) -> dict[str, Any]:
     return dict(list(rows.items())[-MAX_CARRIED:])
 
 
-_FOREIGN_ZONES = (Zone.HOME, Zone.OUTSIDE)
-_MAX_ORIGINS = 8
-"""Number of names that are kept for each source."""
-
-
-def note_sources(action: Action, effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
-    """Return what the memory keeps of text that came from outside, for the flows of a policy."""
-    origins = list(_iter_origins(action, effects))
-    if not origins:
-        return {}
-    before = facts.untrusted_sources
-    sources: dict[str, dict[str, int]] = {source: dict(names) for source, names in before.items()}
-    for source, name in origins:
-        names = sources.setdefault(source, {})
-        names.setdefault(name[:100], seq)
-        while len(names) > _MAX_ORIGINS:
-            del names[next(iter(names))]
-    return {UNTRUSTED_KEY: sources} if sources != before else {}
-
-
-def _iter_origins(action: Action, effects: Effects) -> Iterator[tuple[str, str]]:
-    """Yield where the text comes from that an action brings into the session: source and name."""
-    if action.kind is ActionKind.MCP:
-        yield "mcp", action.tool
-    for effect in effects:
-        target = effect.targets[0] if effect.targets else None
-        if effect.what == "net.fetch":
-            yield "web", target.text if target is not None else action.tool
-        elif effect.what == "repo.read":
-            yield "issue", effect.by or action.tool
-        elif effect.what == "fs.read" and target is not None and target.zone in _FOREIGN_ZONES:
-            yield "outside", target.text
-
-
 class _Trail:
     """The remembered files while one action is noted."""
 
@@ -294,7 +260,7 @@ class _Trail:
             self._unjudged.pop(path, None)
             if text is None:
                 self._remember_unjudged(path)
-            elif (armed := _judge(path, text, self._facts)) is not None:
+            elif (armed := _judge_in_project(path, text, self._facts)) is not None:
                 digest = sha256_hex(text.encode("utf-8", "surrogatepass"))[:_DIGEST_LENGTH]
                 self._armed[path] = [digest, *armed, self._action.tool, self._seq]
 

@@ -4,7 +4,7 @@ import posixpath
 import re
 
 from verdikt.claims.named_objects import find_changed_names, find_file_names
-from verdikt.claims.wording import says
+from verdikt.claims.wording import has_wording
 from verdikt.evidence.check_proof import describe_missing_tests
 from verdikt.evidence.effect_proof import prove_effect, prove_reading
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
@@ -80,7 +80,7 @@ def _explain_no_change(request: ProofRequest) -> Proof | Missing:
         return untouched
     if turn.edit_paths and turn.facts.changes is not None:
         # `It did not help, so I put it back` reports just that.
-        if not turn.facts.changes and says("taken_back", request.text):
+        if not turn.facts.changes and has_wording("taken_back", request.text):
             return hold("taken_back", *find_edit_entries(turn))
         return Missing("what was edited was taken back: no file differs from when you were asked")
     return Missing("no file differs from when you were asked")
@@ -152,7 +152,7 @@ def _is_excused(request: ProofRequest, name: str) -> bool:
 def _find_missing_test(request: ProofRequest) -> Missing | None:
     """Return that a test which the claim says was added is not there; None when it is, or nothing is known."""
     facts = request.turn.facts
-    if facts.changes is None or not says("added_test", request.text):
+    if facts.changes is None or not has_wording("added_test", request.text):
         return None
     if facts.tests_after.tests > facts.tests_before.tests:
         return None

@@ -3,7 +3,7 @@
 import re
 
 from verdikt.claims.named_objects import find_changed_names, find_directory_names, find_file_names
-from verdikt.claims.wording import says
+from verdikt.claims.wording import has_wording
 from verdikt.evidence.change_proof import (
     find_edit_entries,
     find_unparsable,
@@ -35,11 +35,11 @@ def prove_file_operation(request: ProofRequest) -> Proof | Missing:
     names = tuple(dict.fromkeys(name for name in names if name in request.turn.facts.paths))
     if not names or (request.turn.facts.changes is None and not request.turn.calls):
         return prove_change(request)
-    if says("move", request.text):
+    if has_wording("move", request.text):
         return _prove_move(request, names)
-    if says("delete", request.text):
+    if has_wording("delete", request.text):
         return _prove_deletion(request, names)
-    if says("create", request.text):
+    if has_wording("create", request.text):
         return _prove_creation(request, names)
     return prove_change(request)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from verdikt.claims.named_objects import find_changed_names, find_ref_names
-from verdikt.claims.wording import says
+from verdikt.claims.wording import has_wording
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
 from verdikt.knowledge import find_role
@@ -29,7 +29,7 @@ _REF_WORK = compile_lazily(
 
 def is_about_refs(text: str) -> bool:
     """Return whether a sentence reports work on branches, tags or stashes, whatever topic it was given."""
-    return bool(_REF_WORK.search(text)) or says("new_branch", text)
+    return bool(_REF_WORK.search(text)) or has_wording("new_branch", text)
 
 
 def prove_commit(request: ProofRequest) -> Proof | Missing:
@@ -39,25 +39,25 @@ def prove_commit(request: ProofRequest) -> Proof | Missing:
     # No snapshot at the prompt, or no repository.
     if before is None or after is None:
         return _prove_by_log(request)
-    if says("stash", text):
+    if has_wording("stash", text):
         changed = before.refs.get("refs/stash") != after.refs.get("refs/stash")
         return hold("git_state") if changed else Missing("git's stash is as it was when you were asked")
-    if says("tag", text):
+    if has_wording("tag", text):
         return _prove_refs(request, before, after, "refs/tags/", "tag")
-    if says("merge", text):
+    if has_wording("merge", text):
         return _prove_merge(request, before, after)
-    is_about_branch = says("new_branch", text) or bool(_BRANCH.search(text))
+    is_about_branch = has_wording("new_branch", text) or bool(_BRANCH.search(text))
     # What names no branch is about a commit, in whatever words: silence must not prove it.
-    if (says("commit", text) or not is_about_branch) and (missing := _find_uncommitted(request, before, after)):
+    if (has_wording("commit", text) or not is_about_branch) and (missing := _find_uncommitted(request, before, after)):
         return missing
-    if says("new_branch", text) or (_BRANCH.search(text) and not _ON_BRANCH.search(text)):
+    if has_wording("new_branch", text) or (_BRANCH.search(text) and not _ON_BRANCH.search(text)):
         return _prove_refs(request, before, after, "refs/heads/", "branch")
     return hold("git_state", *_find_calls(request, "commit"))
 
 
 def _prove_by_log(request: ProofRequest) -> Proof | Missing:
     """Without a repository to look at, the log of successful commands decides."""
-    if says("merge", request.text):
+    if has_wording("merge", request.text):
         return prove_push(request)
     proof = request.try_validator("commit_exists")
     if proof.holds:
@@ -100,7 +100,7 @@ def _prove_refs(request: ProofRequest, before: GitState, after: GitState, prefix
     """Prove that the named branches or tags were made or deleted; without a name, that any was."""
     old = {name.removeprefix(prefix) for name in before.refs if name.startswith(prefix)}
     new = {name.removeprefix(prefix) for name in after.refs if name.startswith(prefix)}
-    is_deletion = says("delete", request.text)
+    is_deletion = has_wording("delete", request.text)
     names = find_ref_names(request.text)
     if word == "branch" and not is_deletion:
         # An unborn branch has no reference yet, and switching to a branch that exists is no new one.

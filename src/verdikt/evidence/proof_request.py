@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from verdikt.claims.model import SentenceClaim
-from verdikt.claims.wording import says
+from verdikt.claims.wording import has_wording
 from verdikt.evidence.validator import Arguments, Proof, ProofStatus, run_validator
 from verdikt.evidence.validator_registry import VALIDATORS
 from verdikt.turns.turn import TurnEvidence
@@ -44,7 +44,7 @@ class ProofRequest:
     @property
     def names_fewer_tests(self) -> bool:
         """Return whether the message says itself that tests are skipped, expected to fail, or gone."""
-        return says("fewer_tests", self.message)
+        return has_wording("fewer_tests", self.message)
 
     def try_validator(self, name: str, arguments: Arguments | None = None) -> Proof:
         """Return the answer of a built-in validator about the turn."""

@@ -95,7 +95,7 @@ class _Hooks:
     async def handle(self, payload: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
         """Answer one hook event; a failure or a cancellation is a block where something is about to happen."""
         try:
-            return await self.governor.run_in_thread(self._answer, payload)
+            return await self.governor.run_in_thread(self._answer_hook, payload)
         except BaseException:
             # A CancelledError that escapes hangs the session, so even that becomes an answer.
             return _answer_failure(payload)
@@ -144,11 +144,11 @@ class _Hooks:
         return self._encode_ruling("PreToolUse", ruling)
 
     def _has_question(self, payload: Any) -> bool:
-        asked = decode({**payload, "hook_event_name": "PreToolUse"}, env={}).action
-        assert asked is not None
-        asked = self._apply_kinds(asked)
+        action = decode({**payload, "hook_event_name": "PreToolUse"}, env={}).action
+        assert action is not None
+        action = self._apply_kinds(action)
         with self._lock:
-            return any((item.tool, item.payload) == (asked.tool, asked.payload) for item in self._questions.values())
+            return any((item.tool, item.payload) == (action.tool, action.payload) for item in self._questions.values())
 
     def _decide_input(self, payload: Any, new_input: Any) -> Ruling:
         changed = {**payload, "hook_event_name": "PreToolUse", "tool_input": new_input}
@@ -165,26 +165,26 @@ class _Hooks:
         with self._lock:
             # It stays in the table: permission hooks answer at the same time, and must still find the question.
             action = self._questions.get(context.tool_use_id or "")
-            known = action or self._last_action
+            origin = action or self._last_action
         if action is not None:
             ruling = await self.governor.adecide_answered(action, approved=is_allowed, by=self.by, channel=_CHANNEL)
             if is_allowed and not ruling.may_run:
                 return _sdk.PermissionResultDeny(message=ruling.text)
         new_input = result.updated_input if is_allowed else None
         if new_input is not None and new_input != tool_input:
-            return await self._decide_changed_input(known, tool, new_input, result)
+            return await self._decide_changed_input(origin, tool, new_input, result)
         return result
 
-    async def _decide_changed_input(self, known: Action | None, tool: str, new_input: Any, result: Any) -> Any:
+    async def _decide_changed_input(self, origin: Action | None, tool: str, new_input: Any, result: Any) -> Any:
         """Return the answer if its changed input passes too: the client runs it without another hook."""
-        if known is None:
+        if origin is None:
             return _sdk.PermissionResultDeny(message=_FAILED)
-        changed = dataclasses.replace(known, kind=classify_tool(tool), tool=tool, payload=new_input, call_id="")
+        changed = dataclasses.replace(origin, kind=classify_tool(tool), tool=tool, payload=new_input, call_id="")
         changed = self._apply_kinds(changed)
         ruling = await self.governor.adecide(changed, can_ask=False)
         return result if ruling.may_run else _sdk.PermissionResultDeny(message=ruling.text)
 
-    def _answer(self, payload: Any) -> dict[str, Any]:
+    def _answer_hook(self, payload: Any) -> dict[str, Any]:
         # "1": whether a person can be asked is known here, and not by the environment.
         hook_event = decode(payload, env={"CLAUDE_CODE_SESSION_ATTENDED": "1"})
         if hook_event.kind is HookEventKind.BEFORE:

@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps
-from inspect import isawaitable, iscoroutine
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from verdikt.errors import BlockedError
 from verdikt.integrations.permit import CURRENT_PERMIT, Permit, take_permit
+from verdikt.integrations.person_callback import AskPerson, decide_with_callback
 from verdikt.integrations.sdk_import import import_sdk
 from verdikt.integrations.tool_governor import (
     MAX_REFUSALS,
@@ -39,9 +40,6 @@ _hooks = import_sdk("crewai.hooks.dispatch", _EXTRA)
 _base_tool = import_sdk("crewai.tools.base_tool", _EXTRA)
 _structured_tool = import_sdk("crewai.tools.structured_tool", _EXTRA)
 _sanitize_name = import_sdk("crewai.utilities.string_utils", _EXTRA).sanitize_tool_name
-
-AskPerson = Callable[[dict[str, Any]], Any]
-"""Puts a question to a person; only a plain `True` is a yes."""
 
 _DELEGATION_TOOLS = ("delegate_work_to_coworker", "ask_question_to_coworker")
 """CrewAI's own tools that start another agent, whose calls are decided like all others."""
@@ -114,20 +112,7 @@ class CrewGovernor:
         action = self.governor.build_action(
             tool, arguments, call_id=uuid4().hex, session_id=_SESSION_ID.get() or self._get_own_session_id()
         )
-        ruling = self.governor.decide(action, can_ask=self.ask is not None)
-        if self.ask is None or not ruling.needs_answer:
-            return ruling
-        return self.governor.decide_answered(action, approved=self._ask_person(ruling), by=self.by)
-
-    def _ask_person(self, ruling: Ruling) -> bool:
-        assert self.ask is not None
-        try:
-            answer = self.ask(ruling.question)
-        except Exception:
-            return False  # such as the EOFError of a closed terminal
-        if iscoroutine(answer):
-            answer.close()
-        return answer is True
+        return decide_with_callback(self.governor, action, self.ask, by=self.by)
 
     def _get_own_session_id(self) -> str:
         return str(self.session_id() if callable(self.session_id) else self.session_id)

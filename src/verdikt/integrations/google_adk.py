@@ -324,8 +324,8 @@ def _list_executed(events: list[Any]) -> dict[str, str]:
 
 def _list_responses(event: Any) -> Iterator[Any]:
     """Yield the results of tools in an event; questions, refusals and what ADK itself says are none."""
-    asked = event.actions.requested_tool_confirmations or {}
+    confirmations = event.actions.requested_tool_confirmations or {}
     for response in event.get_function_responses():
         is_refusal = "error" in (response.response or {})
-        if response.name not in _FRAMEWORK_CALLS and response.id not in asked and not is_refusal:
+        if response.name not in _FRAMEWORK_CALLS and response.id not in confirmations and not is_refusal:
             yield response

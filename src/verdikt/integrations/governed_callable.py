@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from uuid import uuid4
 
 from verdikt.errors import BlockedError
+from verdikt.integrations.person_callback import AskPerson, decide_with_callback
 from verdikt.integrations.tool_governor import Ruling, ToolGovernor, outcome_from_error, outcome_from_result
 from verdikt.model.action import Action, Outcome
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from verdikt.integrations.tool_kinds import ToolKinds
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-AskPerson = Callable[[dict[str, Any]], Any]
-"""Puts a question to a person; only a plain `True`, returned or awaited, is a yes."""
 
 
 @overload
@@ -177,7 +175,7 @@ class _GovernedCallable:
         try:
             result = yield from self.function(*args, **kwargs)
         except BaseException as error:
-            self.governor.report(ruling.action, _outcome_of_iteration(error))
+            self.governor.report(ruling.action, _build_iteration_outcome(error))
             raise
         self.governor.report(ruling.action, Outcome(success=True))
         return result
@@ -191,16 +189,13 @@ class _GovernedCallable:
             async for value in self.function(*args, **kwargs):
                 yield value
         except BaseException as error:
-            self.governor.report(ruling.action, _outcome_of_iteration(error))
+            self.governor.report(ruling.action, _build_iteration_outcome(error))
             raise
         await self.governor.areport(ruling.action, Outcome(success=True))
 
     def _decide(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ruling:
         action = self._build_action(args, kwargs)
-        ruling = self.governor.decide(action, can_ask=self.ask is not None)
-        if self.ask is None or not ruling.needs_answer:
-            return ruling
-        return self.governor.decide_answered(action, approved=self._ask_person(ruling), by="callback")
+        return decide_with_callback(self.governor, action, self.ask, by="callback")
 
     async def _decide_async(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ruling:
         action = self._build_action(args, kwargs)
@@ -213,16 +208,6 @@ class _GovernedCallable:
         except Exception:
             approved = False  # a question that could not be asked has no yes
         return await self.governor.adecide_answered(action, approved=approved, by="callback")
-
-    def _ask_person(self, ruling: Ruling) -> bool:
-        assert self.ask is not None
-        try:
-            answer = self.ask(ruling.question)
-        except Exception:
-            return False
-        if inspect.iscoroutine(answer):
-            answer.close()  # an async callback cannot be awaited here: not a yes
-        return answer is True
 
     def _build_action(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Action:
         bound = self.signature.bind(*args, **kwargs)  # a wrong call raises here, as it would in the function
@@ -277,6 +262,6 @@ def _get_name(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", "") or type(function).__name__
 
 
-def _outcome_of_iteration(error: BaseException) -> Outcome:
+def _build_iteration_outcome(error: BaseException) -> Outcome:
     # Closing a generator early is its normal end.
     return Outcome(success=True) if isinstance(error, GeneratorExit) else outcome_from_error(error)

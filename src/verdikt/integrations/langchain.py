@@ -143,18 +143,18 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
 
     def before_agent(self, state: Any, runtime: Any) -> None:
         """Record the person's request."""
-        self.governor.begin_turn(_last_human_text(state), session_id=self._get_session_id(runtime))
+        self.governor.begin_turn(_find_last_human_text(state), session_id=self._get_session_id(runtime))
 
     async def abefore_agent(self, state: Any, runtime: Any) -> None:
         """Record the person's request."""
-        await self.governor.abegin_turn(_last_human_text(state), session_id=self._get_session_id(runtime))
+        await self.governor.abegin_turn(_find_last_human_text(state), session_id=self._get_session_id(runtime))
 
     # Without `can_jump_to` LangChain ignores the jump, and the agent ends.
     @_middleware.hook_config(can_jump_to=["model"])  # type: ignore[untyped-decorator]
     def after_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """Send the agent back to work when its end is not proven."""
         reason = self.governor.refuse_stop(
-            _last_text(state), session_id=self._get_session_id(runtime), executed=_list_executed(state)
+            _find_last_text(state), session_id=self._get_session_id(runtime), executed=_list_executed(state)
         )
         return _build_jump(reason)
 
@@ -162,7 +162,7 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
     async def aafter_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """Send the agent back to work when its end is not proven."""
         reason = await self.governor.arefuse_stop(
-            _last_text(state), session_id=self._get_session_id(runtime), executed=_list_executed(state)
+            _find_last_text(state), session_id=self._get_session_id(runtime), executed=_list_executed(state)
         )
         return _build_jump(reason)
 
@@ -304,12 +304,12 @@ def _get_messages(state: Any, key: str = "messages") -> list[Any]:
     return list(messages or ())
 
 
-def _last_text(state: Any) -> str:
+def _find_last_text(state: Any) -> str:
     messages = _get_messages(state)
     return _read_text(messages[-1]) if messages else ""
 
 
-def _last_human_text(state: Any) -> str:
+def _find_last_human_text(state: Any) -> str:
     return next((_read_text(message) for message in reversed(_get_messages(state)) if message.type == "human"), "")
 
 

@@ -149,9 +149,9 @@ class _AgentGovernor:
 
     def wrap_agent(self, agent: Any) -> Any:
         """Return the governed copy of an agent; agents that hand over to each other are copied once."""
-        known = self._wrapped.get(id(agent))
-        if known is not None:
-            return known[1]
+        wrapped = self._wrapped.get(id(agent))
+        if wrapped is not None:
+            return wrapped[1]
         if getattr(agent, "_verdikt_governor", None) is not None:
             return agent
         copied = copy.copy(agent)

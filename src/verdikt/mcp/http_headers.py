@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from verdikt.mcp.message import HEADER_MISMATCH, Message, MessageError
-from verdikt.mcp.relay import PROTOCOL_VERSION_KEY
+from verdikt.mcp.protocol_era import PROTOCOL_VERSION_KEY
 
 SESSION_HEADER = "mcp-session-id"
 METHOD_HEADER = "mcp-method"
@@ -53,27 +53,27 @@ def check_agreement(pairs: Iterable[tuple[str, str]], message: Message, schema: 
     headers: dict[str, str] = {}
     for name, value in pairs:
         if name.lower() in headers and (name.lower() in _SINGLE_HEADERS or name.lower().startswith(PARAM_PREFIX)):
-            raise _mismatch(name, message)
+            raise _build_mismatch_error(name, message)
         headers[name.lower()] = value
     params = message.params
     meta = params.get("_meta")
     version = meta.get(PROTOCOL_VERSION_KEY) if isinstance(meta, Mapping) else None
-    _compare(headers, METHOD_HEADER, message.method or None, message)
-    _compare(headers, NAME_HEADER, params.get(_NAMED_PARAMS.get(message.method, "")), message)
+    _check_header(headers, METHOD_HEADER, message.method or None, message)
+    _check_header(headers, NAME_HEADER, params.get(_NAMED_PARAMS.get(message.method, "")), message)
     if version is not None:
-        _compare(headers, VERSION_HEADER, version, message)
+        _check_header(headers, VERSION_HEADER, version, message)
     expected = _list_param_headers(schema, params.get("arguments"))
     for name in headers:
         if name.startswith(PARAM_PREFIX):
-            _compare(headers, name, expected.get(name), message)
+            _check_header(headers, name, expected.get(name), message)
 
 
-def _compare(headers: Mapping[str, str], name: str, expected: object, message: Message) -> None:
+def _check_header(headers: Mapping[str, str], name: str, expected: object, message: Message) -> None:
     if name in headers and decode_header(headers[name]) != expected:
-        raise _mismatch(name, message)
+        raise _build_mismatch_error(name, message)
 
 
-def _mismatch(name: str, message: Message) -> MessageError:
+def _build_mismatch_error(name: str, message: Message) -> MessageError:
     return MessageError(f"expected the header `{name}` once, and as the body says", HEADER_MISMATCH, message.id)
 
 
@@ -122,9 +122,9 @@ def encode_header(value: str) -> str:
 
 def select_request_headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the headers that a request keeps on its way to the server."""
-    kept = {name: value for name, value in pairs if name.lower() not in _REQUEST_HEADERS_DROPPED}
+    headers = {name: value for name, value in pairs if name.lower() not in _REQUEST_HEADERS_DROPPED}
     # What the server sends is decoded here, so it must not be compressed.
-    return {**kept, "Accept-Encoding": "identity"}
+    return {**headers, "Accept-Encoding": "identity"}
 
 
 def select_response_headers(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -30,7 +30,7 @@ from verdikt.mcp.message import (
     decode_message,
     encode_message,
 )
-from verdikt.mcp.relay import PROTOCOL_VERSION_KEY, is_modern
+from verdikt.mcp.protocol_era import PROTOCOL_VERSION_KEY, is_modern
 from verdikt.mcp.server_address import (
     CONNECT_SECONDS,
     EVENTS_TYPE,
@@ -44,7 +44,7 @@ MAX_REQUESTS = 64
 """Requests that run at the same time; further ones are answered with an error."""
 
 RECONNECT_SECONDS = 1.0
-ASIDE_SECONDS = 10.0
+ONE_WAY_SECONDS = 10.0
 """How long a server may take to say that it has a notification or a response; everything else waits meanwhile."""
 
 _NETWORK_ERRORS = (OSError, http.client.HTTPException, McpError)
@@ -74,7 +74,7 @@ class HttpServer:
         self._session_id = self._version = ""
         self._post_address: ServerAddress | None = None
         """Where messages are posted in the transport of 2024; None while responses come with their requests."""
-        threading.Thread(target=self._serve, name="mcp-http", daemon=True).start()
+        threading.Thread(target=self._send_lines, name="mcp-http", daemon=True).start()
 
     # What a child process has.
 
@@ -94,46 +94,46 @@ class HttpServer:
             connections = list(self._connections)
         for connection in connections:
             connection.break_off()
-        self._close()
+        self._end_responses()
 
     # From the relay.
 
-    def _serve(self) -> None:
+    def _send_lines(self) -> None:
         with suppress(OSError, ValueError):
             for line in self._requests:
                 self._send_line(line)
         if self._session_id:
-            with suppress(*_NETWORK_ERRORS), self._request("DELETE", None, wait_seconds=ASIDE_SECONDS):
+            with suppress(*_NETWORK_ERRORS), self._open_request("DELETE", None, wait_seconds=ONE_WAY_SECONDS):
                 pass
         self.kill()
 
     def _send_line(self, line: bytes) -> None:
         message = decode_message(line)
         if message.kind is not MessageKind.REQUEST:
-            self._send_aside(message)
+            self._send_one_way(message)
             return
         assert message.id is not None
         with self._lock:
             is_full = len(self._connections) >= MAX_REQUESTS
         if is_full:
-            self._fail(message.id, f"expected at most {MAX_REQUESTS} requests at once, found more")
+            self._write_error(message.id, f"expected at most {MAX_REQUESTS} requests at once, found more")
             return
         # In a thread of its own: a tool may wait for an answer that the reader of these lines has to send.
         threading.Thread(target=self._run_request, args=(message,), name="mcp-http-request", daemon=True).start()
 
-    def _send_aside(self, message: Message) -> None:
+    def _send_one_way(self, message: Message) -> None:
         """Send a notification or a response, here, so that what follows cannot overtake it."""
-        if message.method == "notifications/cancelled" and self._cancel(message.params.get("requestId")):
+        if message.method == "notifications/cancelled" and self._cancel_request(message.params.get("requestId")):
             return
         try:
-            with self._request("POST", message, wait_seconds=ASIDE_SECONDS) as response:
+            with self._open_request("POST", message, wait_seconds=ONE_WAY_SECONDS) as response:
                 response.read(MAX_MESSAGE_BYTES)
         except _NETWORK_ERRORS:
             return  # nothing waits for an answer to it
         if message.method == "notifications/initialized" and self._post_address is None:
-            threading.Thread(target=self._listen, name="mcp-http-events", daemon=True).start()
+            threading.Thread(target=self._read_unasked, name="mcp-http-events", daemon=True).start()
 
-    def _cancel(self, request_id: object) -> bool:
+    def _cancel_request(self, request_id: object) -> bool:
         """Break off a request of the new era, which cancels it; return whether there was one."""
         with self._lock:
             connection = self._modern_requests.get(request_id) if isinstance(request_id, str | int) else None
@@ -148,12 +148,12 @@ class HttpServer:
         request_id = message.id
         assert request_id is not None
         try:
-            with self._request("POST", message) as response:
+            with self._open_request("POST", message) as response:
                 is_answered = self._relay_response(message, response)
             if not is_answered and self._post_address is None:
-                self._fail(request_id, "the server broke off before it answered")
+                self._write_error(request_id, "the server broke off before it answered")
         except _NETWORK_ERRORS as error:
-            self._fail(request_id, f"the server cannot be reached, or broke off: {error}")
+            self._write_error(request_id, f"the server cannot be reached, or broke off: {error}")
 
     def _relay_response(self, request: Message, response: http.client.HTTPResponse) -> bool:
         """Pass on what a response says; return whether the request has its answer."""
@@ -172,7 +172,7 @@ class HttpServer:
             return True
         if status >= HTTPStatus.MULTIPLE_CHOICES:
             text = _LOGIN if status == HTTPStatus.UNAUTHORIZED else f"the server answered with the status {status}"
-            self._fail(request.id, text)
+            self._write_error(request.id, text)
             return True
         return False
 
@@ -182,7 +182,7 @@ class HttpServer:
             message = decode_message(data)
         except MessageError:
             # The relay refuses it in its turn, records that, and tells the client whose answer is lost.
-            self._write(data.replace(b"\r", b" ").replace(b"\n", b" "))
+            self._write_line(data.replace(b"\r", b" ").replace(b"\n", b" "))
             return False
         if request is not None and message.kind is MessageKind.RESPONSE and message.id is None:
             # Servers answer so when they refuse a request before they decode it.
@@ -190,7 +190,7 @@ class HttpServer:
         is_answer = request is not None and message.kind is MessageKind.RESPONSE and message.id == request.id
         if is_answer and request is not None:
             self._note_result(request, message.result)
-        self._write(encode_message(message))
+        self._write_line(encode_message(message))
         return is_answer
 
     def _note_result(self, request: Message, result: object) -> None:
@@ -204,13 +204,13 @@ class HttpServer:
                 if isinstance(tool, Mapping):
                     self._schemas[str(tool.get("name"))] = tool.get("inputSchema")
 
-    def _listen(self) -> None:
+    def _read_unasked(self) -> None:
         """Read what a server of the old era sends without being asked, until it or the client ends the session."""
         last_event_id = ""
         while not self._has_ended.is_set():
             headers = {"last-event-id": last_event_id} if last_event_id else {}
             try:
-                with self._request("GET", None, headers) as response:
+                with self._open_request("GET", None, headers) as response:
                     if response.status != HTTPStatus.OK or get_content_type(response) != EVENTS_TYPE:
                         return  # many servers have no such stream
                     for event in read_events(response):
@@ -230,13 +230,13 @@ class HttpServer:
         has_endpoint.wait(CONNECT_SECONDS)
         if self._post_address is None:
             return False
-        with self._request("POST", request) as response:
+        with self._open_request("POST", request) as response:
             return response.status < HTTPStatus.MULTIPLE_CHOICES
 
     def _read_legacy(self, has_endpoint: threading.Event) -> None:
         """Read the stream of a server of 2024: first where to post, then every message."""
         try:
-            with self._request("GET", None) as response:
+            with self._open_request("GET", None) as response:
                 is_stream = response.status == HTTPStatus.OK and get_content_type(response) == EVENTS_TYPE
                 for event in read_events(response) if is_stream else ():
                     if event.name == "endpoint" and self._post_address is None:
@@ -267,7 +267,7 @@ class HttpServer:
         return headers | ({VERSION_HEADER: self._version} if self._version else {})
 
     @contextmanager
-    def _request(
+    def _open_request(
         self,
         method: str,
         message: Message | None,
@@ -293,15 +293,15 @@ class HttpServer:
                     self._modern_requests.pop(modern_id, None)
             connection.close()
 
-    def _fail(self, request_id: RequestId, text: str) -> None:
-        self._write(encode_message(build_error(request_id, INTERNAL_ERROR, text)))
+    def _write_error(self, request_id: RequestId, text: str) -> None:
+        self._write_line(encode_message(build_error(request_id, INTERNAL_ERROR, text)))
 
-    def _write(self, line: bytes) -> None:
+    def _write_line(self, line: bytes) -> None:
         with self._write_lock, suppress(OSError, ValueError):
             self._responses.write(line + b"\n")
             self._responses.flush()
 
-    def _close(self) -> None:
+    def _end_responses(self) -> None:
         self._has_ended.set()
         with self._write_lock, suppress(OSError, ValueError):
             self._responses.close()

@@ -7,8 +7,9 @@ from contextlib import closing, suppress
 from verdikt.errors import McpError
 from verdikt.hosts.wiring.server_entry import build_headers, parse_entry
 from verdikt.mcp.call_governor import CallGovernor
+from verdikt.mcp.http_relay import HttpRelay
 from verdikt.mcp.http_server import HttpServer
-from verdikt.mcp.http_transport import HttpRelay, RelayListener, parse_listen_address
+from verdikt.mcp.http_transport import RelayListener, parse_listen_address
 from verdikt.mcp.pin_store import ServerPins
 from verdikt.mcp.relay import Relay
 from verdikt.mcp.relay_service import settle_memory

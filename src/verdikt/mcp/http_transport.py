@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import http.client
 import queue
-import select
 import socket
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import McpError
-from verdikt.mcp.event_stream import KEEP_ALIVE, format_event, read_events
+from verdikt.mcp.client_stream import ClientStream, ClientWatch
+from verdikt.mcp.event_stream import read_events
 from verdikt.mcp.http_headers import (
     SESSION_HEADER,
     check_agreement,
@@ -24,6 +23,7 @@ from verdikt.mcp.http_headers import (
     select_request_headers,
     select_response_headers,
 )
+from verdikt.mcp.http_relay import HttpRelay
 from verdikt.mcp.message import (
     INTERNAL_ERROR,
     MAX_MESSAGE_BYTES,
@@ -34,107 +34,18 @@ from verdikt.mcp.message import (
     decode_message,
     encode_message,
 )
-from verdikt.mcp.relay import Reaction, Relay, is_modern
+from verdikt.mcp.reaction import Reaction
+from verdikt.mcp.relay import Relay
 from verdikt.mcp.sealed_state import LIFETIME_SECONDS
-from verdikt.mcp.server_address import EVENTS_TYPE, JSON_TYPE, ServerAddress, ServerConnection, get_content_type
+from verdikt.mcp.server_address import EVENTS_TYPE, JSON_TYPE, ServerConnection, get_content_type
 
 if TYPE_CHECKING:
-    from verdikt.mcp.pin_store import ServerPins
-
-MAX_SESSIONS = 1000
-"""Sessions whose capabilities are remembered; the client of an older one must begin again."""
+    pass
 
 MAX_CONNECTIONS = 200
 KEEP_ALIVE_SECONDS = 15.0
 CLIENT_SECONDS = 60.0
 """How long a client may take to send its request."""
-
-
-class HttpRelay:
-    """What all requests share: the server's address, the sessions, and the questions that are open."""
-
-    def __init__(
-        self, target: str, create_relay: Callable[[], Relay], pins: ServerPins, *, origins: Iterable[str] = ()
-    ) -> None:
-        self.address = ServerAddress(target)
-        self._create_relay = create_relay
-        self._pins = pins
-        self.origins = tuple(origins)
-        self._sessions: OrderedDict[str, Relay] = OrderedDict()
-        self._open_questions: dict[str, ClientStream] = {}
-        self._lock = threading.Lock()
-
-    def find_relay(self, session_id: str | None, message: Message | None) -> Relay:
-        """Return the relay of a session; a new one for a request that belongs to none."""
-        # A request of the new era is complete in itself; with a relay of its own, ids of clients cannot collide.
-        if session_id is None or (message is not None and is_modern(message)):
-            return self._create_relay()
-        with self._lock:
-            relay = self._sessions.get(session_id)
-        return relay or self.remember(session_id, self._create_relay())
-
-    def remember(self, session_id: str, relay: Relay) -> Relay:
-        """Keep the relay of a session, and return the one that is kept."""
-        with self._lock:
-            kept = self._sessions.setdefault(session_id, relay)
-            self._sessions.move_to_end(session_id)
-            if len(self._sessions) > MAX_SESSIONS:
-                self._sessions.popitem(last=False)
-            return kept
-
-    def forget(self, session_id: str) -> None:
-        """Drop a session that has ended."""
-        with self._lock:
-            self._sessions.pop(session_id, None)
-
-    def hold(self, ask_id: str, stream: ClientStream) -> None:
-        """Note on which stream a question was asked."""
-        with self._lock:
-            self._open_questions[ask_id] = stream
-
-    def release(self, ask_id: str) -> ClientStream | None:
-        """Return the stream on which a question was asked, and forget the question."""
-        with self._lock:
-            return self._open_questions.pop(ask_id, None)
-
-    def find_schema(self, message: Message) -> object:
-        """Return the schema of the tool that a message calls."""
-        pin = self._pins.book.find(str(message.params.get("name", ""))) if message.method == "tools/call" else None
-        return pin.seen.get("inputSchema") if pin is not None else None
-
-
-class ClientStream:
-    """One response to a client, as JSON or as a stream of events; several threads may write to it."""
-
-    def __init__(self, handler: RelayHandler) -> None:
-        self._handler = handler
-        self._lock = threading.Lock()
-        self.has_begun = False
-        self.reactions: queue.Queue[Reaction] = queue.Queue()
-        self.is_waiting = False
-
-    def begin(self, headers: Iterable[tuple[str, str]] = ()) -> None:
-        """Send the head of a stream of events, once."""
-        with self._lock:
-            if not self.has_begun:
-                self.has_begun = True
-                self._handler.send_head(
-                    HTTPStatus.OK, [("Content-Type", EVENTS_TYPE), ("Cache-Control", "no-cache"), *headers]
-                )
-
-    def send(self, message: Message | None, *, event_id: str = "", retry: str = "") -> None:
-        """Send one event."""
-        self.begin()
-        self._write(format_event(message, event_id=event_id, retry=retry))
-
-    def keep_alive(self) -> None:
-        """Send a comment, which also shows whether the client is still there."""
-        self._write(KEEP_ALIVE)
-
-    def _write(self, data: bytes) -> None:
-        with self._lock:
-            self._handler.wfile.write(data)
-            self._handler.wfile.flush()
 
 
 class RelayHandler(BaseHTTPRequestHandler):
@@ -193,7 +104,7 @@ class RelayHandler(BaseHTTPRequestHandler):
         try:
             headers = select_request_headers(self.headers.items())
             response = connection.send("DELETE", headers, None)
-            self._relay.forget(self.headers.get(SESSION_HEADER, ""))
+            self._relay.remove_session(self.headers.get(SESSION_HEADER, ""))
             self._send_empty(response.status)
         except (OSError, http.client.HTTPException):
             self._fail_upstream(None)
@@ -206,10 +117,10 @@ class RelayHandler(BaseHTTPRequestHandler):
         """Answer a request: by the relay itself, after a question to the person, or by the server."""
         stream = ClientStream(self)
         if reaction.ask_id:
-            asked = self._ask_on_stream(stream, reaction)
-            if asked is None:
+            answer_reaction = self._ask_on_stream(stream, reaction)
+            if answer_reaction is None:
                 return
-            reaction = asked
+            reaction = answer_reaction
         if reaction.to_server:
             self._forward_request(relay, message, reaction.to_server[0], stream)
         elif reaction.to_client and stream.has_begun:
@@ -220,7 +131,7 @@ class RelayHandler(BaseHTTPRequestHandler):
     def _ask_on_stream(self, stream: ClientStream, reaction: Reaction) -> Reaction | None:
         """Send the question on the response's stream, and wait for the reaction to its answer."""
         stream.is_waiting = True
-        self._relay.hold(reaction.ask_id, stream)
+        self._relay.hold_question(reaction.ask_id, stream)
         try:
             stream.send(reaction.to_client[0])
             for _ in range(int(LIFETIME_SECONDS / KEEP_ALIVE_SECONDS)):
@@ -231,12 +142,12 @@ class RelayHandler(BaseHTTPRequestHandler):
             pass  # the client is gone, and with it the question
         finally:
             stream.is_waiting = False
-            self._relay.release(reaction.ask_id)
+            self._relay.release_question(reaction.ask_id)
         return None
 
     def _settle_question(self, relay: Relay, reaction: Reaction) -> None:
         """Do what follows from an answer, on the stream on which the question was asked."""
-        stream = self._relay.release(reaction.ask_id)
+        stream = self._relay.release_question(reaction.ask_id)
         if stream is None:
             return
         if stream.is_waiting:
@@ -245,16 +156,16 @@ class RelayHandler(BaseHTTPRequestHandler):
         for message in reaction.to_client:
             stream.send(message)
         for message in reaction.to_server:
-            self._post_aside(message)
+            self._post_separately(message)
 
     def _forward_request(self, relay: Relay, original: Message, message: Message, stream: ClientStream) -> None:
         connection = self._relay.address.connect()
         try:
-            with _ClientWatch(self.connection, connection):
+            with ClientWatch(self.connection, connection):
                 headers = select_request_headers(self.headers.items())
                 response = connection.send("POST", headers, encode_message(message))
                 if original.method == "initialize" and (session_id := response.headers.get(SESSION_HEADER)):
-                    self._relay.remember(session_id, relay)
+                    self._relay.add_session(session_id, relay)
                 self._relay_response(relay, response, connection, original, stream)
         except (OSError, http.client.HTTPException, McpError, MessageError):
             self._fail_upstream(original, stream)
@@ -265,10 +176,10 @@ class RelayHandler(BaseHTTPRequestHandler):
         """Forward a notification or a response, to which a server only says that it has it."""
         status = HTTPStatus.ACCEPTED
         for message in reaction.to_server:
-            status = HTTPStatus(self._post_aside(message))
+            status = HTTPStatus(self._post_separately(message))
         self._send_empty(status)
 
-    def _post_aside(self, message: Message) -> int:
+    def _post_separately(self, message: Message) -> int:
         """Send a message to the server in a request of its own; return the status."""
         connection = self._relay.address.connect()
         try:
@@ -331,11 +242,11 @@ class RelayHandler(BaseHTTPRequestHandler):
                 continue
             reaction = relay.receive_from_server(message)
             if reaction.ask_id:
-                self._relay.hold(reaction.ask_id, stream)
+                self._relay.hold_question(reaction.ask_id, stream)
             for outgoing in reaction.to_client:
                 stream.send(outgoing, event_id=event.event_id, retry=event.retry)
             for outgoing in reaction.to_server:
-                self._post_aside(outgoing)
+                self._post_separately(outgoing)
             _run_deferred(relay, reaction)
 
     # The connection of the client.
@@ -436,33 +347,6 @@ class RelayListener(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Drop the connection of a request that failed: no answer means that nothing was allowed."""
-
-
-class _ClientWatch:
-    """Closes the connection to the server when the client goes away: in the new era that cancels a request."""
-
-    def __init__(self, client: socket.socket, upstream: ServerConnection) -> None:
-        self._client, self._upstream = client, upstream
-        self._has_ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *exception: object) -> None:
-        self._has_ended.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._has_ended.wait(0.1):
-            try:
-                readable, _, _ = select.select([self._client], [], [], 0)
-                if readable and self._client.recv(1, socket.MSG_PEEK) == b"":
-                    break
-            except (OSError, ValueError):
-                break
-        if not self._has_ended.is_set():
-            self._upstream.break_off()
 
 
 def _restore_id(message: Message, original: Message | None) -> Message:

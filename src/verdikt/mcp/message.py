@@ -144,13 +144,13 @@ def refuse_lookalike_keys(mapping: Mapping[str, Any], known: frozenset[str], req
     Some decoders ignore case, and take the last of two such keys: they would run another call than we decided on.
     """
     folded: set[str] = {key.casefold() for key in known}
-    seen: set[str] = set()
+    seen_keys: set[str] = set()
     for key in mapping:
         plain = key.casefold()
-        if plain in seen or (plain in folded and key not in known):
+        if plain in seen_keys or (plain in folded and key not in known):
             text = f"expected each key once, found `{key[:80]}` in another spelling too"
             raise MessageError(text, request_id=request_id)
-        seen.add(plain)
+        seen_keys.add(plain)
 
 
 def encode_message(message: Message) -> bytes:

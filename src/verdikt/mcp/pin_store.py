@@ -95,9 +95,9 @@ class ServerPins:
 
     def record_tools(self, tools: list[Mapping[str, Any]], *, trust: bool) -> dict[str, ToolPin]:
         """Note listed tools and return their pins by name; with `trust`, new ones are accepted."""
-        known = self.book
-        if all(_is_recorded(known, tool) for tool in tools):
-            return {str(tool["name"]): known.pins[str(tool["name"])] for tool in tools}
+        known_book = self.book
+        if all(_is_recorded(known_book, tool) for tool in tools):
+            return {str(tool["name"]): known_book.pins[str(tool["name"])] for tool in tools}
         taken = {name for book in list_books(self._directory.parent) if book.name != self._name for name in book.pins}
         pins: dict[str, ToolPin] = {}
         with self._change() as book:

@@ -16,7 +16,8 @@ from verdikt.errors import McpError
 from verdikt.mcp.message import MAX_MESSAGE_BYTES, Message, MessageError, build_error, decode_message, encode_message
 
 if TYPE_CHECKING:
-    from verdikt.mcp.relay import Reaction, Relay
+    from verdikt.mcp.reaction import Reaction
+    from verdikt.mcp.relay import Relay
 
 END_SECONDS = 2.0
 """How long a server has to end by itself after its input was closed, and again after it was told to terminate."""
@@ -91,10 +92,10 @@ class StdioTransport:
         self._relay = relay
         assert self._server.stdout is not None
         readers = [
-            threading.Thread(target=self._guard, args=(self._relay_client,), name="mcp-client", daemon=True),
-            threading.Thread(target=self._guard, args=(self._relay_server,), name="mcp-server", daemon=True),
+            threading.Thread(target=self._run_worker, args=(self._relay_client,), name="mcp-client", daemon=True),
+            threading.Thread(target=self._run_worker, args=(self._relay_server,), name="mcp-server", daemon=True),
         ]
-        log_writer = threading.Thread(target=self._guard, args=(self._run_deferred,), name="mcp-log", daemon=True)
+        log_writer = threading.Thread(target=self._run_worker, args=(self._run_deferred,), name="mcp-log", daemon=True)
         for thread in (*readers, log_writer):
             thread.start()
         self._has_ended.wait()
@@ -112,8 +113,8 @@ class StdioTransport:
         """What ended the relay, if it was not one of the two sides."""
         return self._failure
 
-    def _guard(self, work: Callable[[], None]) -> None:
-        """Run one direction. Its end, and any failure in it, ends both."""
+    def _run_worker(self, work: Callable[[], None]) -> None:
+        """Run the work of one thread. Its end, and any failure in it, ends the whole relay."""
         try:
             work()
         except BrokenPipeError:

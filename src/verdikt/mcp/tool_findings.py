@@ -36,10 +36,10 @@ def find_tool_issues(definition: Mapping[str, Any], taken: Iterable[str] = ()) -
     lookalike = find_lookalike(name)
     if lookalike:
         yield f"its name looks like `{lookalike}` and is another"
-    for other in sorted(set(taken)):
+    for other_name in sorted(set(taken)):
         # The same name at two servers is common (`read_file`); a name that only looks the same is not.
-        if other != name and (lookalike == other or fold_name(other) == fold_name(name)):
-            yield f"its name looks like `{other}` of another server"
+        if other_name != name and (lookalike == other_name or fold_name(other_name) == fold_name(name)):
+            yield f"its name looks like `{other_name}` of another server"
     for where, text in texts:
         if match := _ORDERS.search(text):
             yield f"its {where} gives orders to the model: “{_quote(match.group())}”"

@@ -210,10 +210,11 @@ class Decision:
     audit: Sequence[Mapping[str, Any]] = ()
     """What `audit` guards recorded; the log keeps it beside the receipt."""
 
-    def to_log_body(self, call_id: str, marks: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the body of the decision's entry in the log; `marks` are what the session's memory keeps of it."""
+    def to_log_body(self, call_id: str, memory_changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the body of the decision's entry in the log; `memory_changes` are what the session remembers of it."""
         body = {"receipt": self.receipt.canonical_text, "receipt_sha256": self.receipt.sha256, "call_id": call_id}
-        return body | ({"kept": marks} if marks else {}) | ({"audit": list(self.audit)} if self.audit else {})
+        body |= {"kept": memory_changes} if memory_changes else {}
+        return body | ({"audit": list(self.audit)} if self.audit else {})
 
     @property
     def guard(self) -> str:

@@ -52,10 +52,10 @@ def build_app(service: Service) -> ASGIApp:
     routes.append(Route("/v1/feed", _build_feed(service), methods=["GET"]))
     machines = MachineApi(service)
     routes += [Route(route.path, machines.build_endpoint(route), methods=[route.method]) for route in MACHINE_ROUTES]
-    return _Guard(Starlette(routes=routes), service)
+    return _RequestFilter(Starlette(routes=routes), service)
 
 
-class _Guard:
+class _RequestFilter:
     """Refuses requests for other names and too large bodies, adds the headers to every answer, and counts."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
@@ -78,13 +78,13 @@ class _Guard:
                 present = {name for name, _ in message["headers"]}
                 added = [(name, value) for name, value in headers.items() if name not in present]
                 message["headers"] = [*message["headers"], *added]
-                self._record(scope, message["status"], started_at)
+                self._record_request(scope, message["status"], started_at)
             await send(message)
 
         # A page of another site that makes its name point to this address still sends its own name.
         host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
         if host not in self._service.hosts:
-            await _fail(421, "this service does not answer to that name")(scope, receive, send_with_headers)
+            await _build_error(421, "this service does not answer to that name")(scope, receive, send_with_headers)
             return
         try:
             await self._app(scope, receive, send_with_headers)
@@ -92,9 +92,9 @@ class _Guard:
             _LOGGER.exception("a request failed: %s %s", scope["method"], scope["path"])
             # An answer that has begun can only be cut off.
             if not has_started:
-                await _fail(500, "the service failed; its log has the reason")(scope, receive, send_with_headers)
+                await _build_error(500, "the service failed; its log has the reason")(scope, receive, send_with_headers)
 
-    def _record(self, scope: Scope, status: int, started_at: float) -> None:
+    def _record_request(self, scope: Scope, status: int, started_at: float) -> None:
         """Count a request and write it to the log; its query is left out, because it has what people search for."""
         seconds = max(self._service.clock.now() - started_at, 0.0)
         metrics, method = self._service.metrics, scope["method"]
@@ -106,7 +106,7 @@ class _Guard:
         _LOGGER.info("request", extra=fields)
 
 
-def _fail(status: int, message: str) -> Response:
+def _build_error(status: int, message: str) -> Response:
     return build_json_response({"error": message}, status)
 
 
@@ -117,7 +117,7 @@ async def _serve_shell(_: Request) -> Response:
 async def _serve_file(request: Request) -> Response:
     file = find_file(request.path_params["path"])
     if file is None:
-        return _fail(404, "no such file")
+        return _build_error(404, "no such file")
     data, media_type, etag = file
     headers = {"ETag": etag, "Cache-Control": "no-cache"}
     if request.headers.get("if-none-match") == etag:
@@ -128,42 +128,42 @@ async def _serve_file(request: Request) -> Response:
 def _build_endpoint(service: Service, route: ApiRoute) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         if route.is_write and (problem := _find_forgery(service, request)):
-            return _fail(403, problem)
+            return _build_error(403, problem)
         body = await read_body(request) if route.is_write else b""
         if body is None:
-            return _fail(413, f"expected at most {MAX_BODY_BYTES} bytes")
+            return _build_error(413, f"expected at most {MAX_BODY_BYTES} bytes")
         # Store and handlers block, so all of a request runs in one thread.
-        response: Response = await run_sync(_handle, service, route, request, body)
+        response: Response = await run_sync(_handle_call, service, route, request, body)
         response.headers.setdefault("Cache-Control", "no-store")
         return response
 
     return answer
 
 
-def _handle(service: Service, route: ApiRoute, request: Request, body: bytes) -> Response:
+def _handle_call(service: Service, route: ApiRoute, request: Request, body: bytes) -> Response:
     try:
         person = _find_person(service, request) if route.roles else None
         if route.roles and person is None:
-            return _fail(401, "sign in first")
+            return _build_error(401, "sign in first")
         if person is not None and (problem := _find_refusal(route, person)):
             if person.scopes is not None and route.is_write:
                 # A program that tries to vote or to change something is worth knowing of.
                 actor, path = f"token of {person.name}", request.url.path[:200]
                 service.people.record_event(person.organisation, actor, "refused", path, service.clock.now())
-            return _fail(403, problem)
+            return _build_error(403, problem)
         origin = request.headers.get("origin", "")
         call = ApiCall(service, person, request.path_params, request.query_params, body, request.cookies, origin)
         result: Any = route.handler(call)
     except NotFound as error:
-        return _fail(404, str(error))
+        return _build_error(404, str(error))
     except Forbidden as error:
-        return _fail(403, str(error))
+        return _build_error(403, str(error))
     except (WireError, CanonicalError) as error:
-        return _fail(400, str(error))
+        return _build_error(400, str(error))
     except ServiceError as error:
         # The message may name the database: it goes into the log, not to the browser.
         _LOGGER.error("the store failed: %s", error)  # noqa: TRY400 - the message says it all
-        return _fail(503, "the database does not answer; the service's log has the reason")
+        return _build_error(503, "the database does not answer; the service's log has the reason")
     return result if isinstance(result, Response) else build_json_response(result)
 
 
@@ -200,7 +200,7 @@ def _build_feed(service: Service) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         person = await run_sync(_find_person, service, request)
         if person is None or person.scopes is not None:
-            return _fail(401, "sign in first")
+            return _build_error(401, "sign in first")
         call = ApiCall(service, person, {}, request.query_params, b"", request.cookies)
         position = request.headers.get("last-event-id") or request.query_params.get("position", "")
         return StreamingResponse(

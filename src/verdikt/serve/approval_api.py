@@ -15,7 +15,7 @@ from verdikt.serve.approvals import Ballot, VoteRefused
 from verdikt.serve.entry_search import parse_cursor
 from verdikt.serve.json_response import build_json_response
 from verdikt.serve.routes import READERS, VOTERS, ApiCall, ApiRoute, NotFound
-from verdikt.team.approval_wire import parse_request, vote_message
+from verdikt.team.approval_wire import encode_vote, parse_request
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -38,12 +38,12 @@ def list_approvals(call: ApiCall) -> Any:
     call.service.approvals.expire(int(call.now))
     limit = call.read_number("limit", 50, MAX_PAGE)
     cursor = call.query.get("cursor", "")
-    asked = parse_cursor(cursor, parts=2) if cursor else None
+    cursor_parts = parse_cursor(cursor, parts=2) if cursor else None
     approvals = call.service.approvals.list_approvals(
         call.signed_in,
         history=state == "history",
         text=call.query.get("q", "")[:200],
-        cursor=(asked[0], asked[1]) if asked else None,
+        cursor=(cursor_parts[0], cursor_parts[1]) if cursor_parts else None,
         limit=limit,
     )
     last = approvals[-1] if state == "history" and len(approvals) == limit else None
@@ -73,7 +73,7 @@ def vote(call: ApiCall) -> Any:
         call.record(f"{verb}_rejected", f"{approval}: {error}")
         raise
     signature = call.service.service_key.sign(
-        vote_message(approval, call.signed_in.id, ballot.digest, approved=ballot.approved)
+        encode_vote(approval, call.signed_in.id, ballot.digest, approved=ballot.approved)
     )
     call.record(verb, f"{approval} digest {ballot.digest} signature {signature}")
     return {"state": state}
@@ -92,12 +92,12 @@ def _read_ballot(call: ApiCall) -> Ballot:
 
 def list_keys(call: ApiCall) -> Any:
     """Return the security keys of the person."""
-    return {"keys": call.service.keys.list_keys(call.signed_in)}
+    return {"keys": call.service.security_keys.list_keys(call.signed_in)}
 
 
 def begin_key(call: ApiCall) -> Any:
     """Return what the browser needs to add a key."""
-    return call.service.keys.begin_registration(call.signed_in, call.origin, int(call.now))
+    return call.service.security_keys.begin_registration(call.signed_in, call.origin, int(call.now))
 
 
 def add_key(call: ApiCall) -> Any:
@@ -107,7 +107,7 @@ def add_key(call: ApiCall) -> Any:
     if not isinstance(name, str) or not isinstance(response, Mapping):
         raise WireError("expected a `name` and the browser's `response`")
     now = int(call.now)
-    key = call.service.keys.finish_registration(call.signed_in, name, response, call.origin, now)
+    key = call.service.security_keys.finish_registration(call.signed_in, name, response, call.origin, now)
     call.record("add_key", str(key))
     return {"id": key}
 
@@ -115,7 +115,7 @@ def add_key(call: ApiCall) -> Any:
 def remove_key(call: ApiCall) -> Any:
     """Remove a key."""
     key = call.read_id("key")
-    if not call.service.keys.remove_key(call.signed_in, key):
+    if not call.service.security_keys.remove_key(call.signed_in, key):
         raise NotFound("no such key")
     call.record("remove_key", str(key))
     return {}

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from verdikt.model.approval import ApprovalState
 from verdikt.serve import schema
-from verdikt.team.approval_wire import Vote, can_vote, parse_needs, read_statement
+from verdikt.team.approval_wire import Vote, find_vote_problem, parse_needs, read_statement
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
@@ -56,13 +56,13 @@ def to_vote(row: RowMapping) -> Vote:
 def describe_approval(row: RowMapping, votes: Sequence[RowMapping], person: Person) -> dict[str, Any]:
     """Return a question as the page shows it, and whether this person can answer it."""
     document = json.loads(row["document"])
-    needs, cast = parse_needs(document), [to_vote(vote) for vote in votes]
+    needs, cast_votes = parse_needs(document), [to_vote(vote) for vote in votes]
     is_owner = row["owner"] == person.id
-    own = Vote(
+    own_vote = Vote(
         person=person.id, name="", approved=True, is_owner=is_owner, groups=list_voting_groups(person), is_strong=True
     )
-    refusals = [can_vote(need, own) for need in needs]
-    has_voted = any(vote.person == person.id for vote in cast)
+    refusals = [find_vote_problem(need, own_vote) for need in needs]
+    has_voted = any(vote.person == person.id for vote in cast_votes)
     names = ("id", "request", "session", "seq", "digest", "rule", "reason", "summary", "shape", "risk", "state")
     times = ("asked", "expires", "decided", "not_after", "closed")
     return {
@@ -76,7 +76,7 @@ def describe_approval(row: RowMapping, votes: Sequence[RowMapping], person: Pers
                 "text": need.describe(),
                 "count": need.count,
                 "strong": need.strong,
-                "given": sum(vote.approved and not can_vote(need, vote) for vote in cast),
+                "given": sum(vote.approved and not find_vote_problem(need, vote) for vote in cast_votes),
             }
             for need in needs
         ],
@@ -101,8 +101,8 @@ def find_chain(connection: Connection, row: RowMapping) -> int | None:
     """Return the stored log of the session that asks; None while nothing of it has arrived."""
     table = schema.chain
     query = select(table.c.id).where(table.c.machine == row["machine"], table.c.session == row["session"])
-    found = connection.execute(query.order_by(table.c.generation.desc()).limit(1)).scalar()
-    return int(found) if found is not None else None
+    chain = connection.execute(query.order_by(table.c.generation.desc()).limit(1)).scalar()
+    return int(chain) if chain is not None else None
 
 
 def count_shape(connection: Connection, row: RowMapping) -> dict[str, int]:

@@ -30,8 +30,8 @@ from verdikt.team.approval_wire import (
     ApprovalRequest,
     Vote,
     build_grant,
-    can_vote,
-    grant_message,
+    encode_grant,
+    find_vote_problem,
     hash_assertion,
     is_satisfied,
     parse_needs,
@@ -82,9 +82,9 @@ class Approvals:
         """Store a question of a machine, once; return its number, and whether it is new."""
         table = schema.approval
         with self._database.begin_write() as connection:
-            own = table.c.machine == machine.id
+            is_of_machine = table.c.machine == machine.id
             waiting = connection.execute(
-                select(func.count()).where(own, table.c.state == ApprovalState.WAITING, table.c.expires > now)
+                select(func.count()).where(is_of_machine, table.c.state == ApprovalState.WAITING, table.c.expires > now)
             ).scalar_one()
             if waiting >= MAX_WAITING:
                 raise WireError("too many questions of this machine wait already")
@@ -108,20 +108,20 @@ class Approvals:
                 # By the service's clock: that of the machine may be wrong.
                 "expires": now + (request.expires - request.asked),
             }
-            added = connection.execute(
+            added_id = connection.execute(
                 insert_for(self._database, table)
                 .values(**values)
                 .on_conflict_do_nothing(index_elements=["machine", "request"])
                 .returning(table.c.id)
             ).scalar()
-            if added is not None:
-                return int(added), True
-            known = connection.execute(
-                select(table.c.id, table.c.digest).where(own, table.c.request == request.id)
+            if added_id is not None:
+                return int(added_id), True
+            earlier = connection.execute(
+                select(table.c.id, table.c.digest).where(is_of_machine, table.c.request == request.id)
             ).one()
-            if known.digest != request.digest:
+            if earlier.digest != request.digest:
                 raise WireError("a question with this id was asked about another call")
-            return int(known.id), False
+            return int(earlier.id), False
 
     def read_answers(self, machine: EnrolledMachine, requests: Sequence[str], now: int) -> dict[str, Any]:
         """Return what became of a machine's questions; settled ones with a signed grant.
@@ -154,7 +154,7 @@ class Approvals:
             votes=votes,
             not_after=row["not_after"] or row["expires"],
         )
-        return {"state": state, "grant": grant, "signature": self._service_key.sign(grant_message(grant))}
+        return {"state": state, "grant": grant, "signature": self._service_key.sign(encode_grant(grant))}
 
     def report(self, machine: EnrolledMachine, request: str, state: ApprovalState, now: int) -> None:
         """Note what a machine says became of its question: used, or answered at the terminal."""
@@ -247,7 +247,7 @@ class Approvals:
                 groups=list_voting_groups(person),
                 is_strong=is_strong,
             )
-            refusals = [can_vote(need, own) for need in needs]
+            refusals = [find_vote_problem(need, own) for need in needs]
             if all(refusals):
                 raise VoteRefused(refusals[0])
             needs_key = any(need.strong for need, refusal in zip(needs, refusals, strict=True) if not refusal)

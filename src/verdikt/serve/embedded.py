@@ -113,7 +113,7 @@ class EmbeddedService(AbstractContextManager["EmbeddedService"]):
             try:
                 self.importer.import_new_lines()
                 self.courier.deliver()
-                self.service.notifications.work(int(self.clock.now()))
+                self.service.notifications.send_due(int(self.clock.now()))
             except (ServiceError, LedgerError) as error:
                 # Another process may hold the database for long; the next round tries again.
                 _LOGGER.warning("the log could not be imported: %s", error)

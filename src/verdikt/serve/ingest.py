@@ -16,7 +16,7 @@ from verdikt.model.session_state import CANARY_SESSION
 from verdikt.model.verdict import VerdictKind
 from verdikt.serve import schema
 from verdikt.serve.insertion import insert_for
-from verdikt.team.chain_extension import Continuation, extend_chain, overlap_seq
+from verdikt.team.chain_extension import Continuation, extend_chain, find_overlap_seq
 from verdikt.team.index_row import IndexRow, build_index_row, read_objective, read_place
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ class Ingest:
             connection.execute(
                 insert_for(self._database, table).on_conflict_do_nothing(), [{"text": text} for text in sorted(needed)]
             )
-            found = connection.execute(select(table.c.text, table.c.id).where(table.c.text.in_(needed)))
-            self._words |= {str(text): int(number) for text, number in found}
+            numbered_words = connection.execute(select(table.c.text, table.c.id).where(table.c.text.in_(needed)))
+            self._words |= {str(text): int(number) for text, number in numbered_words}
 
 
 class _Transaction:
@@ -151,8 +151,8 @@ class _Transaction:
                 ChainHead(row["seq"], row["hash"].hex()),
                 dict(row),
             )
-            known = chains.get((chain.machine, chain.session))
-            if known is None or known.generation < chain.generation:
+            earlier = chains.get((chain.machine, chain.session))
+            if earlier is None or earlier.generation < chain.generation:
                 chains[(chain.machine, chain.session)] = chain
         return chains
 
@@ -165,7 +165,7 @@ class _Transaction:
     ) -> IngestResult:
         """Collect what is new of a stretch, and return what became of it."""
         chain = chains[key]
-        seq = overlap_seq(chain.head, stretch)
+        seq = find_overlap_seq(chain.head, stretch)
         extension = extend_chain(chain.head, stretch, self._read_hash(chain, seq))
         if extension.continuation is Continuation.EXTENDS:
             self._append(chain, extension.new_lines, rows)

@@ -107,16 +107,16 @@ class MachineApi:
     async def read_device(self, _: EnrolledMachine | None, body: bytes) -> Response:
         """Tell a waiting machine whether it was let in."""
         secret = _parse_object(body).get("secret")
-        found = (
+        enrolment = (
             await run_sync(self.service.devices.find_machine, secret, self.service.clock.now())
             if isinstance(secret, str)
             else None
         )
-        if found is None:
+        if enrolment is None:
             return build_json_response({"error": "this code is unknown or too old: begin again"}, 403)
-        if not isinstance(found, EnrolledMachine):
+        if not isinstance(enrolment, EnrolledMachine):
             return build_json_response({"machine": None})
-        return build_json_response(self._describe_enrolment(found))
+        return build_json_response(self._describe_enrolment(enrolment))
 
     async def receive_entries(self, machine: EnrolledMachine, body: bytes) -> Response:
         """Store a batch, and answer with the heads that are stored now."""

@@ -149,11 +149,11 @@ def insert_machine(
     A name that is taken gets a number, so that a new key never continues the chains of an old one.
     """
     table = schema.machine
-    known = connection.execute(
+    machine_id = connection.execute(
         select(table.c.id).where(table.c.organisation == organisation, table.c.public_key == public_key)
     ).scalar()
-    if known is not None:
-        return int(known)
+    if machine_id is not None:
+        return int(machine_id)
     names = set(connection.execute(select(table.c.name).where(table.c.organisation == organisation)).scalars())
     unique = next(
         candidate

@@ -20,7 +20,7 @@ from verdikt.serve.notice_messages import Mailer, Notice, build_chat_message, bu
 from verdikt.serve.people import read_person
 from verdikt.serve.routes import VOTERS
 from verdikt.serve.safe_request import DeliveryFailed, SafeSender
-from verdikt.team.approval_wire import Vote, can_vote, parse_needs
+from verdikt.team.approval_wire import Vote, find_vote_problem, parse_needs
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
@@ -99,11 +99,11 @@ class Notifications:
         return {"id": int(id), "secret": secret}
 
     def list_notifiers(self, person: Person) -> list[dict[str, Any]]:
-        """Return a person's own places, and for an admin those of groups; without their secrets."""
+        """Return a person's is_visible places, and for an admin those of groups; without their secrets."""
         with self._database.begin_read_of(person.organisation) as connection:
             rows = _read_notifiers(connection, person)
             names = ("id", "kind", "group", "mode", "address")
-            return [{name: row[name] for name in names} | _read_last(connection, row["id"]) for row in rows]
+            return [{name: row[name] for name in names} | _read_last_delivery(connection, row["id"]) for row in rows]
 
     def remove_notifier(self, person: Person, notifier: int) -> bool:
         """Remove a place; return whether the person had such a one."""
@@ -124,22 +124,22 @@ class Notifications:
         url = f"{self._url}/approvals"
         notice = Notice(approval=0, rule="test", risk=0, machine="this service", expires=now, url=url)
         try:
-            self._send(row, [notice], f"test-{secrets.token_hex(8)}", now)
+            self._send_notices(row, [notice], f"test-{secrets.token_hex(8)}", now)
         except ServiceError as error:
             return str(error)
         return ""
 
     # The work of a worker
 
-    def work(self, now: int) -> int:
+    def send_due(self, now: int) -> int:
         """Tell people of what waits; return how many messages were sent."""
-        self._plan(now)
+        self._plan_deliveries(now)
         sent = 0
-        while group := self._claim(now):
-            sent += self._deliver(group, now)
+        while claimed := self._claim_deliveries(now):
+            sent += self._send_claimed(claimed, now)
         return sent
 
-    def _plan(self, now: int) -> None:
+    def _plan_deliveries(self, now: int) -> None:
         """Write down who is to be told of each question that waits; one row each, however often this runs."""
         approvals, deliveries = schema.approval, schema.delivery
         with self._database.begin_write() as connection:
@@ -161,7 +161,7 @@ class Notifications:
                 }
                 for approval in waiting.all()
                 for notifier, person in recipients
-                if _concerns(notifier, person, approval)
+                if _can_answer(notifier, person, approval)
             ]
             if rows:
                 connection.execute(
@@ -171,7 +171,7 @@ class Notifications:
                     rows,
                 )
 
-    def _claim(self, now: int) -> list[RowMapping]:
+    def _claim_deliveries(self, now: int) -> list[RowMapping]:
         """Take the messages to one place that are due; another worker does not get them for a while."""
         deliveries = schema.delivery
         is_due = (deliveries.c.state == "due") & (deliveries.c.due <= now)
@@ -200,7 +200,7 @@ class Notifications:
             connection.execute(update(deliveries).where(deliveries.c.id.in_(ids)).values(due=now + LEASE_SECONDS))
             return list(claimed)
 
-    def _deliver(self, claimed: Sequence[RowMapping], now: int) -> int:
+    def _send_claimed(self, claimed: Sequence[RowMapping], now: int) -> int:
         """Send one message about all of them, and note what became of it; return how many were sent."""
         with self._database.begin_read() as connection:
             notifier = (
@@ -211,27 +211,27 @@ class Notifications:
             notices = _read_notices(connection, [row["approval"] for row in claimed], self._url, now)
         ids = [row["id"] for row in claimed]
         if notifier is None or not notices:
-            # Answered before anybody was told.
-            self._settle(ids, "skipped", "", 0, now)
+            # Answered before a message was sent.
+            self._record_result(ids, "skipped", "", 0, now)
             return 0
         try:
-            self._send(notifier, notices, f"{notifier['id']}-{ids[0]}", now)
+            self._send_notices(notifier, notices, f"{notifier['id']}-{ids[0]}", now)
         except (DeliveryFailed, WireError, ServiceError) as error:
             tries = max(row["tries"] for row in claimed) + 1
             state = "failed" if tries >= MAX_TRIES else "due"
-            self._settle(ids, state, str(error)[:300], tries, now + RETRY_SECONDS * 2**tries)
+            self._record_result(ids, state, str(error)[:300], tries, now + RETRY_SECONDS * 2**tries)
             return 0
-        self._settle(ids, "sent", "", 0, now)
+        self._record_result(ids, "sent", "", 0, now)
         return 1
 
-    def _settle(self, ids: Sequence[int], state: str, problem: str, tries: int, due: int) -> None:
+    def _record_result(self, ids: Sequence[int], state: str, problem: str, tries: int, due: int) -> None:
         table = schema.delivery
         with self._database.begin_write() as connection:
             connection.execute(
                 update(table).where(table.c.id.in_(ids)).values(state=state, problem=problem, tries=tries, due=due)
             )
 
-    def _send(self, notifier: RowMapping, notices: Sequence[Notice], delivery: str, now: int) -> None:
+    def _send_notices(self, notifier: RowMapping, notices: Sequence[Notice], delivery: str, now: int) -> None:
         if notifier["kind"] == "email":
             mail = build_mail(notices, self._settings.mailer.sender, notifier["address"])
             self._settings.mailer.send(mail)
@@ -251,14 +251,14 @@ def _choose_time(mode: str, risk: int, now: int) -> int:
 
 def _read_notifiers(connection: Connection, person: Person) -> list[RowMapping]:
     table = schema.notifier
-    own = table.c.person == person.id
+    is_visible = table.c.person == person.id
     if "admin" in person.roles:
-        own |= table.c.person.is_(None)
-    query = select(table).where(table.c.organisation == person.organisation, own).order_by(table.c.id)
+        is_visible |= table.c.person.is_(None)
+    query = select(table).where(table.c.organisation == person.organisation, is_visible).order_by(table.c.id)
     return list(connection.execute(query).mappings())
 
 
-def _read_last(connection: Connection, notifier: int) -> dict[str, Any]:
+def _read_last_delivery(connection: Connection, notifier: int) -> dict[str, Any]:
     """Return what became of the last message to a place."""
     table = schema.delivery
     row = connection.execute(
@@ -274,7 +274,7 @@ def _read_recipients(connection: Connection) -> list[tuple[RowMapping, Person | 
     return [(row, person) for row, person in recipients if row["person"] is None or person is not None]
 
 
-def _concerns(notifier: RowMapping, person: Person | None, approval: RowMapping) -> bool:
+def _can_answer(notifier: RowMapping, person: Person | None, approval: RowMapping) -> bool:
     """Return whether a place belongs to those who can answer a question."""
     needs = parse_needs(json.loads(approval["document"]))
     if notifier["organisation"] != approval["organisation"]:
@@ -291,7 +291,7 @@ def _concerns(notifier: RowMapping, person: Person | None, approval: RowMapping)
         groups=list_voting_groups(person),
         is_strong=True,
     )
-    return any(not can_vote(need, vote) for need in needs)
+    return any(not find_vote_problem(need, vote) for need in needs)
 
 
 def _read_notices(connection: Connection, ids: Sequence[int], url: str, now: int) -> list[Notice]:

@@ -24,7 +24,7 @@ from verdikt.errors import ServiceError
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.serve import schema
 from verdikt.serve.oidc_errors import SignInRefused
-from verdikt.serve.people import EXCLUDES, Profile, check_roles
+from verdikt.serve.people import EXCLUDES, Profile, find_role_problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,11 +55,11 @@ class OidcSettings:
 
     def find_roles(self, groups: frozenset[str]) -> frozenset[str]:
         """Return the roles of a person in these groups. Where one excludes others, it wins."""
-        found = {role for role, names in self.roles.items() if EVERYONE in names or groups & frozenset(names)}
+        roles = {role for role, names in self.roles.items() if EVERYONE in names or groups & frozenset(names)}
         for role, excluded in EXCLUDES.items():
-            if role in found:
-                found -= excluded
-        return frozenset(found)
+            if role in roles:
+                roles -= excluded
+        return frozenset(roles)
 
 
 def load_settings(path: Path, environment: Mapping[str, str]) -> OidcSettings:
@@ -75,7 +75,7 @@ def load_settings(path: Path, environment: Mapping[str, str]) -> OidcSettings:
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ServiceError(f"cannot read `{path}`: {error}; docs/team.md shows such a file") from error
     for role in roles:
-        if problem := check_roles({role}):
+        if problem := find_role_problem({role}):
             raise ServiceError(f"`{path}`: {problem}")
     check_address(settings.issuer)
     return settings
@@ -195,10 +195,9 @@ class OidcSignIn:
 
     def _build_profile(self, claims: dict[str, Any]) -> Profile:
         subject = claims.get("sub")
-        found = claims.get(self.settings.groups_claim, [])
-        groups = (
-            frozenset(group for group in found if isinstance(group, str)) if isinstance(found, list) else frozenset()
-        )
+        group_claim = claims.get(self.settings.groups_claim, [])
+        names = group_claim if isinstance(group_claim, list) else []
+        groups = frozenset(name for name in names if isinstance(name, str))
         roles = self.settings.find_roles(groups)
         if not isinstance(subject, str) or not subject:
             raise SignInRefused("the identity provider named no person")

@@ -171,13 +171,13 @@ class People:
             return [dict(row) for row in connection.execute(query).mappings()]
 
 
-def check_roles(roles: Iterable[str]) -> str:
+def find_role_problem(roles: Iterable[str]) -> str:
     """Return why a person cannot have these roles together; empty when they can."""
-    given = frozenset(roles)
-    if unknown := given - frozenset(ROLES):
+    role_names = frozenset(roles)
+    if unknown := role_names - frozenset(ROLES):
         return f"expected roles among {', '.join(ROLES)}, found {', '.join(sorted(unknown))}"
     for role, excluded in EXCLUDES.items():
-        if role in given and (both := given & excluded):
+        if role in role_names and (both := role_names & excluded):
             return f"a person with the role {role} cannot have {', '.join(sorted(both))} too"
     return ""
 
@@ -194,8 +194,8 @@ def read_person(connection: Connection, person: int) -> Person | None:
 
 def _save_profile(connection: Connection, organisation: int, profile: Profile) -> int:
     table = schema.person
-    known = table.c.organisation == organisation, table.c.subject == profile.subject
-    person = connection.execute(select(table.c.id).where(*known)).scalar()
+    is_person = table.c.organisation == organisation, table.c.subject == profile.subject
+    person = connection.execute(select(table.c.id).where(*is_person)).scalar()
     values = {
         "name": profile.name,
         "roles": " ".join(sorted(profile.roles)),

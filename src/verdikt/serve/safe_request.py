@@ -128,8 +128,8 @@ class _Connection(http.client.HTTPConnection):
 
 def resolve_name(host: str, port: int) -> list[str]:
     """Return every address of a name."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    address_infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in address_infos))
 
 
 def parse_address(text: str) -> _Address:

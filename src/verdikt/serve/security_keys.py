@@ -49,8 +49,8 @@ class SecurityKeys:
         """Return what the browser needs to add a key, with a challenge that is good once."""
         challenge = secrets.token_bytes(32)
         with self._database.begin_write() as connection:
-            known = _read_credentials(connection, person.id)
-            if len(known) >= MAX_KEYS:
+            credentials = _read_credentials(connection, person.id)
+            if len(credentials) >= MAX_KEYS:
                 raise WireError(f"expected at most {MAX_KEYS} keys")
             values = {"challenge": challenge, "expires": now + CEREMONY_SECONDS}
             connection.execute(
@@ -67,7 +67,7 @@ class SecurityKeys:
             authenticator_selection=AuthenticatorSelectionCriteria(
                 user_verification=UserVerificationRequirement.REQUIRED
             ),
-            exclude_credentials=[PublicKeyCredentialDescriptor(id=row.credential_id) for row in known],
+            exclude_credentials=[PublicKeyCredentialDescriptor(id=row.credential_id) for row in credentials],
         )
         data: dict[str, Any] = json.loads(options_to_json(options))
         return data

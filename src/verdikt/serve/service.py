@@ -36,7 +36,7 @@ class Service:
     devices: Devices = field(init=False)
     tokens: Tokens = field(init=False)
     settings: NotificationSettings = field(default_factory=NotificationSettings)
-    keys: SecurityKeys = field(init=False)
+    security_keys: SecurityKeys = field(init=False)
     service_key: ServiceKey = field(init=False)
     approvals: Approvals = field(init=False)
     notifications: Notifications = field(init=False)
@@ -49,9 +49,9 @@ class Service:
         self.machines = Machines(self.store.database)
         self.devices = Devices(self.store.database)
         self.tokens = Tokens(self.store.database)
-        self.keys = SecurityKeys(self.store.database)
+        self.security_keys = SecurityKeys(self.store.database)
         self.service_key = ServiceKey(self.store.database)
-        self.approvals = Approvals(self.store.database, self.keys, self.service_key)
+        self.approvals = Approvals(self.store.database, self.security_keys, self.service_key)
         self.notifications = Notifications(self.store.database, min(self.origins), self.settings)
 
     @property

@@ -88,24 +88,24 @@ class TeamStore:
         """Return the id of an organisation, created if it is new."""
         table = schema.organisation
         with self.database.begin_write() as connection:
-            known = connection.execute(select(table.c.id).where(table.c.name == name)).scalar()
-            if known is not None:
-                return int(known)
-            created = connection.execute(insert(table).values(name=name, created=now).returning(table.c.id))
-            return int(created.scalar_one())
+            organisation_id = connection.execute(select(table.c.id).where(table.c.name == name)).scalar()
+            if organisation_id is not None:
+                return int(organisation_id)
+            inserted = connection.execute(insert(table).values(name=name, created=now).returning(table.c.id))
+            return int(inserted.scalar_one())
 
     def add_machine(self, organisation: int, name: str, public_key: bytes, now: int) -> int:
         """Return the id of a machine; one that is known by this name must have the same key."""
         table = schema.machine
         with self.database.begin_write() as connection:
-            known = connection.execute(
+            machine = connection.execute(
                 select(table.c.id, table.c.public_key).where(table.c.organisation == organisation, table.c.name == name)
             ).one_or_none()
-            if known is not None:
+            if machine is not None:
                 # Else a second machine could continue the first one's chains.
-                if bytes(known.public_key) != public_key:
+                if bytes(machine.public_key) != public_key:
                     raise ServiceError(f"machine `{name}` is enrolled with another key: revoke it first")
-                return int(known.id)
+                return int(machine.id)
             values = {"organisation": organisation, "name": name, "public_key": public_key, "enrolled": now}
             return int(connection.execute(insert(table).values(**values).returning(table.c.id)).scalar_one())
 

@@ -53,7 +53,7 @@ class Worker:
         """End the questions to which no answer came, and tell people of those that wait."""
         now = int(self._service.clock.now())
         self._service.approvals.expire(now)
-        self._service.notifications.work(now)
+        self._service.notifications.send_due(now)
 
     def schedule(self) -> None:
         """Add the recurring jobs that an organisation has not."""

@@ -21,7 +21,7 @@ from verdikt.ledger.approvals import (
 )
 from verdikt.model.approval import ApprovalState, parse_need
 from verdikt.ship.service_client import Refused
-from verdikt.team.approval_wire import build_request_fields, find_grant_problem, grant_message
+from verdikt.team.approval_wire import build_request_fields, encode_grant, find_grant_problem
 
 if TYPE_CHECKING:
     from verdikt.ledger.files import FileStore
@@ -75,7 +75,7 @@ class RemoteAnswers:
         """Return whether the key that was named at enrolment signed this."""
         try:
             key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(self.service_key))
-            key.verify(bytes.fromhex(signature), grant_message(grant))
+            key.verify(bytes.fromhex(signature), encode_grant(grant))
         except (ValueError, TypeError, InvalidSignature):
             return False
         return True
@@ -96,23 +96,23 @@ class ApprovalCourier:
         waiting: dict[str, str] = {}
         for id, session in list_announced(self.store.home).items():
             state = read_request_state(self.store, session, id)
-            if state is ApprovalState.WAITING and self._submit(session, id):
+            if state is ApprovalState.WAITING and self._submit_request(session, id):
                 waiting[id] = session
             elif state in (ApprovalState.USED, ApprovalState.CANCELLED):
-                self._end(id, state)
+                self._end_request(id, state)
             elif state is not ApprovalState.APPROVED:
                 withdraw_request(self.store.home, id)
         if not waiting:
             return False
-        known = dict.fromkeys(waiting, ApprovalState.WAITING.value)
-        answers, service_time = self.source.read_answers(known, wait_seconds)
+        states = dict.fromkeys(waiting, ApprovalState.WAITING.value)
+        answers, service_time = self.source.read_answers(states, wait_seconds)
         offset = service_time - self.store.clock.now()
         for id, answer in answers.items():
             if id in waiting and isinstance(answer, Mapping):
-                self._take(waiting[id], id, answer, offset)
+                self._take_answer(waiting[id], id, answer, offset)
         return True
 
-    def _submit(self, session: str, id: str) -> bool:
+    def _submit_request(self, session: str, id: str) -> bool:
         """Send a question that was not sent yet; return whether an answer can be waited for."""
         if id in self._submitted:
             return True
@@ -133,12 +133,12 @@ class ApprovalCourier:
         self._submitted.add(id)
         return True
 
-    def _end(self, id: str, state: ApprovalState) -> None:
+    def _end_request(self, id: str, state: ApprovalState) -> None:
         self.source.report(id, state)
         withdraw_request(self.store.home, id)
         self._submitted.discard(id)
 
-    def _take(self, session: str, id: str, answer: Mapping[str, Any], offset: float) -> None:
+    def _take_answer(self, session: str, id: str, answer: Mapping[str, Any], offset: float) -> None:
         """Write an answer into the log after holding it against the question."""
         state = answer.get("state")
         if state == ApprovalState.EXPIRED:
@@ -163,9 +163,9 @@ class ApprovalCourier:
             self.problems[id] = problem
             _LOGGER.warning("approval %s: %s", id, problem)
             return
-        self._record(session, id, grant, signature, offset)
+        self._record_answer(session, id, grant, signature, offset)
 
-    def _record(self, session: str, id: str, grant: Mapping[str, Any], signature: str, offset: float) -> None:
+    def _record_answer(self, session: str, id: str, grant: Mapping[str, Any], signature: str, offset: float) -> None:
         counted = [vote for vote in grant["votes"] if vote.get("approved") is grant["approved"]]
         try:
             record_approval(
@@ -183,6 +183,6 @@ class ApprovalCourier:
         except LedgerError as error:
             # The terminal was faster, or the answer came too late.
             self.problems[id] = str(error)
-            self._end(id, ApprovalState.CANCELLED)
+            self._end_request(id, ApprovalState.CANCELLED)
             return
         self.problems.pop(id, None)

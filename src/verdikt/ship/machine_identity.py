@@ -73,7 +73,7 @@ class MachineIdentity:
             file.write(data)
         return key
 
-    def public_key_hex(self) -> str:
+    def get_public_key_hex(self) -> str:
         """Return the public half of the key."""
         return self.load_or_create_key().public_key().public_bytes(Encoding.Raw, PublicFormat.Raw).hex()
 

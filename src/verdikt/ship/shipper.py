@@ -61,16 +61,16 @@ class Shipper:
             return POLL_SECONDS
         self._failures += 1
         longest = min(FIRST_PAUSE_SECONDS * float(1 << min(self._failures - 1, 12)), LONGEST_PAUSE_SECONDS)
-        asked = error.retry_seconds if isinstance(error, Unreachable) else 0.0
-        return min(max(asked, longest * random.uniform(0.5, 1.0)), LONGEST_PAUSE_SECONDS)
+        requested_pause = error.retry_seconds if isinstance(error, Unreachable) else 0.0
+        return min(max(requested_pause, longest * random.uniform(0.5, 1.0)), LONGEST_PAUSE_SECONDS)
 
     def _ship_session(self, session: str, seqs: dict[str, int]) -> None:
         self.problems.pop(session, None)
-        lines = self._read(session, seqs.get(session, 0))
+        lines = self.source.read_lines(session, seqs.get(session, 0))
         attempts = 0
         while batch := self._take_batch(session, lines):
             try:
-                answer = self.client.call("POST", "/v1/entries", self._encode(batch))
+                answer = self.client.call("POST", "/v1/entries", self._encode_batch(batch))
             except Refused as error:
                 if error.status != 422:
                     raise
@@ -86,18 +86,15 @@ class Shipper:
             if attempts > 2 or (became == "missing" and batch[0].seq <= seq + 1):
                 self.problems[session] = f"the service does not take entry {batch[0].seq}"
                 return
-            if became == "missing" and batch[0].seq > seq + 1 and self._first_seq(session) > seq + 1:
-                self.problems[session] = f"entries before {self._first_seq(session)} are no longer on this machine"
+            if became == "missing" and batch[0].seq > seq + 1 and self._find_first_seq(session) > seq + 1:
+                self.problems[session] = f"entries before {self._find_first_seq(session)} are no longer on this machine"
                 return
             # After a fork the service begins another chain, and names its end: the beginning.
-            lines = self._read(session, seq)
+            lines = self.source.read_lines(session, seq)
 
-    def _first_seq(self, session: str) -> int:
-        first = next(self._read(session, 0), None)
+    def _find_first_seq(self, session: str) -> int:
+        first = next(self.source.read_lines(session, 0), None)
         return first.seq if first else 0
-
-    def _read(self, session: str, since: int) -> Iterator[ReceivedLine]:
-        return self.source.read_lines(session, since)
 
     def _take_batch(self, session: str, lines: Iterator[ReceivedLine]) -> list[ReceivedLine]:
         batch: list[ReceivedLine] = []
@@ -116,7 +113,7 @@ class Shipper:
             self.problems[session] = str(error)
         return batch
 
-    def _encode(self, batch: list[ReceivedLine]) -> bytes:
+    def _encode_batch(self, batch: list[ReceivedLine]) -> bytes:
         has_index = self.level == "index"
         data = b"".join(
             line.line if self.level == "full" else _leave_out_body(line, has_index=has_index) for line in batch

@@ -161,7 +161,7 @@ class Vote:
     is_strong: bool
 
 
-def can_vote(need: ApprovalNeed, vote: Vote) -> str:
+def find_vote_problem(need: ApprovalNeed, vote: Vote) -> str:
     """Return why a vote does not count for a need; empty when it does."""
     if not need.group:
         return "" if vote.is_owner else "only the person of the machine can answer this"
@@ -175,7 +175,7 @@ def is_satisfied(need: ApprovalNeed, votes: Iterable[Vote]) -> bool:
     counted = {
         vote.person
         for vote in votes
-        if vote.approved and not can_vote(need, vote) and (vote.is_strong or not need.strong)
+        if vote.approved and not find_vote_problem(need, vote) and (vote.is_strong or not need.strong)
     }
     return len(counted) >= need.count
 
@@ -195,12 +195,12 @@ def build_grant(
     }
 
 
-def grant_message(grant: Mapping[str, Any]) -> bytes:
+def encode_grant(grant: Mapping[str, Any]) -> bytes:
     """Return the bytes of a grant that are signed."""
     return _DOMAIN + encode_canonical(grant)
 
 
-def vote_message(approval: int, person: int, digest: str, *, approved: bool) -> bytes:
+def encode_vote(approval: int, person: int, digest: str, *, approved: bool) -> bytes:
     """Return the bytes that the service signs in its own record for each vote that counted."""
     return _VOTE_DOMAIN + encode_canonical(
         {"approval": approval, "person": person, "digest": digest, "approved": approved}

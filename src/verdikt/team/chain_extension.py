@@ -31,7 +31,7 @@ class ChainExtension:
     """With FORKS: an entry that is stored with another hash."""
 
 
-def overlap_seq(head: ChainHead, stretch: Stretch) -> int:
+def find_overlap_seq(head: ChainHead, stretch: Stretch) -> int:
     """Return the entry whose stored hash decides whether a stretch agrees with the chain; 0 when none is needed.
 
     Hashes chain, so one equal hash proves that everything before it is equal too.
@@ -42,7 +42,7 @@ def overlap_seq(head: ChainHead, stretch: Stretch) -> int:
 
 
 def extend_chain(head: ChainHead, stretch: Stretch, stored_hash: str) -> ChainExtension:
-    """Return what a stretch adds to a chain with this head; `stored_hash` is that of the entry `overlap_seq`."""
+    """Return what a stretch adds to a chain with this head; `stored_hash` is that of the entry `find_overlap_seq`."""
     first, last = stretch.first_seq, stretch.head.seq
     if first > head.seq + 1:
         return ChainExtension(Continuation.MISSING)

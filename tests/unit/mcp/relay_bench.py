@@ -10,7 +10,9 @@ from tests.cleanup import close_after_test
 from verdikt.mcp.call_governor import CallGovernor
 from verdikt.mcp.message import Message, decode_message
 from verdikt.mcp.pin_store import ServerPins
-from verdikt.mcp.relay import CAPABILITIES_KEY, PROTOCOL_VERSION_KEY, Reaction, Relay
+from verdikt.mcp.protocol_era import CAPABILITIES_KEY, PROTOCOL_VERSION_KEY
+from verdikt.mcp.reaction import Reaction
+from verdikt.mcp.relay import Relay
 from verdikt.model.entry import Entry, EntryKind
 
 MODERN = {PROTOCOL_VERSION_KEY: "2026-07-28", CAPABILITIES_KEY: {"elicitation": {"form": {}}}}

@@ -14,7 +14,8 @@ from tests.unit.mcp.relay_bench import MODERN, RelayBench
 from tests.unit.mcp.scripted_http_server import SESSION, ScriptedHttpServer
 from verdikt.errors import McpError
 from verdikt.mcp.event_stream import read_events
-from verdikt.mcp.http_transport import HttpRelay, RelayListener, parse_listen_address
+from verdikt.mcp.http_relay import HttpRelay
+from verdikt.mcp.http_transport import RelayListener, parse_listen_address
 from verdikt.mcp.question import QUESTION_KEY
 from verdikt.mcp.relay import Relay
 from verdikt.mcp.sealed_state import StateSealer

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from tests.unit.mcp.relay_bench import MODERN, RelayBench, text_of
+from verdikt.mcp.protocol_era import CAPABILITIES_KEY, PROTOCOL_VERSION_KEY
 from verdikt.mcp.question import QUESTION_KEY
-from verdikt.mcp.relay import CAPABILITIES_KEY, PROTOCOL_VERSION_KEY, Reaction
+from verdikt.mcp.reaction import Reaction
 from verdikt.model.entry import EntryKind
 
 YES = {"action": "accept", "content": {"allow": True}}

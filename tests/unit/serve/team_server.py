@@ -37,7 +37,7 @@ class TeamServer:
         """Enrol a machine with a data directory."""
         identity = MachineIdentity(home)
         home.mkdir(exist_ok=True)
-        body = f'{{"code":"{self.create_code()}","name":"{home.name}","public_key":"{identity.public_key_hex()}"}}'
+        body = f'{{"code":"{self.create_code()}","name":"{home.name}","public_key":"{identity.get_public_key_hex()}"}}'
         client = ServiceClient(self.url, SystemClock())
         answer = client.call("POST", "/v1/enrol", body.encode(), is_signed=False)
         machine = answer["machine"]

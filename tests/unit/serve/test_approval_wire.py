@@ -88,7 +88,7 @@ def test_a_machine_asks_only_for_itself(server: TeamServer, tmp_path: Path) -> N
     sent = []
     source = courier.source
     courier.source = type("Tap", (), {"submit": lambda _, fields: sent.append(fields)})()
-    courier._submit("s1", request)
+    courier._submit_request("s1", request)
     courier.source = source
 
     with pytest.raises(Refused, match="another machine"):

@@ -21,24 +21,7 @@ from verdikt.serve.machines import EnrolledMachine
 from verdikt.serve.people import Person
 from verdikt.serve.store import TeamStore
 from verdikt.ship.approval_courier import ApprovalCourier
-from verdikt.team.approval_wire import parse_request, vote_message
-
-POLICY = """
-profile: none
-rules:
-  - name: deploy
-    command: [./deploy.sh]
-    verdict: ask
-    reason: deploys to production
-    fix: wait
-    approval: {by: {group: release}, count: 2, separate: true, expires: 4h, valid: 30m}
-  - name: publish
-    command: [twine]
-    verdict: ask
-    reason: publishes a package
-    fix: wait
-    approval: {by: self}
-"""
+from verdikt.team.approval_wire import encode_vote, parse_request
 
 
 @dataclass
@@ -97,7 +80,7 @@ def vote(client: TestClient, approval: dict[str, Any], *, approved: bool = True,
 def team(store: TeamStore, tmp_path: Path) -> Team:
     """Return a team on each database."""
     site = Site(store)
-    machine = AskingMachine(tmp_path / "data", POLICY, number=site.machine.id, clock=site.clock)
+    machine = AskingMachine(tmp_path / "data", number=site.machine.id, clock=site.clock)
     enrolled = EnrolledMachine(site.machine.id, site.machine.organisation)
     courier = ApprovalCourier(machine.store, LocalAnswers(site.service, enrolled))
     team = Team(site, machine, courier, site.open_client())
@@ -142,7 +125,7 @@ def test_each_vote_is_signed_in_the_record_of_the_service(team: Team) -> None:
     )
 
     assert (event["actor"], number, digest) == ("Ben", str(approval["id"]), approval["digest"])
-    key.verify(bytes.fromhex(signature), vote_message(approval["id"], voter, approval["digest"], approved=True))
+    key.verify(bytes.fromhex(signature), encode_vote(approval["id"], voter, approval["digest"], approved=True))
 
 
 def test_one_refusal_ends_it(team: Team) -> None:

@@ -240,12 +240,12 @@ def test_a_log_is_sent_over_tls_only(url: str, clock: FakeClock) -> None:
 def test_the_key_is_private_and_stays(tmp_path: Path) -> None:
     """Only its owner reads it; enrolling again uses the same one."""
     identity = MachineIdentity(tmp_path)
-    key = identity.public_key_hex()
+    key = identity.get_public_key_hex()
 
-    assert MachineIdentity(tmp_path).public_key_hex() == key
+    assert MachineIdentity(tmp_path).get_public_key_hex() == key
     assert (tmp_path / "ship" / "machine.key").stat().st_mode & 0o777 == 0o600
     with pytest.raises(ServiceError, match="this machine sends its log nowhere"):
         identity.load_enrolment()
     (tmp_path / "ship" / "machine.key").write_bytes(b"short")
     with pytest.raises(ServiceError, match="remove it and enrol again"):
-        identity.public_key_hex()
+        identity.get_public_key_hex()

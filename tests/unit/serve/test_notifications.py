@@ -158,9 +158,9 @@ def test_only_those_who_can_answer_are_told_and_once(office: Office, receiver: R
         notifications.add_notifier(person, {"kind": "webhook", "address": url}, office.now)
     office.ask()
     for _ in range(3):
-        notifications.work(office.now)
+        notifications.send_due(office.now)
     office.ask()  # the same call again is the same question
-    notifications.work(office.now)
+    notifications.send_due(office.now)
 
     assert len(receiver.requests) == 1
     body = json.loads(receiver.requests[0][1])
@@ -183,7 +183,7 @@ def test_no_message_has_what_the_agent_wrote(
         notifications.add_notifier(person, {"kind": kind, "address": address}, small_office.now)
     small_office.ask()
 
-    assert notifications.work(small_office.now) == 3
+    assert notifications.send_due(small_office.now) == 3
     sent = [body for _, body in receiver.requests] + [mail.content for mail in box.mails]
     assert len(sent) == 3
     for message in sent:
@@ -201,7 +201,7 @@ def test_a_webhook_is_signed_over_time_and_body(small_office: Office, receiver: 
     place = {"kind": "webhook", "address": f"http://{receiver.place}/"}
     secret = notifications.add_notifier(person, place, small_office.now)["secret"]
     small_office.ask()
-    notifications.work(small_office.now)
+    notifications.send_due(small_office.now)
     headers, body = receiver.requests[0]
     time, signature = (part.split("=")[1] for part in headers["verdikt-signature"].split(","))
 
@@ -218,12 +218,12 @@ def test_a_digest_collects_by_risk(small_office: Office, receiver: Receiver) -> 
     notifications.add_notifier(person, place, small_office.now)
     small_office.ask("./deploy.sh one")
     small_office.ask("./deploy.sh two")
-    assert notifications.work(small_office.now) == 0
+    assert notifications.send_due(small_office.now) == 0
     small_office.machine.world.texts["/home/dev/project/deploy.sh"] = "kubectl delete namespace prod\n"
     small_office.ask("./deploy.sh three")
-    assert notifications.work(small_office.now) == 1
+    assert notifications.send_due(small_office.now) == 1
     small_office.site.clock.seconds += 3600
-    assert notifications.work(small_office.now) == 1
+    assert notifications.send_due(small_office.now) == 1
 
     texts = [json.loads(body)["text"] for _, body in receiver.requests]
     assert [text.count("An agent on") for text in texts] == [1, 2]
@@ -237,9 +237,9 @@ def test_what_was_answered_before_is_not_told(small_office: Office, receiver: Re
     place = {"kind": "slack", "address": f"http://{receiver.place}/", "mode": "digest"}
     notifications.add_notifier(person, place, small_office.now)
     small_office.ask()
-    notifications.work(small_office.now)
+    notifications.send_due(small_office.now)
     small_office.site.clock.seconds += 5 * 3600
-    notifications.work(small_office.now)
+    notifications.send_due(small_office.now)
 
     assert receiver.requests == []
 
@@ -252,7 +252,7 @@ def test_a_place_that_does_not_answer_is_tried_again_and_then_given_up(office: O
     office.ask()
     receiver.status = 500
     for _ in range(MAX_TRIES + 2):
-        notifications.work(office.now)
+        notifications.send_due(office.now)
         office.site.clock.seconds += 1200
 
     assert len(receiver.requests) == MAX_TRIES
@@ -320,7 +320,7 @@ def test_a_name_that_is_bound_to_another_address_reaches_nothing(
     place = {"kind": "webhook", "address": f"https://rebind.example:{receiver.server_port}/"}
     notifications.add_notifier(person, place, small_office.now)
     small_office.ask()
-    notifications.work(small_office.now)
+    notifications.send_due(small_office.now)
 
     assert receiver.requests == []
     (shown,) = notifications.list_notifiers(person)
@@ -379,7 +379,7 @@ def test_a_whole_group_is_told_by_an_admin_only(small_office: Office, receiver: 
     )
     small_office.ask()
 
-    assert notifications.work(small_office.now) == 1
+    assert notifications.send_due(small_office.now) == 1
 
 
 def test_a_removed_place_is_told_nothing(office: Office, receiver: Receiver) -> None:
@@ -389,13 +389,13 @@ def test_a_removed_place_is_told_nothing(office: Office, receiver: Receiver) -> 
     place = {"kind": "slack", "address": f"http://{receiver.place}/", "mode": "digest"}
     id = notifications.add_notifier(person, place, office.now)["id"]
     office.ask()
-    notifications.work(office.now)
+    notifications.send_due(office.now)
     assert not notifications.remove_notifier(office.add_person("Eve", "approver"), id)
     assert notifications.send_test(office.add_person("Eve", "approver"), id, office.now) is None
     assert notifications.send_test(person, id, office.now) == ""
     assert notifications.remove_notifier(person, id)
     office.site.clock.seconds += 86_400
-    notifications.work(office.now)
+    notifications.send_due(office.now)
 
     assert len(receiver.requests) == 1  # the test message
 

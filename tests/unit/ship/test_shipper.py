@@ -127,7 +127,7 @@ def test_a_machine_is_let_in_by_a_person_who_sees_its_code(server: TeamServer, t
     """Nothing can be sent before; another code and a second confirmation do nothing."""
     identity = MachineIdentity(tmp_path)
     client = ServiceClient(server.url, SystemClock())
-    newcomer = f'{{"name":"laptop","public_key":"{identity.public_key_hex()}"}}'.encode()
+    newcomer = f'{{"name":"laptop","public_key":"{identity.get_public_key_hex()}"}}'.encode()
     begun = client.call("POST", "/v1/enrol/device", newcomer, is_signed=False)
     ask = f'{{"secret":"{begun["secret"]}"}}'.encode()
     devices, now = server.team.service.devices, server.team.clock.now()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.unit.team.chains import build_lines, find_head
 from verdikt.model.chain_head import ChainHead
-from verdikt.team.chain_extension import ChainExtension, Continuation, extend_chain, overlap_seq
+from verdikt.team.chain_extension import ChainExtension, Continuation, extend_chain, find_overlap_seq
 from verdikt.team.wire import parse_batch
 
 CHAIN = build_lines("s", range(1, 11))
@@ -17,7 +17,7 @@ def extend(stored: list[bytes], sent: list[bytes]) -> ChainExtension:
     """Extend a chain of stored lines by a stretch of sent ones, as a store does."""
     head = find_head(stored)
     stretch = parse_batch(b"".join(sent))[0]
-    seq = overlap_seq(head, stretch)
+    seq = find_overlap_seq(head, stretch)
     return extend_chain(head, stretch, find_head(stored[:seq]).hash if seq else "")
 
 
@@ -63,4 +63,4 @@ def test_stretches_in_any_order_give_a_prefix(cuts: list[tuple[int, int]]) -> No
             stored += [line.line for line in extend(stored, CHAIN[first:last]).new_lines]
 
     assert stored == CHAIN[: len(stored)]
-    assert overlap_seq(ChainHead(), parse_batch(CHAIN[0])[0]) == 0
+    assert find_overlap_seq(ChainHead(), parse_batch(CHAIN[0])[0]) == 0
