@@ -29,10 +29,10 @@ from verdikt.serve.routes import Forbidden, NotFound
 from verdikt.team.approval_wire import (
     ApprovalRequest,
     Vote,
+    build_challenge,
     build_grant,
     can_vote,
     grant_message,
-    hash_assertion,
     is_satisfied,
     parse_needs,
 )
@@ -215,6 +215,7 @@ class Approvals:
                 "previous_texts": read_previous_texts(connection, row),
                 "chain": find_chain(connection, row),
                 "keys": self._keys.list_credential_ids(connection, person.id),
+                "challenge": build_challenge(row["request"], row["digest"]).hex(),
             }
 
     def vote(self, person: Person, approval: int, ballot: Ballot, now: int) -> ApprovalState:
@@ -278,13 +279,8 @@ class Approvals:
 
     def _check_assertion(self, connection: Connection, person: Person, row: RowMapping, ballot: Ballot) -> bool:
         assert ballot.assertion is not None
-        used = select(schema.vote.c.approval).where(schema.vote.c.assertion_sha256 == hash_assertion(ballot.assertion))
-        if connection.execute(used).first() is not None:
-            raise VoteRefused("this signature of your security key was used before")
-        # The digest itself is what the key signs: a signature for another call does not verify.
-        problem = self._keys.verify_assertion(
-            connection, person.id, ballot.assertion, bytes.fromhex(row["digest"]), ballot.origin
-        )
+        challenge = build_challenge(row["request"], row["digest"])
+        problem = self._keys.verify_assertion(connection, person.id, ballot.assertion, challenge, ballot.origin)
         if problem:
             raise VoteRefused(problem)
         return True
@@ -337,7 +333,6 @@ def _insert_vote(connection: Connection, row: RowMapping, vote: Vote, ballot: Ba
             is_owner=vote.is_owner,
             groups=json.dumps(sorted(vote.groups)),
             assertion=json.dumps(ballot.assertion) if vote.is_strong and ballot.assertion else None,
-            assertion_sha256=hash_assertion(ballot.assertion) if vote.is_strong and ballot.assertion else None,
             at=now,
         )
     )

@@ -207,6 +207,15 @@ def vote_message(approval: int, person: int, digest: str, *, approved: bool) -> 
     )
 
 
+def build_challenge(request: str, digest: str) -> bytes:
+    """Return what a security key signs: this digest, in answer to this question.
+
+    Not the digest alone: the same call, asked about again, has the same one, and a signature can be written in more
+    ways than one, so a list of those that were used would not show that one comes again.
+    """
+    return bytes.fromhex(hash_canonical(["verdikt approval key v1", request, digest]))
+
+
 def find_grant_problem(grant: Any, *, request: str, digest: str, machine: int, needs: Sequence[ApprovalNeed]) -> str:
     """Return why a grant is not the answer to a machine's own question; empty when it is."""
     if not isinstance(grant, Mapping) or grant.get("v") != 1 or not isinstance(grant.get("votes"), list):
@@ -222,10 +231,3 @@ def find_grant_problem(grant: Any, *, request: str, digest: str, machine: int, n
     if grant["approved"] and len(people) < max(need.count for need in needs):
         return "the grant has fewer votes than the policy asks for"
     return ""
-
-
-def hash_assertion(assertion: Mapping[str, Any]) -> str:
-    """Return a digest by which the same signature of a key is recognised."""
-    response = assertion.get("response")
-    signature = response.get("signature") if isinstance(response, Mapping) else None
-    return hash_canonical([str(assertion.get("id")), str(signature).rstrip("=")])

@@ -1,6 +1,7 @@
 """Approvals at the service: who may answer, what is refused, and that what was decided is never lost."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from starlette.testclient import TestClient
 
 from tests.asking_machine import AskingMachine, build_call
 from tests.unit.serve.http_client import ORIGIN, Site, post
+from tests.unit.serve.security_key import SoftwareKey, mirror_signature, write_otherwise
 from verdikt.errors import WireError
 from verdikt.ledger.approvals import describe_request, list_announced, read_request_state
 from verdikt.model.action import Outcome
@@ -38,6 +40,12 @@ rules:
     reason: publishes a package
     fix: wait
     approval: {by: self}
+  - name: release
+    command: [release-it]
+    verdict: ask
+    reason: releases
+    fix: wait
+    approval: {by: {group: release}, strong: true}
 """
 
 
@@ -425,3 +433,28 @@ def test_a_token_cannot_vote_and_its_attempt_is_recorded(team: Team) -> None:
     event = team.site.people.list_events(team.site.machine.organisation)[0]
     assert (event["actor"], event["verb"], event["object"]) == ("token of Ben", "refused", path)
     assert team.list_waiting()[0]["needs"][0]["given"] == 0
+
+
+@pytest.mark.parametrize("change", [dict, write_otherwise, mirror_signature])
+def test_a_signature_of_a_key_answers_one_question(team: Team, change: Callable[..., dict[str, Any]]) -> None:
+    """The same call, asked about again, has the same digest: what a key signed for the first time is not enough."""
+    ben = team.sign_in("Ben", "approver", group="release")
+    organisation = team.site.machine.organisation
+    id = team.site.people.ensure_person(organisation, "Ben", "Ben", frozenset({"approver"}), ["release"])
+    key = SoftwareKey(team.site.store, Person(id, organisation, "Ben", frozenset()), ORIGIN)
+    call = "release-it --major"
+
+    team.ask(call)
+    first = team.list_waiting(ben)[-1]
+    signed = key.sign(ben.get(f"/v1/approvals/{first['id']}").json()["challenge"])
+    assert vote(ben, first, assertion=signed) == (200, "approved")
+    team.courier.deliver()
+    assert team.machine.decide(build_call(call)).passed
+    team.courier.deliver()
+    team.ask(call)
+    second = team.list_waiting(ben)[-1]
+
+    assert second["digest"] == first["digest"]
+    assert vote(ben, second, assertion=change(signed))[0] == 403
+    fresh = key.sign(ben.get(f"/v1/approvals/{second['id']}").json()["challenge"])
+    assert vote(ben, second, assertion=fresh) == (200, "approved")
