@@ -13,7 +13,7 @@ from verdikt.ledger.grants import find_live_grants, use_grants
 from verdikt.ledger.pause import find_active_pause
 from verdikt.model.approval import ApprovalState
 from verdikt.model.grant import find_used_grants
-from verdikt.observe.git_repository import find_work_tree, read_local_refs
+from verdikt.observe.git_repository import read_push_sources
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from verdikt.model.session_state import SessionState
     from verdikt.model.standing_ask import StandingAsk
     from verdikt.model.verdict import Decision
+
+
+# `main@{5.minutes.ago}` is another commit as time goes by, `HEAD@{1}` one that only the reflog knows; and a repository
+# that is named apart from its directory is not looked for.
+_UNTOLD_MARKS = ("@{", "--git-dir", "GIT_DIR")
+_WITHOUT_QUOTES = str.maketrans("", "", "\\'\"")
 
 
 class SettledCall(NamedTuple):
@@ -70,7 +76,6 @@ class StoppedCall:
     log: LogWriter
     read_state: Callable[[], SessionState]
     """Returns the state before this call: each attempt to decide counts the call in the one that it is given."""
-    directory: str
     env: Mapping[str, str]
 
     def settle(self, decision: Decision, state: SessionState) -> SettledCall:
@@ -111,8 +116,16 @@ class StoppedCall:
         return SettledCall(decision, state)
 
     def _read_pushed_refs(self, decision: Decision) -> dict[str, str]:
-        """Return the refs of the repositories that a push would publish: an approval holds for these commits only."""
+        """Return what a push reads from its repositories: an approval holds for these commits and remotes only.
+
+        An empty value says that it cannot be told, and such a call cannot be approved.
+        """
         if not any(effect.what.startswith("git.push") for effect in decision.effects):
             return {}
-        roots = {str(fact.get("root", "")) for fact in decision.receipt.dump()["facts"]["git"].values()}
-        return read_local_refs({*roots, find_work_tree(self.directory)} - {""}, self.env)
+        facts = decision.receipt.dump()["facts"]
+        roots = {str(fact.get("root", "")) for fact in facts["git"].values()}
+        sources = read_push_sources(roots - {""}, self.env)
+        texts = [str(self.action.payload), *(text for text in facts["text"].values() if isinstance(text, str))]
+        plain_texts = [text.translate(_WITHOUT_QUOTES) for text in texts]
+        is_untold = "" in roots or any(mark in text for text in plain_texts for mark in _UNTOLD_MARKS)
+        return sources | {"": ""} if is_untold else sources

@@ -48,6 +48,7 @@ _CLOCK_SKEW_SECONDS = 60.0
 _MAX_TEXT = 300
 _ID_LENGTH = 8
 
+_UNREADABLE = "which commits this would push cannot be told, so no person can be asked to approve it"
 _USED = "approval {id} was used already"
 
 GO_ON = "go on with something else, or make exactly this call again to see whether it was answered"
@@ -83,6 +84,9 @@ def look_up_approval(
     machine = read_service(store.home)
     document = build_document(receipt, needs, machine, refs)
     digest, parts, now = hash_canonical(document), hash_parts(document), store.clock.now()
+    if not all(refs.values()):
+        # Else one unknown would fit another: whatever became of the repository, the digest would be the same.
+        return ApprovalLookup(id="", digest=digest, state=ApprovalState.CANCELLED, reason=_UNREADABLE)
     requests: dict[str, Any] = log.read_projection(APPROVALS.name)
     same = [(id, request) for id, request in requests.items() if request["digest"] == digest]
     note = ""
