@@ -41,13 +41,18 @@ def read_votes_of(connection: Connection, approvals: list[int]) -> dict[int, lis
     return votes
 
 
-def to_vote(row: RowMapping) -> Vote:
-    """Return a vote as it counts."""
+def is_person_of(owner: int | None, person: int) -> bool | None:
+    """Return whether a person is the one of a machine; None when the machine, let in by a code, has none."""
+    return None if owner is None else owner == person
+
+
+def to_vote(row: RowMapping, owner: int | None) -> Vote:
+    """Return a vote as it counts on a machine of this person: one who had it when they voted is no other person."""
     return Vote(
         person=row["person"],
         name=row["name"],
         approved=row["approved"],
-        is_owner=row["is_owner"],
+        is_owner=is_person_of(owner, row["person"]) if not row["is_owner"] else True,
         groups=frozenset(json.loads(row["groups"])),
         is_strong=row["assertion"] is not None,
     )
@@ -56,8 +61,8 @@ def to_vote(row: RowMapping) -> Vote:
 def describe_approval(row: RowMapping, votes: Sequence[RowMapping], person: Person) -> dict[str, Any]:
     """Return a question as the page shows it, and whether this person can answer it."""
     document = json.loads(row["document"])
-    needs, cast = parse_needs(document), [to_vote(vote) for vote in votes]
-    is_owner = row["owner"] == person.id
+    needs, cast = parse_needs(document), [to_vote(vote, row["owner"]) for vote in votes]
+    is_owner = is_person_of(row["owner"], person.id)
     own = Vote(
         person=person.id, name="", approved=True, is_owner=is_owner, groups=list_voting_groups(person), is_strong=True
     )

@@ -17,6 +17,7 @@ from verdikt.serve.approval_view import (
     count_shape,
     describe_approval,
     find_chain,
+    is_person_of,
     list_voting_groups,
     read_previous_texts,
     read_votes,
@@ -235,7 +236,8 @@ class Approvals:
             if row is None:
                 raise NotFound("no such question")
             self._check_open(row, ballot, now)
-            votes = [to_vote(vote) for vote in read_votes(connection, approval)]
+            owner = _find_owner(connection, row)
+            votes = [to_vote(vote, owner) for vote in read_votes(connection, approval)]
             if any(vote.person == person.id for vote in votes):
                 raise VoteRefused("you have answered this already")
             needs = parse_needs(json.loads(row["document"]))
@@ -244,7 +246,7 @@ class Approvals:
                 person=person.id,
                 name=person.name,
                 approved=ballot.approved,
-                is_owner=_is_owner(connection, row, person),
+                is_owner=is_person_of(owner, person.id),
                 groups=list_voting_groups(person),
                 is_strong=is_strong,
             )
@@ -316,9 +318,10 @@ def _select_visible(person: Person) -> Any:
     return query.where(or_(*visible))
 
 
-def _is_owner(connection: Connection, row: RowMapping, person: Person) -> bool:
+def _find_owner(connection: Connection, row: RowMapping) -> int | None:
+    """Return the person of the machine that asks."""
     owner = connection.execute(select(schema.machine.c.person).where(schema.machine.c.id == row["machine"])).scalar()
-    return owner == person.id
+    return int(owner) if owner is not None else None
 
 
 def _insert_vote(connection: Connection, row: RowMapping, vote: Vote, ballot: Ballot, now: int) -> None:
@@ -330,7 +333,7 @@ def _insert_vote(connection: Connection, row: RowMapping, vote: Vote, ballot: Ba
             name=vote.name,
             approved=vote.approved,
             reason=ballot.reason[:MAX_REASON_CHARS].replace("\0", "␀"),
-            is_owner=vote.is_owner,
+            is_owner=vote.is_owner is True,
             groups=json.dumps(sorted(vote.groups)),
             assertion=json.dumps(ballot.assertion) if vote.is_strong and ballot.assertion else None,
             at=now,

@@ -155,8 +155,8 @@ class Vote:
     person: int
     name: str
     approved: bool
-    is_owner: bool
-    """Whether this is the person of the machine that asks."""
+    is_owner: bool | None
+    """Whether this is the person of the machine that asks; None when the machine has no known person."""
     groups: frozenset[str]
     is_strong: bool
 
@@ -165,6 +165,8 @@ def can_vote(need: ApprovalNeed, vote: Vote) -> str:
     """Return why a vote does not count for a need; empty when it does."""
     if not need.group:
         return "" if vote.is_owner else "only the person of the machine can answer this"
+    if need.separate and vote.is_owner is None:
+        return "this machine has no person at this service, so it cannot be told that another one answers"
     if need.separate and vote.is_owner:
         return "a person other than the one whose agent asks has to answer this"
     return "" if need.group in vote.groups else f"only members of `{need.group}` can answer this"

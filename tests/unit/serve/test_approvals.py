@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from sqlalchemy import update
 from starlette.testclient import TestClient
 
 from tests.asking_machine import AskingMachine, build_call
@@ -18,6 +19,7 @@ from verdikt.ledger.approvals import describe_request, list_announced, read_requ
 from verdikt.model.action import Outcome
 from verdikt.model.approval import ApprovalState
 from verdikt.model.entry import EntryKind
+from verdikt.serve import schema
 from verdikt.serve.local_answers import LocalAnswers
 from verdikt.serve.machines import EnrolledMachine
 from verdikt.serve.people import Person
@@ -77,6 +79,12 @@ class Team:
         self.machine.decide(build_call(command))
         self.courier.deliver()
         return self.list_waiting()[-1]
+
+    def ask_as(self, client: TestClient) -> dict[str, Any]:
+        """Let the agent make a call, and return the question as another person sees it."""
+        self.machine.decide(build_call())
+        self.courier.deliver()
+        return self.list_waiting(client)[-1]
 
     def list_waiting(self, client: TestClient | None = None) -> list[dict[str, Any]]:
         """Return the questions that wait."""
@@ -184,6 +192,18 @@ def test_the_person_of_the_machine_does_not_count_where_separate(team: Team) -> 
 
     assert team.list_waiting()[0]["needs"][0]["given"] == 1
     assert team.list_verbs().count("approve_rejected") == 4
+
+
+def test_on_a_machine_that_belongs_to_no_person_no_person_is_known_to_be_another(team: Team) -> None:
+    """A code for fleets lets in machines whose person the service does not know: it may be the one who votes."""
+    owner = team.sign_in("Ana", "developer", "approver", group="release")
+    with team.site.store.database.begin_write() as connection:
+        connection.execute(update(schema.machine).values(person=None))
+    refused = (403, "this machine has no person at this service, so it cannot be told that another one answers")
+    approval = team.ask_as(owner)
+    assert [vote(client, approval) for client in (owner, *team.release)] == [refused] * 3
+    shown = owner.get(f"/v1/approvals/{approval['id']}").json()
+    assert (shown["can_vote"], shown["why_not"]) == (False, refused[1])
 
 
 def test_a_vote_for_another_digest_is_refused_and_recorded(team: Team) -> None:
