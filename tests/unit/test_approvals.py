@@ -3,7 +3,9 @@
 import os
 import subprocess
 import threading
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -462,7 +464,7 @@ def test_an_approved_push_sends_the_same_commits_to_the_same_place(
     project.git(*(word.format(other="other") if "{other}" in word else word for word in after.split()))
     changed = project.push(push)
     assert is_blocked(changed)
-    reasons = ("that this call rests on has changed", "which commits this would push cannot be told")
+    reasons = ("that this call rests on has changed", "what this would run or push cannot be told")
     assert any(reason in changed.verdict.reason for reason in reasons)
 
 
@@ -478,3 +480,37 @@ def test_an_approved_push_that_nothing_changed_runs(tmp_path: Path) -> None:
         project.push("git push origin main")
         project.approve()
         assert project.push("git push origin main").passed, switch
+
+
+def fill_script(script: Path, line: str) -> None:
+    """Write a script that is too long to be read as text."""
+    script.write_text("# filler\n" * 10_000 + line)
+    script.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (partial(fill_script, line="echo a\n"), partial(fill_script, line="echo b\n")),
+        (partial(Path.unlink, missing_ok=True), partial(fill_script, line="echo b\n")),
+        (os.mkfifo, lambda path: None),
+    ],
+)
+def test_a_script_that_could_not_be_read_is_approved_by_its_content(
+    tmp_path: Path, before: Callable[[Path], None], after: Callable[[Path], None]
+) -> None:
+    """What is too long to be shown is pinned all the same; of a pipe nothing can be, so it is not asked about."""
+    script = tmp_path / "deploy.sh"
+    rule = "{name: d, command: bash, verdict: ask, reason: deploys, fix: wait, approval: {by: {group: release}}}"
+    store = close_after_test(FileStore(tmp_path / "data", FakeClock(), load_projections()))
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    governance = Governance(parse_policy(f"profile: none\nrules: [{rule}]\n"), store, env=env, clock=FakeClock())
+    call = replace(build_call("bash deploy.sh"), cwd=str(tmp_path))
+    before(script)
+    governance.before(call)
+    for id, request in store.read_projection(APPROVALS.name, "s1").items():
+        until = FakeClock().now() + 60
+        record_approval(store, "s1", id, digest=request["digest"], approved=True, by=["Ana"], until=until)
+
+    after(script)
+    assert is_blocked(governance.before(call))
