@@ -237,7 +237,7 @@ class Approvals:
                 raise NotFound("no such question")
             self._check_open(row, ballot, now)
             owner = _find_owner(connection, row)
-            votes = [to_vote(vote, owner) for vote in read_votes(connection, approval)]
+            votes = [to_vote(vote, owner, is_open=True) for vote in read_votes(connection, approval)]
             if any(vote.person == person.id for vote in votes):
                 raise VoteRefused("you have answered this already")
             needs = parse_needs(json.loads(row["document"]))

@@ -194,6 +194,23 @@ def test_the_person_of_the_machine_does_not_count_where_separate(team: Team) -> 
     assert team.list_verbs().count("approve_rejected") == 4
 
 
+@pytest.mark.parametrize("change", ["disabled", "moved", "demoted"])
+def test_a_vote_counts_as_long_as_its_person_may_vote(team: Team, change: str) -> None:
+    """An account that was shut, or left the group, before the quorum was there is not part of it."""
+    approval = team.ask()
+    first, second = team.release
+    third = team.sign_in("Dora", "approver", group="release")
+    assert vote(first, approval) == (200, "waiting")
+    organisation = team.site.machine.organisation
+    roles, groups = ["viewer" if change == "demoted" else "approver"], ["web" if change == "moved" else "release"]
+    person = team.site.people.ensure_person(organisation, "Ben", "Ben", frozenset(roles), groups)
+    team.site.people.set_disabled(organisation, person, disabled=change == "disabled")
+
+    assert vote(second, approval) == (200, "waiting")
+    assert team.list_waiting(third)[-1]["needs"][0]["given"] == 1
+    assert vote(third, approval) == (200, "approved")
+
+
 def test_on_a_machine_that_belongs_to_no_person_no_person_is_known_to_be_another(team: Team) -> None:
     """A code for fleets lets in machines whose person the service does not know: it may be the one who votes."""
     owner = team.sign_in("Ana", "developer", "approver", group="release")
