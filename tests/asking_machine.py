@@ -30,6 +30,12 @@ rules:
     reason: publishes a package
     fix: wait
     approval: {by: self}
+  - name: release
+    command: [release-it]
+    verdict: ask
+    reason: releases
+    fix: wait
+    approval: {by: {group: release}, strong: true}
 """
 SCRIPT = "/home/dev/project/deploy.sh"
 

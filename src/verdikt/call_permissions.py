@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.decide import decide
 from verdikt.ledger.approvals import GO_ON, announce_request, append_request, look_up_approval
 from verdikt.ledger.grants import find_live_grants, use_grants
 from verdikt.ledger.pause import find_active_pause
 from verdikt.model.approval import ApprovalState
+from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.grant import find_used_grants
-from verdikt.observe.git_repository import find_work_tree, read_local_refs
+from verdikt.observe.git_repository import read_push_sources
+from verdikt.observe.regular_file import read_regular_file
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
@@ -28,6 +31,13 @@ if TYPE_CHECKING:
     from verdikt.model.session_state import SessionState
     from verdikt.model.standing_ask import StandingAsk
     from verdikt.model.verdict import Decision
+
+
+# `main@{5.minutes.ago}` is another commit as time goes by, `HEAD@{1}` one that only the reflog knows; and a repository
+# that is named apart from its directory is not looked for.
+_UNTOLD_MARKS = ("@{", "--git-dir", "GIT_DIR")
+_MAX_UNREAD_BYTES = 64 << 20
+_WITHOUT_QUOTES = str.maketrans("", "", "\\'\"")
 
 
 class SettledCall(NamedTuple):
@@ -70,7 +80,6 @@ class StoppedCall:
     log: LogWriter
     read_state: Callable[[], SessionState]
     """Returns the state before this call: each attempt to decide counts the call in the one that it is given."""
-    directory: str
     env: Mapping[str, str]
 
     def settle(self, decision: Decision, state: SessionState) -> SettledCall:
@@ -80,7 +89,8 @@ class StoppedCall:
         if settled.decision.passed or not needs:
             return settled
         receipt = settled.decision.receipt.dump()
-        approval = look_up_approval(self.store, self.log, receipt, needs, self._read_pushed_refs(settled.decision))
+        contents = self._read_push_sources(settled.decision, receipt) | _hash_unread_files(receipt)
+        approval = look_up_approval(self.store, self.log, receipt, needs, contents)
         if approval.answer is None:
             return settled._replace(approval=approval)
         state = self.read_state()
@@ -110,9 +120,27 @@ class StoppedCall:
             decision = self._decide_again(session=state, grants=lasting, approval=answer)
         return SettledCall(decision, state)
 
-    def _read_pushed_refs(self, decision: Decision) -> dict[str, str]:
-        """Return the refs of the repositories that a push would publish: an approval holds for these commits only."""
+    def _read_push_sources(self, decision: Decision, receipt: Mapping[str, Any]) -> dict[str, str]:
+        """Return what a push reads from its repositories: an approval holds for these commits and remotes only.
+
+        An empty value says that it cannot be told, and such a call cannot be approved.
+        """
         if not any(effect.what.startswith("git.push") for effect in decision.effects):
             return {}
-        roots = {str(fact.get("root", "")) for fact in decision.receipt.dump()["facts"]["git"].values()}
-        return read_local_refs({*roots, find_work_tree(self.directory)} - {""}, self.env)
+        facts = receipt["facts"]
+        roots = {str(fact.get("root", "")) for fact in facts["git"].values()}
+        sources = read_push_sources(roots - {""}, self.env)
+        texts = [str(self.action.payload), *(text for text in facts["text"].values() if isinstance(text, str))]
+        plain_texts = [text.translate(_WITHOUT_QUOTES) for text in texts]
+        is_untold = "" in roots or any(mark in text for text in plain_texts for mark in _UNTOLD_MARKS)
+        return sources | {"": ""} if is_untold else sources
+
+
+def _hash_unread_files(receipt: Mapping[str, Any]) -> dict[str, str]:
+    """Return the digests of files that the decision looked for and could not read as text; a missing one has none."""
+    digests = {}
+    for path, text in receipt["facts"]["text"].items():
+        if text is None and os.path.exists(path) and not os.path.isdir(path):
+            content = read_regular_file(path, _MAX_UNREAD_BYTES)
+            digests[path] = "" if content is None else sha256_hex(content)
+    return digests

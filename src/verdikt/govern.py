@@ -236,7 +236,6 @@ class Governance:
             store=self.store,
             log=log,
             read_state=partial(_read_state, log),
-            directory=self._to_directory(action.cwd),
             env=self._env,
         )
 

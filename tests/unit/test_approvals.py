@@ -3,7 +3,9 @@
 import os
 import subprocess
 import threading
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -361,41 +363,6 @@ def test_the_log_says_in_words_what_became_of_a_question(machine: AskingMachine)
     ]
 
 
-def test_a_push_is_approved_with_its_commits(tmp_path: Path) -> None:
-    """A commit that was made after the answer is not pushed by it."""
-    project = tmp_path / "project"
-    project.mkdir()
-    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
-
-    def git(*arguments: str) -> None:
-        identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.org"]
-        subprocess.run(["git", "-C", str(project), *identity, *arguments], check=True, env=env, capture_output=True)
-
-    git("init", "-q", "-b", "main")
-    git("remote", "add", "origin", str(tmp_path / "remote.git"))
-    git("commit", "-q", "--allow-empty", "-m", "first")
-    rule = "{name: push, effect: git.push, verdict: ask, reason: pushes, fix: wait, approval: {by: {group: release}}}"
-    store = close_after_test(FileStore(tmp_path / "data", FakeClock(), load_projections()))
-    governance = Governance(parse_policy(f"profile: none\nrules: [{rule}]\n"), store, env=env, clock=FakeClock())
-    push = replace(build_call("git push origin main"), cwd=str(project))
-
-    def approve() -> None:
-        governance.before(push)
-        requests = store.read_projection(APPROVALS.name, "s1")
-        id, request = max(requests.items(), key=lambda item: item[1]["seq"])
-        record_approval(
-            store, "s1", id, digest=request["digest"], approved=True, by=["Ana"], until=FakeClock().now() + 60
-        )
-
-    approve()
-    git("commit", "-q", "--allow-empty", "-m", "smuggled")
-    changed = governance.before(push)
-    approve()
-
-    assert "a script, a link or a commit that this call rests on has changed" in changed.verdict.reason
-    assert governance.before(push).passed
-
-
 @pytest.mark.parametrize("is_tightened_first", [True, False])
 def test_while_a_change_of_the_policy_is_pending_both_policies_are_satisfied(
     tmp_path: Path, *, is_tightened_first: bool
@@ -416,3 +383,134 @@ def test_while_a_change_of_the_policy_is_pending_both_policies_are_satisfied(
     )
     machine.governance.policy = PendingPolicy(*([policies[0], block] if is_tightened_first else [block, policies[0]]))
     assert "waiting for approval" not in machine.decide().verdict.reason
+
+
+class PushingProject:
+    """A repository whose pushes a group has to approve."""
+
+    def __init__(self, directory: Path) -> None:
+        self.root = directory / "project"
+        self.root.mkdir()
+        self.env = {"HOME": str(directory), "PATH": os.environ["PATH"]}
+        self.git("init", "-q", "-b", "main")
+        self.git("remote", "add", "origin", str(directory / "remote.git"))
+        self.commit("first")
+        rule = "{name: p, effect: git.push, verdict: ask, reason: pushes, fix: wait, approval: {by: {group: release}}}"
+        policy = parse_policy(f"profile: none\nrules: [{rule}]\n")
+        self.store = close_after_test(FileStore(directory / "data", FakeClock(), load_projections()))
+        self.governance = Governance(policy, self.store, env=self.env, clock=FakeClock())
+
+    def git(self, *arguments: str) -> None:
+        """Run git in the repository."""
+        identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.org"]
+        command = ["git", "-C", str(self.root), *identity, *arguments]
+        subprocess.run(command, check=True, env=self.env, capture_output=True)
+
+    def commit(self, message: str) -> None:
+        """Make a commit."""
+        self.git("commit", "-q", "--allow-empty", "-m", message)
+
+    def push(self, command: str) -> Decision:
+        """Return the decision on a push."""
+        cwd = "/" if command.startswith("cd /") else str(self.root)
+        return self.governance.before(replace(build_call(command), cwd=cwd))
+
+    def approve(self) -> None:
+        """Answer the newest question with yes, if there is one."""
+        requests = self.store.read_projection(APPROVALS.name, "s1")
+        for id, request in sorted(requests.items(), key=lambda item: item[1]["seq"])[-1:]:
+            until = FakeClock().now() + 60
+            record_approval(self.store, "s1", id, digest=request["digest"], approved=True, by=["Ana"], until=until)
+
+
+@pytest.mark.parametrize(
+    ("before", "push", "after"),
+    [
+        ("", "git push origin main", "commit --allow-empty -m smuggled"),
+        # A branch without commits: git cannot say which commit HEAD is.
+        ("switch -q --orphan empty", "git push origin main", "update-ref refs/heads/main {other}"),
+        ("", "git push origin main", "config remote.origin.pushurl https://elsewhere.example/x.git"),
+        ("", "git push origin main", "config url.https://elsewhere.example/.pushInsteadOf /"),
+        ("", "git push origin main", "config remote.origin.push +refs/heads/*:refs/heads/*"),
+        (
+            "update-ref refs/remotes/origin/x HEAD",
+            "git push origin origin/x:main",
+            "update-ref refs/remotes/origin/x {other}",
+        ),
+        ("update-ref refs/stash HEAD", "git push origin stash:main", "update-ref refs/stash {other}"),
+        ("update-ref ORIG_HEAD HEAD", "git push origin ORIG_HEAD:main", "update-ref ORIG_HEAD {other}"),
+        ("", "git push origin main@{1.second.ago}:main", "update-ref refs/heads/main {other}"),
+        ("", "cd / && git -C {root} push origin main", "update-ref refs/heads/main {other}"),
+        ("", "cd / && git --git-dir={root}/.git push origin main", "update-ref refs/heads/main {other}"),
+        ("", "cd / && GIT_DIR={root}/.git git push origin main", "update-ref refs/heads/main {other}"),
+        ("", "cd / && cd {root} && git push origin main", "update-ref refs/heads/main {other}"),
+        ("", 'cd "$WHERE" && git push origin main', "update-ref refs/heads/main {other}"),
+    ],
+)
+def test_an_approved_push_sends_the_same_commits_to_the_same_place(
+    tmp_path: Path, before: str, push: str, after: str
+) -> None:
+    """Whatever a push reads from the repository is part of what is approved; what cannot be read is not approved."""
+    project = PushingProject(tmp_path)
+    project.commit("other")
+    project.git("tag", "other")
+    project.git("reset", "-q", "--soft", "HEAD^")
+    if before:
+        project.git(*before.split())
+    push = push.replace("{root}", str(project.root))
+    project.push(push)
+    project.approve()
+
+    project.git(*(word.format(other="other") if "{other}" in word else word for word in after.split()))
+    changed = project.push(push)
+    assert is_blocked(changed)
+    reasons = ("that this call rests on has changed", "what this would run or push cannot be told")
+    assert any(reason in changed.verdict.reason for reason in reasons)
+
+
+def test_an_approved_push_that_nothing_changed_runs(tmp_path: Path) -> None:
+    """Also from another directory, from a branch without commits, and from a commit without a branch."""
+    project = PushingProject(tmp_path)
+    elsewhere = f"cd / && git -C {project.root} push origin main"
+    project.push(elsewhere)
+    project.approve()
+    assert project.push(elsewhere).passed
+    for switch in ("switch -q main", "switch -q --orphan empty", "checkout -q --detach main"):
+        project.git(*switch.split())
+        project.push("git push origin main")
+        project.approve()
+        assert project.push("git push origin main").passed, switch
+
+
+def fill_script(script: Path, line: str) -> None:
+    """Write a script that is too long to be read as text."""
+    script.write_text("# filler\n" * 10_000 + line)
+    script.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (partial(fill_script, line="echo a\n"), partial(fill_script, line="echo b\n")),
+        (partial(Path.unlink, missing_ok=True), partial(fill_script, line="echo b\n")),
+        (os.mkfifo, lambda path: None),
+    ],
+)
+def test_a_script_that_could_not_be_read_is_approved_by_its_content(
+    tmp_path: Path, before: Callable[[Path], None], after: Callable[[Path], None]
+) -> None:
+    """What is too long to be shown is pinned all the same; of a pipe nothing can be, so it is not asked about."""
+    script = tmp_path / "deploy.sh"
+    rule = "{name: d, command: bash, verdict: ask, reason: deploys, fix: wait, approval: {by: {group: release}}}"
+    store = close_after_test(FileStore(tmp_path / "data", FakeClock(), load_projections()))
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    governance = Governance(parse_policy(f"profile: none\nrules: [{rule}]\n"), store, env=env, clock=FakeClock())
+    call = replace(build_call("bash deploy.sh"), cwd=str(tmp_path))
+    before(script)
+    governance.before(call)
+    for id, request in store.read_projection(APPROVALS.name, "s1").items():
+        until = FakeClock().now() + 60
+        record_approval(store, "s1", id, digest=request["digest"], approved=True, by=["Ana"], until=until)
+
+    after(script)
+    assert is_blocked(governance.before(call))

@@ -48,6 +48,7 @@ _CLOCK_SKEW_SECONDS = 60.0
 _MAX_TEXT = 300
 _ID_LENGTH = 8
 
+_UNREADABLE = "what this would run or push cannot be told in full, so no person can be asked to approve it"
 _USED = "approval {id} was used already"
 
 GO_ON = "go on with something else, or make exactly this call again to see whether it was answered"
@@ -77,12 +78,22 @@ def read_service(home: Path) -> dict[str, Any]:
 
 
 def look_up_approval(
-    store: FileStore, log: LogWriter, receipt: Mapping[str, Any], needs: Sequence[ApprovalNeed], refs: Mapping[str, str]
+    store: FileStore,
+    log: LogWriter,
+    receipt: Mapping[str, Any],
+    needs: Sequence[ApprovalNeed],
+    contents: Mapping[str, str],
 ) -> ApprovalLookup:
-    """Return what was asked and answered about a call, or the new question about it."""
+    """Return what was asked and answered about a call, or the new question about it.
+
+    `contents` are digests of what the call rests on beside the facts in its receipt; an empty one cannot be told.
+    """
     machine = read_service(store.home)
-    document = build_document(receipt, needs, machine, refs)
+    document = build_document(receipt, needs, machine, contents)
     digest, parts, now = hash_canonical(document), hash_parts(document), store.clock.now()
+    if not all(contents.values()):
+        # Else one unknown would fit another: whatever became of file or repository, the digest would be the same.
+        return ApprovalLookup(id="", digest=digest, state=ApprovalState.CANCELLED, reason=_UNREADABLE)
     requests: dict[str, Any] = log.read_projection(APPROVALS.name)
     same = [(id, request) for id, request in requests.items() if request["digest"] == digest]
     note = ""
@@ -114,7 +125,7 @@ def look_up_approval(
             "parts": parts,
             "needs": [need.to_record() for need in needs],
             "machine": machine,
-            "refs": dict(refs),
+            "contents": dict(contents),
             "expires": int(expires),
         },
     )
@@ -270,7 +281,7 @@ def describe_request(store: FileStore, session: str, id: str) -> dict[str, Any] 
     return {
         "id": id,
         "digest": fields["digest"],
-        "document": build_document(receipt, needs, fields["machine"], fields["refs"]),
+        "document": build_document(receipt, needs, fields["machine"], fields["contents"]),
         "texts": {path: text for path, text in receipt["facts"]["text"].items() if isinstance(text, str)},
         "seq": decision.seq,
         "rule": verdict["guard"],

@@ -29,6 +29,7 @@ def build_call_state(review: RequestReview) -> dict[str, Any]:
         "call": digest_call(review.message),
         "call_id": review.action.call_id,
         "is_policy_ask": review.is_policy_ask,
+        "definition": review.definition,
         "state": params.get("requestState"),
         "responses": params.get("inputResponses"),
     }

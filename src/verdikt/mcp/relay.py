@@ -48,6 +48,7 @@ from verdikt.mcp.request_review import (
     digest_call,
     explain_pin,
     explain_rejection,
+    explain_swap,
     explain_wish,
     is_new_tool,
     read_outcome,
@@ -179,7 +180,14 @@ class Relay:
             self._governor.record_event("", "refused", tool=tool, reason=refusal)
             return self._refuse_request(message, HostDecision.block(refusal))
         action = self._governor.build_action(tool, arguments, hints=self._pins.get_hints(pin), meta=params.get("_meta"))
-        review = RequestReview(message=message, action=action, what=tool, subject=arguments, is_new=is_new_tool(pin))
+        review = RequestReview(
+            message=message,
+            action=action,
+            what=tool,
+            subject=arguments,
+            is_new=is_new_tool(pin),
+            definition=pin.seen_digest if pin is not None else "",
+        )
         return self._decide_request(review)
 
     def _review_read(self, message: Message) -> Reaction:
@@ -270,11 +278,16 @@ class Relay:
             )
         if not allowed:
             return self._refuse_request(review.message, self._explain_rejection(review))
+        if review.definition:
+            pin = self._pins.book.find(review.what)
+            if pin is None or pin.seen_digest != review.definition:
+                swap = explain_swap(self._governor.server, review.what)
+                return self._refuse_request(review.message, HostDecision.block(swap))
         ruling = self._governor.decide(review.action)
         if ruling.decision.kind >= VerdictKind.ASK:
             return self._refuse_request(review.message, ruling.decision)
         if review.is_new:
-            self._pins.accept(str(review.message.params["name"]), by=CHANNEL)
+            self._pins.accept(review.what, by=CHANNEL)
         return self._pass_request(review, is_approved=True, is_covered=ruling.is_covered, message=message)
 
     def _explain_rejection(self, review: RequestReview) -> HostDecision:
@@ -313,7 +326,8 @@ class Relay:
             inner = restore_params(message, state["state"], answers)
             return self._pass_request(review, is_approved=True, is_covered=ruling.is_covered, message=inner)
         inner = restore_params(message, state["state"], state["responses"])
-        return self._settle_request(replace(review, is_policy_ask=state["is_policy_ask"]), allowed, message=inner)
+        asked = replace(review, is_policy_ask=state["is_policy_ask"], definition=state["definition"])
+        return self._settle_request(asked, allowed, message=inner)
 
     def _settle_wishes(self, review: RequestReview, state: Mapping[str, Any], allowed: bool) -> Reaction:
         """Record what the person said about a server's wishes, and show them to the client if they may be."""

@@ -35,6 +35,8 @@ class RequestReview:
     subject: object
     is_new: bool = False
     """Whether it calls a tool whose definition no person has accepted."""
+    definition: str = ""
+    """The digest of the tool's definition when it was decided or asked about; empty for what is no tool."""
     is_policy_ask: bool = False
     """Whether the policy asks, so that the log holds the question; the question about a new tool is the relay's own."""
 
@@ -76,6 +78,14 @@ def require_acceptance(decision: HostDecision, what: str, server: str) -> HostDe
         f"first time\nInstead: have a person accept it: `verdikt mcp pins accept {server} {what}`"
     )
     return HostDecision(kind=VerdictKind.ASK, reason=reason, context=decision.context)
+
+
+def explain_swap(server: str, tool: str) -> str:
+    """Return the text after a yes to a tool whose definition is another one by now."""
+    return (
+        f"blocked (pin): the definition of `{tool}` changed while a person was asked about it\n"
+        f"Instead: list the tools and call it again; a person can look at it with `verdikt mcp pins show {server}`"
+    )
 
 
 def explain_rejection(server: str, tool: str) -> str:

@@ -141,7 +141,7 @@ def build_document(
     receipt: Mapping[str, Any],
     needs: Sequence[ApprovalNeed],
     machine: Mapping[str, Any],
-    refs: Mapping[str, str],
+    contents: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return what is approved: the action, its effects, the policy, and the facts that they rest on.
 
@@ -164,7 +164,8 @@ def build_document(
             },
             "paths": {path: fact["real"] for path, fact in facts["path"].items()},
             "git": facts["git"],
-            "refs": dict(refs),
+            # A file that is too long to be shown, the repository of a push: path → digest.
+            "contents": dict(contents),
         },
     }
 

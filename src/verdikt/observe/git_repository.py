@@ -9,12 +9,15 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from verdikt.model.canonical_json import hash_canonical
+from verdikt.model.canonical_json import hash_canonical, sha256_hex
 from verdikt.model.facts import GitFact
 from verdikt.observe.program_path import drop_project_directories, find_system_program
+from verdikt.observe.regular_file import read_regular_file
 
 TIMEOUT_SECONDS = 3.0
 """How long git may take; a slower answer counts as none."""
+
+MAX_ROOT_REF_BYTES = 1 << 20
 
 SAFE_OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat")
 """Overrides for settings with which a repository could have git run its own programs."""
@@ -117,17 +120,37 @@ def read_repository(directory: str, env: Mapping[str, str]) -> GitFact:
     )
 
 
-def read_local_refs(roots: Iterable[str], env: Mapping[str, str]) -> dict[str, str]:
-    """Return the commits of each work tree's branches, tags and HEAD as a digest; empty where git does not say.
+def read_push_sources(roots: Iterable[str], env: Mapping[str, str]) -> dict[str, str]:
+    """Return a digest of all that a push from each work tree reads there; empty where git does not say.
 
-    A push sends some of them, so a digest that is the same means that it sends the same commits.
+    That is every ref, because any of them can be pushed under another name, what HEAD is, and the settings, which say
+    where a remote leads and what is sent. Equal digests mean the same commits to the same place.
     """
-    digests = {}
-    for root in sorted(roots):
-        refs = run_git(root, env, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags")
-        head = run_git(root, env, "rev-parse", "HEAD")
-        digests[root] = "" if refs is None or head is None else hash_canonical([refs, head])
-    return digests
+    return {root: _hash_push_sources(root, env) for root in sorted(roots)}
+
+
+def _hash_push_sources(root: str, env: Mapping[str, str]) -> str:
+    settings = run_git(root, env, "config", "--list", "-z")
+    # In this storage the refs beside `refs/` are no files; every git that knows it can list them.
+    has_tables = "reftable" in (settings or "")
+    options = ["--include-root-refs"] if has_tables else []
+    refs = run_git(root, env, "for-each-ref", "--format=%(objectname) %(refname)", *options)
+    # A branch without commits has a name, a commit without a branch an id.
+    head = run_git(root, env, "symbolic-ref", "-q", "HEAD") or run_git(root, env, "rev-parse", "--verify", "-q", "HEAD")
+    directory = run_git(root, env, "rev-parse", "--absolute-git-dir")
+    if settings is None or refs is None or not head or not directory:
+        return ""
+    return hash_canonical([settings, refs, head, _read_root_refs(directory.removesuffix("\n"))])
+
+
+def _read_root_refs(directory: str) -> dict[str, str]:
+    """Return the files like `FETCH_HEAD` and `ORIG_HEAD`, each of which names a commit that can be pushed."""
+    try:
+        names = [name for name in sorted(os.listdir(directory)) if name.isupper() and name.replace("_", "").isalpha()]
+    except OSError:
+        return {}
+    contents = {name: read_regular_file(os.path.join(directory, name), MAX_ROOT_REF_BYTES) for name in names}
+    return {name: sha256_hex(content) for name, content in contents.items() if content is not None}
 
 
 def _select_settings(settings: Mapping[str, str], prefix: str, suffix: str) -> dict[str, str]:

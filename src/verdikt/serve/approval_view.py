@@ -32,23 +32,36 @@ def read_votes(connection: Connection, approval: int) -> list[RowMapping]:
 
 
 def read_votes_of(connection: Connection, approvals: list[int]) -> dict[int, list[RowMapping]]:
-    """Return the votes on several questions."""
-    table = schema.vote
+    """Return the votes on several questions, each with what its person may do now."""
+    table, people = schema.vote, schema.person
     votes: dict[int, list[RowMapping]] = {}
-    query = select(table).where(table.c.approval.in_(approvals)).order_by(table.c.at, table.c.person)
+    now = people.c.disabled, people.c.roles.label("roles_now"), people.c.groups.label("groups_now")
+    query = select(table, *now).join(people, people.c.id == table.c.person).where(table.c.approval.in_(approvals))
+    query = query.order_by(table.c.at, table.c.person)
     for row in connection.execute(query).mappings():
         votes.setdefault(row["approval"], []).append(row)
     return votes
 
 
-def to_vote(row: RowMapping) -> Vote:
-    """Return a vote as it counts."""
+def is_person_of(owner: int | None, person: int) -> bool | None:
+    """Return whether a person is the one of a machine; None when the machine, let in by a code, has none."""
+    return None if owner is None else owner == person
+
+
+def to_vote(row: RowMapping, owner: int | None, *, is_open: bool) -> Vote:
+    """Return a vote as it counts on a machine of this person: one who had it when they voted is no other person.
+
+    While the question is open, what the voter may do now counts too: a stolen account that was shut gives no vote.
+    """
+    groups = frozenset(json.loads(row["groups"]))
+    if is_open:
+        groups &= frozenset(row["groups_now"].split("\n")) if "approver" in row["roles_now"].split() else frozenset()
     return Vote(
         person=row["person"],
         name=row["name"],
-        approved=row["approved"],
-        is_owner=row["is_owner"],
-        groups=frozenset(json.loads(row["groups"])),
+        approved=row["approved"] and not (is_open and row["disabled"]),
+        is_owner=is_person_of(owner, row["person"]) if not row["is_owner"] else True,
+        groups=groups,
         is_strong=row["assertion"] is not None,
     )
 
@@ -56,8 +69,9 @@ def to_vote(row: RowMapping) -> Vote:
 def describe_approval(row: RowMapping, votes: Sequence[RowMapping], person: Person) -> dict[str, Any]:
     """Return a question as the page shows it, and whether this person can answer it."""
     document = json.loads(row["document"])
-    needs, cast_votes = parse_needs(document), [to_vote(vote) for vote in votes]
-    is_owner = row["owner"] == person.id
+    is_open = row["state"] == ApprovalState.WAITING
+    needs, cast_votes = parse_needs(document), [to_vote(vote, row["owner"], is_open=is_open) for vote in votes]
+    is_owner = is_person_of(row["owner"], person.id)
     own_vote = Vote(
         person=person.id, name="", approved=True, is_owner=is_owner, groups=list_voting_groups(person), is_strong=True
     )
@@ -91,7 +105,7 @@ def describe_approval(row: RowMapping, votes: Sequence[RowMapping], person: Pers
             }
             for vote in votes
         ],
-        "can_vote": row["state"] == ApprovalState.WAITING and not has_voted and not all(refusals),
+        "can_vote": is_open and not has_voted and not all(refusals),
         "why_not": "you have answered" if has_voted else (refusals[0] if all(refusals) else ""),
         "needs_key": any(need.strong for need, refusal in zip(needs, refusals, strict=True) if not refusal),
     }

@@ -17,6 +17,7 @@ from verdikt.serve.approval_view import (
     count_shape,
     describe_approval,
     find_chain,
+    is_person_of,
     list_voting_groups,
     read_previous_texts,
     read_votes,
@@ -29,10 +30,10 @@ from verdikt.serve.routes import Forbidden, NotFound
 from verdikt.team.approval_wire import (
     ApprovalRequest,
     Vote,
+    build_challenge,
     build_grant,
     encode_grant,
     find_vote_problem,
-    hash_assertion,
     is_satisfied,
     parse_needs,
 )
@@ -215,6 +216,7 @@ class Approvals:
                 "previous_texts": read_previous_texts(connection, row),
                 "chain": find_chain(connection, row),
                 "keys": self._keys.list_credential_ids(connection, person.id),
+                "challenge": build_challenge(row["request"], row["digest"]).hex(),
             }
 
     def vote(self, person: Person, approval: int, ballot: Ballot, now: int) -> ApprovalState:
@@ -234,7 +236,8 @@ class Approvals:
             if row is None:
                 raise NotFound("no such question")
             self._check_open(row, ballot, now)
-            votes = [to_vote(vote) for vote in read_votes(connection, approval)]
+            owner = _find_owner(connection, row)
+            votes = [to_vote(vote, owner, is_open=True) for vote in read_votes(connection, approval)]
             if any(vote.person == person.id for vote in votes):
                 raise VoteRefused("you have answered this already")
             needs = parse_needs(json.loads(row["document"]))
@@ -243,7 +246,7 @@ class Approvals:
                 person=person.id,
                 name=person.name,
                 approved=ballot.approved,
-                is_owner=_is_owner(connection, row, person),
+                is_owner=is_person_of(owner, person.id),
                 groups=list_voting_groups(person),
                 is_strong=is_strong,
             )
@@ -278,13 +281,8 @@ class Approvals:
 
     def _check_assertion(self, connection: Connection, person: Person, row: RowMapping, ballot: Ballot) -> bool:
         assert ballot.assertion is not None
-        used = select(schema.vote.c.approval).where(schema.vote.c.assertion_sha256 == hash_assertion(ballot.assertion))
-        if connection.execute(used).first() is not None:
-            raise VoteRefused("this signature of your security key was used before")
-        # The digest itself is what the key signs: a signature for another call does not verify.
-        problem = self._keys.verify_assertion(
-            connection, person.id, ballot.assertion, bytes.fromhex(row["digest"]), ballot.origin
-        )
+        challenge = build_challenge(row["request"], row["digest"])
+        problem = self._keys.verify_assertion(connection, person.id, ballot.assertion, challenge, ballot.origin)
         if problem:
             raise VoteRefused(problem)
         return True
@@ -320,9 +318,10 @@ def _select_visible(person: Person) -> Any:
     return query.where(or_(*visible))
 
 
-def _is_owner(connection: Connection, row: RowMapping, person: Person) -> bool:
+def _find_owner(connection: Connection, row: RowMapping) -> int | None:
+    """Return the person of the machine that asks."""
     owner = connection.execute(select(schema.machine.c.person).where(schema.machine.c.id == row["machine"])).scalar()
-    return owner == person.id
+    return int(owner) if owner is not None else None
 
 
 def _insert_vote(connection: Connection, row: RowMapping, vote: Vote, ballot: Ballot, now: int) -> None:
@@ -334,10 +333,9 @@ def _insert_vote(connection: Connection, row: RowMapping, vote: Vote, ballot: Ba
             name=vote.name,
             approved=vote.approved,
             reason=ballot.reason[:MAX_REASON_CHARS].replace("\0", "␀"),
-            is_owner=vote.is_owner,
+            is_owner=vote.is_owner is True,
             groups=json.dumps(sorted(vote.groups)),
             assertion=json.dumps(ballot.assertion) if vote.is_strong and ballot.assertion else None,
-            assertion_sha256=hash_assertion(ballot.assertion) if vote.is_strong and ballot.assertion else None,
             at=now,
         )
     )

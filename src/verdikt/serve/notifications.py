@@ -14,7 +14,7 @@ from sqlalchemy import delete, insert, select, update
 from verdikt.errors import ServiceError, WireError
 from verdikt.model.approval import ApprovalState
 from verdikt.serve import schema
-from verdikt.serve.approval_view import list_voting_groups
+from verdikt.serve.approval_view import is_person_of, list_voting_groups
 from verdikt.serve.insertion import insert_for
 from verdikt.serve.notice_messages import Mailer, Notice, build_chat_message, build_mail, build_webhook
 from verdikt.serve.people import read_person
@@ -287,7 +287,7 @@ def _can_answer(notifier: RowMapping, person: Person | None, approval: RowMappin
         person=person.id,
         name="",
         approved=True,
-        is_owner=approval["owner"] == person.id,
+        is_owner=is_person_of(approval["owner"], person.id),
         groups=list_voting_groups(person),
         is_strong=True,
     )

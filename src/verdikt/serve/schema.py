@@ -296,7 +296,6 @@ vote = Table(
     Column("groups", Text, nullable=False),
     # The signature of a security key, which counts once.
     Column("assertion", Text),
-    Column("assertion_sha256", Text, unique=True),
     Column("at", BigInteger, nullable=False),
 )
 

@@ -155,8 +155,8 @@ class Vote:
     person: int
     name: str
     approved: bool
-    is_owner: bool
-    """Whether this is the person of the machine that asks."""
+    is_owner: bool | None
+    """Whether this is the person of the machine that asks; None when the machine has no known person."""
     groups: frozenset[str]
     is_strong: bool
 
@@ -165,6 +165,8 @@ def find_vote_problem(need: ApprovalNeed, vote: Vote) -> str:
     """Return why a vote does not count for a need; empty when it does."""
     if not need.group:
         return "" if vote.is_owner else "only the person of the machine can answer this"
+    if need.separate and vote.is_owner is None:
+        return "this machine has no person at this service, so it cannot be told that another one answers"
     if need.separate and vote.is_owner:
         return "a person other than the one whose agent asks has to answer this"
     return "" if need.group in vote.groups else f"only members of `{need.group}` can answer this"
@@ -207,6 +209,15 @@ def encode_vote(approval: int, person: int, digest: str, *, approved: bool) -> b
     )
 
 
+def build_challenge(request: str, digest: str) -> bytes:
+    """Return what a security key signs: this digest, in answer to this question.
+
+    Not the digest alone: the same call, asked about again, has the same one, and a signature can be written in more
+    ways than one, so a list of those that were used would not show that one comes again.
+    """
+    return bytes.fromhex(hash_canonical(["verdikt approval key v1", request, digest]))
+
+
 def find_grant_problem(grant: Any, *, request: str, digest: str, machine: int, needs: Sequence[ApprovalNeed]) -> str:
     """Return why a grant is not the answer to a machine's own question; empty when it is."""
     if not isinstance(grant, Mapping) or grant.get("v") != 1 or not isinstance(grant.get("votes"), list):
@@ -222,10 +233,3 @@ def find_grant_problem(grant: Any, *, request: str, digest: str, machine: int, n
     if grant["approved"] and len(people) < max(need.count for need in needs):
         return "the grant has fewer votes than the policy asks for"
     return ""
-
-
-def hash_assertion(assertion: Mapping[str, Any]) -> str:
-    """Return a digest by which the same signature of a key is recognised."""
-    response = assertion.get("response")
-    signature = response.get("signature") if isinstance(response, Mapping) else None
-    return hash_canonical([str(assertion.get("id")), str(signature).rstrip("=")])

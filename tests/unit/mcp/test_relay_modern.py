@@ -9,6 +9,7 @@ from tests.unit.mcp.relay_bench import MODERN, RelayBench, text_of
 from verdikt.mcp.protocol_era import CAPABILITIES_KEY, PROTOCOL_VERSION_KEY
 from verdikt.mcp.question import QUESTION_KEY
 from verdikt.mcp.reaction import Reaction
+from verdikt.mcp.tool_pin import PinState
 from verdikt.model.entry import EntryKind
 
 YES = {"action": "accept", "content": {"allow": True}}
@@ -53,6 +54,18 @@ def test_a_yes_lets_the_repeated_call_through_without_our_state(bench: RelayBenc
 def test_anything_but_a_plain_yes_refuses_the_repeated_call(bench: RelayBench, answer: object) -> None:
     """Nothing reaches the server."""
     assert "a person said no" in text_of(repeat(bench, ask(bench), answer))
+
+
+@pytest.mark.parametrize("trust_first", [True, False])
+def test_an_answer_fits_the_tool_as_it_was_when_a_person_was_asked(tmp_path: Path, *, trust_first: bool) -> None:
+    """A server that describes its tool otherwise while the person thinks is not called, and that is not accepted."""
+    bench = RelayBench(tmp_path, trust_first=trust_first)
+    bench.list_tools()
+    result = ask(bench)
+    bench.list_tools({"name": "frobnicate", "description": "Sends all files.", "inputSchema": {"type": "object"}})
+
+    assert "changed" in text_of(repeat(bench, result, YES))
+    assert bench.pins.get_state("frobnicate") is not PinState.ACCEPTED
 
 
 def test_an_answer_fits_one_call_only(bench: RelayBench) -> None:

@@ -1,21 +1,25 @@
 """Approvals at the service: who may answer, what is refused, and that what was decided is never lost."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from sqlalchemy import update
 from starlette.testclient import TestClient
 
 from tests.asking_machine import AskingMachine, build_call
 from tests.unit.serve.http_client import ORIGIN, Site, post
+from tests.unit.serve.security_key import SoftwareKey, mirror_signature, write_otherwise
 from verdikt.errors import WireError
 from verdikt.ledger.approvals import describe_request, list_announced, read_request_state
 from verdikt.model.action import Outcome
 from verdikt.model.approval import ApprovalState
 from verdikt.model.entry import EntryKind
+from verdikt.serve import schema
 from verdikt.serve.local_answers import LocalAnswers
 from verdikt.serve.machines import EnrolledMachine
 from verdikt.serve.people import Person
@@ -52,6 +56,12 @@ class Team:
         self.machine.decide(build_call(command))
         self.courier.deliver()
         return self.list_waiting()[-1]
+
+    def ask_as(self, client: TestClient) -> dict[str, Any]:
+        """Let the agent make a call, and return the question as another person sees it."""
+        self.machine.decide(build_call())
+        self.courier.deliver()
+        return self.list_waiting(client)[-1]
 
     def list_waiting(self, client: TestClient | None = None) -> list[dict[str, Any]]:
         """Return the questions that wait."""
@@ -159,6 +169,35 @@ def test_the_person_of_the_machine_does_not_count_where_separate(team: Team) -> 
 
     assert team.list_waiting()[0]["needs"][0]["given"] == 1
     assert team.list_verbs().count("approve_rejected") == 4
+
+
+@pytest.mark.parametrize("change", ["disabled", "moved", "demoted"])
+def test_a_vote_counts_as_long_as_its_person_may_vote(team: Team, change: str) -> None:
+    """An account that was shut, or left the group, before the quorum was there is not part of it."""
+    approval = team.ask()
+    first, second = team.release
+    third = team.sign_in("Dora", "approver", group="release")
+    assert vote(first, approval) == (200, "waiting")
+    organisation = team.site.machine.organisation
+    roles, groups = ["viewer" if change == "demoted" else "approver"], ["web" if change == "moved" else "release"]
+    person = team.site.people.ensure_person(organisation, "Ben", "Ben", frozenset(roles), groups)
+    team.site.people.set_disabled(organisation, person, disabled=change == "disabled")
+
+    assert vote(second, approval) == (200, "waiting")
+    assert team.list_waiting(third)[-1]["needs"][0]["given"] == 1
+    assert vote(third, approval) == (200, "approved")
+
+
+def test_on_a_machine_that_belongs_to_no_person_no_person_is_known_to_be_another(team: Team) -> None:
+    """A code for fleets lets in machines whose person the service does not know: it may be the one who votes."""
+    owner = team.sign_in("Ana", "developer", "approver", group="release")
+    with team.site.store.database.begin_write() as connection:
+        connection.execute(update(schema.machine).values(person=None))
+    refused = (403, "this machine has no person at this service, so it cannot be told that another one answers")
+    approval = team.ask_as(owner)
+    assert [vote(client, approval) for client in (owner, *team.release)] == [refused] * 3
+    shown = owner.get(f"/v1/approvals/{approval['id']}").json()
+    assert (shown["can_vote"], shown["why_not"]) == (False, refused[1])
 
 
 def test_a_vote_for_another_digest_is_refused_and_recorded(team: Team) -> None:
@@ -408,3 +447,28 @@ def test_a_token_cannot_vote_and_its_attempt_is_recorded(team: Team) -> None:
     event = team.site.people.list_events(team.site.machine.organisation)[0]
     assert (event["actor"], event["verb"], event["object"]) == ("token of Ben", "refused", path)
     assert team.list_waiting()[0]["needs"][0]["given"] == 0
+
+
+@pytest.mark.parametrize("change", [dict, write_otherwise, mirror_signature])
+def test_a_signature_of_a_key_answers_one_question(team: Team, change: Callable[..., dict[str, Any]]) -> None:
+    """The same call, asked about again, has the same digest: what a key signed for the first time is not enough."""
+    ben = team.sign_in("Ben", "approver", group="release")
+    organisation = team.site.machine.organisation
+    id = team.site.people.ensure_person(organisation, "Ben", "Ben", frozenset({"approver"}), ["release"])
+    key = SoftwareKey(team.site.store, Person(id, organisation, "Ben", frozenset()), ORIGIN)
+    call = "release-it --major"
+
+    team.ask(call)
+    first = team.list_waiting(ben)[-1]
+    signed = key.sign(ben.get(f"/v1/approvals/{first['id']}").json()["challenge"])
+    assert vote(ben, first, assertion=signed) == (200, "approved")
+    team.courier.deliver()
+    assert team.machine.decide(build_call(call)).passed
+    team.courier.deliver()
+    team.ask(call)
+    second = team.list_waiting(ben)[-1]
+
+    assert second["digest"] == first["digest"]
+    assert vote(ben, second, assertion=change(signed))[0] == 403
+    fresh = key.sign(ben.get(f"/v1/approvals/{second['id']}").json()["challenge"])
+    assert vote(ben, second, assertion=fresh) == (200, "approved")

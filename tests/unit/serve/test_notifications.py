@@ -111,6 +111,7 @@ class Office:
         enrolled = EnrolledMachine(self.site.machine.id, self.site.machine.organisation)
         self.courier = ApprovalCourier(self.machine.store, LocalAnswers(self.site.service, enrolled))
         self.store = store
+        store.assign_machine(enrolled.id, self.add_person("Zoe", "developer").id)
 
     def add_person(self, name: str, *roles: str, group: str = "") -> Person:
         """Return a person of the organisation."""

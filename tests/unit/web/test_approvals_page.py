@@ -225,7 +225,7 @@ def test_a_security_key_signs_the_very_call_that_is_shown(desk: Desk) -> None:
         _vote(page, waiting, assertion={**stolen, "id": "AAAA"}),
     ]
     assert replies == [
-        "this signature of your security key was used before",
+        "the signature of your security key is not for this question",
         "this needs your security key",
         "this is not one of your security keys",
     ]

@@ -117,6 +117,8 @@ def classify_push(call: Invocation) -> Iterator[Effect]:
     if args.has_flag("-n --dry-run"):
         yield call.make_effect("git.read")
         return
+    # Looked up for the record: an approval of this push holds for the repository as it is.
+    repository = call.facts.git(call.resolver.to_absolute(".", call.command.cwd))
     if args.has_flag("--no-verify"):
         yield _skip_hooks(call, "skips the pre-push hook")
     remote, specs = args.operands[:1], args.operands[1:]
@@ -128,7 +130,7 @@ def classify_push(call: Invocation) -> Iterator[Effect]:
             "git.push.delete", _to_hosts(remote), possible=True, note="deletes branches that are not here"
         )
         return
-    yield from _classify_refspecs(call, args, specs)
+    yield from _classify_refspecs(call, args, specs, repository.branch)
     if remote and _is_just_added(call, remote[0].text):
         yield call.make_effect("net.send.file", _to_hosts(remote), note="pushes to an address that was added only now")
     if remote and ("://" in remote[0].text or "@" in remote[0].text or remote[0].text.startswith("ext::")):
@@ -145,7 +147,7 @@ def _is_just_added(call: Invocation, remote: str) -> bool:
     )
 
 
-def _classify_refspecs(call: Invocation, args: Arguments, specs: list[Word]) -> Iterator[Effect]:
+def _classify_refspecs(call: Invocation, args: Arguments, specs: list[Word], branch: str) -> Iterator[Effect]:
     """Yield what a push does to each branch that it names, or to the current one."""
     leased = args.has_flag("--force-with-lease --force-if-includes")
     forced = args.has_flag("-f --force")  # which also takes away the lease
@@ -163,7 +165,7 @@ def _classify_refspecs(call: Invocation, args: Arguments, specs: list[Word]) -> 
     name = "the current branch"
     if forced:
         everything = args.has_flag("--all --tags --branches")
-        name = "everything" if everything else call.facts.git(find_working_directory(call)).branch or name
+        name = "everything" if everything else branch or name
     yield call.make_effect("git.push.force" if forced else plain, (Target(name, "ref"),))
 
 

@@ -178,7 +178,7 @@ function Ballot({ approval, onVoted }) {
     if (isBusy) return;
     setIsBusy(true);
     try {
-      const assertion = approved && approval.needs_key ? await signWithKey(approval.digest, approval.keys) : null;
+      const assertion = approved && approval.needs_key ? await signWithKey(approval.challenge, approval.keys) : null;
       const body = { approved, digest: approval.digest, reason: reason.current.value.trim(), assertion };
       const { state } = await call(`/v1/approvals/${approval.id}/votes`, { method: "POST", body });
       setMessage(state === "waiting" ? "counted; more votes are needed" : state);

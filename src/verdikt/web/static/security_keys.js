@@ -1,4 +1,4 @@
-// Security keys and passkeys: one signs the digest of the very call that is shown.
+// Security keys and passkeys: one signs the digest of the very call that is shown, in answer to this question.
 import { call, useData } from "./api.js";
 import { html, useRef, useState } from "./html.js";
 import { showMoment, showText } from "./text.js";
@@ -11,12 +11,12 @@ function decodeBase64Url(text) {
   return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
 }
 
-// The challenge is the digest itself: a signature for another call does not fit.
-export async function signWithKey(digest, keys) {
+// The challenge covers question and digest: a signature for another call, or for an earlier question, does not fit.
+export async function signWithKey(challenge, keys) {
   if (!keys.length) throw new Error("add a security key in Settings first");
   const credential = await navigator.credentials.get({
     publicKey: {
-      challenge: decodeHex(digest),
+      challenge: decodeHex(challenge),
       rpId: location.hostname,
       userVerification: "required",
       allowCredentials: keys.map((id) => ({ type: "public-key", id: decodeBase64Url(id) })),

@@ -49,7 +49,6 @@ def upgrade() -> None:
         sa.Column("is_owner", sa.Boolean, nullable=False),
         sa.Column("groups", sa.Text, nullable=False),
         sa.Column("assertion", sa.Text),
-        sa.Column("assertion_sha256", sa.Text, unique=True),
         sa.Column("at", sa.BigInteger, nullable=False),
     )
     op.create_table(
