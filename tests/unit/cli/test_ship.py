@@ -84,7 +84,7 @@ def test_ship_before_enrolling_says_what_to_do(tmp_path: Path) -> None:
     completed = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert completed.returncode == 1
-    assert "verdikt ship enrol URL --code CODE" in completed.stderr
+    assert "`verdikt ship enrol URL`" in completed.stderr
 
 
 def test_serve_with_an_unknown_role_is_refused(tmp_path: Path) -> None:
