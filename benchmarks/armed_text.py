@@ -53,7 +53,7 @@ def judge(text: str) -> object:
     def classify_shell(inner: str, command: Command) -> list[Effect]:
         return ScriptClassifier(resolver).classify_shell(inner, command.cwd, command.host)
 
-    return judge_text("/work/module.py", text, resolver, classify_shell)
+    return judge_text("/project/module.py", text, resolver, classify_shell)
 
 
 if __name__ == "__main__":
