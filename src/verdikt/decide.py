@@ -16,20 +16,15 @@ from verdikt import __version__
 from verdikt.effects.classifier import classify
 from verdikt.effects.session_trail import add_remembered_effects
 from verdikt.errors import CanonicalError
-from verdikt.graph.combinator import strictest_verdict
 from verdikt.graph.context import AUDIT, GovernanceContext, TraceEntry
-from verdikt.graph.evaluation_result import list_objections
-from verdikt.graph.guard_node import FAILURE_FIX, describe_error
+from verdikt.graph.failure import FAILURE_FIX, describe_error
+from verdikt.graph.verdict_order import strictest_verdict
 from verdikt.model.action import Action, action_to_record
-from verdikt.model.approval import apply_approval, merge_needs
 from verdikt.model.canonical_json import stringify_big_integers
 from verdikt.model.effect import EffectClass, Effects
-from verdikt.model.grant import find_covering_grant
-from verdikt.model.pause import PAUSE_GUARD
 from verdikt.model.posture import READ_ONLY_POSTURES
 from verdikt.model.redaction import mask_tokens
 from verdikt.model.session_state import RISK_DECAY_FACTOR, SessionState, record_verdict
-from verdikt.model.standing_ask import apply_standing_ask
 from verdikt.model.verdict import (
     PENDING_RECEIPT_VERSION,
     RECEIPT_VERSION,
@@ -39,6 +34,7 @@ from verdikt.model.verdict import (
     VerdictKind,
     apply_posture,
     build_receipt_fields,
+    merge_needs,
     verdict_to_record,
 )
 
@@ -144,7 +140,7 @@ def _decide_recordable(
     is_rejected = (standing is not None and standing.is_rejected) or (approval is not None and not approval.approved)
     is_final = settled.red_line or is_rejected
     is_paused = pause is not None and not settled.passed and not is_final
-    verdict = _allow_during_pause(pause) if pause is not None and is_paused else settled
+    verdict = pause.build_verdict() if pause is not None and is_paused else settled
 
     # Build the decision and its receipt.
     ctx, answers = ruling.ctx, ruling.answers
@@ -224,14 +220,15 @@ def _rule_action(
         thorough=bool(grants) or is_paused,
     )
     ruled = _evaluate_policy(action, facts, ctx, policy)
-    # Settle: the operator's grants can lift an objection, the posture can only make the verdict stricter.
-    considered_grants = () if ruled.passed else tuple(grants)
-    granted = _apply_grants(ruled, ctx, considered_grants)
     classes = ctx.effects.classes
-    is_granted = granted.passed and not ruled.passed
-    approved_away = apply_approval(granted, approval) if granted.approvals else granted
-    # Before the answer of a standing ask: the person whom an SDK asked is not the group that the rule names.
-    answered = apply_standing_ask(approved_away, standing, is_granted=is_granted) if standing else approved_away
+    # Settle: people can lift an objection, the posture can only make the verdict stricter.
+    considered_grants = () if ruled.passed else tuple(grants)
+    granted = answered = ruled
+    if standing is not None or not ruled.passed:
+        # Ordinary work passes, and a process for one call should not import what only a stopped call needs.
+        from verdikt.settle import settle_verdict
+
+        granted, answered = settle_verdict(ruled, ctx, considered_grants, approval, standing)
     verdict = apply_posture(answered, posture, classes[0] if classes else None)
     # An OBSERVE guard that failed passes, but its failure must not stay unseen.
     warnings = tuple(v for v in ctx.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error))
@@ -419,25 +416,6 @@ def _check_declaration(tool: ToolDeclaration, ctx: GovernanceContext) -> Verdict
     ctx.verdicts.append(verdict)
     ctx.trace.append(TraceEntry("manifest", verdict))
     return verdict
-
-
-def _apply_grants(ruling: Verdict, ctx: GovernanceContext, grants: tuple[Grant, ...]) -> Verdict:
-    """Return what remains of the policy's verdict when objections that a grant covers are lifted."""
-    if not grants or ctx.facts is None:
-        return ruling
-    # All objections, not only the deciding one: a grant for one guard must not silence the others.
-    objections = [verdict for verdict in (ruling, *list_objections(ctx.trace)) if not verdict.passed]
-    covers = [find_covering_grant(grants, verdict, ctx.action, ctx.facts.now, ctx.effects) for verdict in objections]
-    uncovered = [verdict for verdict, grant in zip(objections, covers, strict=True) if grant is None]
-    if uncovered or covers[0] is None:
-        return strictest_verdict(uncovered)
-    reason = f"{ruling.reason}; let through by the operator's grant `{covers[0].id}`: {covers[0].reason}"
-    return Verdict.warn(guard=ruling.guard, reason=reason, fix=ruling.fix)
-
-
-def _allow_during_pause(pause: Pause) -> Verdict:
-    """Return the verdict on an action that runs because the operator paused verdikt."""
-    return Verdict.warn(guard=PAUSE_GUARD, reason=f"paused by {pause.by or 'the operator'}: {pause.reason}")
 
 
 def _build_unrecordable_action(action: Action, error: CanonicalError) -> Action:

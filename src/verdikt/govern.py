@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
@@ -19,7 +18,6 @@ from verdikt.effects.session_trail import (
 )
 from verdikt.effects.untrusted_sources import note_sources
 from verdikt.graph.policy_cache import load_cached_policy
-from verdikt.ledger.approvals import close_answered_at_terminal
 from verdikt.ledger.call_record import build_call_record
 from verdikt.ledger.data_directory import get_data_directory, has_stored_policy
 from verdikt.ledger.files import FileStore
@@ -27,7 +25,7 @@ from verdikt.ledger.kept_files import KeptFiles, explain_restorations
 from verdikt.ledger.policy_store import store_policy
 from verdikt.ledger.projections import ASKS, load_projections
 from verdikt.ledger.shared_memory import read_shared_memory, to_memory_session
-from verdikt.ledger.standing_asks import find_standing_ask, record_answer
+from verdikt.ledger.standing_asks import close_answered_at_terminal, find_standing_ask, record_answer
 from verdikt.model.action import ActionKind
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import NAMED_WORDS_KEY, Facts, World
@@ -313,7 +311,7 @@ class Governance:
             notice = self.restore_wiring(turn.session_id, turn.cwd, "stop")
             answer = self.evidence_gate.judge_stop(turn)
             if completion.context:
-                answer = replace(answer, context="\n".join(filter(None, (completion.context, answer.context))))
+                answer = answer._replace(context="\n".join(filter(None, (completion.context, answer.context))))
             return add_notice(answer, notice) if notice else answer
         except Exception as error:
             self._record_crash("stop", error, turn.session_id)
@@ -460,13 +458,18 @@ class Governance:
 
         They run in the background within their budgets; their findings are there for the next commit and the agent.
         """
-        if self.policy.section("councils") is None:
+        councils = self.policy.section("councils")
+        if councils is None:
             return Answer()
         directory = self._to_directory(cwd)
         try:
             # The process of another user must not run what a project names.
             is_foreign = self.path_access is not nullcontext
-            return self.council_reviews.start(trigger, directory, path=path, can_run=not is_foreign)
+            from verdikt.council.background import start_reviews  # few calls review anything
+
+            return start_reviews(
+                councils, trigger, directory, home=self.store.home, env=self._env, path=path, can_run=not is_foreign
+            )
         except Exception as error:
             self._record_crash(trigger, error)
             return Answer()
@@ -474,7 +477,7 @@ class Governance:
     @cached_property
     def council_reviews(self) -> CouncilReviews:
         """The councils of the policy, connected to git and the log."""
-        from verdikt.council_reviews import CouncilReviews  # few calls review anything
+        from verdikt.council_reviews import CouncilReviews  # with what runs reviewers
 
         return CouncilReviews(self.policy, self.store, self.clock, self._env)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from verdikt.council.runs import Runs, runs_directory
 from verdikt.effects.classifier import classify
 from verdikt.evidence.gate_service import EvidenceGate
-from verdikt.graph.guard_node import describe_error
+from verdikt.graph.failure import describe_error
 from verdikt.graph.policy import Policy
 from verdikt.guidance.completion import INCOMPLETE, TaskCompletionContext, TaskCompletionResult
 from verdikt.guidance.definition import Guidance, SessionSummary

@@ -5,9 +5,9 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from verdikt.graph.failure import describe_error
 from verdikt.graph.graph_reader import IMPORT_PATH
 from verdikt.graph.guard import PolicyNode
-from verdikt.graph.guard_node import describe_error
 from verdikt.graph.guard_node import to_node as as_node
 from verdikt.graph.guard_settings import infer_settings
 from verdikt.guidance.audience import Audience
