@@ -28,7 +28,7 @@ from verdikt.ledger.shared_memory import read_shared_memory, to_memory_session
 from verdikt.ledger.standing_asks import close_answered_at_terminal, find_standing_ask, record_answer
 from verdikt.model.action import ActionKind
 from verdikt.model.entry import EntryKind
-from verdikt.model.facts import NAMED_WORDS_KEY, Facts, World
+from verdikt.model.facts import NAMED_WORDS_KEY, Facts
 from verdikt.model.hook_message import Answer, Turn, add_notice
 from verdikt.model.named_words import fold_named_words
 from verdikt.model.posture import Posture
@@ -46,6 +46,7 @@ from verdikt.model.session_edits import (
 )
 from verdikt.model.session_state import SessionState, StoredMemory
 from verdikt.model.verdict import VerdictKind, add_warning, decision_from_error, strictest_posture
+from verdikt.model.world import World
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.crash_log import record_crash
 from verdikt.observe.guarded_paths import find_host_project, list_guarded_paths

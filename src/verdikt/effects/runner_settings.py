@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.effects.code import quote_shell_word
 from verdikt.model.lazy_regex import compile_lazily
+
+if TYPE_CHECKING:
+    from verdikt.shell.command import Word
 
 SHELL = "sh"
 IMAGE = "image"
@@ -41,6 +44,7 @@ _STRING_CALLS = {
     "ruby": compile_lazily(r"(?m)^\s*sh[\s(]+(?:\"([^\"\\\n]+)\"|'([^'\\\n]+)')"),
 }
 _SETTING = compile_lazily(r"""^\s*(?:-\s+)*(?:["']?([\w.-]+)["']?\s*(?:=|:(?=\s|$))\s*)?(.*?)\s*,?\s*$""")
+_RUNNER_SETTING = compile_lazily(r"(?:^SHELL|\.runner|\.linker|(?:rustc|workspace)-wrapper)\s*=\s*(.+)$")
 _COMPOSE_MOUNT = compile_lazily(r"""^\s*-\s*["']?((?:/|~|\$\{?HOME\b)[^:\s"']*):/""")
 _DESCRIPTIONS = frozenset(
     "name id desc description summary help title label comment version url repo repository homepage author authors "
@@ -227,3 +231,9 @@ def _parse_list(value: str) -> list[str] | None:
     except (ValueError, RecursionError):
         return None
     return [str(word) for word in words] if isinstance(words, list) else None
+
+
+def list_set_programs(words: Sequence[Word]) -> list[str]:
+    """Return the command lines that words set for a build: `make SHELL=x`, `cargo --config 'target.t.runner="x"'`."""
+    matches = filter(None, (_RUNNER_SETTING.search(word.text) for word in words))
+    return [match[1].strip().strip("\"'").replace('\\"', '"') for match in matches]
