@@ -37,8 +37,9 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "replay": {"errors", "model", "graph", "decide"},
     "council_reviews": {"errors", "model", "graph", "council", "observe", "ledger", "report"},
     "call_permissions": {"errors", "model", "graph", "observe", "ledger", "decide"},
-    "govern": {"errors", "model", "effects", "graph", "guidance", "evidence", "council", "observe", "ledger"}
-    | {"policy", "decide", "call_permissions", "council_reviews"},
+    "governance_parts": {"model", "evidence", "guidance", "observe", "ledger", "council_reviews"},
+    "govern": {"errors", "model", "effects", "graph", "council", "observe", "ledger"}
+    | {"policy", "decide", "call_permissions", "governance_parts"},
     "hosts": {"errors", "host_descriptions", "model", "govern", "observe", "ledger", "daemon"},  # of daemon, its client
     "adapters": {"hosts"},
     "integrations": {"errors", "host_descriptions", "model", "govern", "hosts", "observe", "mcp"},

@@ -25,7 +25,7 @@ from verdikt.model.redaction import redact_text
 from verdikt.model.session_state import MEMORY_SCOPES, Memory, SessionState, StoredMemory
 
 if TYPE_CHECKING:
-    from verdikt.govern import WorldFactory
+    from verdikt.model.world import WorldFactory
 
 MAX_CHANGED_NAMES = 5
 """Number of changed files that the agent is told by name after one call."""

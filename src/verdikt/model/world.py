@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -85,6 +85,10 @@ class World(Protocol):
 
     def guarded_in(self, path_set: PathSet) -> tuple[str, ...] | None:
         """Return the guarded paths that a set would change; None when that cannot be told."""
+
+
+WorldFactory = Callable[[str], World]
+"""Return the world as seen from a directory."""
 
 
 class RecordedWorld:
