@@ -229,7 +229,7 @@ def _rule_action(
     granted = _apply_grants(ruled, ctx, considered_grants)
     classes = ctx.effects.classes
     is_granted = granted.passed and not ruled.passed
-    approved_away = apply_approval(granted, approval) if granted.approvals else granted
+    approved_away = apply_approval(granted, approval) if granted.approvals or approval else granted
     # Before the answer of a standing ask: the person whom an SDK asked is not the group that the rule names.
     answered = apply_standing_ask(approved_away, standing, is_granted=is_granted) if standing else approved_away
     verdict = apply_posture(answered, posture, classes[0] if classes else None)

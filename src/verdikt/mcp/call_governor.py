@@ -49,8 +49,18 @@ class CallRuling:
 class CallGovernor:
     """Governance for one relay process. Its policy follows the files; its log is that of every other host."""
 
-    def __init__(self, server: str, *, cwd: str, env: Mapping[str, str], clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        server: str,
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        clock: Clock | None = None,
+        has_person: bool = True,
+    ) -> None:
+        """Govern calls to one server. Without `has_person` no client is asked; it is the operator's word."""
         self.server = server
+        self._has_person = has_person
         self.cwd = cwd
         self.clock = clock or SystemClock()
         self._env = env
@@ -74,7 +84,7 @@ class CallGovernor:
     @property
     def is_attended(self) -> bool:
         """Whether a person may be there to answer."""
-        return is_attended(self._env)
+        return self._has_person and is_attended(self._env)
 
     def build_action(
         self, tool: str, payload: Mapping[str, Any], *, hints: Mapping[str, Any], meta: object = None
@@ -92,17 +102,21 @@ class CallGovernor:
             hints=hints,
         )
 
-    def decide(self, action: Action) -> CallRuling:
-        """Return what is to become of a call. It is in the log when this returns; a failure is a block."""
+    def decide(self, action: Action, *, can_ask: bool = True) -> CallRuling:
+        """Return what is to become of a call. It is in the log when this returns; a failure is a block.
+
+        Unless the client `can_ask` a person, what the policy asks goes to the team service, where there is one.
+        """
         try:
             governance = self._load_governance()
             if self._is_covered(action, governance):
                 self.record_event(action.session_id, "covered", tool=action.tool, call_id=action.call_id)
                 return CallRuling(decision=HostDecision(), is_covered=True)
-            posture = None if self.is_attended else Posture.AUTONOMOUS
+            # Only a host that says so runs without a person; where it is not known, the policy's posture decides.
+            posture = None if is_attended(self._env) else Posture.AUTONOMOUS
             self._group_commit.begin_batch()
             try:
-                decision = governance.before(action, posture=posture)
+                decision = governance.before(action, posture=posture, is_asked_away=not can_ask)
             finally:
                 log_positions = self._group_commit.end_batch()
             for log, position in log_positions:

@@ -233,9 +233,10 @@ def parse_answer(fields: Mapping[str, Any]) -> ApprovalAnswer:
 def apply_approval(verdict: Verdict, answer: ApprovalAnswer | None) -> Verdict:
     """Return the verdict on a call that needs approvals, after what people answered away from the terminal.
 
-    Without an answer, an ask that the prompt of a host cannot settle is a block: the person there is not enough.
+    Without an answer, an ask that the prompt of a host cannot settle is a block: the person there is not enough. An
+    answer counts for an ask without needs as well: where no person was at hand, a service has asked instead.
     """
-    if verdict.kind is not VerdictKind.ASK or not verdict.approvals:
+    if verdict.kind is not VerdictKind.ASK or (not verdict.approvals and answer is None):
         return verdict
     if answer is not None and answer.approved:
         return Verdict.warn(

@@ -89,10 +89,9 @@ class Closer:
         self._listener.server_close()
 
 
-@pytest.fixture
-def client(tmp_path: Path, upstream: ScriptedHttpServer) -> HttpClient:
-    """Return a client of a relay in front of the server."""
-    bench = RelayBench(tmp_path)
+def listen(root: Path, upstream: ScriptedHttpServer, *, has_person: bool = True) -> HttpClient:
+    """Return a client of a relay in front of the server; `has_person` is the operator's `--attended`."""
+    bench = RelayBench(root, has_person=has_person)
     sealer = StateSealer()
 
     def create_relay() -> Relay:
@@ -103,6 +102,12 @@ def client(tmp_path: Path, upstream: ScriptedHttpServer) -> HttpClient:
     threading.Thread(target=listener.serve_forever, daemon=True).start()
     close_after_test(Closer(listener))
     return HttpClient(listener.server_port)
+
+
+@pytest.fixture
+def client(tmp_path: Path, upstream: ScriptedHttpServer) -> HttpClient:
+    """Return a client at which a person sits."""
+    return listen(tmp_path, upstream)
 
 
 def test_calls_pass_and_are_refused_over_http(client: HttpClient, upstream: ScriptedHttpServer) -> None:
@@ -152,6 +157,21 @@ def test_an_ask_of_the_new_era_travels_in_results(client: HttpClient, upstream: 
     assert client.call("frobnicate", _meta=MODERN, **answer)[1]["result"]["content"][0]["text"] == "ran"
     assert upstream.bodies[-1]["params"].keys() == {"name", "arguments", "_meta"}
     assert client.call("frobnicate", _meta=MODERN, **answer)[1]["result"]["isError"] is True
+
+
+def test_a_client_that_may_be_a_program_is_not_asked(tmp_path: Path, upstream: ScriptedHttpServer) -> None:
+    """Without the operator's word an ask is a refusal in both eras, for calls and for what the server wants."""
+    client = listen(tmp_path, upstream, has_person=False)
+    client.connect({"elicitation": {}, "sampling": {}})
+
+    for meta in ({}, {"_meta": MODERN}):
+        result = client.call("frobnicate", **meta)[1]["result"]
+        assert result["isError"] is True
+        assert "No person can be asked through this client" in result["content"][0]["text"]
+    events = client.events(id=9, method="tools/call", params={"name": "get_sample", "arguments": {}})
+    assert next(events)["id"] == 9
+    assert "error" in upstream.answers["s-1"]
+    assert upstream.calls == ["get_sample"]
 
 
 def test_sampling_over_events_is_asked_about(client: HttpClient, upstream: ScriptedHttpServer) -> None:
