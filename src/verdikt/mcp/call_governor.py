@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from verdikt.daemon.cache import PolicyCache
 from verdikt.errors import VerdiktError
-from verdikt.govern import Governance
 from verdikt.hosts.host_decision import HostDecision
 from verdikt.hosts.undecided_calls import find_decision
 from verdikt.ledger.data_directory import get_data_directory
@@ -26,6 +27,11 @@ from verdikt.model.redaction import redact_value
 from verdikt.model.verdict import VerdictKind
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.crash_log import record_crash
+
+# The policy and what decides by it are half of what a relay loads, and a client that connects needs neither.
+if TYPE_CHECKING:
+    from verdikt.daemon.cache import PolicyCache
+    from verdikt.govern import Governance
 
 HOST = "mcp"
 """The host of an action that only the relay has seen."""
@@ -67,7 +73,7 @@ class CallGovernor:
         self._group_commit = GroupCommit()
         home = get_data_directory(env)
         self.store = FileStore(home, self.clock, load_projections(), group_commit=self._group_commit)
-        self._policies = PolicyCache(self.clock)
+        self._loading = threading.Lock()
         self._governance: Governance | None = None
         self._unsynced: list[tuple[LogFile, int]] = []
         self.session_id = f"mcp-{server}-{secrets.token_hex(8)}"
@@ -197,8 +203,24 @@ class CallGovernor:
         # would have a block.
         return verdict is not None and verdict.get("kind") != VerdictKind.BLOCK.word
 
+    def warm_up(self) -> None:
+        """Load the policy before the first call needs it; one that cannot be loaded is reported by that call."""
+        with suppress(Exception):
+            self._load_governance()
+
     def _load_governance(self) -> Governance:
-        policy = self._policies.load_policy(self.cwd, self._env)
-        if self._governance is None or self._governance.policy is not policy:
-            self._governance = Governance(policy, self.store, clock=self.clock, env=self._env, base_directory=self.cwd)
-        return self._governance
+        with self._loading:
+            policy = self._policies.load_policy(self.cwd, self._env)
+            if self._governance is None or self._governance.policy is not policy:
+                from verdikt.govern import Governance
+
+                self._governance = Governance(
+                    policy, self.store, clock=self.clock, env=self._env, base_directory=self.cwd
+                )
+            return self._governance
+
+    @cached_property
+    def _policies(self) -> PolicyCache:
+        from verdikt.daemon.cache import PolicyCache
+
+        return PolicyCache(self.clock)

@@ -43,6 +43,7 @@ def serve_http(
     governor = CallGovernor(name, cwd=os.getcwd(), env=os.environ, has_person=attended)
     pins = ServerPins(governor.data_directory, name, (to,))
     sealer = StateSealer(governor.clock)
+    governor.warm_up()
     settle_memory()
 
     def create_client_relay() -> Relay:
