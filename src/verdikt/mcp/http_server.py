@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from verdikt.errors import McpError
 from verdikt.mcp.event_stream import read_events
+from verdikt.mcp.http_authorization import LOGIN_STATUSES
 from verdikt.mcp.http_headers import SESSION_HEADER, VERSION_HEADER, build_agreeing_headers
 from verdikt.mcp.message import (
     INTERNAL_ERROR,
@@ -49,8 +50,9 @@ ONE_WAY_SECONDS = 10.0
 
 _NETWORK_ERRORS = (OSError, http.client.HTTPException, McpError)
 _LOGIN = (
-    "the server wants a login, which the relay cannot do: put a token into the headers of its entry, or leave it as it "
-    "was (`verdikt uninstall`, then `verdikt init --mcp --mcp-except NAME`)"
+    "the server wants a login, which needs a client over HTTP: put a token into the headers of its entry, run `verdikt "
+    "mcp --listen 127.0.0.1:8765 --to URL` and give the client that address, or leave the server as it was (`verdikt "
+    "uninstall`, then `verdikt init --mcp --mcp-except NAME`)"
 )
 # How a server answers that only speaks the transport of 2024, in which responses arrive on a stream of their own.
 _LEGACY_STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
@@ -166,7 +168,7 @@ class HttpServer:
             answers = [self._relay_message(event.data, request) for event in read_events(response) if event.data]
             return any(answers)
         body = response.read(MAX_MESSAGE_BYTES + 1)
-        if kind == JSON_TYPE and body:
+        if kind == JSON_TYPE and body and status not in LOGIN_STATUSES:
             return self._relay_message(body, request)
         if request.method == "initialize" and status in _LEGACY_STATUSES and self._begin_legacy(request):
             return True

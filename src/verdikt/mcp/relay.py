@@ -29,6 +29,7 @@ from verdikt.mcp.sealed_state import StateSealer
 from verdikt.mcp.server_wish import POLICY_NAMES
 from verdikt.mcp.tool_screening import note_server_version, screen_tools
 from verdikt.mcp.wish_decider import WishDecider
+from verdikt.model.action import Outcome
 
 if TYPE_CHECKING:
     from verdikt.mcp.call_governor import CallGovernor
@@ -151,6 +152,14 @@ class Relay:
             return Reaction(to_client=[message])
         block = {"type": "text", "text": context}
         return Reaction(to_client=[message.replace_result({**message.result, "content": [*content, block]})])
+
+    def abandon_request(self, message: Message | None) -> None:
+        """Give up a request that the server did not answer: the client may send it again, after a login perhaps."""
+        with self._lock:
+            pending = self._conversation.take_pending(message.id) if message is not None else None
+        if pending is not None and pending.action is not None and not pending.is_covered:
+            outcome = Outcome(success=False, error="the server did not answer")
+            self._governor.record_outcome(pending.action, outcome)
 
     def reject_broken(self, line: bytes | None, error: str) -> Reaction:
         """Record a server's message that cannot be decoded; return an error for the request that it would answer."""

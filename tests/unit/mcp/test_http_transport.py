@@ -28,16 +28,23 @@ class HttpClient:
     """A client that speaks to the relay, one connection per request."""
 
     def __init__(self, port: int) -> None:
-        self._port = port
+        self.port = port
+        self.headers: Mapping[str, str] = {}
         self.session: dict[str, str] = {}
         self._last_id = 0
 
-    def open(self, body: object, headers: Mapping[str, str] = {}, method: str = "POST") -> http.client.HTTPResponse:
+    def open(
+        self, body: object, headers: Mapping[str, str] = {}, method: str = "POST", path: str = "/mcp"
+    ) -> http.client.HTTPResponse:
         """Send a request and return the response, whose body is still to come."""
-        connection = close_after_test(http.client.HTTPConnection("127.0.0.1", self._port, timeout=20))
+        connection = close_after_test(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20))
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        connection.request(method, "/mcp", body=data, headers={**JSON_TYPES, **self.session, **headers})
+        connection.request(method, path, body=data, headers={**JSON_TYPES, **self.headers, **self.session, **headers})
         return close_after_test(connection.getresponse())
+
+    def read_json(self, path: str) -> Any:
+        """Return the JSON at a path."""
+        return json.loads(self.open(b"", method="GET", path=path).read())
 
     def send(self, headers: Mapping[str, str] = {}, **body: Any) -> tuple[int, Any]:
         """Send a message and return status and JSON of the response."""
