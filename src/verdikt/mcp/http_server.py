@@ -61,8 +61,11 @@ _LEGACY_STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.MET
 class HttpServer:
     """Sends messages to a server over HTTP. Has the names of a child process that the stdio transport uses."""
 
-    def __init__(self, address: ServerAddress, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, address: ServerAddress, headers: Mapping[str, str], *, one_way_seconds: float = ONE_WAY_SECONDS
+    ) -> None:
         self._address, self._headers = address, dict(headers)
+        self._one_way_seconds = one_way_seconds
         self._requests, self.stdin = _open_pipe()
         self.stdout, self._responses = _open_pipe()
         self.returncode = 0
@@ -105,7 +108,7 @@ class HttpServer:
             for line in self._requests:
                 self._send_line(line)
         if self._session_id:
-            with suppress(*_NETWORK_ERRORS), self._open_request("DELETE", None, wait_seconds=ONE_WAY_SECONDS):
+            with suppress(*_NETWORK_ERRORS), self._open_request("DELETE", None, wait_seconds=self._one_way_seconds):
                 pass
         self.kill()
 
@@ -128,7 +131,7 @@ class HttpServer:
         if message.method == "notifications/cancelled" and self._cancel_request(message.params.get("requestId")):
             return
         try:
-            with self._open_request("POST", message, wait_seconds=ONE_WAY_SECONDS) as response:
+            with self._open_request("POST", message, wait_seconds=self._one_way_seconds) as response:
                 response.read(MAX_MESSAGE_BYTES)
         except _NETWORK_ERRORS:
             return  # nothing waits for an answer to it

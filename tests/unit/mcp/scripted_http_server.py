@@ -20,6 +20,8 @@ class ScriptedHttpServer(ThreadingHTTPServer):
         self.is_legacy = is_legacy
         """Whether it speaks the transport of 2024 only."""
         self.token = token
+        self.is_silent = False
+        """Whether it never says that it has a notification."""
         self.challenge = ""
         """What a request without the token is answered with, beside the status."""
         self.metadata: dict[str, dict[str, Any]] = {}
@@ -67,6 +69,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.has_answer.set()
             self._send(202)
         elif "id" not in body:
+            if self.server.is_silent:
+                self.server.was_cut.wait(30)
             self._send(202)
         elif body["method"] == "tools/call":
             self._call(body)

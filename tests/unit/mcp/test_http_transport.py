@@ -313,7 +313,7 @@ def test_a_client_that_leaves_ends_its_request_at_the_server(client: HttpClient,
     """In the new era that is how a request is cancelled."""
     client.connect({})
     body = {"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": {"name": "get_wait", "arguments": {}}}
-    connection = http.client.HTTPConnection("127.0.0.1", client._port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=20)
     connection.request("POST", "/mcp", body=json.dumps(body), headers={**JSON_TYPES, **client.session})
     response = connection.getresponse()
     response.close()
