@@ -137,11 +137,11 @@ class Governance(GovernanceParts):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def before(self, action: Action, *, posture: Posture | None = None) -> Decision:
+    def before(self, action: Action, *, posture: Posture | None = None, is_asked_away: bool = False) -> Decision:
         """Decide whether an action may happen.
 
         The decision is in the log before it is returned. A failure anywhere on the way is a block, which only the crash
-        file records.
+        file records. With `is_asked_away` the host can show no question, and a team service asks, where there is one.
         """
         try:
             started = self.clock.now()
@@ -161,7 +161,9 @@ class Governance(GovernanceParts):
                 decision = decide(action, facts, state, posture, self.policy, standing=standing)
                 settled = None
                 if not decision.passed:
-                    stopped = self._build_stopped_call(action, facts, posture, log, standing=standing)
+                    stopped = self._build_stopped_call(
+                        action, facts, posture, log, standing=standing, is_asked_away=is_asked_away
+                    )
                     settled = stopped.settle(decision, state)
                     decision, state = settled.decision, settled.state
                 # Replay needs the policy document, so it is stored before the first entry that names its digest.
@@ -189,7 +191,14 @@ class Governance(GovernanceParts):
             return decision_from_error(error)
 
     def _build_stopped_call(
-        self, action: Action, facts: Facts, posture: Posture, log: LogWriter, *, standing: StandingAsk | None
+        self,
+        action: Action,
+        facts: Facts,
+        posture: Posture,
+        log: LogWriter,
+        *,
+        standing: StandingAsk | None,
+        is_asked_away: bool,
     ) -> StoppedCall:
         """Return a call with what can let it through: grants, a pause, people's approval."""
         # Only here, because ordinary work passes and must not pay for it.
@@ -205,6 +214,7 @@ class Governance(GovernanceParts):
             log=log,
             read_state=partial(_read_state, log),
             env=self._env,
+            is_asked_away=is_asked_away,
         )
 
     def _to_directory(self, cwd: str) -> str:

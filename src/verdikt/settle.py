@@ -34,7 +34,7 @@ def settle_verdict(
     """Return what remains of the policy's verdict. A red line, and a check that failed, remain as they are."""
     granted = _apply_grants(ruled, ctx, grants) if grants else ruled
     is_granted = granted.passed and not ruled.passed
-    answered = _apply_approval(granted, approval) if granted.approvals else granted
+    answered = _apply_approval(granted, approval) if granted.approvals or approval else granted
     if standing is not None:
         # After the approval: the person whom an SDK asked is not the group that the rule names.
         answered = _apply_standing_ask(answered, standing, is_granted=is_granted)
@@ -58,9 +58,10 @@ def _apply_grants(ruling: Verdict, ctx: GovernanceContext, grants: tuple[Grant, 
 def _apply_approval(verdict: Verdict, answer: ApprovalAnswer | None) -> Verdict:
     """Return the verdict on a call that needs approvals, after what people answered away from the terminal.
 
-    Without an answer, an ask that the prompt of a host cannot settle is a block: the person there is not enough.
+    Without an answer, an ask that the prompt of a host cannot settle is a block: the person there is not enough. An
+    answer counts for an ask without needs as well: where no person was at hand, a service has asked instead.
     """
-    if verdict.kind is not VerdictKind.ASK or not verdict.approvals:
+    if verdict.kind is not VerdictKind.ASK or (not verdict.approvals and answer is None):
         return verdict
     if answer is not None and answer.approved:
         return Verdict.warn(
