@@ -1,4 +1,4 @@
-"""Carry approval requests to the people who answer them, and their answers into the log, where the next hook finds them."""
+"""Carry approval requests to the people who answer them, and the answers into the log, where the next hook looks."""
 
 from __future__ import annotations
 
