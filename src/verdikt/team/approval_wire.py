@@ -27,7 +27,7 @@ RISKS: dict[str, int] = {"destructive": 3, "network": 2, "spawn": 2, "execute": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequest:
-    """An approval request, as a machine sends it. `document` has the digest `digest`; people decide by what is in it."""
+    """An approval request as a machine sends it. `document` has the digest `digest`; people decide by what is in it."""
 
     id: str
     digest: str
