@@ -67,7 +67,8 @@ def install_environment(sdk: str, version: str) -> Path:
     """Return the interpreter of an SDK's environment, and make the environment first if that is necessary."""
     directory = get_cache_directory() / f"{sdk}-{version}"
     directory.mkdir(parents=True, exist_ok=True)
-    with (directory / ".lock").open("w") as lock:
+    # Not `.lock` in the environment: uv takes that one itself, and would wait for us until its time limit of 5 minutes.
+    with directory.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two test workers may want the same environment
         if not _is_complete(directory, sdk, version):
             _make_environment(directory, _list_packages(sdk, version))
