@@ -4,7 +4,8 @@
 """
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Collection
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,13 @@ def build_examples() -> dict[str, dict[str, list[str]]]:
     by_family: dict[str, list[tuple[dict[str, Any], str, str]]] = defaultdict(list)
     for family, case in load_cases():
         # Only plain commands: a reader must see from the text alone what it does.
-        if (
-            "run" in case
-            and not {"files", "cwd", "guarded", "manifest", "branch"} & case.keys()
-            and is_short(case["run"])
-        ):
+        is_alone = not {"files", "cwd", "guarded", "manifest", "branch"} & case.keys() and "alias" not in str(
+            case["name"]
+        )
+        if "run" in case and is_alone and is_short(case["run"]):
             verdict = decide(case)[1]
             by_family[family].append((case, verdict.kind.word, verdict.guard))
+    all_cases = [case for cases in by_family.values() for case in cases]
     examples: dict[str, dict[str, list[str]]] = {}
     for rule in sorted(list_rule_names()):
         stopped = {
@@ -42,8 +43,10 @@ def build_examples() -> dict[str, dict[str, list[str]]]:
             if guard == rule and word in ("ask", "block")
         }
         if stopped:
-            shown = sorted(stopped, key=len)[:MAX_STOPPED]
+            shown = choose_typical(stopped)
             passed = dict.fromkeys(twin for text in shown for twin in find_twins(*stopped[text]))
+            # Of rules whose own file has none: the nearest one of all files.
+            passed = passed or dict.fromkeys(twin for text in shown for twin in find_twins(all_cases, 0, text))
             examples[rule] = {"stops": shown, "passes": list(passed)[:MAX_PASSED]}
     return examples
 
@@ -53,9 +56,26 @@ def is_short(text: str) -> bool:
     return 0 < len(text.strip()) <= MAX_LENGTH and "\n" not in text
 
 
-def find_twins(cases: list[tuple[dict[str, Any], str, str]], position: int) -> list[str]:
+def choose_typical(texts: Collection[str]) -> list[str]:
+    """Return a few short commands, spelt as people spell them, of the program that most of them are of."""
+    programs = Counter(text.split()[0] for text in texts)
+    typical: dict[str, str] = {}
+    for text in sorted(texts, key=lambda text: (not is_plain(text), -programs[text.split()[0]], len(text))):
+        typical.setdefault("".join(sorted(text.lower().split())), text)
+    return list(typical.values())[:MAX_STOPPED]
+
+
+def is_plain(text: str) -> bool:
+    """Return whether a command has one blank between its words, its options first, and nothing quoted in a word."""
+    words = text.split()
+    has_options_last = len(words) > 2 and words[-1].startswith("-")
+    is_spelt_out = text == " ".join(words) and words[0].replace("-", "").replace(".", "").isalnum()
+    return is_spelt_out and words[0] == words[0].lower() and not has_options_last
+
+
+def find_twins(cases: list[tuple[dict[str, Any], str, str]], position: int, text: str = "") -> list[str]:
     """Return the command that passes and has the most leading words in common with the stopped one, if any has."""
-    words = cases[position][0]["run"].split()
+    words = (text or cases[position][0]["run"]).split()
     ranked = sorted(
         (-count_common_words(words, case["run"].split()), abs(index - position), case["run"])
         for index, (case, kind, _) in enumerate(cases)

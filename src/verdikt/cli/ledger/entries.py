@@ -136,7 +136,7 @@ def _print_entry(entry: Entry, as_json: bool, answers: AskAnswers) -> None:
     position = f"{format_timestamp(entry.ts)} {session} {entry.seq}"
     if columns:  # for a person in columns, for programs with one blank between the fields
         position = f"{format_timestamp(entry.ts)} {session:<8} {entry.seq:>4}"
-        kind, verdict = f"{kind:<9}", verdict and f"{verdict:<5}"
+        kind, verdict = f"{kind:<10}", verdict and f"{verdict:<5}"
     note = _describe_exemption(entry) or answers.notes.get((entry.session, entry.seq), "")
     text = f"{summarize_entry(entry)}{f' ({note})' if note else ''}"
     room = columns - len(f"{position} {kind} {verdict}{rule} ") + (not verdict)
