@@ -125,9 +125,7 @@ def test_decisions_of_a_system_wide_process_arrive(place: WarmProcess, receiver:
             payload = bash("rm -rf /", call=call)
             assert subprocess.run(hook, env=place.env, input=payload, check=False, capture_output=True).returncode == 2
             wait_until("the exporter keeps its progress", lambda: OtlpProgress.load(home))
-        wait_until(
-            "the span arrives", lambda: "c2" in {s["attributes"]["gen_ai.tool.call.id"] for s in receiver.spans}
-        )
+        wait_until("the span arrives", lambda: "c2" in {s["attributes"]["gen_ai.tool.call.id"] for s in receiver.spans})
         shown = wait_until(
             "the spans are counted",
             lambda: (shown := json.loads(run_command(place, "--json", "--home", str(home)).stdout))["spans"] and shown,

@@ -24,8 +24,8 @@ PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "google_adk": {"floor": ("google-adk==2.13.0",), "newest": ("google-adk",)},
     "strands": {"floor": ("strands-agents==1.62.0",), "newest": ("strands-agents",)},
     "agent_framework": {
-        "floor": ("agent-framework-core==1.23.0", "agent-framework-openai==1.17.0"),
-        "newest": ("agent-framework-core", "agent-framework-openai"),
+        "floor": ("agent-framework-core==1.22.0", "agent-framework-openai", "mcp", "tenacity"),
+        "newest": ("agent-framework-core", "agent-framework-openai", "mcp", "tenacity"),
     },
     "crewai": {"floor": ("crewai==1.15.30",), "newest": ("crewai",)},
     "llama_index": {"floor": ("llama-index-core==0.14.25",), "newest": ("llama-index-core",)},

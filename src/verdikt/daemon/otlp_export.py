@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from verdikt.daemon.otlp_settings import OtlpProgress, OtlpSettings
 from verdikt.daemon.options import USERS_DIRECTORY
+from verdikt.daemon.otlp_settings import OtlpProgress, OtlpSettings
 from verdikt.errors import VerdiktError
 from verdikt.hosts.registry import HOSTS
 from verdikt.integrations.otel import Meters

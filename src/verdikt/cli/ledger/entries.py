@@ -30,7 +30,13 @@ from verdikt.policy import restore_policy
 from verdikt.replay import read_decision, replay
 from verdikt.report.ask_answers import AskAnswers
 from verdikt.report.entry_filter import EntryFilter
-from verdikt.report.entry_line import granted_verdict_of, paused_verdict_of, shorten_session, summarize_entry, verdict_of
+from verdikt.report.entry_line import (
+    granted_verdict_of,
+    paused_verdict_of,
+    shorten_session,
+    summarize_entry,
+    verdict_of,
+)
 from verdikt.report.findings import escape_nonprintable
 from verdikt.report.graph_view import render_path
 from verdikt.report.log_stats import TABLES, count_entries
