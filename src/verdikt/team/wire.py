@@ -7,8 +7,8 @@ before a store sees it; whether a stretch continues what is stored is decided by
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from verdikt.errors import CanonicalError, WireError
 from verdikt.model.canonical_json import encode_canonical, parse_json
@@ -26,8 +26,7 @@ MAX_SEQ = 2**53 - 1
 _MAX_TIMESTAMP = 2**53 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class ReceivedLine:
+class ReceivedLine(NamedTuple):
     """One verified line: the bytes as they were sent, newline included, and their fields."""
 
     line: bytes
@@ -96,7 +95,7 @@ def parse_batch(data: bytes) -> list[Stretch]:
         if line.startswith(INDEX_PREFIX):
             if not received or "body" in received[-1].fields:
                 raise WireError(f"line {number}: expected an index after an entry without its body")
-            received[-1] = replace(received[-1], index=_parse_index(line, number))
+            received[-1] = received[-1]._replace(index=_parse_index(line, number))
         else:
             received.append(parse_line(line, number))
     return list(build_stretches(received))
@@ -147,7 +146,7 @@ def _find_field_problem(fields: dict[str, Any]) -> str:
 
 def _is_storable(text: str) -> bool:
     """Return whether a database can hold a text: NUL and lone surrogates, which JSON can escape, it cannot."""
-    return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
+    return "\0" not in text and (text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text))
 
 
 def build_stretches(lines: Sequence[ReceivedLine]) -> Iterator[Stretch]:
