@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from verdikt.team.wire import ReceivedLine, Stretch
 
 HOUR_MICROSECONDS = 3_600_000_000
+MAX_KNOWN_CHAINS = 100_000
 _GENESIS = bytes.fromhex(GENESIS_HASH)
 _ENTRY_COLUMNS = [column for column in schema.entry.columns if column.name != "n"]
 _SEGMENT_COLUMNS = list(schema.segment.columns)
@@ -72,6 +73,8 @@ class Ingest:
         self._shard = shard
         # Words never change, so an outdated copy only lacks some.
         self._words: dict[str, int] = {}
+        # Chains that are there; as none is removed, an outdated copy only lacks some.
+        self._known_chains: set[tuple[int, str]] = set()
 
     def store(self, submissions: Sequence[Submission], now: int) -> list[IngestResult]:
         """Store what is new of each submission, and return what became of it once it is committed."""
@@ -81,6 +84,7 @@ class Ingest:
         self._learn_words(rows.values())
         keys = {(item.machine, item.stretch.session): item.organisation for item in submissions}
         while True:
+            self._create_chains(keys, now)
             with self._database.begin_ingest() as connection:
                 writer = _Transaction(connection, self._database, self._words, self._shard, now)
                 chains = writer.lock_chains(list(keys))
@@ -91,13 +95,22 @@ class Ingest:
                     ]
                     writer.write()
                     return results
-            # Created in a transaction of its own: one that held locks and waited for another's new row could be waited
-            # for by that other in turn.
-            self._create_chains({key: keys[key] for key in keys if key not in chains}, now)
+            # Another database in place of the one that had them, such as a restored one.
+            self._known_chains.clear()
 
     def _create_chains(self, keys: dict[tuple[int, str], int], now: int) -> None:
+        """Create the chains that may be missing, in a transaction of its own.
+
+        One that held locks and waited for another's new row could be waited for by that other in turn.
+        """
+        unknown = [key for key in keys if key not in self._known_chains]
+        if not unknown:
+            return
         with self._database.begin_ingest() as connection:
-            insert_chains(connection, self._database, [(keys[key], *key, 0) for key in keys], now)
+            insert_chains(connection, self._database, [(keys[key], *key, 0) for key in unknown], now)
+        if len(self._known_chains) > MAX_KNOWN_CHAINS:
+            self._known_chains.clear()
+        self._known_chains.update(unknown)
 
     def _learn_words(self, rows: Iterable[IndexRow]) -> None:
         """Add the words that have no number yet, in a transaction of its own: no head is locked meanwhile."""
@@ -365,4 +378,6 @@ def insert_chains(connection: Connection, database: Database, keys: list[tuple[i
         }
         for organisation, machine, session, generation in sorted(keys)
     ]
-    connection.execute(insert_for(database, schema.chain).on_conflict_do_nothing(), rows)
+    # With something to return, all rows go in one statement.
+    insert = insert_for(database, schema.chain).on_conflict_do_nothing().returning(schema.chain.c.id)
+    connection.execute(insert, rows)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import zstandard
 from anyio.to_thread import run_sync
 
@@ -199,7 +200,7 @@ def _parse_submissions(machine: EnrolledMachine, body: bytes) -> list[Submission
                 lines = reader.read(MAX_BATCH_BYTES + 1)
     except zstandard.ZstdError as error:
         raise WireError("expected lines compressed with zstd") from error
-    return [Submission(machine.organisation, machine.id, stretch) for stretch in parse_batch(lines)]
+    return [Submission(machine.organisation, machine.id, stretch) for stretch in parse_batch(lines, orjson.loads)]
 
 
 def _parse_object(body: bytes) -> dict[str, Any]:
