@@ -23,7 +23,7 @@ class Database:
         self.url = parse_url(url)
         self.is_postgresql = self.url.get_backend_name() == "postgresql"
         self.engine = _create_postgresql(self.url) if self.is_postgresql else _create_sqlite(self.url)
-        self._ingest_engine = _create_ingest(self.url) if self.is_postgresql else self.engine
+        self.ingest_engine = _create_ingest(self.url) if self.is_postgresql else self.engine
 
     @contextmanager
     def begin_read(self) -> Iterator[Connection]:
@@ -41,7 +41,7 @@ class Database:
     @contextmanager
     def begin_ingest(self) -> Iterator[Connection]:
         """Yield a connection that stores what machines sent, and in PostgreSQL cannot read it."""
-        with self._begin_write_on(self._ingest_engine) as connection:
+        with self._begin_write_on(self.ingest_engine) as connection:
             yield connection
 
     def _take_role(self, connection: Connection, role: str, organisation: int) -> None:
@@ -70,7 +70,7 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
-        self._ingest_engine.dispose()
+        self.ingest_engine.dispose()
 
 
 def parse_url(url: str) -> URL:

@@ -7,8 +7,8 @@ before a store sees it; whether a stretch continues what is stored is decided by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from verdikt.errors import CanonicalError, WireError
 from verdikt.model.canonical_json import encode_canonical, parse_json
@@ -26,7 +26,8 @@ MAX_SEQ = 2**53 - 1
 _MAX_TIMESTAMP = 2**53 - 1
 
 
-class ReceivedLine(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReceivedLine:
     """One verified line: the bytes as they were sent, newline included, and their fields."""
 
     line: bytes
@@ -98,7 +99,7 @@ def parse_batch(data: bytes, load: Callable[[bytes], Any] | None = None) -> list
         if line.startswith(INDEX_PREFIX):
             if not received or "body" in received[-1].fields:
                 raise WireError(f"line {number}: expected an index after an entry without its body")
-            received[-1] = received[-1]._replace(index=_parse_index(line, number))
+            received[-1] = replace(received[-1], index=_parse_index(line, number))
         else:
             received.append(parse_line(line, number, load))
     return list(build_stretches(received))
