@@ -179,6 +179,7 @@ def forget(*, home: Path | None) -> None:
     """
     refuse_agents("ending what is sent")
     _open_identity(home).forget()
+    click.echo("this machine sends nothing any more; `verdikt ship enrol URL` begins again")
 
 
 def _open_identity(home: Path | None) -> MachineIdentity:

@@ -28,7 +28,7 @@ class Database:
     @contextmanager
     def begin_read(self) -> Iterator[Connection]:
         """Yield a connection in a transaction that sees one state of the database."""
-        with _translate_errors(self.url), self.engine.connect() as connection, connection.begin():
+        with _translate_errors(self.engine), self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -61,7 +61,7 @@ class Database:
     @contextmanager
     def _begin_write_on(self, engine: Engine) -> Iterator[Connection]:
         with (
-            _translate_errors(self.url),
+            _translate_errors(engine),
             engine.connect().execution_options(**{_WRITES: True}) as connection,
             connection.begin(),
         ):
@@ -86,13 +86,16 @@ def parse_url(url: str) -> URL:
 
 
 @contextmanager
-def _translate_errors(url: URL) -> Iterator[None]:
+def _translate_errors(engine: Engine) -> Iterator[None]:
     """Turn an error of the driver into ours; the URL is shown without its password."""
+    # COPY is the driver's own: its errors come without the wrapping of the others.
+    driver_error: type[Exception] = engine.dialect.loaded_dbapi.Error
     try:
         yield
-    except DBAPIError as error:
-        reason = str(error.orig).strip().splitlines()[0] if error.orig else type(error).__name__
-        raise ServiceError(f"the database {url.render_as_string()} failed: {reason}") from error
+    except (DBAPIError, driver_error) as error:
+        original = error.orig if isinstance(error, DBAPIError) else error
+        reason = str(original).strip().splitlines()[0] if str(original or "").strip() else type(error).__name__
+        raise ServiceError(f"the database {engine.url.render_as_string()} failed: {reason}") from error
 
 
 def _create_postgresql(url: URL) -> Engine:
