@@ -20,6 +20,7 @@ from verdikt.serve.json_response import build_json_response
 from verdikt.serve.machines import MAX_NAME_CHARS, EnrolledMachine, Unauthorized, parse_signature, verify_request
 from verdikt.serve.request_body import read_body
 from verdikt.team.chain_extension import Continuation
+from verdikt.team.machine_status import parse_status
 from verdikt.team.wire import MAX_BATCH_BYTES, parse_batch
 
 if TYPE_CHECKING:
@@ -157,12 +158,9 @@ class MachineApi:
         )
 
     async def receive_status(self, machine: EnrolledMachine, body: bytes) -> Response:
-        """Remember which version a machine runs."""
-        fields = parse_json(body)
-        version = fields.get("version") if isinstance(fields, dict) else None
-        if not isinstance(version, str) or len(version) > MAX_NAME_CHARS or not version.isprintable():
-            raise WireError("expected a version")
-        await run_sync(self.service.machines.record_status, machine.id, version, self.service.clock.now())
+        """Remember what a machine says of itself."""
+        status = parse_status(parse_json(body))
+        await run_sync(self.service.machines.record_status, machine.id, status, self.service.clock.now())
         return build_json_response({})
 
 
@@ -172,7 +170,7 @@ MACHINE_ROUTES: tuple[MachineRoute, ...] = (
     MachineRoute("POST", "/v1/enrol/device/state", MachineApi.read_device, "whether it was confirmed", is_signed=False),
     MachineRoute("POST", "/v1/entries", MachineApi.receive_entries, "lines of a log, compressed with zstd"),
     MachineRoute("GET", "/v1/heads", MachineApi.read_heads, "how far each session is stored"),
-    MachineRoute("POST", "/v1/status", MachineApi.receive_status, "the version that a machine runs"),
+    MachineRoute("POST", "/v1/status", MachineApi.receive_status, "version, what was not sent, hosts that are wired"),
     MachineRoute("POST", "/v1/approvals", receive_request, "a question to people about one call"),
     MachineRoute("POST", "/v1/approval-answers", answer_requests, "what people answered; waits for a change"),
     MachineRoute("POST", "/v1/approval-outcomes", receive_outcome, "an approval was used, or is no longer needed"),

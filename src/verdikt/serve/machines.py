@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +13,7 @@ from verdikt.errors import WireError
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.serve import schema
 from verdikt.serve.machine_keys import MachineKey, MachineKeys
+from verdikt.team.machine_status import MachineStatus, merge_status
 from verdikt.team.request_signature import MAX_CLOCK_SKEW_SECONDS, RequestSignature, build_message, parse_header
 
 if TYPE_CHECKING:
@@ -80,12 +82,21 @@ class Machines:
         with self._database.begin_read_of(organisation) as connection:
             return frozenset(connection.execute(query).scalars())
 
-    def record_status(self, machine: int, version: str, now: float) -> None:
-        """Remember when a machine was last heard of, and which version it runs."""
+    def record_status(self, machine: int, status: MachineStatus, now: float) -> None:
+        """Remember when a machine was last heard of, and what it said of itself."""
         table = schema.machine
         with self._database.begin_write() as connection:
+            stored = connection.execute(
+                select(table.c.status).where(table.c.id == machine).with_for_update()
+            ).scalar_one()
             connection.execute(
-                update(table).where(table.c.id == machine).values(seen=int(now * _MICROSECONDS), version=version)
+                update(table)
+                .where(table.c.id == machine)
+                .values(
+                    seen=int(now * _MICROSECONDS),
+                    version=status.version,
+                    status=json.dumps(merge_status(json.loads(stored), status)),
+                )
             )
 
 
