@@ -28,13 +28,13 @@ def build_examples() -> dict[str, dict[str, list[str]]]:
     by_family: dict[str, list[tuple[dict[str, Any], str, str]]] = defaultdict(list)
     for family, case in load_cases():
         # Only plain commands: a reader must see from the text alone what it does.
-        if (
-            "run" in case
-            and not {"files", "cwd", "guarded", "manifest", "branch"} & case.keys()
-            and is_short(case["run"])
-        ):
+        is_alone = not {"files", "cwd", "guarded", "manifest", "branch"} & case.keys() and "alias" not in str(
+            case["name"]
+        )
+        if "run" in case and is_alone and is_short(case["run"]):
             verdict = decide(case)[1]
             by_family[family].append((case, verdict.kind.word, verdict.guard))
+    all_cases = [case for cases in by_family.values() for case in cases]
     examples: dict[str, dict[str, list[str]]] = {}
     for rule in sorted(list_rule_names()):
         stopped = {
@@ -46,6 +46,8 @@ def build_examples() -> dict[str, dict[str, list[str]]]:
         if stopped:
             shown = choose_examples(stopped)
             passed = dict.fromkeys(twin for text in shown for twin in find_twins(*stopped[text]))
+            # Of rules whose own file has none: the nearest one of all files.
+            passed = passed or dict.fromkeys(twin for text in shown for twin in find_twins(all_cases, 0, text))
             examples[rule] = {"stops": shown, "passes": list(passed)[:MAX_PASSED]}
     return examples
 
@@ -65,13 +67,15 @@ def choose_examples(stopped: Iterable[str]) -> list[str]:
 
 
 def is_unusual(text: str) -> bool:
-    """Return whether a command is written in a way that hides what it does, which tests do and readers do not."""
-    return " ".join(text.split()) != text or not re.fullmatch(r"[a-z][\w.-]*|>", text.split(maxsplit=1)[0])
+    """Return whether a command is spelt as tests spell it and people do not: odd blanks or capitals, options last."""
+    words = text.split()
+    has_options_last = len(words) > 2 and words[-1].startswith("-")
+    return " ".join(words) != text or has_options_last or not re.fullmatch(r"[a-z][\w.-]*|>", words[0])
 
 
-def find_twins(cases: list[tuple[dict[str, Any], str, str]], position: int) -> list[str]:
+def find_twins(cases: list[tuple[dict[str, Any], str, str]], position: int, text: str = "") -> list[str]:
     """Return the command that passes and has the most leading words in common with the stopped one, if any has."""
-    words = cases[position][0]["run"].split()
+    words = (text or cases[position][0]["run"]).split()
     ranked = sorted(
         (-count_common_words(words, case["run"].split()), abs(index - position), case["run"])
         for index, (case, kind, _) in enumerate(cases)

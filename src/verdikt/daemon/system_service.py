@@ -14,6 +14,7 @@ from typing import Any
 from verdikt import __version__
 from verdikt.daemon.deferred_reply import DeferredReply
 from verdikt.daemon.hook_service import NON_PATH_VARIABLES, HookService
+from verdikt.daemon.options import USERS_DIRECTORY
 from verdikt.daemon.request import DaemonReply, HookRequest, Peer
 from verdikt.errors import PolicyError
 from verdikt.evidence.section import EvidenceSettings
@@ -148,7 +149,7 @@ class SystemHookService(HookService):
             for name, value in request.env.items()
             if name not in OPERATOR_VARIABLES
         }
-        return env | {"PATH": SAFE_PATH, "VERDIKT_HOME": str(self.home / "users" / str(request.peer.uid))}
+        return env | {"PATH": SAFE_PATH, "VERDIKT_HOME": str(self.home / USERS_DIRECTORY / str(request.peer.uid))}
 
     def _load_governance(self, cwd: str, request: HookRequest) -> Governance:
         rights, env = PeerRights(request.peer), request.env

@@ -13,6 +13,14 @@ _DIGEST_LENGTH = 12
 """Characters of a digest that identify it for a person; `ledger show` has all of it."""
 
 
+_SHORT_ID_LENGTH = 8
+
+
+def shorten_session(session: str) -> str:
+    """Return the beginning of a long session id, which every command accepts in its place."""
+    return session if len(session) <= _SHORT_ID_LENGTH + 4 else session[:_SHORT_ID_LENGTH]
+
+
 def receipt_of(entry: Entry) -> Mapping[str, Any]:
     """Return the receipt of a decision's entry."""
     # An entry of another writer may lack it; then the body's own fields are all there is to show.
