@@ -44,7 +44,7 @@ def command(*, duration: str | None, reason: str, end_now: bool, as_json: bool) 
         click.echo(click.style("paused", fg="yellow") + f" for {seconds // 60} min {seconds % 60} s: {active.reason}")
         click.echo("`verdikt pause --end` ends it")
     else:
-        click.echo("not paused")
+        click.echo("the pause is over: the policy decides again" if end_now else "not paused")
 
 
 def _parse_length(duration: str) -> float:
