@@ -4,8 +4,9 @@
 """
 
 import json
+import re
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,11 @@ def build_examples() -> dict[str, dict[str, list[str]]]:
     by_family: dict[str, list[tuple[dict[str, Any], str, str]]] = defaultdict(list)
     for family, case in load_cases():
         # Only plain commands: a reader must see from the text alone what it does.
-        is_alone = not {"files", "cwd", "guarded", "manifest", "branch"} & case.keys() and "alias" not in str(
-            case["name"]
-        )
-        if "run" in case and is_alone and is_short(case["run"]):
+        if (
+            "run" in case
+            and not {"files", "cwd", "guarded", "manifest", "branch"} & case.keys()
+            and is_short(case["run"])
+        ):
             verdict = decide(case)[1]
             by_family[family].append((case, verdict.kind.word, verdict.guard))
     all_cases = [case for cases in by_family.values() for case in cases]
@@ -43,10 +45,11 @@ def build_examples() -> dict[str, dict[str, list[str]]]:
             if guard == rule and word in ("ask", "block")
         }
         if stopped:
-            shown = choose_typical(stopped)
+            shown = choose_examples(stopped)
             passed = dict.fromkeys(twin for text in shown for twin in find_twins(*stopped[text]))
-            # Of rules whose own file has none: the nearest one of all files.
-            passed = passed or dict.fromkeys(twin for text in shown for twin in find_twins(all_cases, 0, text))
+            # Where the first one has none in its own file: the nearest of all files.
+            if not find_twins(*stopped[shown[0]]):
+                passed = dict.fromkeys([*find_twins(all_cases, 0, shown[0]), *passed])
             examples[rule] = {"stops": shown, "passes": list(passed)[:MAX_PASSED]}
     return examples
 
@@ -56,21 +59,20 @@ def is_short(text: str) -> bool:
     return 0 < len(text.strip()) <= MAX_LENGTH and "\n" not in text
 
 
-def choose_typical(texts: Collection[str]) -> list[str]:
-    """Return a few short commands, spelt as people spell them, of the program that most of them are of."""
-    programs = Counter(text.split()[0] for text in texts)
-    typical: dict[str, str] = {}
-    for text in sorted(texts, key=lambda text: (not is_plain(text), -programs[text.split()[0]], len(text))):
-        typical.setdefault("".join(sorted(text.lower().split())), text)
-    return list(typical.values())[:MAX_STOPPED]
+def choose_examples(stopped: Iterable[str]) -> list[str]:
+    """Return the shortest command of each program that the cases have most often, then other short ones."""
+    by_length = sorted(stopped, key=lambda text: (is_unusual(text), len(text), text))
+    counts = Counter(text.split()[0] for text in by_length)
+    shortest = {text.split()[0]: text for text in reversed(by_length)}
+    typical = [shortest[program] for program, _ in counts.most_common() if not is_unusual(shortest[program])]
+    return list(dict.fromkeys((*typical, *by_length)))[:MAX_STOPPED]
 
 
-def is_plain(text: str) -> bool:
-    """Return whether a command has one blank between its words, its options first, and nothing quoted in a word."""
+def is_unusual(text: str) -> bool:
+    """Return whether a command is written in a way that hides what it does, which tests do and readers do not."""
     words = text.split()
     has_options_last = len(words) > 2 and words[-1].startswith("-")
-    is_spelt_out = text == " ".join(words) and words[0].replace("-", "").replace(".", "").isalnum()
-    return is_spelt_out and words[0] == words[0].lower() and not has_options_last
+    return " ".join(words) != text or has_options_last or not re.fullmatch(r"[a-z][\w.-]*|>", words[0])
 
 
 def find_twins(cases: list[tuple[dict[str, Any], str, str]], position: int, text: str = "") -> list[str]:

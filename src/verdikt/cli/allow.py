@@ -137,7 +137,8 @@ def command(
             raise click.UsageError("expected what the rule lets through: --path, --command or --tool")
         exceptions = editor.complete_exceptions(editor.build_exception(what, scope, reason or "-"))
     editor.require_allowed(exceptions)
-    click.echo(f"to allow, {_describe_lifetime(duration, past)}:", err=True)
+    target_session = _choose_session(store, past, duration)
+    click.echo(f"to allow, {_describe_lifetime(duration, target_session)}:", err=True)
     _show_effect(store, editor, exceptions)
     reason = reason or click.prompt("why", err=True)
     exceptions = [replace(exception, reason=reason) for exception in exceptions]
@@ -146,10 +147,25 @@ def command(
     if seconds is None:
         result = editor.write(store, exceptions)
     else:
-        is_bound = past is not None and duration in (SESSION, ONCE)
-        target_session = past.session if past is not None and is_bound else ANY_SESSION
         result = _add_grants(store, exceptions, seconds, target_session, once=duration == ONCE)
     click.echo(json.dumps(result) if as_json else "\n".join(_describe_result(result)))
+
+
+def _choose_session(store: "FileStore", past: "RecordedDecision | None", duration: str) -> str:
+    """Return the session that a grant is for: that of the stopped call, or any."""
+    if past is None or duration not in (SESSION, ONCE):
+        return ANY_SESSION
+    last = next(reversed(list(store.read_entries(past.session, since=past.seq))), None)
+    if last is None or last.kind is not EntryKind.CHECKPOINT or last.body.get("reason") != "session_end":
+        return past.session
+    if duration == ONCE:
+        # A session that has ended can't make the call again, and one call is narrow enough.
+        return ANY_SESSION
+    click.echo(
+        f"session {shorten_session(past.session)} has ended: this holds if it is resumed; a new one needs --for 2h",
+        err=True,
+    )
+    return past.session
 
 
 def _parse_lifetime(duration: str) -> int | None:
@@ -164,14 +180,14 @@ def _parse_lifetime(duration: str) -> int | None:
     return seconds
 
 
-def _describe_lifetime(duration: str, past: "RecordedDecision | None") -> str:
-    """Return for how long a permission lasts, in words."""
+def _describe_lifetime(duration: str, session: str) -> str:
+    """Return for how long and in which session a permission lasts, in words."""
     if duration == ALWAYS:
-        return "for good (in your policy file)"
+        return "for good (in a policy file)"
+    where = "in any session" if session == ANY_SESSION else f"in session {shorten_session(session)}"
     if duration not in (SESSION, ONCE):
-        return f"for {duration}"
+        return f"{where}, for {duration}"
     often = "once, " if duration == ONCE else ""
-    where = f"in session {shorten_session(past.session)}" if past is not None else "in any session"
     return f"{often}{where}, for a day at most (`--for` says otherwise)"
 
 

@@ -138,7 +138,8 @@ def _print_entry(entry: Entry, as_json: bool, answers: AskAnswers) -> None:
     verdict, guard = verdict_of(entry)
     # The id comes from the host, and nothing says that it can be printed.
     session = escape_nonprintable(shorten_session(entry.session))
-    kind, rule = str(entry.kind), f" by {guard}" if guard else ""
+    # What passes does so by all rules; only a rule that objects is worth a word in a list.
+    kind, rule = str(entry.kind), f" by {guard}" if guard and verdict != "pass" else ""
     position = f"{format_timestamp(entry.ts)} {session} {entry.seq}"
     if columns:  # for a person in columns, for programs with one blank between the fields
         position = f"{format_timestamp(entry.ts)} {session:<8} {entry.seq:>4}"
