@@ -32,7 +32,7 @@ PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "smolagents": {"floor": ("smolagents==1.26.0",), "newest": ("smolagents",)},
     "ag2": {"floor": ("ag2==1.2.1",), "newest": ("ag2",)},
 }
-"""SDK → version → what is installed. A floor is the version in the extra of pyproject.toml: an old one, on which the
+"""SDK → version → what is installed. A floor is the version in the extra of pyproject.toml: an old one on which the
 whole contract holds. Older ones lack what an adapter is built on, as Strands has its middleware only since 1.62."""
 
 BENCHMARK_PACKAGES = {"agentdojo": {"pinned": ("agentdojo==0.1.35",)}}

@@ -161,10 +161,7 @@ def _choose_session(store: "FileStore", past: "RecordedDecision | None", duratio
     if duration == ONCE:
         # A session that has ended can't make the call again, and one call is narrow enough.
         return ANY_SESSION
-    click.echo(
-        f"session {shorten_session(past.session)} has ended: this holds if it is resumed; a new one needs --for 2h",
-        err=True,
-    )
+    click.echo(f"session {past.session[:8]} has ended: this holds if it is resumed; a new one needs --for 2h", err=True)
     return past.session
 
 
@@ -181,13 +178,13 @@ def _parse_lifetime(duration: str) -> int | None:
 
 
 def _describe_lifetime(duration: str, session: str) -> str:
-    """Return for how long and in which session a permission lasts, in words."""
+    """Return for how long a permission lasts, in words."""
     if duration == ALWAYS:
-        return "for good (in a policy file)"
-    where = "in any session" if session == ANY_SESSION else f"in session {shorten_session(session)}"
+        return "for good (in your policy file)"
     if duration not in (SESSION, ONCE):
-        return f"{where}, for {duration}"
+        return f"for {duration}"
     often = "once, " if duration == ONCE else ""
+    where = "in any session" if session == ANY_SESSION else f"in session {shorten_session(session)}"
     return f"{often}{where}, for a day at most (`--for` says otherwise)"
 
 

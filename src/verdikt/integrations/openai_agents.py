@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import BlockedError
-from verdikt.integrations.openai_agents_tools import CHANNEL, CallGate, use_session
+from verdikt.integrations.openai_agents_tools import CHANNEL, AgentToolGate, use_session
 from verdikt.integrations.sdk_import import import_sdk
 from verdikt.integrations.tool_governor import ToolGovernor
 from verdikt.model.action import ActionKind
@@ -44,7 +44,7 @@ def governed(
     With `attended=False` an ask is a block: use it where no program looks at `result.interruptions`.
     """
     governor = ToolGovernor(governance, kinds, host="openai-agents")
-    return _AgentGovernor(CallGate(governor, session_id, attended=attended)).wrap_agent(agent)
+    return _AgentGovernor(AgentToolGate(governor, session_id, attended=attended)).wrap_agent(agent)
 
 
 async def run_governed(agent: Any, input: Any, *, session_id: str = "", **options: Any) -> Any:
@@ -104,7 +104,7 @@ def _note_rejections(governor: ToolGovernor, state: Any, session_id: str) -> Non
 class _AgentGovernor:
     """What governs an agent and all agents it can reach."""
 
-    def __init__(self, gate: CallGate) -> None:
+    def __init__(self, gate: AgentToolGate) -> None:
         self.gate = gate
         self.governor = gate.governor
         self._wrapped: dict[int, tuple[Any, Any]] = {}
@@ -146,7 +146,7 @@ class _AgentGovernor:
 class _CoverageHooks(_agents.RunHooks):  # type: ignore[misc, name-defined]
     """Stops a run at a local tool that was never decided: one that was added after the agent was governed."""
 
-    def __init__(self, gate: CallGate, inner: Any) -> None:
+    def __init__(self, gate: AgentToolGate, inner: Any) -> None:
         self.gate = gate
         self.inner = inner
 

@@ -49,7 +49,7 @@ def use_session(session_id: str) -> Iterator[None]:
         _SESSION_ID.reset(token)
 
 
-class CallGate:
+class AgentToolGate:
     """Decides the calls of tools, in the two places at which the SDK asks: for an approval, and before the call."""
 
     def __init__(self, governor: ToolGovernor, session_id: str, *, attended: bool) -> None:
@@ -201,7 +201,7 @@ class CallGate:
 class _GovernedEditor:
     """An editor of patches that changes a file only if the call was decided."""
 
-    def __init__(self, editor: Any, gate: CallGate, tool: str) -> None:
+    def __init__(self, editor: Any, gate: AgentToolGate, tool: str) -> None:
         self.editor = editor
         self.gate = gate
         self.tool = tool
