@@ -54,6 +54,11 @@ class Shipper:
             self._seqs = None
             raise
 
+    @property
+    def acknowledged_seqs(self) -> dict[str, int]:
+        """Session → the last entry that the service has, as far as it said so."""
+        return dict(self._seqs or {})
+
     def count_unsent(self) -> int:
         """Return the entries of sessions that cannot be sent to their end."""
         seqs = self._seqs or {}
