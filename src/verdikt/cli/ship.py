@@ -175,8 +175,10 @@ def _ship(shipper: "Shipper", courier: ApprovalCourier, identity: MachineIdentit
             problem = error
         if once or not identity.is_enrolled:
             return
-        if not is_waiting:
+        if problem:
             clock.sleep(shipper.choose_pause(problem))
+        elif not is_waiting:
+            shipper.wait_for_entries(clock)
 
 
 def _end_with_stdin() -> None:
