@@ -83,6 +83,11 @@ def _is_plain_flag(flag: str) -> bool:
     return flag in _PLAIN_FLAGS or flag.startswith("--no-")
 
 
+def is_simple_option(name: str) -> bool:
+    """Return whether an option without a value says all by its name: one letter, or a long name that negates none."""
+    return len(name) == 2 or (name.startswith("--") and not name.startswith("--no-") and name not in _HELP_FLAGS)
+
+
 # The hash of a frozenset is computed once, so that a look-up costs far less than a pass over the options of git.
 @lru_cache(maxsize=4096)
 def _complete_name(names: frozenset[str], name: str) -> str:
@@ -95,11 +100,13 @@ class OptionTable(NamedTuple):
 
     values: frozenset[str] = frozenset()
     plain: frozenset[str] = frozenset()  # take no value in any command of the program
+    simple: frozenset[str] = frozenset()  # of these, the ones that mean nothing but themselves: no cluster, no `--no-x`
     names: frozenset[str] = frozenset()  # all that are known, for abbreviations
     before: frozenset[str] = frozenset()  # take a value before the first operand only: `git -c x=y`
     single_dash: bool = False  # one dash begins a long name: `-auto-approve`
     abbreviate: bool = False  # a long name may be cut off where that is unambiguous: `--ha` for `--hard`
     posix: bool = False  # the first operand ends the options: what follows is for another program
+    stops: frozenset[str] = frozenset()  # a first operand that does so, because a command has options of its own
     short_help: bool = False  # a last `-h` asks for help: a program with commands that lists no such option
     verb_start: int = 0  # the first operand that may be the verb of the command: `aws SERVICE VERB`
     verb_stop: int | None = None
@@ -133,9 +140,11 @@ class Arguments:
         "_flag_names",
         "_unlisted_flags",
         "after_dashes",
+        "argv",
         "asks_help",
         "doubtful",
         "flags",
+        "forced",
         "operands",
         "table",
     )
@@ -147,9 +156,11 @@ class Arguments:
         self.doubtful: list[Word] = []
         self.asks_help = False
         self.table = table
+        self.argv = argv
+        self.forced = forced
         self._flag_names: set[str] | None = None
         self._unlisted_flags: list[str] = []  # long ones, which may be abbreviations
-        values = table.values
+        values, simple = table.values, table.simple
         pending_flag = ""
         for position, word in enumerate(argv):
             text = word.text
@@ -158,11 +169,13 @@ class Arguments:
                 pending_flag = ""
             elif text[:1] != "-" or text == "-":
                 operands.append(word)
-                if table.posix:
+                if table.posix or (text in table.stops and len(operands) == 1):
                     operands.extend(argv[position + 1 :])
                     break
             elif text in values or (text in table.before and not operands):
                 pending_flag = text
+            elif text in simple and not forced:
+                flags.append((text, None))
             elif forced and id(word) in forced:
                 pending_flag = self._add_forced_flag(word)
             elif text == "--":

@@ -50,6 +50,8 @@ _VARIABLE_SETTERS = find_role("variable_setter")
 _ARGUMENT_FEEDERS = find_role("argument_feeder")
 _FILE_EFFECT_PREFIXES = ("fs.", "git.", "cred.", "persist.", "guard.", "code.")
 _SERVED_ZONES = (Zone.HOME, Zone.SYSTEM, Zone.SECRET, Zone.OUTSIDE, Zone.PERSIST)
+MAX_LINE_LENGTH = 120
+"""Number of characters of a command line that messages show."""
 _MAX_PIPELINE = 64
 _MAX_WRAPPED = 8
 _NO_ARGUMENTS = Arguments(())
@@ -67,6 +69,7 @@ class Invocation:
         "args",
         "command",
         "commands",
+        "full_text",
         "name",
         "resolver",
         "subcommand",
@@ -82,6 +85,9 @@ class Invocation:
         name: str = "",
     ) -> None:
         self.command = command
+        # Made at once: nearly every command is asked for it, and most tests of its words begin with this text.
+        self.full_text = " ".join([word.text for word in command.argv])
+        """All words of the command, for patterns: a message may be cut off, a decision may not."""
         self._shell_classifier = shell_classifier
         self.uncertain = bool(command.via) and any(map(_is_possible_wrapper, command.via))
         """Whether every effect of this command is only possible."""
@@ -104,13 +110,16 @@ class Invocation:
     def command_line(self) -> str:
         """The command line, shortened for messages."""
         if not self._command_line:
-            self._command_line = render_command_line(self.command.argv)
+            text = self.full_text
+            if UNKNOWN in text:
+                text = " ".join([word.display_text for word in self.command.argv])
+            self._command_line = text if len(text) <= MAX_LINE_LENGTH else text[: MAX_LINE_LENGTH - 1] + "…"
         return self._command_line
 
-    @property
-    def full_text(self) -> str:
-        """All words of the command, for patterns: a message may be cut off, a decision may not."""
-        return " ".join([word.text for word in self.command.argv])
+    def replace_words(self, argv: tuple[Word, ...]) -> None:
+        """Let the command have other words than were written, because what they stand for is known."""
+        self.command = self.command._replace(argv=argv)
+        self.full_text = " ".join([word.text for word in argv])
 
     @property
     def facts(self) -> Facts:
@@ -373,14 +382,6 @@ class Invocation:
 
 def _is_possible_wrapper(label: str) -> bool:
     return label.startswith(POSSIBLE_WRAPPER)
-
-
-def render_command_line(argv: Sequence[Word]) -> str:
-    """Return a command line for messages, of at most 120 characters."""
-    text = " ".join([word.text for word in argv])
-    if UNKNOWN in text:
-        text = " ".join([word.display_text for word in argv])
-    return text if len(text) <= 120 else text[:119] + "…"
 
 
 def _is_catch_all(word: Word) -> bool:

@@ -7,7 +7,7 @@ from functools import cache, lru_cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from verdikt.effects.arguments import NO_OPTIONS, OptionTable, word_set
+from verdikt.effects.arguments import NO_OPTIONS, OptionTable, is_simple_option, word_set
 from verdikt.knowledge import Record, find_record
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -123,14 +123,23 @@ def _build_options(entry: Record, *, abbreviate: bool, is_command: bool = False)
     return OptionTable(
         values=word_set(entry.get("values", "")),
         plain=names - valued,
+        simple=frozenset(filter(is_simple_option, names - valued)),
         names=names,
         before=word_set(entry.get("globals", "")),
         single_dash=entry.get("single_dash", False),
         abbreviate=abbreviate,
         posix=entry.get("posix", False),
+        stops=_list_own_commands(entry),
         short_help=(is_command or "commands" in entry) and not _lists_short_help(entry),
         **_read_verb_range(entry.get("verb", "")),
     )
+
+
+def _list_own_commands(entry: Record) -> frozenset[str]:
+    """Return the commands with options of their own, if all have: after their name the entry has nothing to read."""
+    commands = entry.get("commands", {})
+    is_layered = all(command.get("own") and " " not in name for name, command in commands.items())
+    return frozenset(commands) if is_layered and "dry_run" not in entry else frozenset()
 
 
 def _read_verb_range(text: str) -> dict[str, Any]:

@@ -56,7 +56,12 @@ from verdikt.effects.patched_files import (
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.redirect import classify_redirect
-from verdikt.effects.secret_sends import SECRET_FILE_PROGRAMS, derive_key_variable_sends, trace_secret_files
+from verdikt.effects.secret_sends import (
+    SECRET_FILE_PROGRAMS,
+    derive_key_variable_sends,
+    handles_secret_files,
+    trace_secret_files,
+)
 from verdikt.effects.self_protection import PRODUCT_NAME, find_self_access, mentions_daemon_socket
 from verdikt.effects.unknown_program import (
     classify_hidden_program,
@@ -103,6 +108,8 @@ _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
 # Of these the words may say more than a record does.
 _CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
+_RELATED_PREFIXES = (*SECRET_SOURCES, "fs.overwrite", *OUTGOING_PREFIXES)
+"""Effects that say something about each other, or about what the session did before."""
 _IMPORTS_VERDIKT = compile_lazily(r"\b(?:from|import)\s+verdikt\.(?:ledger|cli)\b")
 _POWERSHELL_START = compile_lazily(
     r"\s*(?:(?:\$\w+\s*=\s*|\(|&\s*\{\s*)?[A-Z][a-z]+-[A-Z]\w+\b|\[[A-Za-z.]+\]::|(?:irm|iwr)\s|ri\s[^|;]*-(?:r|fo))"
@@ -184,10 +191,13 @@ class ScriptClassifier:
         self._mentions_verdikt = self._mentions_verdikt or PRODUCT_NAME in text
         start = cwd.text if cwd is not None and cwd.is_known else facts.cwd
         script = analyse(text, home=facts.home, cwd=start, read=self._load_script)
-        commands = _place_commands(script.commands, cwd, where)
+        commands = script.commands
+        if where or (cwd is not None and not cwd.is_known):
+            commands = _place_commands(commands, cwd, where)
         # Effects that belong to no command of the shell text.
         loose_effects = self._classify_powershell(text) if self._depth == 1 and _is_powershell(text) else []
-        if len(commands) == 1 and not loose_effects and self._is_single_command(script, commands[0]):
+        is_single = len(commands) == 1 and not (script.codes or script.problems or commands[0].conditional)
+        if is_single and not loose_effects and self.steps is None:
             return self._classify_single(commands)
         effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
         self._add_code_effects(script, commands, effects_by_command, loose_effects)
@@ -219,15 +229,19 @@ class ScriptClassifier:
             owner_effects = effects_by_command[code.command or 0] if known else loose_effects
             owner_effects += self._classify_embedded_code(code, commands)
 
-    def _is_single_command(self, script: Script, command: Command) -> bool:
-        return not (command.conditional or script.codes or script.problems) and self.steps is None
-
     def _classify_single(self, commands: Sequence[Command]) -> list[Effect]:
         """Classify a text of one plain command, which needs little of what relates commands to each other."""
         effects = self._classify_command(0, commands[0], commands)
         if derived := derive_zone_effects(effects, self._resolver.facts, self._secret_copies):
             effects.extend(derived)
             effects.extend(derive_spliced_reads(derived, commands[0], self._resolver.project_root))
+        is_moved = self._resolver.facts.moved_work or handles_secret_files(commands[0])
+        if is_moved or _has_prefix([effect.what for effect in effects], _RELATED_PREFIXES):
+            self._relate_single(commands, effects)
+        return effects
+
+    def _relate_single(self, commands: Sequence[Command], effects: list[Effect]) -> None:
+        """Apply to the effects of the only command what the session remembers, and what they say about each other."""
         names = [effect.what for effect in effects]
         if _has_prefix(names, SECRET_SOURCES):
             self._carry_secrets(0, commands, [effects])
@@ -240,7 +254,6 @@ class ScriptClassifier:
         if _has_prefix([effect.what for effect in effects], OUTGOING_PREFIXES):
             trace_dataflow(commands, [effects])
             effects += derive_key_variable_sends(commands[0], effects)
-        return effects
 
     def _add_zone_effects(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Add to each command's effects what follows from where they fall, in order."""
@@ -333,7 +346,7 @@ class ScriptClassifier:
             effects = [*effects, *self._programs.classify(call)]
         if name in _SPECIAL_PROGRAMS or "@" in name or (command.pipe_from is not None and command.redirects):
             effects = [*effects, *self._classify_special_program(call, command)]
-        if name in OUTPUT_PROGRAMS or _has_output_option(command.argv):
+        if name in OUTPUT_PROGRAMS or _has_output_option(call.full_text, command.argv):
             effects = [*effects, *find_guarded_outputs(call, effects)]
         if len(command.argv) > 1:
             for effect in effects:
@@ -414,11 +427,10 @@ class ScriptClassifier:
             effects += classify_hidden_program(call, self._written_texts)
         else:
             effects = classify_unknown_program(call)
-        for effect in effects:
-            if effect.what in _CODE_EFFECTS:
-                effects = effects + classify_offline_order(call)
-                break
-        if _has_runner_setting(command.argv):
+        text = call.full_text
+        if "maintenance" in text and any(effect.what in _CODE_EFFECTS for effect in effects):
+            effects = effects + classify_offline_order(call)
+        if "=" in text and any(mark in text for mark in _RUNNER_SETTINGS):
             effects = effects + self._classify_runner_settings(call)
         if call.name in _PLUGIN_LOADERS and effects:
             effects = effects + self._classify_plugins(call, effects[0])
@@ -581,12 +593,10 @@ class ScriptClassifier:
 # Loops and not `any`: every command comes through these, and a generator costs more than its tests.
 
 
-def _has_runner_setting(words: Sequence[Word]) -> bool:
-    """Return whether a word after the program may name what its steps run in: `make SHELL=…`."""
-    return any("=" in word.text and any(mark in word.text for mark in _RUNNER_SETTINGS) for word in words)
-
-
-def _has_output_option(argv: Sequence[Word]) -> bool:
+def _has_output_option(text: str, argv: Sequence[Word]) -> bool:
+    # Looking through the line first answers for nearly every command, at the cost of a single word.
+    if " -o" not in text and " --out" not in text:
+        return False
     for word in argv:  # noqa: SIM110
         if word.text.startswith(_OUTPUT_OPTIONS):
             return True

@@ -87,6 +87,15 @@ _CONTAINER_ENGINES = find_role("container_engine")
 _PUBLISHERS = _FORGE_CLIENTS | _CONTAINER_ENGINES
 SECRET_FILE_PROGRAMS = _FILE_LOADERS | _PUBLISHERS | {"git"}
 """Programs that load, attach or stage files; a text without one of them is not looked at."""
+_STAGING_VERBS = frozenset(("add", "stage", "push"))
+
+
+def handles_secret_files(command: Command) -> bool:
+    """Return whether a command by itself may load, attach, stage or push secret files."""
+    name = command.name
+    if name not in SECRET_FILE_PROGRAMS:
+        return False
+    return name != "git" or not _STAGING_VERBS.isdisjoint([word.text for word in command.argv])
 
 
 def trace_secret_files(

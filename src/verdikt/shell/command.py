@@ -71,8 +71,9 @@ class Command(NamedTuple):
     @property
     def name(self) -> str:
         """The program's name without its directory; empty when unknown."""
-        argv = self.argv
-        text = argv[0].text if argv else ""
+        if not self.argv:
+            return ""
+        text = self.argv[0].text
         if UNKNOWN in text:
             return ""
         return text if "/" not in text else text[text.rfind("/") + 1 :]
