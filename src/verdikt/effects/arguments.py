@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import translate
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -95,7 +96,8 @@ def _complete_name(names: frozenset[str], name: str) -> str:
     return full_names[0] if len(full_names) == 1 else name
 
 
-class OptionTable(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class OptionTable:
     """The options of a program: which take a value, which take none, and how they may be written."""
 
     values: frozenset[str] = frozenset()
@@ -113,7 +115,7 @@ class OptionTable(NamedTuple):
 
     def with_values(self, values: str, *, single_dash: bool = False) -> OptionTable:
         """Return the table with more options that take a value."""
-        return self._replace(values=self.values | word_set(values), single_dash=self.single_dash or single_dash)
+        return replace(self, values=self.values | word_set(values), single_dash=self.single_dash or single_dash)
 
     def is_plain(self, text: str) -> bool:
         """Return whether the word after this one is surely not the value of an option."""
@@ -150,20 +152,19 @@ class Arguments:
     )
 
     def __init__(self, argv: Sequence[Word], table: OptionTable = NO_OPTIONS, forced: Container[int] = ()) -> None:
+        self.argv = argv
+        self.table = table
+        self.forced = forced
         self.flags = flags = []  # type: list[tuple[str, Word | None]]
         self.operands = operands = []  # type: list[Word]
         self.after_dashes: Sequence[Word] = ()
         self.doubtful: list[Word] = []
         self.asks_help = False
-        self.table = table
-        self.argv = argv
-        self.forced = forced
         self._flag_names: set[str] | None = None
-        self._unlisted_flags: list[str] = []  # long ones, which may be abbreviations
         values, simple = table.values, table.simple
         pending_flag = ""
         for position, word in enumerate(argv):
-            text = word.text
+            text, _, _ = word
             if pending_flag:
                 flags.append((pending_flag, word))
                 pending_flag = ""
@@ -174,10 +175,10 @@ class Arguments:
                     break
             elif text in values or (text in table.before and not operands):
                 pending_flag = text
-            elif text in simple and not forced:
-                flags.append((text, None))
             elif forced and id(word) in forced:
                 pending_flag = self._add_forced_flag(word)
+            elif text in simple:
+                flags.append((text, None))
             elif text == "--":
                 self.after_dashes = argv[position + 1 :]
                 operands.extend(self.after_dashes)
@@ -313,30 +314,46 @@ class Arguments:
         joins several, of `a||b` the second counts only where the first names nothing. `*=*://*` are those that match a
         pattern, `joined` is all of them as one, `'text'` that text itself, and `/` is that path.
         """
-        if selector == "*":
-            return self.operands
-        if selector == "joined":
-            return [Word(" ".join([word.display_text for word in self.operands]))] if self.operands else []
-        if selector[0] in "/~":
-            return [Word(selector)]
-        if selector[0] == "'" and selector.find("'", 1) == len(selector) - 1:
-            return [Word(selector[1:-1])]
-        if "||" in selector:
-            first, _, second = selector.partition("||")
-            return self.select_words(first) or self.select_words(second)
-        if "|" in selector:
-            return [word for part in selector.split("|") for word in self.select_words(part)]
-        if selector == "--":
-            return [*self.after_dashes]
-        if selector[0] == "-" and not selector[1:].isdigit():
-            return self.get_values(selector)
-        if selector.endswith("="):
-            return [Word(w.text[len(selector) :], w.raw, w.glob) for w in self.operands if w.text.startswith(selector)]
-        if "=" in selector:
-            name, _, pattern = selector.partition("=")
-            return [word for word in self.select_words(name) if matches_any(word.text, pattern)]
-        if ":" in selector:
-            start, _, stop = selector.partition(":")
-            return self.operands[int(start) if start else None : int(stop) if stop else None]
-        index = int(selector)
-        return self.operands[index : index + 1 or None] if -len(self.operands) <= index else []
+        return _compile_selector(selector)(self)
+
+
+# Selectors come from records only: each is read once.
+@cache
+def _compile_selector(selector: str) -> Callable[[Arguments], list[Word]]:
+    """Return the function that selects the words which a selector names."""
+    if selector == "*":
+        return lambda args: args.operands
+    if selector == "joined":
+        return lambda args: [Word(" ".join([word.display_text for word in args.operands]))] if args.operands else []
+    if selector[0] in "/~":
+        return lambda _: [Word(selector)]
+    if selector[0] == "'" and selector.find("'", 1) == len(selector) - 1:
+        return lambda _: [Word(selector[1:-1])]
+    if "||" in selector:
+        first, _, second = selector.partition("||")
+        return lambda args: args.select_words(first) or args.select_words(second)
+    if "|" in selector:
+        parts = selector.split("|")
+        return lambda args: [word for part in parts for word in args.select_words(part)]
+    if selector == "--":
+        return lambda args: [*args.after_dashes]
+    if selector[0] == "-" and not selector[1:].isdigit():
+        return lambda args: args.get_values(selector)
+    return _compile_operand_selector(selector)
+
+
+def _compile_operand_selector(selector: str) -> Callable[[Arguments], list[Word]]:
+    """Return the function for a selector of operands: by their key, by a pattern, or by their place."""
+    if selector.endswith("="):
+        start = len(selector)
+        return lambda args: [Word(w.text[start:], w.raw, w.glob) for w in args.operands if w.text.startswith(selector)]
+    if "=" in selector:
+        name, _, pattern = selector.partition("=")
+        return lambda args: [word for word in args.select_words(name) if matches_any(word.text, pattern)]
+    if ":" in selector:
+        first, _, last = selector.partition(":")
+        place = slice(int(first) if first else None, int(last) if last else None)
+        return lambda args: args.operands[place]
+    index = int(selector)
+    place = slice(index, index + 1 or None)
+    return lambda args: args.operands[place] if -len(args.operands) <= index else []

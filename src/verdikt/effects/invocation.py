@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import Arguments, word_set
@@ -55,6 +56,7 @@ MAX_LINE_LENGTH = 120
 _MAX_PIPELINE = 64
 _MAX_WRAPPED = 8
 _NO_ARGUMENTS = Arguments(())
+_GET_TEXT = attrgetter("text")
 # Builds a named tuple from all its fields at once: effects are made by the dozen, and keyword handling is measurable.
 _make_row = tuple.__new__
 
@@ -86,10 +88,10 @@ class Invocation:
     ) -> None:
         self.command = command
         # Made at once: nearly every command is asked for it, and most tests of its words begin with this text.
-        self.full_text = " ".join([word.text for word in command.argv])
+        self.full_text = join_words(command.argv)
         """All words of the command, for patterns: a message may be cut off, a decision may not."""
         self._shell_classifier = shell_classifier
-        self.uncertain = bool(command.via) and any(map(_is_possible_wrapper, command.via))
+        self.uncertain = any(map(_is_possible_wrapper, command.via)) if command.via else False
         """Whether every effect of this command is only possible."""
         self.commands = commands
         self.resolver = resolver
@@ -119,7 +121,7 @@ class Invocation:
     def replace_words(self, argv: tuple[Word, ...]) -> None:
         """Let the command have other words than were written, because what they stand for is known."""
         self.command = self.command._replace(argv=argv)
-        self.full_text = " ".join([word.text for word in argv])
+        self.full_text = join_words(argv)
 
     @property
     def facts(self) -> Facts:
@@ -378,6 +380,11 @@ class Invocation:
             and self.context.kind != "fresh"
             and not any(target.zone is Zone.SYSTEM for target in targets)
         )
+
+
+def join_words(words: Iterable[Word]) -> str:
+    """Return the texts of words with a blank between each two."""
+    return " ".join(map(_GET_TEXT, words))
 
 
 def _is_possible_wrapper(label: str) -> bool:

@@ -221,11 +221,6 @@ def _holds(conditions: str, call: Invocation) -> bool:
     return call.args.has_flag(conditions) if ":" not in conditions else holds(conditions, call)
 
 
-def _select_words(selector: str, call: Invocation) -> Sequence[Word]:
-    is_plain = ":" not in selector and selector != "program" and not selector.endswith("input")
-    return call.args.select_words(selector) if is_plain else select_targets(selector, call)
-
-
 def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
     """Return the effects of the rows whose conditions hold."""
     effects: list[Effect] = []
@@ -239,7 +234,7 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
             or (unless and _holds(unless, call))
         ):
             continue
-        words = _select_words(selector, call) if selector else ()
+        words = select_targets(selector, call) if selector else ()
         if selector and not words and not always:
             continue
         if recoverable_when and _holds(recoverable_when, call):

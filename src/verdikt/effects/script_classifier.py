@@ -236,22 +236,20 @@ class ScriptClassifier:
             effects.extend(derived)
             effects.extend(derive_spliced_reads(derived, commands[0], self._resolver.project_root))
         is_moved = self._resolver.facts.moved_work or handles_secret_files(commands[0])
-        if is_moved or _has_prefix([effect.what for effect in effects], _RELATED_PREFIXES):
+        if is_moved or _has_prefix(effects, _RELATED_PREFIXES):
             self._relate_single(commands, effects)
         return effects
 
     def _relate_single(self, commands: Sequence[Command], effects: list[Effect]) -> None:
         """Apply to the effects of the only command what the session remembers, and what they say about each other."""
-        names = [effect.what for effect in effects]
-        if _has_prefix(names, SECRET_SOURCES):
+        if _has_prefix(effects, SECRET_SOURCES):
             self._carry_secrets(0, commands, [effects])
         if commands[0].name in SECRET_FILE_PROGRAMS:
             trace_secret_files(commands, [effects], self._resolver)
-        if "fs.overwrite" in names:
-            look_up_overwritten(effects, self._resolver)
+        look_up_overwritten(effects, self._resolver)
         if moved := self._resolver.facts.moved_work:
             mark_lost_work(effects, moved)
-        if _has_prefix([effect.what for effect in effects], OUTGOING_PREFIXES):
+        if _has_prefix(effects, OUTGOING_PREFIXES):
             trace_dataflow(commands, [effects])
             effects += derive_key_variable_sends(commands[0], effects)
 
@@ -265,7 +263,7 @@ class ScriptClassifier:
                 effects.extend(derive_spliced_reads(derived, commands[index], self._resolver.project_root))
             if len(effects_by_command) > 1:
                 self._temporary_paths.update(find_temporary_writes(effects))
-            if has_secret or _has_prefix([effect.what for effect in effects], SECRET_SOURCES):
+            if has_secret or _has_prefix(effects, SECRET_SOURCES):
                 has_secret = True
                 self._carry_secrets(index, commands, effects_by_command)
 
@@ -290,12 +288,12 @@ class ScriptClassifier:
         names = {effect.what for effects in effects_by_command for effect in effects}
         if "cred.read" in names:
             drop_login_reads(commands, effects_by_command)
-        if _has_prefix(names, OUTGOING_PREFIXES):
+        if any(name.startswith(OUTGOING_PREFIXES) for name in names):
             trace_dataflow(commands, effects_by_command)
             for command, effects in zip(commands, effects_by_command, strict=True):
-                if any(effect.what.startswith(OUTGOING_PREFIXES) for effect in effects):
+                if _has_prefix(effects, OUTGOING_PREFIXES):
                     effects.extend(derive_key_variable_sends(command, effects))
-        if any(command.name in SECRET_FILE_PROGRAMS or command.repeated for command in commands):
+        if any(command.repeated or command.name in SECRET_FILE_PROGRAMS for command in commands):
             trace_secret_files(commands, effects_by_command, self._resolver)
         if "fs.overwrite" in names:
             for effects in effects_by_command:
@@ -603,10 +601,10 @@ def _has_output_option(text: str, argv: Sequence[Word]) -> bool:
     return False
 
 
-def _has_prefix(names: Iterable[str], prefixes: tuple[str, ...]) -> bool:
+def _has_prefix(effects: Iterable[Effect], prefixes: tuple[str, ...]) -> bool:
     """Return whether the name of an effect begins with one of these."""
-    for name in names:  # noqa: SIM110
-        if name.startswith(prefixes):
+    for effect in effects:  # noqa: SIM110
+        if effect.what.startswith(prefixes):
             return True
     return False
 

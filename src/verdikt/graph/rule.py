@@ -138,15 +138,16 @@ class Rule:
         if when.on_action and not when.fits_action(action, ctx):
             return None
         exemptions = self._find_exemptions(action, ctx) if self.unless is not None or self.exceptions else ()
-        if any(not exemption.on_effect for exemption in exemptions):
+        if exemptions and any(not exemption.on_effect for exemption in exemptions):
             return None
         if not when.on_effect and (not exemptions or not ctx.effects.items):
             # Without an effect there is nothing that an exemption could look at.
             return self._build_verdict(action, ctx, None, None)
-        by_target = any(exemption.on_target for exemption in exemptions)
-        for effect, target in self._find_matches(ctx, by_target=by_target):
-            if not any(_fits_pair(exemption, effect, target, ctx) for exemption in exemptions):
-                return self._build_verdict(action, ctx, effect, target)
+        for effect in ctx.effects.items:
+            if when.fits_effect(effect):
+                for target in self._list_targets(effect, ctx, exemptions):
+                    if not exemptions or not any(_fits_pair(each, effect, target, ctx) for each in exemptions):
+                        return self._build_verdict(action, ctx, effect, target)
         return None
 
     def _find_exemptions(self, action: Action, ctx: GovernanceContext) -> list[Matcher]:
@@ -155,18 +156,16 @@ class Rule:
         matchers += [exception.matcher for exception in self.exceptions if exception.holds(ctx)]
         return [matcher for matcher in matchers if not matcher.on_action or matcher.fits_action(action, ctx)]
 
-    def _find_matches(self, ctx: GovernanceContext, *, by_target: bool) -> Iterator[tuple[Effect, Target | None]]:
-        """Yield each effect with each of its targets for which the conditions hold."""
+    def _list_targets(
+        self, effect: Effect, ctx: GovernanceContext, exemptions: Sequence[Matcher]
+    ) -> Sequence[Target | None]:
+        """Return the targets of an effect for which the conditions hold; None stands for an effect without a target."""
         when = self.when
-        for effect in ctx.effects.items:
-            if when.fits_effect(effect):
-                if when.on_target:
-                    yield from ((effect, target) for target in effect.targets if when.fits_target(target, ctx))
-                elif by_target:
-                    # Each target by itself, because an exemption may cover one and not another.
-                    yield from ((effect, target) for target in effect.targets or (None,))
-                else:
-                    yield effect, (effect.targets[0] if effect.targets else None)
+        if when.on_target:
+            return [target for target in effect.targets if when.fits_target(target, ctx)]
+        # Each target by itself where an exemption may cover one and not another.
+        is_split = bool(exemptions) and any(exemption.on_target for exemption in exemptions)
+        return (effect.targets if is_split else effect.targets[:1]) or (None,)
 
     def _build_verdict(
         self, action: Action, ctx: GovernanceContext, effect: Effect | None, target: Target | None

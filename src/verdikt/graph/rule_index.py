@@ -170,13 +170,14 @@ class RuleIndex:
         """Append the rules indexed by the names, classes, zones and targets of the effects."""
         rules_by_name, classes, zones, globs = self._effect_name_cache, self._class, self._zone, self._target
         for effect in ctx.effects.items:
-            what = effect.what
-            rule_numbers += rules_by_name[what] if what in rules_by_name else self._find_by_effect_name(what)
+            numbers = rules_by_name.get(effect.what)
+            rule_numbers += self._find_by_effect_name(effect.what) if numbers is None else numbers
             if classes:
                 rule_numbers += classes.get(effect.cls, ())
             if zones:
                 for target in effect.targets:
-                    rule_numbers += zones.get(target.zone, ())
+                    if target.zone in zones:
+                        rule_numbers += zones[target.zone]
             if globs:
                 for target in effect.targets:
                     globs.collect_candidates(target, ctx, rule_numbers)

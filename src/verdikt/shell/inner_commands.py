@@ -53,8 +53,10 @@ def _trace_possible_wrapper(call: CommandCall) -> None:
 
 def has_no_inner_commands(words: list[Word]) -> bool:
     """Whether the records alone show that a command runs no other one; False means that it has to be walked."""
-    tracers = find_tracers(words[0].text)
-    return all(tracer.is_inert is not None and tracer.is_inert(words) for tracer in tracers)
+    for tracer in find_tracers(words[0].text):
+        if tracer.is_inert is None or not tracer.is_inert(words):
+            return False
+    return True
 
 
 def is_file_writer(name: str) -> bool:
