@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from fnmatch import translate
 from functools import cache, lru_cache
@@ -160,7 +160,7 @@ class Arguments:
         self.after_dashes: Sequence[Word] = ()
         self.doubtful: list[Word] = []
         self.asks_help = False
-        self._flag_names: set[str] | None = None
+        self._flag_names: Set[str] | None = None
         values, simple = table.values, table.simple
         pending_flag = ""
         for position, word in enumerate(argv):
@@ -252,10 +252,9 @@ class Arguments:
         plain, combinations = _split_conditions(conditions)
         if plain and self.flags:
             if self._flag_names is None:
-                self._flag_names = {flag for flag, _ in self.flags}
-                known = self.table.names
-                self._unlisted_flags = [flag for flag in self._flag_names if len(flag) > 4 and flag not in known]
-            if not self._flag_names.isdisjoint(plain):
+                self._flag_names = dict(self.flags).keys()
+                self._unlisted_flags = self._flag_names - self.table.names
+            if not plain.isdisjoint(self._flag_names):
                 return True
             # Sought last and rarely: most long flags are written out, and the table knows them.
             for flag in self._unlisted_flags:
@@ -303,6 +302,8 @@ class Arguments:
 
     def get_values(self, names: str) -> list[Word]:
         """Return every value of any of these flags."""
+        if not self.flags:
+            return []
         wanted = word_set(names)
         return [value for flag, value in self.flags if flag in wanted and value is not None]
 

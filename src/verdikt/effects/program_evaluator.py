@@ -185,12 +185,16 @@ def _match_command(program: Program, args: Arguments) -> tuple[str, Program] | N
     commands = program.commands or {}
     while program.prefixes and args.operands and args.operands[0].text in program.prefixes:
         args.operands = args.operands[1:]
-    texts = [word.text for word in args.operands[: program.command_depth]]
-    for depth in range(len(texts), 0, -1):
-        name = " ".join(texts[:depth]) if depth > 1 else texts[0]
-        if name in commands:
-            return name, commands[name]
-    return None
+    if not args.operands:
+        return None
+    if program.command_depth > 1:
+        texts = [word.text for word in args.operands[: program.command_depth]]
+        for depth in range(len(texts), 1, -1):
+            name = " ".join(texts[:depth])
+            if name in commands:
+                return name, commands[name]
+    name = args.operands[0].text
+    return (name, commands[name]) if name in commands else None
 
 
 def _classify_unlisted(call: Invocation) -> list[Effect]:

@@ -120,12 +120,7 @@ _UNIX_FIRST_CHARACTERS = frozenset("abcdefghjklmnopqstuvwxyz./~#")
 
 
 def _is_powershell(text: str) -> bool:
-    # The first letter rules out nearly every text before the pattern is tried.
-    return (
-        text[:1] not in _UNIX_FIRST_CHARACTERS
-        and text.lstrip().startswith(_POWERSHELL_FIRST_CHARACTERS)
-        and _POWERSHELL_START.match(text) is not None
-    )
+    return text.lstrip().startswith(_POWERSHELL_FIRST_CHARACTERS) and _POWERSHELL_START.match(text) is not None
 
 
 class Step(NamedTuple):
@@ -195,7 +190,10 @@ class ScriptClassifier:
         if where or (cwd is not None and not cwd.is_known):
             commands = _place_commands(commands, cwd, where)
         # Effects that belong to no command of the shell text.
-        loose_effects = self._classify_powershell(text) if self._depth == 1 and _is_powershell(text) else []
+        loose_effects: list[Effect] = []
+        # The first letter rules out nearly every text before the pattern is tried.
+        if self._depth == 1 and text[:1] not in _UNIX_FIRST_CHARACTERS and _is_powershell(text):
+            loose_effects = self._classify_powershell(text)
         is_single = len(commands) == 1 and not (script.codes or script.problems or commands[0].conditional)
         if is_single and not loose_effects and self.steps is None:
             return self._classify_single(commands)
@@ -344,7 +342,8 @@ class ScriptClassifier:
             effects = [*effects, *self._programs.classify(call)]
         if name in _SPECIAL_PROGRAMS or "@" in name or (command.pipe_from is not None and command.redirects):
             effects = [*effects, *self._classify_special_program(call, command)]
-        if name in OUTPUT_PROGRAMS or _has_output_option(call.full_text, command.argv):
+        text = call.full_text
+        if name in OUTPUT_PROGRAMS or ((" -o" in text or " --out" in text) and _has_output_option(command.argv)):
             effects = [*effects, *find_guarded_outputs(call, effects)]
         if len(command.argv) > 1:
             for effect in effects:
@@ -588,22 +587,13 @@ class ScriptClassifier:
         return effects + derive_hidden_reads(effects, self._resolver.project_root)
 
 
-# Loops and not `any`: every command comes through these, and a generator costs more than its tests.
-
-
-def _has_output_option(text: str, argv: Sequence[Word]) -> bool:
-    # Looking through the line first answers for nearly every command, at the cost of a single word.
-    if " -o" not in text and " --out" not in text:
-        return False
-    for word in argv:  # noqa: SIM110
-        if word.text.startswith(_OUTPUT_OPTIONS):
-            return True
-    return False
+def _has_output_option(argv: Sequence[Word]) -> bool:
+    return any(word.text.startswith(_OUTPUT_OPTIONS) for word in argv)
 
 
 def _has_prefix(effects: Iterable[Effect], prefixes: tuple[str, ...]) -> bool:
     """Return whether the name of an effect begins with one of these."""
-    for effect in effects:  # noqa: SIM110
+    for effect in effects:  # noqa: SIM110  every command comes through here, and a generator costs more than its tests
         if effect.what.startswith(prefixes):
             return True
     return False

@@ -29,6 +29,7 @@ _QUOTES = frozenset("'\"$\\")
 _TEMPORARY_DIRECTORIES = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
 _GUESSED_NAMES = (".ssh", ".aws", ".gnupg", ".bashrc", ".zshrc", ".netrc", ".claude")
 _GUESSED_SECRETS = (".env", ".env.local", "id_rsa", "id_ed25519", ".netrc", ".pgpass")
+_GUESSED_BEGINNINGS = tuple(name[:3] for name in _GUESSED_SECRETS)
 # Builds a named tuple from all its fields at once; a classification makes dozens, and keyword handling is measurable.
 _make_row = tuple.__new__
 
@@ -240,7 +241,9 @@ class TargetResolver:
 def _may_match_secret(pattern: str) -> bool:
     """Return whether the name of a file is a pattern that was written with secrets in mind: `.env*`, `id_*`."""
     # The first letters must be written out: `*` matches secrets too, and nearly everything else.
-    return any(pattern.startswith(name[:3]) and fnmatchcase(name, pattern) for name in _GUESSED_SECRETS)
+    return pattern.startswith(_GUESSED_BEGINNINGS) and any(
+        pattern.startswith(name[:3]) and fnmatchcase(name, pattern) for name in _GUESSED_SECRETS
+    )
 
 
 def _means_home(raw: str) -> bool:
@@ -281,9 +284,8 @@ class _GlobTable:
     def __contains__(self, path: str) -> bool:
         if path in self._exact or path.startswith(self._prefixes) or path.endswith(self._suffixes):
             return True
-        for infix in self._infixes:
-            if infix in path:
-                return True
+        if any(map(path.__contains__, self._infixes)):
+            return True
         # Compiled on first use: a process that answers one hook call rarely gets here.
         if self._regex is None:
             bodies = (translate(glob.replace("**", "*")) for glob in self._globs)

@@ -296,9 +296,13 @@ class RuleSet:
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """Return the strictest verdict of the rules that fire, and of equals the first."""
+        candidates = self._find_candidates(action, ctx)
+        if not candidates:
+            ctx.trace.append(TraceEntry(self.name, self._pass_verdict, depth))
+            return self._pass_verdict
         trace_start = len(ctx.trace)
         fired: list[Verdict] = []
-        for rule in self._find_candidates(action, ctx):
+        for rule in candidates:
             try:
                 verdict = rule.match_action(action, ctx)
             except Exception as error:

@@ -125,9 +125,9 @@ class RuleIndex:
         if ctx.effects.items:
             self._add_effect_matches(ctx, rule_numbers)
         # In the order of the policy: of equally strict verdicts the first one decides.
+        if not rule_numbers:
+            return []
         rules = self._rules
-        if len(rule_numbers) < 2:
-            return [rules[number] for number in rule_numbers]
         return [rules[number] for number in sorted(set(rule_numbers))]
 
     def _add_action_matches(self, action: Action, rule_numbers: list[int]) -> None:

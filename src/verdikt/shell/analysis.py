@@ -68,7 +68,7 @@ def analyse(
     (and of git, as `git co`). Set `script` for the text of a file, whose arguments are unknown.
     """
     if not aliases and (commands := parse_plain_line(text)) is not None:
-        return Script(text=text, commands=commands)
+        return Script(text, commands)
     result: Script = _load_full_analysis().analyse_by_parser(
         text, home=home, cwd=cwd, env=env, read=read, aliases=aliases, script=script
     )
