@@ -48,6 +48,7 @@ _TEMPORARY_PREFIXES = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/")
 _WRAPPER_PROGRAMS = find_role("transparent_wrapper")
 _CONCATENATORS = find_role("concatenator")
 _VARIABLE_SETTERS = find_role("variable_setter")
+_SETTER_ENDINGS = tuple(_VARIABLE_SETTERS)
 _ARGUMENT_FEEDERS = find_role("argument_feeder")
 _FILE_EFFECT_PREFIXES = ("fs.", "git.", "cred.", "persist.", "guard.", "code.")
 _SERVED_ZONES = (Zone.HOME, Zone.SYSTEM, Zone.SECRET, Zone.OUTSIDE, Zone.PERSIST)
@@ -160,10 +161,11 @@ class Invocation:
 
     def list_assignments(self) -> list[tuple[str, Word]]:
         """Return the variables that are set for this command, by itself or by the wrapper around it."""
-        if not self.command.via:
-            return list(self.command.assignments)
-        around = [c for c in find_preceding(self.command, self.commands) if len(c.via) < len(self.command.via)]
-        return [pair for command in (*around[-1:], self.command) for pair in command.assignments]
+        depth = len(self.command.via)
+        for command in reversed(find_preceding(self.command, self.commands)) if depth else ():
+            if len(command.via) < depth:
+                return [*command.assignments, *self.command.assignments]
+        return list(self.command.assignments)
 
     def list_exports(self) -> list[tuple[str, Word]]:
         """Return the variables that earlier commands may have set for this one, in any branch of the script."""
@@ -171,7 +173,7 @@ class Invocation:
         for command in find_preceding(self.command, self.commands) if len(self.commands) > 1 else ():
             if not command.argv:
                 exports += command.assignments
-            elif command.name in _VARIABLE_SETTERS:
+            elif command.argv[0].text.endswith(_SETTER_ENDINGS) and command.name in _VARIABLE_SETTERS:
                 pairs = (word.text.partition("=") for word in command.argv[1:] if "=" in word.text)
                 exports += [(name, Word(value, value)) for name, _, value in pairs]
         return exports
@@ -190,8 +192,8 @@ class Invocation:
     def loads_secret(self, command: Command) -> bool:
         """Return whether a command takes variables from a file of secrets: `source .env`."""
         return (
-            command.name in ("source", ".")
-            and len(command.argv) > 1
+            len(command.argv) > 1
+            and command.argv[0].text in ("source", ".")
             and self.resolve_path(command.argv[1]).zone is Zone.SECRET
         )
 

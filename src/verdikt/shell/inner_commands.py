@@ -120,7 +120,15 @@ def _trace_source(call: CommandCall) -> str | None:
 
 
 def _has_no_subcommand_row(words: list[Word]) -> bool:
-    return find_subcommand_row(words)[0] is None
+    runner = find_runner(words[0].text.rsplit("/", 1)[-1])
+    if runner is None or runner.commands is None:
+        return True
+    rows, levels = runner.commands.rows, runner.commands.levels
+    for word in words:
+        # Which word is the command has to be found out only if one of them is the name of one that runs others.
+        if word.text in rows or word.text in levels:
+            return find_subcommand_row(words)[0] is None
+    return True
 
 
 _FILE_WRITERS: dict[str, CommandTracer] = {
