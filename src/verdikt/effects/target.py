@@ -44,10 +44,16 @@ def _normalize_roots(home: str, project_root: str) -> tuple[str, str, str]:
     return home, root, root + "/" if root else "\0"
 
 
+@lru_cache(maxsize=64)
+def _list_temporary_prefixes(directories: tuple[str, ...]) -> tuple[str, ...]:
+    """Return how paths of temporary files begin."""
+    return tuple(f"{place}/" for place in (*directories, *_TEMPORARY_DIRECTORIES))
+
+
 class TargetResolver:
     """Resolves the words of one action. Asks the disk and git only when a path's state is requested."""
 
-    __slots__ = ("_cwd", "_home", "_project_prefix", "_project_root", "_temporary_prefixes", "facts")
+    __slots__ = ("_cwd", "_home", "_project_prefix", "_project_root", "facts")
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -56,7 +62,6 @@ class TargetResolver:
         self._home = ""
         self._project_root = ""
         self._project_prefix = ""
-        self._temporary_prefixes: tuple[str, ...] = ()
 
     def _locate_project(self) -> None:
         """Determine the project and the home; deferred until the first path, because most commands name none."""
@@ -150,11 +155,10 @@ class TargetResolver:
 
     def _find_outer_zone(self, path: str, short: str) -> Zone:
         """Return the zone of a path outside the project that no table lists; `short` has its home written as `~`."""
-        if not self._temporary_prefixes:
-            self._temporary_prefixes = tuple([f"{place}/" for place in (*self.facts.temp, *_TEMPORARY_DIRECTORIES)])
+        temporary_prefixes = _list_temporary_prefixes(self.facts.temp)
         own = path == self._home or path.startswith(self._home + "/")
         # A home below a temporary directory, as containers and tests have it, is still a home.
-        if path.startswith(self._temporary_prefixes) and not (own and self._home.startswith(self._temporary_prefixes)):
+        if path.startswith(temporary_prefixes) and not (own and self._home.startswith(temporary_prefixes)):
             return Zone.TEMP
         if short.startswith("~"):
             return Zone.HOME if own else Zone.SYSTEM

@@ -90,13 +90,15 @@ def parse_plain_line(text: str) -> tuple[Command, ...] | None:
         tokens = text.split(" ")
         if "" in tokens:
             return None
-        words = [*map(_parse_word, tokens)]
-        return (_make_command(tuple(words), (0, len(text))),) if _is_inert(words, feeds_pipe=False) else None
-    tokens = _TOKENS.findall(text)
-    # The tokens must add up to the text: anything else in it, or a second blank, may mean something to the shell.
-    if not tokens or " ".join(tokens) != text:
-        return None
-    return _build_commands(tokens)
+    else:
+        tokens = _TOKENS.findall(text)
+        # The tokens must add up to the text: anything else in it, or a second blank, may mean something to the shell.
+        if not tokens or " ".join(tokens) != text:
+            return None
+        if not _SEPARATORS.isdisjoint(tokens):
+            return _build_commands(tokens)
+    words = [*map(_parse_word, tokens)]
+    return (_make_command(tuple(words), (0, len(text))),) if _is_inert(words, feeds_pipe=False) else None
 
 
 def _make_command(
@@ -114,7 +116,7 @@ def _make_command(
 
 
 def _build_commands(tokens: list[str]) -> tuple[Command, ...] | None:
-    """Return the commands of a line with quotes, pipes, lists or redirections of standard error."""
+    """Return the commands of a line with pipes, lists or redirections of standard error."""
     commands: list[Command] = []
     words: list[Word] = []
     redirects: list[Redirect] = []
