@@ -191,8 +191,8 @@ class Arguments:
                     self._note_doubt(word)
         if pending_flag:
             flags.append((pending_flag, None))
-        if table.short_help and flags and flags[-1] == ("-h", None) and argv[-1].text == "-h":
-            self.asks_help = True
+        is_short_help = table.short_help and flags and flags[-1] == ("-h", None) and argv[-1].text == "-h"
+        self.asks_help = self.asks_help or bool(is_short_help)
 
     def _add_flags(self, word: Word) -> str:
         """Add the flags of one word; return the one whose value is the next word, or an empty string."""
@@ -202,7 +202,8 @@ class Arguments:
             return ""
         if self.table.single_dash or text[1] == "-":
             name, equals, value = text.partition("=")
-            name = self.table.complete(name)
+            if self.table.abbreviate:
+                name = self.table.complete(name)
             if not equals and name in values:
                 return name
             if name[:5] == "--no-" and self.table.abbreviate:
@@ -281,6 +282,8 @@ class Arguments:
             return bool(words) and matches_texts([word.text.lower() for word in words], term.patterns)
         if text[0] != "-":
             return any(operand.text.lower() == text for operand in self.operands)
+        if not self.flags:
+            return False
         if "*" in text or "[" in text:
             return any(matches_any(flag, text) for flag, _ in self.flags)
         return any(flag == text or self._is_abbreviation(flag, (text,)) for flag, _ in self.flags)

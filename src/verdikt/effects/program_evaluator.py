@@ -232,11 +232,7 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
     for row in rows:
         # All fields at once: every command comes through here, and a named field costs as much as a test of it.
         what, selector, kind, when, unless, otherwise, recoverable, recoverable_when, possible, always, note = row
-        if (
-            (otherwise and has_applied)
-            or (when and not _holds(when, call))
-            or (unless and _holds(unless, call))
-        ):
+        if (otherwise and has_applied) or (when and not _holds(when, call)) or (unless and _holds(unless, call)):
             continue
         words = select_targets(selector, call) if selector else ()
         if selector and not words and not always:

@@ -152,7 +152,7 @@ class ScriptClassifier:
     )
 
     def __init__(
-        self, resolver: TargetResolver, steps: list[Step] | None = None, *, programs: ProgramLayer | None = None
+        self, resolver: TargetResolver, programs: ProgramLayer | None = None, *, steps: list[Step] | None = None
     ) -> None:
         self._resolver = resolver
         self._programs = programs

@@ -88,6 +88,8 @@ _PUBLISHERS = _FORGE_CLIENTS | _CONTAINER_ENGINES
 SECRET_FILE_PROGRAMS = _FILE_LOADERS | _PUBLISHERS | {"git"}
 """Programs that load, attach or stage files; a text without one of them is not looked at."""
 _STAGING_VERBS = frozenset(("add", "stage", "push"))
+_UNSTAGING_VERBS = frozenset(("reset", "restore", "rm"))
+_TRACED_VERBS = _STAGING_VERBS | _UNSTAGING_VERBS
 
 
 def handles_secret_files(command: Command) -> bool:
@@ -213,6 +215,8 @@ def _trace_git(
     is_staged: bool,
 ) -> bool:
     """Add what git does with secrets; return whether one is staged afterwards."""
+    if _TRACED_VERBS.isdisjoint([word.text for word in command.argv]):
+        return is_staged
     words = [word for word in command.argv[1:] if not word.text.startswith("-")]
     verb = words[0].text if words else ""
     if verb in ("add", "stage"):
@@ -223,7 +227,7 @@ def _trace_git(
             index = Target("the next commit", "other", f"{resolver.project_root}/.git/index")
             effects.append(derive_effect("cred.copy", effects[0], (index,), note=f"stages {secrets[0].text}"))
         return is_staged or bool(secrets)
-    if verb in ("reset", "restore", "rm"):
+    if verb in _UNSTAGING_VERBS:
         return False
     if verb == "push" and is_staged:
         push = next((effect for effect in effects if effect.what.startswith("git.push")), effects[0])

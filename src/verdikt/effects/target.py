@@ -76,10 +76,14 @@ class TargetResolver:
             self._locate_project()
         return self._project_root
 
-    def to_absolute(self, text: str, cwd: Word | None = None, *, expand_home: bool = True) -> str:
+    def to_absolute(self, text: str, cwd: Word | None = None) -> str:
         """Return the absolute, normalised path of constant text; empty if the directory it starts from is unknown."""
-        if expand_home and text.startswith("~") and (text == "~" or text[1] == "/"):
+        if text[:1] == "~" and (text == "~" or text[1] == "/"):
             text = (self.facts.home.rstrip("/") or "/") + text[1:]
+        return self._to_normal_path(text, cwd)
+
+    def _to_normal_path(self, text: str, cwd: Word | None) -> str:
+        """Return the same of text in which a tilde means nothing."""
         if text[:1] != "/":
             base = self._cwd
             if cwd is not None:
@@ -106,7 +110,8 @@ class TargetResolver:
             return self._resolve_partial(word, cwd)
         # The shell analysis has already replaced a tilde that stands for the home directory. A tilde that comes out of
         # a variable stays a plain name in most shells, but its author meant the home, so it is treated as the home.
-        path = self.to_absolute(text, cwd, expand_home=text[:1] == "~" and _means_home(raw))
+        is_home = text[:1] == "~" and _means_home(raw)
+        path = self.to_absolute(text, cwd) if is_home else self._to_normal_path(text, cwd)
         if not path:
             return Target(text)
         if glob:

@@ -6,7 +6,6 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as _derived  # `field` is the name of a condition
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import PolicyError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -269,7 +269,7 @@ class RuleSet:
     Rules that fire are added to `ctx.verdicts` and `ctx.trace`; the others are not.
     """
 
-    __slots__ = ("_index", "_pass_verdict", "name", "rules")
+    __slots__ = ("_index", "_pass_entry", "name", "rules")
 
     def __init__(self, *rules: Rule, name: str = "rules") -> None:
         if not rules:
@@ -277,7 +277,7 @@ class RuleSet:
         self.name = name
         self.rules: Sequence[Rule] = rules
         self._index = RuleIndex(rules)
-        self._pass_verdict = Verdict(kind=VerdictKind.PASS, guard=name)
+        self._pass_entry = TraceEntry(name, Verdict(kind=VerdictKind.PASS, guard=name))
 
     def dump(self) -> tuple[Any, ...]:
         """Return the set as plain data, each rule as bytes of its own, so that few rules have to be decoded."""
@@ -291,15 +291,15 @@ class RuleSet:
         rule_set.name, rules, index = data
         rule_set.rules = _LazyRules(rules)
         rule_set._index = RuleIndex.load(index, rule_set.rules)
-        rule_set._pass_verdict = Verdict(kind=VerdictKind.PASS, guard=rule_set.name)
+        rule_set._pass_entry = TraceEntry(rule_set.name, Verdict(kind=VerdictKind.PASS, guard=rule_set.name))
         return rule_set
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """Return the strictest verdict of the rules that fire, and of equals the first."""
         candidates = self._find_candidates(action, ctx)
         if not candidates:
-            ctx.trace.append(TraceEntry(self.name, self._pass_verdict, depth))
-            return self._pass_verdict
+            ctx.trace.append(self._pass_entry if not depth else self._pass_entry._replace(depth=depth))
+            return self._pass_entry.verdict
         trace_start = len(ctx.trace)
         fired: list[Verdict] = []
         for rule in candidates:
@@ -312,7 +312,7 @@ class RuleSet:
                 ctx.verdicts.append(verdict)
                 ctx.trace.append(TraceEntry(verdict.guard, verdict, depth + 1))
                 fired.append(verdict)
-        verdict = strictest_verdict(fired) if fired else self._pass_verdict
+        verdict = strictest_verdict(fired) if fired else self._pass_entry.verdict
         ctx.trace.insert(trace_start, TraceEntry(self.name, verdict, depth))
         return verdict
 
