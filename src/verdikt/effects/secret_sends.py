@@ -85,7 +85,8 @@ _FILE_LOADERS = _SCRIPT_LOADERS | _VARIABLE_READERS
 _FORGE_CLIENTS = find_role("forge_client")
 _CONTAINER_ENGINES = find_role("container_engine")
 _PUBLISHERS = _FORGE_CLIENTS | _CONTAINER_ENGINES
-SECRET_FILE_PROGRAMS = _FILE_LOADERS | _PUBLISHERS | {"git"}
+_STAGERS = find_role("work_tree_changer")
+SECRET_FILE_PROGRAMS = _FILE_LOADERS | _PUBLISHERS | _STAGERS
 """Programs that load, attach or stage files; a text without one of them is not looked at."""
 _STAGING_VERBS = frozenset(("add", "stage", "push"))
 _UNSTAGING_VERBS = frozenset(("reset", "restore", "rm"))
@@ -97,7 +98,7 @@ def handles_secret_files(command: Command) -> bool:
     name = command.name
     if name not in SECRET_FILE_PROGRAMS:
         return False
-    return name != "git" or not _STAGING_VERBS.isdisjoint([word.text for word in command.argv])
+    return name not in _STAGERS or not _STAGING_VERBS.isdisjoint([word.text for word in command.argv])
 
 
 def trace_secret_files(
@@ -117,7 +118,7 @@ def trace_secret_files(
             has_loaded = True
         elif has_loaded:
             effects.extend(list(_derive_variable_sends(command, effects)))
-        if name == "git":
+        if name in _STAGERS:
             is_staged = _trace_git(command, effects, resolver, copies, is_staged=is_staged)
         elif name in _PUBLISHERS and (files := _list_attached_secrets(command, resolver)):
             what_possible = name not in _FORGE_CLIENTS
