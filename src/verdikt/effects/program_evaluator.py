@@ -79,7 +79,9 @@ def _evaluate_reading(
     The unknown options that were met, which may take a value, are in `call.args.doubtful` afterwards.
     """
     call.args = Arguments(argv, program.options, forced)
-    global_effects = list(program.prepare(call)) if program.prepare is not None else ()
+    global_effects: list[Effect] = []
+    if program.prepare is not None and (call.args.flags or call.command.assignments):
+        global_effects += program.prepare(call)
     effects = _evaluate_entry(program, call)
     if (adjust := program.adjust) is not None:
         effects = [adjust(call, effect) for effect in effects]

@@ -70,7 +70,7 @@ class Program:
     classify: Handler | None = None
     """For what rows cannot express."""
     prepare: Handler | None = None
-    """Of a program: classifies its global options, before a command is looked for."""
+    """Of a program: classifies its global options and variables, if there are any, before a command is looked for."""
     adjust: Callable[[Invocation, Effect], Effect] | None = None
     """Of a program: changes each effect by the circumstances of the command."""
     runs_others: bool = False
