@@ -7,7 +7,7 @@ Portuguese, `he` is a person in English and `have` in Spanish.
 """
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -443,10 +443,13 @@ def detect_latin_language(text: str) -> str:
     """Return the likeliest language of a text in Latin script, by its commonest words; English in doubt."""
     text = text[:_DETECTED].lower()
     words = _LATIN_WORD.findall(text)
-    votes = {
-        language: sum(word in get_classes(language) for word in words)
-        + 2 * sum(text.count(letter) for letter in _LETTERS.get(language, ""))
-        + sum(word.endswith(_TELLING_ENDINGS[language]) for word in words) / 2
-        for language in LATIN
-    }
-    return max(LATIN, key=lambda language: votes[language])
+    votes = [sum(column) for column in zip((0.0,) * len(LATIN), *map(_list_votes, words), strict=True)]
+    for place, language in enumerate(LATIN):
+        votes[place] += 2 * sum(map(text.count, _LETTERS.get(language, "")))
+    return LATIN[votes.index(max(votes))]
+
+
+@lru_cache(maxsize=4_096)
+def _list_votes(word: str) -> tuple[float, ...]:
+    """Return how much a word speaks for each language in Latin script."""
+    return tuple((word in get_classes(name)) + word.endswith(_TELLING_ENDINGS[name]) / 2 for name in LATIN)

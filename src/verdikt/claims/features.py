@@ -41,12 +41,18 @@ _COMMON_CLASSES = frozenset({"THE", "IN", "AND"})
 """Classes that say nothing about mood, which would only crowd the pairs."""
 
 
-def list_words(text: str) -> list[str]:
-    """Return the words of a masked text in lower case; each ideograph is a word, and a number is `0` or `1`."""
+@lru_cache(maxsize=64)
+def list_words(text: str) -> tuple[str, ...]:
+    """Return the words of a masked text in lower case; each ideograph is a word, and a number is `0` or `1`.
+
+    The last texts are remembered, because a sentence is read by itself, as a neighbour and as a title.
+    """
     # A run of masks is one word: grammatically, code is a name for something.
     text = _MASKS.sub(lambda match: match[0][0], text.lower())
     # `0 failed` and `2 failed` say opposite things; which number it is beyond that says nothing.
-    return [("1" if word.strip("0") else "0") if word[0].isdigit() else word for word in _TOKEN.findall(text)[:WORDS]]
+    return tuple(
+        ("1" if word.strip("0") else "0") if word[0].isdigit() else word for word in _TOKEN.findall(text)[:WORDS]
+    )
 
 
 class _Word(NamedTuple):
@@ -236,7 +242,7 @@ def _list_marks(sentence: MarkedSentence, size: int) -> Iterator[str]:
     yield f"m title {bool(title)}"
     yield from map("t {}".format, title)
     yield from map("t {} {}".format, title, title[1:])
-    classes = sorted(_name_classes(sentence.title, sentence.language))
+    classes = _name_classes(sentence.title, sentence.language)
     yield from map("t class {}".format, classes)
     # `How it works` and `It works` are different titles.
     yield f"t classes {' '.join(classes)}"
@@ -252,8 +258,9 @@ def _list_context(place: str, text: str, language: str) -> Iterator[str]:
         yield f"c {place} end {text.rstrip(' *_)')[-1:]}"
 
 
-def _name_classes(text: str, language: str) -> set[str]:
-    """Return the classes of words in a text, without those that say nothing about mood."""
+@lru_cache(maxsize=64)
+def _name_classes(text: str, language: str) -> tuple[str, ...]:
+    """Return the classes of words in a text in order of their names, without those that say nothing about mood."""
     if language in _PIECEWISE:
-        return set(_find_pieces(text, language))
-    return {_read_class(word, language) for word in list_words(text)} - _COMMON_CLASSES - {"x"}
+        return tuple(sorted(set(_find_pieces(text, language))))
+    return tuple(sorted({_read_class(word, language) for word in list_words(text)} - _COMMON_CLASSES - {"x"}))
