@@ -190,7 +190,8 @@ def train_model(batches: Sequence[Batch], digest: str = "", read: FeatureReader 
         settings["acts"].append([scale, round(bias + MARGINS[act], 6)])
         body += weights
     # Topics are asked only of what claims something, so only that is learned from.
-    claiming = [index for index, labelled in enumerate(sentences) if labelled.claims]
+    # An admission without topics was labelled by its act alone.
+    claiming = [index for index, labelled in enumerate(sentences) if any(labelled.claims.values())]
     rows = build_matrix([list_topic_features(sentences[index].sentence) for index in claiming], TOPICS_SIZE)
     settings["topics"] = []
     for topic in TOPICS:

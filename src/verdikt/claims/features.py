@@ -33,6 +33,11 @@ _FILE = compile_lazily(
 )
 """A file that is named without backticks; it is code all the same, and `build.js` is no build."""
 
+_CODE_SPAN = compile_lazily(r"`[^`\n]{1,300}`")
+_NAMED = "qfile"
+_NAMED_CODE = compile_lazily(rf"`[^`\n]{{0,300}}?{_NAMED}[^`\n]{{0,300}}`")
+"""What stands for the name of a file, and code that holds one."""
+
 _TITLE_WORDS = 12
 _PAIRED_CLASSES = 9
 """Number of classes of words in a sentence whose pairs are features, so that their number stays bounded."""
@@ -120,6 +125,11 @@ _START, _END, _ARTICLE, _UNKNOWN = map(_hash_text, ("^", "$", "uTHE", "ux"))
 _BREAKS = frozenset(_hash_text("u" + mark) for mark in ",:;，、；：")
 _CLASS_HASHES = {name: _hash_text("u" + name) for classes in CUES.values() for name in classes}
 _NAMES = frozenset(_CLASS_HASHES[name] for name in _CLASS_HASHES.keys() - _COMMON_CLASSES)
+_SIGNS = ("D", "GOOD", "NOW", "AGAIN")
+"""Classes without any of which a sentence tells how a thing is, not that it was changed."""
+
+_MOODS = (*_SIGNS, "I", "YOU", "THEY", "WILL", "WOULD", "CAN", "IF", "NOT", "BAD", "LOOK", "PAST", "ALWAYS", "ASK", "LET")
+_SIGN_HASHES, _MOOD_HASHES = (frozenset(_CLASS_HASHES[name] for name in names) for names in (_SIGNS, _MOODS))
 _SILENT = frozenset({_UNKNOWN, *(_CLASS_HASHES[name] for name in _COMMON_CLASSES)})
 
 
@@ -185,6 +195,12 @@ def _list_class_features(sentence: MarkedSentence, words: list[_Word]) -> set[in
         features.update(_join_hashes(itertools.repeat(name), named[index + 1 :], 0x38B34AE5))
     if text.rstrip(" *_)").endswith(("?", "？")):
         features.update(_join_hashes(itertools.repeat(_START), named, 0x52DCE729))
+    # Which of them are there together, and that the others are not: a sum of weights alone cannot tell.
+    found = frozenset(classes)
+    signs = sum(_SIGN_HASHES & found) & 0xFFFFFFFF
+    before = sorted({*_SIGNS, "I", "LOOK"}.intersection(_name_classes(sentence.previous, sentence.language)))
+    context = _hash_text(f"{bool(sentence.previous)} {' '.join(before)}")
+    features.update(_join_hashes((signs, signs), (sum(_MOOD_HASHES & found), context), 0x5BD1E995), (signs ^ _START,))
     # `I looked at the log. The disk filled up.`: what a past tense reports depends on the sentence before it.
     own = sorted(set(classes) - _SILENT)[:_PAIRED_CLASSES]
     for name in sorted(map(_hash_text, _name_classes(sentence.previous, sentence.language)))[:_PAIRED_CLASSES]:
@@ -200,6 +216,10 @@ def list_topic_features(sentence: MarkedSentence) -> set[int]:
     features.update(*(word.characters for word in words))
     for run in _RUN.findall(sentence.text):
         features.update(_hash_characters(run))
+    # What stands beside a name, whichever it is: `renamed … to …` is about a file, `deployed to …` is not.
+    named = _NAMED_CODE.sub(_NAMED, _FILE.sub(_NAMED, sentence.text))
+    plain = [_hash_text(word) for word in list_words(_CODE_SPAN.sub(CODE, named))]
+    features.update(_join_hashes(plain, plain[2:], 0x2C1B3C6D), *_list_sequences(plain, 3))
     return features or {_START}
 
 
