@@ -35,7 +35,7 @@ TOPIC_LETTERS = {
 ITEMS_PER_FRAME = 12
 """Number of items that each frame is filled with: enough to show that the item does not matter."""
 
-SENTENCES_PER_VERB = 3
+SENTENCES_PER_VERB = 5
 """Number of frames that each verb is put in: what occurs in fewer sentences gets no weight."""
 
 MESSAGE_SIZES = (1, 2, 1, 3)

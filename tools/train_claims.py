@@ -55,7 +55,7 @@ CONTRADICTED = 0.15
 CONTRADICTED_FURTHER = 0.3
 """How far on the wrong side a left-out sentence is doubtful: one of an older batch, or a further claim of a message.
 
-A further claim (`Fixed. The list shows drafts.`) takes its sense from the one beside it, and teaches that any like it claims.
+A further claim (`Fixed. The list shows drafts.`) takes its sense from the one beside it, and by itself claims nothing.
 """
 
 STRICTNESS = 1.0

@@ -25,6 +25,10 @@ WORDS = 90
 
 _IDEOGRAPH = "\u3040-\u30ff\u3400-\u9fff"
 _TOKEN = compile_lazily(rf"[{_IDEOGRAPH}]|(?:(?![{_IDEOGRAPH}])[^\W\d_])+(?:'[a-z]{{1,2}}\b)?|\d+|[§¶?!:;,，、；：]")
+_PLAIN_TOKEN = compile_lazily(r"[^\W\d_]+(?:'[a-z]{1,2}\b)?|\d+|[§¶?!:;,，、；：]")
+_HAS_IDEOGRAPH = compile_lazily(f"[{_IDEOGRAPH}]")
+"""The same words at a third of the cost, where no ideograph is among them."""
+
 _RUN = compile_lazily(rf"[{_IDEOGRAPH}]{{2,}}")
 _MASKS = compile_lazily(f"{CODE}{{2,}}|{QUOTE}{{2,}}")
 _FILE = compile_lazily(
@@ -38,6 +42,8 @@ _NAMED = "qfile"
 _NAMED_CODE = compile_lazily(rf"`[^`\n]{{0,300}}?{_NAMED}[^`\n]{{0,300}}`")
 """What stands for the name of a file, and code that holds one."""
 
+_CLAUSE_END = compile_lazily(r"[、，,；;：:]\s*")
+_ENDINGS = " *_)\"'.!?…。！？」）"
 _TITLE_WORDS = 12
 _PAIRED_CLASSES = 9
 """Number of classes of words in a sentence whose pairs are features, so that their number stays bounded."""
@@ -55,9 +61,8 @@ def list_words(text: str) -> tuple[str, ...]:
     # A run of masks is one word: grammatically, code is a name for something.
     text = _MASKS.sub(lambda match: match[0][0], text.lower())
     # `0 failed` and `2 failed` say opposite things; which number it is beyond that says nothing.
-    return tuple(
-        ("1" if word.strip("0") else "0") if word[0].isdigit() else word for word in _TOKEN.findall(text)[:WORDS]
-    )
+    words = (_TOKEN if _HAS_IDEOGRAPH.search(text) else _PLAIN_TOKEN).findall(text)[:WORDS]
+    return tuple([("1" if word.strip("0") else "0") if word[0].isdigit() else word for word in words])
 
 
 class _Word(NamedTuple):
@@ -124,11 +129,14 @@ def _has_korean_past(word: str) -> bool:
 _START, _END, _ARTICLE, _UNKNOWN = map(_hash_text, ("^", "$", "uTHE", "ux"))
 _BREAKS = frozenset(_hash_text("u" + mark) for mark in ",:;，、；：")
 _CLASS_HASHES = {name: _hash_text("u" + name) for classes in CUES.values() for name in classes}
+_TURNS = _BREAKS | {_CLASS_HASHES[name] for name in ("BECAUSE", "BUT", "IF", "ASK")}
+"""What ends the first clause of a sentence."""
+
 _NAMES = frozenset(_CLASS_HASHES[name] for name in _CLASS_HASHES.keys() - _COMMON_CLASSES)
 _SIGNS = ("D", "GOOD", "NOW", "AGAIN")
 """Classes without any of which a sentence tells how a thing is, not that it was changed."""
 
-_MOODS = (*_SIGNS, "I", "YOU", "THEY", "WILL", "WOULD", "CAN", "IF", "NOT", "BAD", "LOOK", "PAST", "ALWAYS", "ASK", "LET")
+_MOODS = (*_SIGNS, *"I YOU THEY WILL WOULD CAN IF NOT BAD LOOK PAST ALWAYS ASK LET".split())
 _SIGN_HASHES, _MOOD_HASHES = (frozenset(_CLASS_HASHES[name] for name in names) for names in (_SIGNS, _MOODS))
 _SILENT = frozenset({_UNKNOWN, *(_CLASS_HASHES[name] for name in _COMMON_CLASSES)})
 
@@ -151,6 +159,14 @@ def list_features(sentence: MarkedSentence) -> set[int]:
     features.update(*(word.characters for word in words))
     for run in _RUN.findall(sentence.masked):
         features.update(_hash_characters(run))
+    if sentence.language in _PIECEWISE:
+        # Where the verb stands last, the end of a clause tells what the start does elsewhere.
+        ends = _CLAUSE_END.split(sentence.masked.rstrip(_ENDINGS))
+        features.update(
+            _hash_text(f"e{place} {clause[-size:]}")
+            for place, clause in ((0, ends[-1]), (1, ends[0]))
+            for size in range(2, min(9, len(clause) + 1))
+        )
     own = [_START, *(word.word for word in words), _END]
     features.update(own, *_list_sequences(own, 3))
     shapes = [_START, *(word.shape for word in words), _END]
@@ -171,7 +187,8 @@ def list_cue_features(sentence: MarkedSentence) -> set[int]:
 
 
 def _mask_files(sentence: MarkedSentence) -> MarkedSentence:
-    if "." not in sentence.masked:
+    # The last character ends a sentence, not a name.
+    if "." not in sentence.masked[:-1]:
         return sentence
     return replace(sentence, masked=_FILE.sub(lambda match: CODE * len(match[0]), sentence.masked))
 
@@ -184,15 +201,14 @@ def _list_class_features(sentence: MarkedSentence, words: list[_Word]) -> set[in
         classes += [_CLASS_HASHES[name] for name in _find_pieces(text, sentence.language)]
     features = set(classes)
     features.update(*_list_sequences(_condense_classes(classes), 4))
-    # The first clause by itself: `Login done, reset missing` begins with a claim.
-    first = list(itertools.takewhile(lambda name: name not in _BREAKS, classes))
+    # The first clause by itself: `Login done, reset missing` begins with a claim, and `Moved it so that …` is one.
+    first = [*classes[:1], *itertools.takewhile(lambda name: name not in _TURNS, classes[1:])]
     if len(first) < len(classes):
         skeleton = _condense_classes(first)
         for grams in (skeleton, *_list_sequences(skeleton, 4)):
             features.update(_join_hashes(itertools.repeat(_END), grams, 0x7FEB352D))
     named = sorted(_NAMES.intersection(classes))[:_PAIRED_CLASSES]
-    for index, name in enumerate(named):
-        features.update(_join_hashes(itertools.repeat(name), named[index + 1 :], 0x38B34AE5))
+    features.update(_join_pairs(itertools.combinations(named, 2), 0x38B34AE5))
     if text.rstrip(" *_)").endswith(("?", "？")):
         features.update(_join_hashes(itertools.repeat(_START), named, 0x52DCE729))
     # Which of them are there together, and that the others are not: a sum of weights alone cannot tell.
@@ -203,8 +219,8 @@ def _list_class_features(sentence: MarkedSentence, words: list[_Word]) -> set[in
     features.update(_join_hashes((signs, signs), (sum(_MOOD_HASHES & found), context), 0x5BD1E995), (signs ^ _START,))
     # `I looked at the log. The disk filled up.`: what a past tense reports depends on the sentence before it.
     own = sorted(set(classes) - _SILENT)[:_PAIRED_CLASSES]
-    for name in sorted(map(_hash_text, _name_classes(sentence.previous, sentence.language)))[:_PAIRED_CLASSES]:
-        features.update(_join_hashes(itertools.repeat(name), own, 0x6B43A9B5))
+    previous = sorted(map(_hash_text, _name_classes(sentence.previous, sentence.language)))[:_PAIRED_CLASSES]
+    features.update(_join_pairs(itertools.product(previous, own), 0x6B43A9B5))
     return features
 
 
@@ -223,10 +239,15 @@ def list_topic_features(sentence: MarkedSentence) -> set[int]:
     return features or {_START}
 
 
-def _join_hashes(first: Iterable[int], second: Iterable[int], factor: int) -> list[int]:
+def _join_pairs(pairs: Iterable[tuple[int, int]], factor: int) -> list[int]:
     """Return the hash of each pair; another factor makes other features of the same pairs."""
     # Plain arithmetic costs a fifth of joining and hashing the texts.
-    return [(left * factor + right) & 0xFFFFFFFF for left, right in zip(first, second, strict=False)]
+    return [(left * factor + right) & 0xFFFFFFFF for left, right in pairs]
+
+
+def _join_hashes(first: Iterable[int], second: Iterable[int], factor: int) -> list[int]:
+    """Return the hash of what stands at the same place in both."""
+    return _join_pairs(zip(first, second, strict=False), factor)
 
 
 def _list_sequences(items: list[int], longest: int) -> Iterator[list[int]]:
