@@ -4,7 +4,9 @@
 """
 
 import json
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -42,7 +44,7 @@ def build_examples() -> dict[str, dict[str, list[str]]]:
             if guard == rule and word in ("ask", "block")
         }
         if stopped:
-            shown = sorted(stopped, key=len)[:MAX_STOPPED]
+            shown = choose_examples(stopped)
             passed = dict.fromkeys(twin for text in shown for twin in find_twins(*stopped[text]))
             examples[rule] = {"stops": shown, "passes": list(passed)[:MAX_PASSED]}
     return examples
@@ -51,6 +53,20 @@ def build_examples() -> dict[str, dict[str, list[str]]]:
 def is_short(text: str) -> bool:
     """Return whether a command fits on one line of the catalogue."""
     return 0 < len(text.strip()) <= MAX_LENGTH and "\n" not in text
+
+
+def choose_examples(stopped: Iterable[str]) -> list[str]:
+    """Return the shortest command of each program that the cases have most often, then other short ones."""
+    by_length = sorted(stopped, key=lambda text: (is_unusual(text), len(text), text))
+    counts = Counter(text.split()[0] for text in by_length)
+    shortest = {text.split()[0]: text for text in reversed(by_length)}
+    typical = [shortest[program] for program, _ in counts.most_common() if not is_unusual(shortest[program])]
+    return list(dict.fromkeys((*typical, *by_length)))[:MAX_STOPPED]
+
+
+def is_unusual(text: str) -> bool:
+    """Return whether a command is written in a way that hides what it does, which tests do and readers do not."""
+    return " ".join(text.split()) != text or not re.fullmatch(r"[a-z][\w.-]*|>", text.split(maxsplit=1)[0])
 
 
 def find_twins(cases: list[tuple[dict[str, Any], str, str]], position: int) -> list[str]:

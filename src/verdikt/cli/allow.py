@@ -144,10 +144,23 @@ def command(
     if seconds is None:
         result = editor.write(store, exceptions)
     else:
-        is_bound = past is not None and duration in (SESSION, ONCE)
-        target_session = past.session if past is not None and is_bound else ANY_SESSION
+        target_session = _choose_session(store, past, duration)
         result = _add_grants(store, exceptions, seconds, target_session, once=duration == ONCE)
     click.echo(json.dumps(result) if as_json else "\n".join(_describe_result(result)))
+
+
+def _choose_session(store: "FileStore", past: "RecordedDecision | None", duration: str) -> str:
+    """Return the session that a grant is for: that of the stopped call, or any."""
+    if past is None or duration not in (SESSION, ONCE):
+        return ANY_SESSION
+    last = next(reversed(list(store.read_entries(past.session, since=past.seq))), None)
+    if last is None or last.kind is not EntryKind.CHECKPOINT or last.body.get("reason") != "session_end":
+        return past.session
+    if duration == ONCE:
+        # A session that has ended can't make the call again, and one call is narrow enough.
+        return ANY_SESSION
+    click.echo(f"session {past.session[:8]} has ended: this holds if it is resumed; a new one needs --for 2h", err=True)
+    return past.session
 
 
 def _parse_lifetime(duration: str) -> int | None:

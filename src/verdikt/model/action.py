@@ -28,6 +28,7 @@ class ActionKind(enum.StrEnum):
 
 # The hosts name the file of a tool call differently: Claude Code `file_path`, Gemini CLI `absolute_path`, and so on.
 _PATH_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filename", "dir_path")
+_COMMAND_KEYS = ("command", "cmd", "script")
 
 
 def extract_path(payload: object) -> str:
@@ -36,6 +37,18 @@ def extract_path(payload: object) -> str:
     if type(payload) is dict and payload.keys().isdisjoint(_PATH_KEYS):
         return ""
     return _first_text(payload, _PATH_KEYS)
+
+
+def extract_subject(payload: object) -> str:
+    """Return what a call is about, for people: its command, its file or its address; an empty string otherwise."""
+    return _first_text(payload, _COMMAND_KEYS) or extract_path(payload) or _first_text(payload, ("url",))
+
+
+def describe_payload(payload: object) -> str:
+    """Return what a call is about in a list of many calls: its subject, or the first text of its input."""
+    if not isinstance(payload, Mapping):
+        return payload if isinstance(payload, str) else ""
+    return extract_subject(payload) or _first_text(payload, tuple(payload))
 
 
 def _first_text(payload: object, keys: tuple[str, ...]) -> str:
@@ -71,7 +84,7 @@ class Action:
     @property
     def command(self) -> str:
         """The shell command, or an empty string."""
-        return self.text("command", "cmd", "script")
+        return self.text(*_COMMAND_KEYS)
 
     @property
     def path(self) -> str:

@@ -126,9 +126,9 @@ def _print_entry(entry: Entry, as_json: bool, answers: AskAnswers) -> None:
         click.echo(entry.to_line().rstrip(b"\n"))
         return
     verdict, guard = verdict_of(entry)
-    verdict_text = (
-        f" {click.style(verdict, fg=_COLOURS.get(verdict))}{f' by {guard}' if guard else ''}" if verdict else ""
-    )
+    # What passes does so by all rules; only a rule that objects is worth a word in a list.
+    by = f" by {guard}" if guard and verdict != "pass" else ""
+    verdict_text = f" {click.style(verdict, fg=_COLOURS.get(verdict))}{by}" if verdict else ""
     kind = click.style(entry.kind, bold=True)
     note = _describe_exemption(entry) or answers.notes.get((entry.session, entry.seq), "")
     # The id comes from the host, and nothing says that it can be printed.

@@ -253,7 +253,8 @@ class _PageRenderer:
         badges += [(f"{occurrence.milliseconds:.3g} ms", "other")] if occurrence.milliseconds else []
         spans = [build_element("span", text, class_=f"badge {name}") for text, name in badges]
         yield build_element("p", *spans, build_element("code", occurrence.what), class_="what")
-        reason = ": ".join(filter(None, (occurrence.rule, occurrence.reason)))
+        rule = occurrence.rule if occurrence.verdict != "pass" else ""
+        reason = ": ".join(filter(None, (rule, occurrence.reason)))
         for text in filter(None, (reason, occurrence.note)):
             yield build_element("p", _render_prose(text), class_="why")
         number = f" #{occurrence.seq}" if occurrence.seq else ""
