@@ -47,8 +47,14 @@ AIMS = {"en": (0.96, 0.95)}
 OTHER_AIM = (0.93, 0.88)
 """Precision and recall of `done` that are aimed at; the margin is where the nearer of the two is met best."""
 
-CALIBRATION_BATCHES = ("s", "t")
-"""First letters of the batches in the voices of agents, on which margins are chosen."""
+RECENT_BATCHES = ("s", "t")
+"""First letters of the batches in the voices of agents, labelled by the rules as they are now."""
+
+CALIBRATION_BATCHES = frozenset("s4 s5 s7 s8 t2 t4 t6 t7 t8 t9 t11 t12 t13".split())
+"""The batches on which margins are chosen: those that were written blind of any model's mistakes."""
+
+TOPIC_MARGIN = 0.1
+"""How far below the separating plane a topic still counts."""
 
 DOUBTFUL_FILE = DATA / "doubtful.txt"
 CONTRADICTED = 0.15
@@ -228,7 +234,7 @@ def train_model(batches: Sequence[Batch], digest: str = "", read: FeatureReader 
     for topic in TOPICS:
         answers = [any(topic in topics for topics in sentences[index].claims.values()) for index in claiming]
         weights, scale, bias = fit_scorer(rows, answers, [importance[index] for index in claiming], is_scaled=False)
-        settings["topics"].append([scale, round(bias, 6)])
+        settings["topics"].append([scale, round(bias + (TOPIC_MARGIN if topic != "change" else 0.0), 6)])
         body += weights
     body += build_vocabulary(sentences)
     return MAGIC + zlib.compress(json.dumps(settings).encode() + b"\n" + body, 9)
@@ -307,7 +313,7 @@ def find_doubtful(batches: Sequence[Batch], frames: Sequence[Batch]) -> list[str
         is_claim = "done" in part.claims
         wrong = -margin if is_claim else margin
         claims = sum("done" in other.claims for other in batch.messages[number])
-        is_older = not batch.name.startswith(CALIBRATION_BATCHES)
+        is_older = not batch.name.startswith(RECENT_BATCHES)
         if (is_older and wrong > CONTRADICTED) or (is_claim and claims > 1 and wrong > CONTRADICTED_FURTHER):
             doubtful.append(name_sentence(batch.language, batch.name, number, place))
     return sorted(doubtful)
@@ -316,7 +322,7 @@ def find_doubtful(batches: Sequence[Batch], frames: Sequence[Batch]) -> list[str
 def calibrate_margins(batches: Sequence[Batch], frames: Sequence[Batch]) -> dict[str, float]:
     """Return language → margin of `done`: the one that reads messages best which the model was not trained on."""
     answers: dict[str, dict[tuple[str, int], tuple[float, bool]]] = defaultdict(dict)
-    chosen = [batch for batch in batches if batch.name.startswith(CALIBRATION_BATCHES)]
+    chosen = [batch for batch in batches if batch.name in CALIBRATION_BATCHES]
     for batch, number, _, part, margin in score_left_out(chosen, batches, frames):
         found, is_claim = answers[batch.language].get((batch.name, number), (-9.0, False))
         answers[batch.language][batch.name, number] = (max(found, margin), is_claim or "done" in part.claims)
