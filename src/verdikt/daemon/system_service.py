@@ -20,8 +20,8 @@ from verdikt.evidence.section import EvidenceSettings
 from verdikt.govern import Governance
 from verdikt.graph.policy import Policy
 from verdikt.model.distribution import DISTRIBUTION_NAME
-from verdikt.model.facts import GitFact, PathFact
 from verdikt.model.path_set import PathSet
+from verdikt.model.world import GitFact, PathFact
 from verdikt.observe.git_repository import use_git_user
 from verdikt.observe.guarded_paths import list_guarded_paths
 from verdikt.observe.policy_files import MANAGED_POLICY_PATH, list_policy_places

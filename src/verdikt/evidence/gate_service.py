@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from verdikt.evidence.final_block import ValidatorPassLookup
     from verdikt.evidence.gate import GateJudgement
     from verdikt.evidence.validator import Proof
-    from verdikt.govern import PathAccess
+    from verdikt.governance_parts import PathAccess
     from verdikt.turns.turn import TurnEvidence
 
 T = TypeVar("T")

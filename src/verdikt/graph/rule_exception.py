@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import PolicyError
 from verdikt.graph.matcher import Matcher
+from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
     from verdikt.graph.context import GovernanceContext
@@ -26,7 +27,7 @@ EXCEPTION_KEYS: dict[str, str] = {
 }
 """Key of an exception in a policy file → its meaning."""
 
-_MOMENT = re.compile(r"(20\d\d)-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?Z?)?")
+_MOMENT = compile_lazily(r"(20\d\d)-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?Z?)?")
 
 _EVERYTHING = frozenset({"*", "**", "/", "/*", "/**", "~/**", "**/*", "./**"})
 

@@ -150,10 +150,10 @@ class TracedGovernance(Governance):
         super().close()
         self.telemetry.close()
 
-    def before(self, action: Action, *, posture: Posture | None = None) -> Decision:
+    def before(self, action: Action, *, posture: Posture | None = None, is_asked_away: bool = False) -> Decision:
         """Decide like `Governance.before`; a span `verdikt.before`."""
         started = self._now()
-        decision = super().before(action, posture=posture)
+        decision = super().before(action, posture=posture, is_asked_away=is_asked_away)
         ended, verdict = self._now(), decision.verdict
         self.telemetry.emit(
             lambda: _build_before(action, decision, self.policy.digest, started, ended),

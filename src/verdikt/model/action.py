@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from verdikt.errors import CanonicalError
+from verdikt.model.canonical_json import hash_canonical, stringify_big_integers
+
 # U+FFFC is no letter that a command could contain for a purpose of its own, and it survives string operations.
 UNKNOWN = "\ufffc"
 """Placeholder in a text for each part whose value is not known: a variable's, a redacted secret's."""
@@ -123,3 +126,16 @@ def action_to_record(action: Action) -> dict[str, Any]:
 def action_from_record(record: Mapping[str, Any]) -> Action:
     """Return the action that `action_to_record` wrote."""
     return Action(**{**record, "kind": ActionKind(record["kind"])})
+
+
+def hash_call(tool: str, payload: Any) -> str:
+    """Return a digest of a tool and its redacted input, or an empty string when they cannot be recorded."""
+    try:
+        return hash_canonical([tool, payload])[:32]
+    except CanonicalError:
+        pass
+    try:
+        # As in a receipt, which has integers beyond 53 bits as text.
+        return hash_canonical([tool, stringify_big_integers(payload)])[:32]
+    except CanonicalError:
+        return ""

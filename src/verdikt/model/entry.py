@@ -225,7 +225,9 @@ def _encode_body_member(body: Mapping[str, Any]) -> bytes:
 
 def _format_line(payload: bytes, hash: str, sig: str, body_member: bytes = b"") -> bytes:
     seals = f',"hash":"{hash}","sig":"{sig}"'.encode()
-    return payload[:-1] + seals + (b"," + body_member[1:] if body_member else b"}") + b"\n"
+    # One copy of the body, which may be megabytes long.
+    body_parts = (b",", memoryview(body_member)[1:]) if body_member else (b"}",)
+    return b"".join((payload[:-1], seals, *body_parts, b"\n"))
 
 
 def decode_entry(line: bytes, *, body_required: bool = True) -> Entry:
