@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from verdikt.errors import ServiceError
+from verdikt.ledger.unsent_archives import ACKNOWLEDGED_NAME, DEFAULT_MAX_UNSENT_BYTES
 from verdikt.team.request_signature import RequestSignature, build_message, format_header
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ class Enrolment:
     level: str = "full"
     service_key: str = ""
     """The key with which the service signs approvals, as it named it then."""
+    max_unsent: int = DEFAULT_MAX_UNSENT_BYTES
+    """How many bytes of archives are kept beyond their time because the service does not have them yet."""
 
 
 class MachineIdentity:
@@ -43,7 +47,7 @@ class MachineIdentity:
 
     def acquire_lock(self) -> bool:
         """Return whether this process is the only one that sends; it stays so until it ends."""
-        self._directory.mkdir(mode=0o700, exist_ok=True)
+        self._create_directory()
         self._lock = os.open(self._directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -51,6 +55,11 @@ class MachineIdentity:
             os.close(self._lock)
             return False
         return True
+
+    def _create_directory(self) -> None:
+        # A machine may enrol before anything was recorded on it.
+        self._directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._directory.mkdir(mode=0o700, exist_ok=True)
 
     @property
     def is_enrolled(self) -> bool:
@@ -66,7 +75,7 @@ class MachineIdentity:
         except (OSError, ValueError) as error:
             raise ServiceError(f"cannot read `{self._key}`: {error}; remove it and enrol again") from error
         key = Ed25519PrivateKey.generate()
-        self._directory.mkdir(mode=0o700, exist_ok=True)
+        self._create_directory()
         data = key.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
         fd = os.open(self._key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(fd, "wb") as file:
@@ -94,6 +103,12 @@ class MachineIdentity:
         if enrolment.level not in LEVELS:
             raise ServiceError(f"expected one of {', '.join(LEVELS)} as level, found `{enrolment.level}`")
         return enrolment
+
+    def save_acknowledged(self, seqs: Mapping[str, int]) -> None:
+        """Remember how far the service is: archives that it has need not be kept for it."""
+        temporary = self._directory / f".{ACKNOWLEDGED_NAME}.tmp"
+        temporary.write_text(json.dumps(seqs))
+        temporary.replace(self._directory / ACKNOWLEDGED_NAME)
 
     def forget(self) -> None:
         """Send nothing any more; the key stays, so that enrolling again gives the same machine."""

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from verdikt.effects import host
-from verdikt.effects.arguments import word_set
 from verdikt.effects.code import quote_shell_word
 from verdikt.effects.code.fallback_parser import FallbackParser
 from verdikt.effects.code.python_constants import (
@@ -16,6 +15,18 @@ from verdikt.effects.code.python_constants import (
     find_tainted_names,
     mentions_name,
 )
+from verdikt.effects.code.python_functions import (
+    CLOUD_DELETE_METHODS,
+    CLOUD_DELETE_PREFIXES,
+    DROP_METHODS,
+    FETCH_FUNCTIONS,
+    FILE_READERS,
+    PATH_FUNCTIONS,
+    SEND_FUNCTIONS,
+    SHELL_FUNCTIONS,
+    SPAWN_FUNCTIONS,
+    UNPICKLE_FUNCTIONS,
+)
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
 from verdikt.knowledge import find_role
@@ -23,49 +34,7 @@ from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
-_SHELL_FUNCTIONS = word_set(
-    "os.system os.popen subprocess.getoutput subprocess.getstatusoutput commands.getoutput popen2.popen2 "
-    "asyncio.create_subprocess_shell"
-)
-_SPAWN_FUNCTIONS = word_set(
-    "subprocess.run subprocess.call subprocess.check_call subprocess.check_output subprocess.Popen "
-    "asyncio.create_subprocess_exec pty.spawn os.execv os.execve os.execvp os.execvpe os.execl os.execlp os.execle "
-    "os.execlpe os.spawnl os.spawnlp os.spawnv os.spawnvp os.posix_spawn os.posix_spawnp sh.bash"
-)
-_PATH_FUNCTIONS: dict[str, tuple[tuple[str, int], ...]] = {
-    "os.remove": (("fs.delete", 0),),
-    "os.unlink": (("fs.delete", 0),),
-    "os.rmdir": (("fs.delete", 0),),
-    "os.removedirs": (("fs.delete", 0),),
-    "shutil.rmtree": (("fs.delete.tree", 0),),
-    "distutils.dir_util.remove_tree": (("fs.delete.tree", 0),),
-    "os.rename": (("fs.move", 0), ("fs.overwrite", 1)),
-    "os.replace": (("fs.move", 0), ("fs.overwrite", 1)),
-    "shutil.move": (("fs.move", 0), ("fs.overwrite", 1)),
-    "shutil.copy": (("fs.read", 0), ("fs.overwrite", 1)),
-    "shutil.copy2": (("fs.read", 0), ("fs.overwrite", 1)),
-    "shutil.copyfile": (("fs.read", 0), ("fs.overwrite", 1)),
-    "shutil.copytree": (("fs.read", 0), ("fs.overwrite", 1)),
-    "os.chmod": (("fs.chmod", 0),),
-    "os.mkdir": (("fs.write", 0),),
-    "os.makedirs": (("fs.write", 0),),
-    "os.chown": (("fs.chown", 0),),
-    "os.symlink": (("fs.link", 1),),
-    "os.link": (("fs.link", 1),),
-    "os.truncate": (("fs.truncate", 0),),
-}
-"""Function → its effects, each with the index of the argument that it falls on."""
-_FETCH_FUNCTIONS = word_set(
-    "urllib.request.urlopen urllib.request.urlretrieve urllib2.urlopen requests.get requests.head httpx.get "
-    "httpx.head requests.options aiohttp.ClientSession urllib.urlopen urllib3.PoolManager urllib.request.Request"
-)
-_SEND_FUNCTIONS = word_set(
-    "requests.post requests.put requests.patch requests.delete requests.request httpx.post httpx.put httpx.patch "
-    "httpx.delete"
-)
 _SHELLS = frozenset(path for name in find_role("shell") for path in (name, f"/bin/{name}"))
-_UNPICKLE_FUNCTIONS = word_set("pickle.loads marshal.loads dill.loads cloudpickle.loads")
-"""Functions that run code while they unpack their argument."""
 # A shell without a program of its own, such as `sh` or `bash -s`, runs its input.
 _SHELL_READING_INPUT = compile_lazily(r"\s*'?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh'?(?:\s+'?-[se]*'?)*\s*$")
 _MAX_NODES = 100_000
@@ -78,18 +47,6 @@ _SENSITIVE_MODULES = frozenset(
 _NOTEBOOK_MAGIC = compile_lazily(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MULTILINE)
 
 _FIRST_ARGUMENT_NAMES = ("args", "cmd", "command", "url", "path", "file")
-# By name alone: the module that a method belongs to is rarely known.
-_FILE_READERS = word_set(
-    "read read_file read_csv read_table read_json getline getlines input open add write load from_private_key_file "
-    "from_file upload_file upload put_object storbinary sendfile send_file memmap fromfile loadtxt genfromtxt "
-    "open_code connect put ZipFile GzipFile run_path read_configuration"
-)
-"""Functions that read the file they are given the name of, in whichever module."""
-_DROP_METHODS = word_set("drop_all drop_table drop_database drop_collection flushall flushdb")
-_CLOUD_DELETE_METHODS = word_set(
-    "delete_bucket terminate_instances delete_table delete_db_instance delete_object delete_objects delete_stack"
-)
-_CLOUD_DELETE_PREFIXES = ("delete_", "terminate_", "purge_", "deregister_", "schedule_key_deletion")
 # A folded `~` stands for the home directory, and a `*` for the files of a listing.
 _UNQUOTED = "~*"
 
@@ -142,25 +99,25 @@ class _ModuleClassifier(PythonConstants):
             return
         first = node.args[0] if node.args else _find_keyword(node, _FIRST_ARGUMENT_NAMES)
         add = self.effects.extend
-        if function in _PATH_FUNCTIONS:
-            for what, index in _PATH_FUNCTIONS[function]:
+        if function in PATH_FUNCTIONS:
+            for what, index in PATH_FUNCTIONS[function]:
                 argument = first if index == 0 else node.args[index] if len(node.args) > index else None
                 add(self._classify_path_argument(what, argument))
             if function == "shutil.copytree":
                 add(self._classify_as_command(("cp", "-r"), node.args, "/."))
         elif function == "shutil.unpack_archive":
             add(self._classify_as_command(("tar", "-xf"), node.args, "", "-C"))
-        elif function in _SHELL_FUNCTIONS:
+        elif function in SHELL_FUNCTIONS:
             self.starts_shell = True
             add(self._classify_shell_call(first))
-        elif function in _SPAWN_FUNCTIONS or function.startswith(("os.exec", "os.spawn")):
+        elif function in SPAWN_FUNCTIONS or function.startswith(("os.exec", "os.spawn")):
             self.starts_shell = True
             add(self._classify_spawn(node, first, function))
         elif function in ("open", "io.open", "codecs.open"):
             add(self._classify_open(node, first))
-        elif function in _FETCH_FUNCTIONS or function in _SEND_FUNCTIONS:
+        elif function in FETCH_FUNCTIONS or function in SEND_FUNCTIONS:
             add(self._classify_network_call(node, first, function))
-        elif function in ("eval", "exec", "compile") or function in _UNPICKLE_FUNCTIONS:
+        elif function in ("eval", "exec", "compile") or function in UNPICKLE_FUNCTIONS:
             add(self._classify_eval(first))
         elif not self._classify_special_call(node, function, first):
             self.duplicates_descriptor |= function == "os.dup2"
@@ -196,8 +153,8 @@ class _ModuleClassifier(PythonConstants):
     def _classify_indirect_call(self, node: ast.Call, function: str) -> bool:
         """Classify calls that decide what other code runs; return whether this was one."""
         module, _, attribute = function.rpartition(".")
-        if function == "map" and len(node.args) > 1 and (mapped := self.resolve_name(node.args[0])) in _PATH_FUNCTIONS:
-            self.effects.extend(self._classify_path_argument(_PATH_FUNCTIONS[mapped][0][0], node.args[1]))
+        if function == "map" and len(node.args) > 1 and (mapped := self.resolve_name(node.args[0])) in PATH_FUNCTIONS:
+            self.effects.extend(self._classify_path_argument(PATH_FUNCTIONS[mapped][0][0], node.args[1]))
         elif function in ("sys.path.insert", "sys.path.append") and node.args:
             place = self.evaluate_text(node.args[-1])
             if place.startswith(("/tmp/.", "/var/tmp/.", "/dev/shm/")):
@@ -231,7 +188,7 @@ class _ModuleClassifier(PythonConstants):
             text = self.evaluate_text(node.args[0])
             if UNKNOWN not in text and looks_like_sql(text):
                 self.sql_statements.append(text)
-        elif name in _FILE_READERS and self._classify_secret_read(node):
+        elif name in FILE_READERS and self._classify_secret_read(node):
             return
         elif what := classify_library_method(
             name, ast.unparse(owner), self.qualified_names.values(), throwaway=self.throwaway_database
@@ -344,7 +301,7 @@ class _ModuleClassifier(PythonConstants):
             inner.qualified_names.update(self.qualified_names)
             yield from _classify_source(text, inner)
             return
-        if calls & _FETCH_FUNCTIONS:
+        if calls & FETCH_FUNCTIONS:
             yield self.call.make_effect("code.remote", note="runs what it downloads")
 
     def _classify_open(self, node: ast.Call, argument: ast.expr | None) -> Iterator[Effect]:
@@ -412,7 +369,7 @@ def _find_request_effect(node: ast.Call, function: str) -> str:
     if "files" in keywords:
         return "net.send.file"
     if (
-        function in _SEND_FUNCTIONS
+        function in SEND_FUNCTIONS
         or keywords & {"data", "json"}
         or (function.endswith("urlopen") and len(node.args) > 1)
     ):
@@ -426,7 +383,7 @@ def classify_library_method(name: str, owner: str, modules: Collection[str], *, 
     `owner` is the expression before the name, `modules` what is imported; `throwaway` says that the database does not
     outlive the program.
     """
-    if name in _DROP_METHODS:
+    if name in DROP_METHODS:
         return "" if throwaway else "db.drop"
     cloud = "boto3" in modules
     if name.startswith("delete_") and any(module.startswith("kubernetes") for module in modules):
@@ -435,7 +392,7 @@ def classify_library_method(name: str, owner: str, modules: Collection[str], *, 
         return "container.volume.remove" if owner.endswith(".volumes") else "container.prune"
     if name in ("sendmail", "send_message") and "smtplib" in modules:
         return "message.send"
-    if name in _CLOUD_DELETE_METHODS or (cloud and name.startswith(_CLOUD_DELETE_PREFIXES)):
+    if name in CLOUD_DELETE_METHODS or (cloud and name.startswith(CLOUD_DELETE_PREFIXES)):
         return "cloud.delete"
     if name == "delete" and ".all()" in (end := owner[-200:]) and ".objects" in end:
         return "cloud.delete" if cloud else "" if throwaway else "db.delete.all"
