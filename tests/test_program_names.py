@@ -40,6 +40,7 @@ ALLOWED: tuple[tuple[str, str, str], ...] = (
     ("shell/shell_words.py", "", "builtins, as in builtin.py"),
     ("runs/shell_runs.py", "git", "the two programs that apply patches"),
     ("effects/git_guarded.py", "git", "the handler of git for files that its words don't name"),
+    ("effects/git_call.py", "git", "the words of one command of git, for that handler"),
     ("effects/code/", "", "functions, modules and dialects of the languages that are read there"),
     ("shell/git_inner_commands.py", "", "trace functions, each named in the record that uses it"),
     ("shell/inner_commands.py", "", "the registry of trace functions, by the names that records use for them"),
