@@ -75,7 +75,8 @@ def trace_dataflow(commands: Sequence[Command], effects_by_command: list[list[Ef
         sends = [e for e in own_effects if not e.targets or not all(map(_is_local_target, e.targets))]
         if sends:
             taint = _Taint(secret[index], environment, substituted)
-            effects_by_command[index] += _derive_secret_sends(index, sends[0], commands, effects_by_command, taint)
+            send = next((effect for effect in sends if effect.certain), sends[0])
+            effects_by_command[index] += _derive_secret_sends(index, send, commands, effects_by_command, taint)
 
 
 def drop_login_reads(commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from verdikt.effects import host
-from verdikt.effects.arguments import word_set
 from verdikt.effects.code import quote_shell_word
 from verdikt.effects.code.fallback_parser import FallbackParser
 from verdikt.effects.code.python_constants import (
@@ -16,6 +15,24 @@ from verdikt.effects.code.python_constants import (
     find_tainted_names,
     mentions_name,
 )
+from verdikt.effects.code.python_tables import (
+    CLOUD_DELETE_METHODS,
+    CLOUD_DELETE_PREFIXES,
+    CONNECT_FUNCTIONS,
+    DROP_METHODS,
+    FETCH_FUNCTIONS,
+    FILE_READERS,
+    FILE_RUNNERS,
+    FIRST_ARGUMENT_NAMES,
+    PATH_FUNCTIONS,
+    PATH_TESTS,
+    SEND_FUNCTIONS,
+    SEND_METHODS,
+    SENSITIVE_MODULES,
+    SHELL_FUNCTIONS,
+    SPAWN_FUNCTIONS,
+    UNPICKLE_FUNCTIONS,
+)
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
 from verdikt.knowledge import find_role
@@ -23,75 +40,17 @@ from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
-_SHELL_FUNCTIONS = word_set(
-    "os.system os.popen subprocess.getoutput subprocess.getstatusoutput commands.getoutput popen2.popen2 "
-    "asyncio.create_subprocess_shell"
-)
-_SPAWN_FUNCTIONS = word_set(
-    "subprocess.run subprocess.call subprocess.check_call subprocess.check_output subprocess.Popen "
-    "asyncio.create_subprocess_exec pty.spawn os.execv os.execve os.execvp os.execvpe os.execl os.execlp os.execle "
-    "os.execlpe os.spawnl os.spawnlp os.spawnv os.spawnvp os.posix_spawn os.posix_spawnp sh.bash"
-)
-_PATH_FUNCTIONS: dict[str, tuple[tuple[str, int], ...]] = {
-    "os.remove": (("fs.delete", 0),),
-    "os.unlink": (("fs.delete", 0),),
-    "os.rmdir": (("fs.delete", 0),),
-    "os.removedirs": (("fs.delete", 0),),
-    "shutil.rmtree": (("fs.delete.tree", 0),),
-    "distutils.dir_util.remove_tree": (("fs.delete.tree", 0),),
-    "os.rename": (("fs.move", 0), ("fs.overwrite", 1)),
-    "os.replace": (("fs.move", 0), ("fs.overwrite", 1)),
-    "shutil.move": (("fs.move", 0), ("fs.overwrite", 1)),
-    "shutil.copy": (("fs.read", 0), ("fs.overwrite", 1)),
-    "shutil.copy2": (("fs.read", 0), ("fs.overwrite", 1)),
-    "shutil.copyfile": (("fs.read", 0), ("fs.overwrite", 1)),
-    "shutil.copytree": (("fs.read", 0), ("fs.overwrite", 1)),
-    "os.chmod": (("fs.chmod", 0),),
-    "os.mkdir": (("fs.write", 0),),
-    "os.makedirs": (("fs.write", 0),),
-    "os.chown": (("fs.chown", 0),),
-    "os.symlink": (("fs.link", 1),),
-    "os.link": (("fs.link", 1),),
-    "os.truncate": (("fs.truncate", 0),),
-}
-"""Function → its effects, each with the index of the argument that it falls on."""
-_FETCH_FUNCTIONS = word_set(
-    "urllib.request.urlopen urllib.request.urlretrieve urllib2.urlopen requests.get requests.head httpx.get "
-    "httpx.head requests.options aiohttp.ClientSession urllib.urlopen urllib3.PoolManager urllib.request.Request"
-)
-_SEND_FUNCTIONS = word_set(
-    "requests.post requests.put requests.patch requests.delete requests.request httpx.post httpx.put httpx.patch "
-    "httpx.delete"
-)
 _SHELLS = frozenset(path for name in find_role("shell") for path in (name, f"/bin/{name}"))
-_UNPICKLE_FUNCTIONS = word_set("pickle.loads marshal.loads dill.loads cloudpickle.loads")
-"""Functions that run code while they unpack their argument."""
 # A shell without a program of its own, such as `sh` or `bash -s`, runs its input.
 _SHELL_READING_INPUT = compile_lazily(r"\s*'?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh'?(?:\s+'?-[se]*'?)*\s*$")
 _MAX_NODES = 100_000
 """Maximum number of syntax nodes that are looked at; no file that verdikt reads is long enough to have as many."""
-# `getattr(os, name)` with an unknown name may call anything of these modules.
-_SENSITIVE_MODULES = frozenset(
-    ("os", "subprocess", "shutil", "builtins", "__builtins__", "sys", "ctypes", "socket", "pty")
-)
 # `!command` in a notebook, or a cell that begins with `%%bash`.
 _NOTEBOOK_MAGIC = compile_lazily(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MULTILINE)
-
-_FIRST_ARGUMENT_NAMES = ("args", "cmd", "command", "url", "path", "file")
-# By name alone: the module that a method belongs to is rarely known.
-_FILE_READERS = word_set(
-    "read read_file read_csv read_table read_json getline getlines input open add write load from_private_key_file "
-    "from_file upload_file upload put_object storbinary sendfile send_file memmap fromfile loadtxt genfromtxt "
-    "open_code connect put ZipFile GzipFile run_path read_configuration"
-)
-"""Functions that read the file they are given the name of, in whichever module."""
-_DROP_METHODS = word_set("drop_all drop_table drop_database drop_collection flushall flushdb")
-_CLOUD_DELETE_METHODS = word_set(
-    "delete_bucket terminate_instances delete_table delete_db_instance delete_object delete_objects delete_stack"
-)
-_CLOUD_DELETE_PREFIXES = ("delete_", "terminate_", "purge_", "deregister_", "schedule_key_deletion")
 # A folded `~` stands for the home directory, and a `*` for the files of a listing.
 _UNQUOTED = "~*"
+_CALLBACK_KEYWORDS = ("target", "func", "function", "callback", "initializer")
+_MAX_CALLBACK_ITEMS = 20
 
 
 class _ModuleClassifier(PythonConstants):
@@ -106,6 +65,9 @@ class _ModuleClassifier(PythonConstants):
         self.sql_statements: list[str] = []
         self.tainted_names: frozenset[str] = frozenset()
         """Names that hold the whole environment."""
+        self.secret_names: frozenset[str] = frozenset()
+        """Names that hold a variable of the environment that is named like a secret."""
+        self.connections: list[Target] = []
         self.written_paths: set[str] = set()
         self.started_programs: set[str] = set()
         self.downloads = False
@@ -123,6 +85,7 @@ class _ModuleClassifier(PythonConstants):
             self.record_node(node)
         if self.imports_environment():
             self.tainted_names = find_tainted_names(tree, self.is_whole_environment)
+            self.secret_names = find_tainted_names(tree, lambda value: self.has_environment_secret([value]))
         for node in nodes:
             if isinstance(node, ast.Call):
                 self._classify_call(node)
@@ -140,28 +103,34 @@ class _ModuleClassifier(PythonConstants):
         function = self.resolve_name(node.func)
         if not function:
             return
-        first = node.args[0] if node.args else _find_keyword(node, _FIRST_ARGUMENT_NAMES)
+        first = node.args[0] if node.args else _find_keyword(node, FIRST_ARGUMENT_NAMES)
         add = self.effects.extend
-        if function in _PATH_FUNCTIONS:
-            for what, index in _PATH_FUNCTIONS[function]:
+        self._classify_callbacks(node)
+        if function in PATH_FUNCTIONS:
+            for what, index in PATH_FUNCTIONS[function]:
                 argument = first if index == 0 else node.args[index] if len(node.args) > index else None
                 add(self._classify_path_argument(what, argument))
             if function == "shutil.copytree":
                 add(self._classify_as_command(("cp", "-r"), node.args, "/."))
         elif function == "shutil.unpack_archive":
             add(self._classify_as_command(("tar", "-xf"), node.args, "", "-C"))
-        elif function in _SHELL_FUNCTIONS:
+        elif function in SHELL_FUNCTIONS:
             self.starts_shell = True
             add(self._classify_shell_call(first))
-        elif function in _SPAWN_FUNCTIONS or function.startswith(("os.exec", "os.spawn")):
+        elif function in SPAWN_FUNCTIONS or function.startswith(("os.exec", "os.spawn")):
             self.starts_shell = True
             add(self._classify_spawn(node, first, function))
         elif function in ("open", "io.open", "codecs.open"):
             add(self._classify_open(node, first))
-        elif function in _FETCH_FUNCTIONS or function in _SEND_FUNCTIONS:
+        elif function in FETCH_FUNCTIONS or function in SEND_FUNCTIONS:
             add(self._classify_network_call(node, first, function))
-        elif function in ("eval", "exec", "compile") or function in _UNPICKLE_FUNCTIONS:
+        elif function in ("eval", "exec", "compile") or function in UNPICKLE_FUNCTIONS:
             add(self._classify_eval(first))
+        elif function in CONNECT_FUNCTIONS:
+            self.opens_socket |= function == "socket.create_connection"
+            add(self._classify_connection(first))
+        elif function in FILE_RUNNERS:
+            add(self._classify_run_file(node.args[FILE_RUNNERS[function] :][:1]))
         elif not self._classify_special_call(node, function, first):
             self.duplicates_descriptor |= function == "os.dup2"
             self.opens_socket |= function in ("socket.socket", "socket.create_connection", "socket.create_server")
@@ -196,17 +165,49 @@ class _ModuleClassifier(PythonConstants):
     def _classify_indirect_call(self, node: ast.Call, function: str) -> bool:
         """Classify calls that decide what other code runs; return whether this was one."""
         module, _, attribute = function.rpartition(".")
-        if function == "map" and len(node.args) > 1 and (mapped := self.resolve_name(node.args[0])) in _PATH_FUNCTIONS:
-            self.effects.extend(self._classify_path_argument(_PATH_FUNCTIONS[mapped][0][0], node.args[1]))
-        elif function in ("sys.path.insert", "sys.path.append") and node.args:
+        if function in ("sys.path.insert", "sys.path.append") and node.args:
             place = self.evaluate_text(node.args[-1])
             if place.startswith(("/tmp/.", "/var/tmp/.", "/dev/shm/")):
                 self.effects.append(self.call.make_effect("code.unknown", note=f"takes modules from {place}"))
-        elif attribute == DYNAMIC_ATTRIBUTE and module in _SENSITIVE_MODULES:
+        elif attribute == DYNAMIC_ATTRIBUTE and module in SENSITIVE_MODULES:
             self.effects.append(self.call.make_effect("code.unknown", note="calls what the text does not name"))
         else:
             return False
         return True
+
+    def _classify_callbacks(self, node: ast.Call) -> None:
+        """Classify a function that another is handed with its arguments: `Thread(target=os.system, args=(…,))`."""
+        named = [keyword.value for keyword in node.keywords if keyword.arg in _CALLBACK_KEYWORDS]
+        for position, value in enumerate([*named, *node.args]):
+            if not isinstance(value, ast.Name | ast.Attribute) or not _runs_or_changes(self.resolve_name(value)):
+                continue
+            rest = node.args[max(0, position + 1 - len(named)) :]
+            arguments = _find_keyword(node, ("args",))
+            if isinstance(arguments, ast.List | ast.Tuple):
+                rest = arguments.elts
+            # `map(f, [a, b])` calls it once for each item, `Timer(1, f, [a, b])` once with both.
+            items = next((item.elts for item in rest if isinstance(item, ast.List | ast.Tuple)), [])
+            for chosen in [rest, items, *([item] for item in items[1:_MAX_CALLBACK_ITEMS])]:
+                if chosen and UNKNOWN not in self.evaluate_text(chosen[0]):
+                    self._classify_call(ast.Call(func=value, args=list(chosen), keywords=[]))
+
+    def _classify_connection(self, argument: ast.expr | None) -> Iterator[Effect]:
+        """Yield the effect of connecting to a host, or to one with a port."""
+        if isinstance(argument, ast.Tuple) and argument.elts:
+            argument = argument.elts[0]
+        text = self.evaluate_text(argument)
+        target = Target(host.parse_host(text), "host")
+        if host.is_local_host(target.text):
+            yield self.call.make_effect("net.local", (target,))
+        else:
+            self.connections.append(target)
+            yield self.call.make_effect("net.connect", (target,), possible=UNKNOWN in text)
+
+    def _classify_run_file(self, arguments: Sequence[ast.expr]) -> Iterable[Effect]:
+        """Classify a file that is run as Python, as the command that does the same."""
+        text = self.evaluate_text(arguments[0]) if arguments else UNKNOWN
+        self.started_programs.add(text)
+        return () if UNKNOWN in text or not text else self._classify_argv(["python3", text])
 
     def _classify_print(self, node: ast.Call, first: ast.expr | None) -> None:
         if first is not None and len(node.args) == 1 and self.is_whole_environment(first):
@@ -223,6 +224,8 @@ class _ModuleClassifier(PythonConstants):
     def _classify_method(self, node: ast.Call, function: str) -> None:
         """Classify methods of paths, files, databases and connections, which only their name identifies."""
         if not isinstance(node.func, ast.Attribute):
+            if function not in PATH_TESTS:
+                self._classify_handed_secret(node)
             return
         name, owner = function.rpartition(".")[2], node.func.value
         if self._classify_path_method(node, name, owner):
@@ -231,7 +234,7 @@ class _ModuleClassifier(PythonConstants):
             text = self.evaluate_text(node.args[0])
             if UNKNOWN not in text and looks_like_sql(text):
                 self.sql_statements.append(text)
-        elif name in _FILE_READERS and self._classify_secret_read(node):
+        elif name in FILE_READERS and self._classify_secret_read(node):
             return
         elif what := classify_library_method(
             name, ast.unparse(owner), self.qualified_names.values(), throwaway=self.throwaway_database
@@ -244,7 +247,20 @@ class _ModuleClassifier(PythonConstants):
         ):
             self.throwaway_database = True
         elif name == "connect" and self.opens_socket:
-            self.effects.append(self.call.make_effect("net.connect"))
+            self.effects.extend(self._classify_connection(node.args[0] if node.args else None))
+        elif name in SEND_METHODS and self._sends_variable(node):
+            note = "a secret from the environment"
+            self.effects.append(self.call.make_effect("cred.send", (self.connections[0],), possible=True, note=note))
+        elif name in SEND_METHODS and self.connections and _reads_file(node.args):
+            self.effects.append(self.call.make_effect("net.send.file", (self.connections[0],)))
+        elif name not in PATH_TESTS:
+            self._classify_handed_secret(node)
+
+    def _sends_variable(self, node: ast.Call) -> bool:
+        """Return whether a variable that is named like a secret is among what a connection is given to send."""
+        return bool(self.connections) and (
+            self.has_environment_secret(node.args) or any(mentions_name(value, self.secret_names) for value in node.args)
+        )
 
     def _classify_path_method(self, node: ast.Call, name: str, owner: ast.expr) -> bool:
         """Classify methods of paths and open files; return whether this was one."""
@@ -273,15 +289,24 @@ class _ModuleClassifier(PythonConstants):
 
     def _classify_secret_read(self, node: ast.Call) -> bool:
         """Classify a call that reads the files it is given; return whether a secret was among them."""
-        secrets = [
+        secrets = self._find_secret_arguments(node)
+        self.effects.extend(self.call.make_effects("fs.read", secrets) if secrets else ())
+        return bool(secrets)
+
+    def _classify_handed_secret(self, node: ast.Call) -> None:
+        """Classify a secret file whose name an unknown function is given, which may read it."""
+        if secrets := self._find_secret_arguments(node):
+            targets = tuple(map(self.call.resolve_path, secrets))
+            self.effects.append(self.call.make_effect("cred.read", targets, possible=True))
+
+    def _find_secret_arguments(self, node: ast.Call) -> list[Word]:
+        return [
             Word(text)
             for argument in node.args
             if (text := self.evaluate_text(argument))[:1] in ("/", "~")
             and UNKNOWN not in text
             and self.call.resolve_path(Word(text)).zone is Zone.SECRET
         ]
-        self.effects.extend(self.call.make_effects("fs.read", secrets) if secrets else ())
-        return bool(secrets)
 
     def _classify_shell_call(self, argument: ast.expr | None) -> Iterator[Effect]:
         text = self.evaluate_text(argument)
@@ -344,8 +369,11 @@ class _ModuleClassifier(PythonConstants):
             inner.qualified_names.update(self.qualified_names)
             yield from _classify_source(text, inner)
             return
-        if calls & _FETCH_FUNCTIONS:
+        if calls & FETCH_FUNCTIONS:
             yield self.call.make_effect("code.remote", note="runs what it downloads")
+        for inner in ast.walk(argument) if argument is not None else ():
+            if isinstance(inner, ast.Call) and self.resolve_name(inner.func) == "open":
+                yield from self._classify_run_file(inner.args[:1])
 
     def _classify_open(self, node: ast.Call, argument: ast.expr | None) -> Iterator[Effect]:
         mode_argument = node.args[1] if len(node.args) > 1 else _find_keyword(node, ("mode",))
@@ -406,13 +434,28 @@ def _find_keyword(node: ast.Call, names: tuple[str, ...]) -> ast.expr | None:
     return next((keyword.value for keyword in node.keywords if keyword.arg in names), None)
 
 
+def _reads_file(values: Sequence[ast.expr]) -> bool:
+    """Return whether the contents of a file are among these expressions."""
+    calls = [inner.func for value in values for inner in ast.walk(value) if isinstance(inner, ast.Call)]
+    return any(
+        function.id == "open" if isinstance(function, ast.Name) else function.attr in ("read_text", "read_bytes")
+        for function in calls
+        if isinstance(function, ast.Name | ast.Attribute)
+    )
+
+
+def _runs_or_changes(function: str) -> bool:
+    """Return whether a function starts programs, or changes the files that it is given."""
+    return function in PATH_FUNCTIONS or function in SHELL_FUNCTIONS or function in SPAWN_FUNCTIONS
+
+
 def _find_request_effect(node: ast.Call, function: str) -> str:
     """Return the effect of an HTTP request to another machine."""
     keywords = {keyword.arg for keyword in node.keywords}
-    if "files" in keywords:
+    if "files" in keywords or _reads_file([k.value for k in node.keywords if k.arg in ("data", "content")]):
         return "net.send.file"
     if (
-        function in _SEND_FUNCTIONS
+        function in SEND_FUNCTIONS
         or keywords & {"data", "json"}
         or (function.endswith("urlopen") and len(node.args) > 1)
     ):
@@ -426,16 +469,18 @@ def classify_library_method(name: str, owner: str, modules: Collection[str], *, 
     `owner` is the expression before the name, `modules` what is imported; `throwaway` says that the database does not
     outlive the program.
     """
-    if name in _DROP_METHODS:
+    if name in DROP_METHODS:
         return "" if throwaway else "db.drop"
     cloud = "boto3" in modules
     if name.startswith("delete_") and any(module.startswith("kubernetes") for module in modules):
         return "k8s.delete.all" if "namespace" in name.split("_")[1:2] else "k8s.delete"
     if name == "prune" and "docker" in modules:
         return "container.volume.remove" if owner.endswith(".volumes") else "container.prune"
+    if name in ("write", "write_to_user") and "crontab" in modules:
+        return "persist.cron"
     if name in ("sendmail", "send_message") and "smtplib" in modules:
         return "message.send"
-    if name in _CLOUD_DELETE_METHODS or (cloud and name.startswith(_CLOUD_DELETE_PREFIXES)):
+    if name in CLOUD_DELETE_METHODS or (cloud and name.startswith(CLOUD_DELETE_PREFIXES)):
         return "cloud.delete"
     if name == "delete" and ".all()" in (end := owner[-200:]) and ".objects" in end:
         return "cloud.delete" if cloud else "" if throwaway else "db.delete.all"

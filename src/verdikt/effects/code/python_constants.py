@@ -154,6 +154,8 @@ class PythonConstants:
             return " ".join(quote_shell_word(self.evaluate_text(item, depth + 1), _UNQUOTED) for item in node.elts)
         if isinstance(node, ast.Call):
             return self._evaluate_call(node, depth)
+        if isinstance(node, ast.Attribute) and node.attr == "path" and isinstance(node.value, ast.Name):
+            return self.values.get(node.value.id, UNKNOWN)  # an entry of `os.scandir`
         if isinstance(node, ast.Subscript) and self.resolve_name(node.value) == "os.environ":
             return "~" if self.evaluate_text(node.slice, depth + 1) == "HOME" else UNKNOWN
         return UNKNOWN

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from verdikt.effects import host
 from verdikt.effects.code import script_patterns
 from verdikt.effects.code.constant_folding import fold_constants
+from verdikt.effects.code.python_tables import PATH_TESTS
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.knowledge import find_role
-from verdikt.model.effect import Effect, Target
+from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
@@ -107,6 +108,8 @@ def _is_joined(language: str, match: "re.Match[str]") -> bool:
 
 def _classify_eval_source(text: str, call: Invocation) -> Iterator[Effect]:
     """Yield the effect of running text as a program, by where the text comes from."""
+    if script_patterns.RUN_ADDRESS.search(text):
+        yield call.make_effect("code.remote", note="runs a file from an address")
     if script_patterns.RUN_FETCHED.search(text):
         yield call.make_effect("code.remote", note="runs what it downloads")
     if script_patterns.RUN_DECODED.search(text):
@@ -179,6 +182,21 @@ def _classify_file_calls(language: str, text: str, call: Invocation) -> Iterator
             or re.search(rf"\b{re.escape(owner)}\s*=\s*(?:await\s+)?(?:require|import)\b", text)
         ):
             yield from _classify_path("fs.delete", _first_group(match, 1), match, call, language)
+    for match in script_patterns.PATH_METHOD.finditer(text):
+        if (path := _first_group(match, 0, 3))[:1] in ("/", "~"):
+            yield from call.make_effects("fs.delete" if match[4] == "unlink" else "fs.delete.tree", [_to_word(path)])
+    yield from _classify_handed_secrets(text, call)
+
+
+def _classify_handed_secrets(text: str, call: Invocation) -> Iterator[Effect]:
+    """Yield `cred.read` for a secret file whose name an unknown function is given, which may read it."""
+    for match in script_patterns.HANDED_PATH.finditer(text):
+        path = _first_group(match, 1)
+        if path[:1] not in ("/", "~") or match[1] in PATH_TESTS:
+            continue
+        target = call.resolve_path(_to_word(path))
+        if target.zone is Zone.SECRET:
+            yield call.make_effect("cred.read", (target,), possible=True)
 
 
 def _classify_path(what: str, path: str, match: "re.Match[str]", call: Invocation, language: str) -> Iterator[Effect]:

@@ -137,7 +137,7 @@ SHELL_CALL = compile_lazily(
     r"|System\.cmd"
     r"|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess"
     r"|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run"
-    r"|do\s+shell\s+script)\b\s*[(\[*.]*\s*"
+    r"|do\s+shell\s+script)\b\s*(?:\{\s*[^{}]{1,40}\}\s*)?[(\[*.]*\s*"
     r"(?:new\s+String\s*\[\]\s*\{\s*|(?:java\.util\.)?(?:List\.of|Arrays\.asList|listOf)\s*\(\s*)?"
     rf"{STRING_GROUPS}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*)?{STRING_GROUPS})*)",
     re.DOTALL,
@@ -166,17 +166,21 @@ FILE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             "rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync"
             "|deleteDirectory|remove_entry|emptyDirSync|RemoveAll|remove_dir_all|remove_all|removeItem\\(\\s*atPath:"
             "|delete-directory/files|delete-directory|delete-tree|removeDirectoryRecursive|removePathForcibly"
-            "|delete-tree!|FileUtils/deleteDirectory|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm",
+            "|delete-tree!|FileUtils/deleteDirectory|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm"
+            # Compound names say it in every library.
+            "|(?:remove|delete|rm|purge|wipe|empty)_?(?:[dD]ir(?:ectory|s)?|[tT]ree|[fF]older|[rR]ecursive)"
+            "(?:_?[sS]ync|_?[sS]ecure|_?[rR]ecursive(?:ly)?)?[!?]?",
         ),
         (
             "fs.delete",
             "array_map\\(\\s*['\"]unlink['\"]|unlink|unlinkSync|unlinkIfExists|deleteIfExists|remove_file|removeFile"
-            "|delete-file|Sys\\.remove|Remove",
+            "|delete-file|Sys\\.remove|Remove|(?:remove|delete|unlink)_?(?:[fF]ile|[pP]ath)s?(?:_?[sS]ync)?",
         ),
         (
             "fs.overwrite",
             "writeFileSync|writeFile|file_put_contents|createWriteStream|writeAllText|outputFileSync|outputFile"
-            "|copyFileSync|ftruncate|writeTextFile|File\\.write|IO\\.write",
+            "|copyFileSync|ftruncate|writeTextFile|File\\.write|IO\\.write|Bun\\.write|binwrite|write_file|spit"
+            "|os\\.WriteFile|ioutil\\.WriteFile|fs::write|Files\\.write(?:String)?|File::create|os\\.Create",
         ),
         ("fs.truncate", "truncateSync|truncate"),
         ("fs.append", "appendFileSync|appendFile"),
@@ -187,7 +191,7 @@ FILE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             "File\\.readlines|File\\.foreach|IO\\.foreach|File\\.stream!|File\\.open!|Bun\\.file|io\\.lines"
             "|readLines|read|read_to_string|readAllText|readAllLines|ReadFile|fromFile|cpSync|copyFileSync|cp|cp_r|"
             "copyFile|FileUtils\\.cp|copy|load_file|safe_load_file|source|readRDS|read\\.csv|openSync"
-            "|createReadStream|os\\.Open|Open",
+            "|createReadStream|os\\.Open|Open|binread|read_file|readSync|fs::read|open_file|load_yaml|read_binary",
         ),
         ("fs.chmod", "chmodSync|chmod"),
         ("fs.move", "renameSync|rename"),
@@ -241,6 +245,16 @@ RUN_FETCHED = compile_lazily(
     r"\b(?:system|exec|popen|shell_exec|passthru|execSync|spawn|spawnSync|eval)\s*\(?\s*(?:URI\.open|Net::HTTP\.get"
     r"|LWP::Simple::get|file_get_contents\(\s*['\"]https?:|get\(\s*['\"]https?:|await\s+\(?await\s+fetch)"
 )
+RUN_ADDRESS = compile_lazily(
+    r"""\b(?:include|include_once|require|require_once|(?:devtools::)?source_url|load|dofile|importScripts"""
+    r"""|source(?=\())\s*\(?\s*["']https?://"""
+)
+"""Calls that run a file, given an address instead."""
+HANDED_PATH = compile_lazily(rf"([A-Za-z_][\w!?]*)\s*\(\s*{STRING_GROUPS}")
+PATH_METHOD = compile_lazily(
+    rf"""{STRING_GROUPS}\s*\)?\s*\.\s*(rmtree|rm_rf|rmdir|unlink|delete|deleteRecursively|deleteDir|deleteIfExists)\b"""
+)
+"""A method of a path, such as that of Ruby's `Pathname` after folding."""
 EMPTY_WRITE = compile_lazily(
     rf"""\b(?:writeFileSync|writeFile|file_put_contents|File\.write|IO\.write"""
     rf"""|outputFileSync)\b\s*\(?\s*{STRING_GROUPS}\s*,\s*(?:''|""|``)\s*[),;]?"""
