@@ -5,7 +5,7 @@ Effects of the whole script are given as one list per command; the functions add
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects import host
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from verdikt.shell.command import Command
 
 _LOOKUP_PROGRAMS = find_role("name_lookup")
+_VARIABLE_READERS = find_role("variable_reader")
+_VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)")
 OUTGOING_PREFIXES = (
     "net.send",
     "net.fetch",
@@ -173,6 +175,27 @@ def _is_whole_environment(commands: list[Command]) -> bool:
 def reads_secret_upstream(index: int, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> bool:
     """Return whether a secret is piped into a command."""
     return any(e.what.startswith("cred.read") for i in _find_upstream(index, commands) for e in effects_by_command[i])
+
+
+def find_secret_variables(
+    index: int, commands: Sequence[Command], effects_by_command: list[list[Effect]]
+) -> Iterator[str]:
+    """Yield the variables that a command fills with a secret: `K=$(cat key)`, `read K < key`."""
+    command = commands[index]
+    if command.name in _VARIABLE_READERS and _has_effect([index], effects_by_command, "cred.read", prefix=True):
+        yield from (word.text for word in command.argv[1:] if word.text.isidentifier())
+    elif command.assignments and not command.argv:
+        feeders = [i for i in range(max(0, index - _MAX_PIPELINE), index) if commands[i].feeds == index]
+        if _has_effect(feeders, effects_by_command, "cred.read", prefix=True):
+            yield from (name for name, _ in command.assignments)
+
+
+def uses_variables(command: Command, names: Collection[str]) -> bool:
+    """Return whether a word, or text on standard input, has one of these variables in it."""
+    if not names:
+        return False
+    raws = [word.raw for word in command.argv] + [redirect.target.raw for redirect in command.redirects]
+    return any(name in names for raw in raws if "$" in raw for name in _VARIABLE.findall(raw))
 
 
 def find_temporary_writes(effects: Sequence[Effect]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,10 +32,12 @@ from verdikt.effects.dataflow import (
     downgrade_conditional_writes,
     downgrade_own_ref_deletes,
     drop_login_reads,
+    find_secret_variables,
     find_temporary_writes,
     mark_own_deletes,
     reads_secret_upstream,
     trace_dataflow,
+    uses_variables,
 )
 from verdikt.effects.embedded_commands import classify_embedded_commands, is_command_text
 from verdikt.effects.endless_spawn import mark_endless_spawns
@@ -92,6 +94,8 @@ _REMOTE_COPIERS = find_role("remote_copier")
 _FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | find_role("file_source")
 """Programs that may put into a file what is run later."""
 _COMPILERS = find_role("compiler")
+_EXPORTERS = frozenset(("export", "declare", "typeset", "readonly"))
+"""Builtins that set variables for the programs which follow."""
 _PLUGIN_LOADERS = find_role("plugin_loader")
 _RUNNER_SETTINGS = ("SHELL=", ".runner", ".linker", "wrapper=")
 _RUNNER_SETTING = compile_lazily(r"(?:^SHELL|\.runner|\.linker|(?:rustc|workspace)-wrapper)\s*=\s*(.+)$")
@@ -245,6 +249,7 @@ class ScriptClassifier:
     def _add_zone_effects(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Add to each command's effects what follows from where they fall, in order."""
         has_secret = False
+        secret_variables: set[str] = set()
         for index, effects in enumerate(effects_by_command):
             if derived := derive_zone_effects(effects, self._resolver.facts, self._secret_copies):
                 derived = [effect for effect in derived if not self._is_own_temporary(effect)]
@@ -254,12 +259,21 @@ class ScriptClassifier:
                 self._temporary_paths.update(find_temporary_writes(effects))
             if has_secret or _has_prefix([effect.what for effect in effects], SECRET_SOURCES):
                 has_secret = True
-                self._carry_secrets(index, commands, effects_by_command)
+                secret_variables.update(find_secret_variables(index, commands, effects_by_command))
+                self._carry_secrets(index, commands, effects_by_command, secret_variables)
 
-    def _carry_secrets(self, index: int, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
+    def _carry_secrets(
+        self,
+        index: int,
+        commands: Sequence[Command],
+        effects_by_command: list[list[Effect]],
+        variables: Collection[str] = (),
+    ) -> None:
         """Remember the files into which a command puts a secret, and report them as `cred.copy`."""
         effects = effects_by_command[index]
-        is_fed = reads_secret_upstream(index, commands, effects_by_command)
+        is_fed = reads_secret_upstream(index, commands, effects_by_command) or uses_variables(
+            commands[index], variables
+        )
         if effects and (copies := find_secret_destinations(effects, self._resolver, is_fed=is_fed)):
             self._secret_copies.update(target.path for target in copies)
             effects.append(make_copy_effect(effects[0], copies))
@@ -387,14 +401,17 @@ class ScriptClassifier:
         effects: list[Effect] = []
         for effect in classify_assignment(call, name, value):
             effects.append(effect)
-            # `BASH_ENV=x.sh`: a file that the shell runs before anything else.
-            if (
-                effect.what == "code.run"
-                and effect.targets[0].path
-                and (text := self._load_script(effect.targets[0].path))
-            ):
-                effects += self._classify_inner(text, call.command)
+            if effect.what == "code.run" and effect.targets[0].path:
+                effects += self._classify_startup_text(call, effect.targets[0].path)
         return effects
+
+    def _classify_startup_text(self, call: Invocation, path: str) -> list[Effect]:
+        """Classify a file that a program runs before anything else because a variable names it: `BASH_ENV=x.sh`."""
+        text = self._load_script(path)
+        if not text:
+            return []
+        language = detect_language("", path, SHELLS)
+        return self._classify_code(language, text, call) if language else self._classify_inner(text, call.command)
 
     def _classify_program(self, call: Invocation) -> list[Effect]:
         command = call.command
@@ -500,6 +517,8 @@ class ScriptClassifier:
                     more_effects.append(call.make_effect("code.remote", (target,), note="runs what it downloaded"))
                 elif target.path in self._decoded_paths and target.path not in self._written_texts:
                     more_effects.append(call.make_effect("code.hidden", (target,), note="runs what a decoder made"))
+                elif target.path and call.name in _EXPORTERS:
+                    more_effects += self._classify_startup_text(call, target.path)
                 elif target.path:
                     more_effects += self._classify_script_file(call, target.path)
                     more_effects += self._classify_imports(call, target.path, effect)
