@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from verdikt.effects.armed_loads import add_armed_effects, find_armed_imports
+from verdikt.effects.armed_loads import add_armed_effects, find_armed_imports, find_inline_imports
 from verdikt.effects.carried_state import (
     SECRET_SOURCES,
     find_moved_work,
@@ -419,6 +419,9 @@ class ScriptClassifier:
         program = find_program(call.name)
         if program is not None:
             effects = evaluate_program(program, call)
+            if not effects and command.argv[0].text[:1] in (".", "~"):
+                # A program of the project, with the name of one that the machine has.
+                effects = list(call.make_effects("code.run", [command.argv[0]]))
         elif command.argv[0].glob:
             for name in match_programs(call.name):
                 effects += evaluate_program(find_program(name) or Program(), call)
@@ -582,6 +585,7 @@ class ScriptClassifier:
         if self._depth >= MAX_DEPTH:
             return [_make_unknown_effect("nested too deeply to follow")]
         effects = self._classify_code(code.language, code.text, call)
+        effects += find_inline_imports(code.language, code.text, load_text=self._load_script, call=call)
         if code.language == "python" and _IMPORTS_VERDIKT.search(code.text):
             effects.append(call.make_effect("guard.forge"))
         if self._mentions_verdikt and mentions_daemon_socket(code.text):
