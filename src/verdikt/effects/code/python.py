@@ -51,6 +51,7 @@ _NOTEBOOK_MAGIC = compile_lazily(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MUL
 _UNQUOTED = "~*"
 _CALLBACK_KEYWORDS = ("target", "func", "function", "callback", "initializer")
 _MAX_CALLBACK_ITEMS = 20
+_MAX_INLINED_CALLS = 20
 
 
 class _ModuleClassifier(PythonConstants):
@@ -68,6 +69,8 @@ class _ModuleClassifier(PythonConstants):
         self.secret_names: frozenset[str] = frozenset()
         """Names that hold a variable of the environment that is named like a secret."""
         self.connections: list[Target] = []
+        self.functions: dict[str, ast.FunctionDef] = {}
+        self.inlined_calls = 0
         self.written_paths: set[str] = set()
         self.started_programs: set[str] = set()
         self.downloads = False
@@ -86,9 +89,10 @@ class _ModuleClassifier(PythonConstants):
         if self.imports_environment():
             self.tainted_names = find_tainted_names(tree, self.is_whole_environment)
             self.secret_names = find_tainted_names(tree, lambda value: self.has_environment_secret([value]))
+        self.functions = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
         for node in nodes:
             if isinstance(node, ast.Call):
-                self._classify_call(node)
+                self._classify_each_turn(node)
             elif isinstance(node, ast.While | ast.For | ast.ListComp | ast.GeneratorExp) and self._is_fork_bomb(node):
                 self.effects.append(self.call.make_effect("sys.crash", note="starts itself over and over"))
         if self.sql_statements and not self.throwaway_database:
@@ -99,6 +103,21 @@ class _ModuleClassifier(PythonConstants):
         if self.opens_socket and (self.duplicates_descriptor or self.starts_shell):
             self.effects.append(self.call.make_effect("net.shell", note="a shell over a socket"))
 
+    def _classify_each_turn(self, node: ast.Call) -> None:
+        """Classify a call, in a loop over a constant list once for each item that its arguments name."""
+        name = self._find_loop_name(node) if self.alternatives else ""
+        if not name:
+            self._classify_call(node)
+            return
+        for text in dict.fromkeys(self.alternatives[name]):
+            self.values[name] = text
+            self._classify_call(node)
+
+    def _find_loop_name(self, node: ast.Call) -> str:
+        places = [*node.args, *(keyword.value for keyword in node.keywords), node.func]
+        names = (inner.id for place in places for inner in ast.walk(place) if isinstance(inner, ast.Name))
+        return next((name for name in names if name in self.alternatives), "")
+
     def _classify_call(self, node: ast.Call) -> None:
         function = self.resolve_name(node.func)
         if not function:
@@ -106,6 +125,8 @@ class _ModuleClassifier(PythonConstants):
         first = node.args[0] if node.args else _find_keyword(node, FIRST_ARGUMENT_NAMES)
         add = self.effects.extend
         self._classify_callbacks(node)
+        if function in self.functions and (node.args or node.keywords):
+            self._classify_inlined(node, self.functions[function])
         if function in PATH_FUNCTIONS:
             for what, index in PATH_FUNCTIONS[function]:
                 argument = first if index == 0 else node.args[index] if len(node.args) > index else None
@@ -174,6 +195,25 @@ class _ModuleClassifier(PythonConstants):
         else:
             return False
         return True
+
+    def _classify_inlined(self, node: ast.Call, function: ast.FunctionDef) -> None:
+        """Classify the body of a function of this module, with the constants that it is called with."""
+        parameters = [argument.arg for argument in function.args.args]
+        given = [*zip(parameters, node.args, strict=False), *((k.arg, k.value) for k in node.keywords if k.arg)]
+        texts = {name: text for name, value in given if UNKNOWN not in (text := self.evaluate_text(value))}
+        if not texts or self.inlined_calls >= _MAX_INLINED_CALLS:
+            return
+        self.inlined_calls += 1
+        before = dict(self.values)
+        self.values.update(texts)
+        inner_nodes = list(ast.walk(function))
+        for inner in inner_nodes:
+            if isinstance(inner, ast.Assign):
+                self.record_node(inner)
+        for inner in inner_nodes:
+            if isinstance(inner, ast.Call):
+                self._classify_call(inner)
+        self.values = before
 
     def _classify_callbacks(self, node: ast.Call) -> None:
         """Classify a function that another is handed with its arguments: `Thread(target=os.system, args=(…,))`."""

@@ -3,10 +3,12 @@
 import ast
 import base64
 import binascii
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import quote_shell_word
+from verdikt.effects.code.python_sequences import MAX_ITEMS, bind_target, list_elements, to_pairs
 from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
@@ -50,6 +52,10 @@ class PythonConstants:
     def __init__(self) -> None:
         self.qualified_names: dict[str, str] = {}
         self.values: dict[str, str] = {}
+        self.elements: dict[str, Sequence[ast.expr]] = {}
+        """Names of lists and dictionaries, with their items."""
+        self.alternatives: dict[str, list[str]] = {}
+        """Names that stand for several texts in turn: the variables of loops."""
 
     def record_node(self, node: ast.AST) -> None:
         """Record what a statement binds a name to: an import, an assignment, a loop, a `with`."""
@@ -74,6 +80,12 @@ class PythonConstants:
             self._assign_name(node.targets[0].id, node.value)
         elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple):
             self._assign_tuple(node.targets[0].elts, node.value)
+        elif isinstance(node, ast.For | ast.comprehension) and (items := list_elements(node.iter, self.elements)):
+            for name, texts in bind_target(node.target, items, self.evaluate_text).items():
+                self.alternatives[name] = [*self.alternatives.get(name, ()), *texts][:MAX_ITEMS]
+                self.values[name] = self.alternatives[name][0]
+        elif isinstance(node, ast.Call | ast.AugAssign):
+            self._extend_list(node)
         elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Tuple):
             if not _is_filtered_loop(node):
                 self._assign_walk(node.target.elts, node.iter)
@@ -83,6 +95,26 @@ class PythonConstants:
                 self._assign_name(node.target.id, node.iter)
         elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
             self._assign_name(node.optional_vars.id, node.context_expr)
+
+    def _extend_list(self, node: ast.Call | ast.AugAssign) -> None:
+        """Record `words.append(x)`, `words.extend([…])` and `words += […]`."""
+        if isinstance(node, ast.AugAssign):
+            target, added = node.target, node.value
+            is_list = isinstance(added, ast.List | ast.Tuple)
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "extend") and len(node.args) == 1:
+            target, added = node.func.value, node.args[0]
+            is_list = node.func.attr == "extend"
+        else:
+            return
+        if not isinstance(target, ast.Name) or target.id not in self.values:
+            return
+        text = self.evaluate_text(added)
+        if target.id in self.elements:
+            items = list_elements(added, self.elements) if is_list else [added]
+            self.elements[target.id] = [*self.elements[target.id], *(items or ())][:MAX_ITEMS]
+            self.values[target.id] += f" {text if is_list else quote_shell_word(text, _UNQUOTED)}"
+        elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+            self.values[target.id] += text
 
     def _assign_tuple(self, names: list[ast.expr], value: ast.expr) -> None:
         """Record `a, b = 1, 2`, and `handle, path = tempfile.mkstemp()`."""
@@ -103,6 +135,8 @@ class PythonConstants:
 
     def _assign_name(self, name: str, value: ast.expr) -> None:
         text = self.evaluate_text(value)
+        if (pairs := to_pairs(value)) is not None:
+            self.elements[name] = pairs
         # An unknown value does not clear an earlier constant: statements are not visited in the order of execution.
         if UNKNOWN not in text:
             self.values[name] = text
@@ -252,7 +286,12 @@ class PythonConstants:
         """Return whether an expression is every variable of the environment, and not one of them."""
         if not self.imports_environment():
             return False
-        return _WHOLE_ENVIRONMENT.match(ast.unparse(node).replace("__import__('os')", "os")) is not None
+        text = ast.unparse(node).replace("__import__('os')", "os")
+        for name, qualified in self.qualified_names.items():
+            # `from os import environ as e`, `import os as o`.
+            if qualified in ("os", "os.environ") and name != qualified:
+                text = re.sub(rf"(?<![\w.]){re.escape(name)}\b", qualified, text)
+        return _WHOLE_ENVIRONMENT.match(text) is not None
 
     def selects_environment_secrets(self, node: ast.expr) -> bool:
         """Return whether an expression filters the environment for variables that are named like secrets."""

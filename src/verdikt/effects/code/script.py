@@ -179,7 +179,9 @@ def _classify_file_calls(language: str, text: str, call: Invocation) -> Iterator
             owner is None
             or script_patterns.FILE_MODULE.match(owner)
             # `const x = require("fs")`: the owner is a module under another name.
-            or re.search(rf"\b{re.escape(owner)}\s*=\s*(?:await\s+)?(?:require|import)\b", text)
+            or re.search(
+                rf"\b{re.escape(owner)}\s*=\s*(?:await\s+)?(?:require|import)\s*\(?\s*{script_patterns.FILE_LIBRARY}", text
+            )
         ):
             yield from _classify_path("fs.delete", _first_group(match, 1), match, call, language)
     for match in script_patterns.PATH_METHOD.finditer(text):

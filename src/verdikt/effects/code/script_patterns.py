@@ -208,6 +208,12 @@ FILE_MODULE = compile_lazily(
     r"^(?:File|FileUtils|IO|FS|fs\w*|Deno|Bun|os|Files|Dir|Pathname|file|filesystem|path|unlink|require\(.*"
     r"|import\(.*)$"
 )
+FILE_LIBRARY = r"""["'](?:node:)?(?:fs|fs/promises|fs-extra|graceful-fs|rimraf|del|trash)["']"""
+"""A module of Node whose `delete` and `remove` are of files; that of a web server is of a route."""
+PATH_IMPORT = compile_lazily(
+    r"""\{([^{}]*)\}\s*(?:=\s*(?:await\s+)?(?:require|import)\s*\(\s*|from\s+)["'](?:node:)?(?:path|path/posix)["']"""
+)
+"""Names that Node takes out of its module for paths: `const { join } = require("path")`."""
 OPEN_CALL = compile_lazily(
     rf"\b(?:open|fopen|File\.open|File\.new|io\.open|sysopen)\b\s*\(?\s*(?:my\s+)?(?:[$\w]+\s*,\s*)?{STRING_GROUPS}"
     rf"\s*(?:,\s*{STRING_GROUPS})?"
@@ -293,8 +299,8 @@ SQL_CALL = compile_lazily(
     re.DOTALL,
 )
 FILE_OBJECT = compile_lazily(
-    rf"(?:\bnew\s+)?\b(?:java\.io\.)?File\(\s*{STRING_GROUPS}(?:\s*,\s*{STRING_GROUPS})?\s*\)\.(deleteDir|delete"
-    rf"|deleteRecursively)\b"
+    rf"(?:\bnew\s+)?\b(?:java\.io\.)?(?:File|Directory|Link)\(\s*{STRING_GROUPS}(?:\s*,\s*{STRING_GROUPS})?\s*\)\."
+    rf"(deleteDir|deleteSync|deleteRecursively|delete)\b"
 )
 PROCESS_SEQUENCE = compile_lazily(
     rf"\b(?:Seq|List|Process|ProcessBuilder)\((?:Seq\()?((?:\s*{STRING_GROUPS}\s*,?)+)\)+\s*\.(?:!{{1,2}}|start"
