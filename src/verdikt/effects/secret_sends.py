@@ -122,7 +122,7 @@ def trace_secret_files(
     copies = {t.path for effects in effects_by_command for e in effects if e.what == "cred.copy" for t in e.targets}
     copies.update(resolver.facts.secret_copies)
     is_staged = f"{resolver.project_root}/.git/index" in resolver.facts.secret_copies
-    for command, effects in zip(commands, effects_by_command, strict=True):
+    for index, (command, effects) in enumerate(zip(commands, effects_by_command, strict=True)):
         if not effects:
             continue
         name = command.name
@@ -132,6 +132,11 @@ def trace_secret_files(
         elif has_loaded:
             effects.extend(list(_derive_variable_sends(command, effects)))
         if name == "git":
+            # `git commit -m "$(cat .env)"`: the secret is in the message.
+            is_staged |= any(
+                inner.feeds == index and any(e.what == "cred.read" for e in effects_by_command[at])
+                for at, inner in enumerate(commands[:index])
+            )
             is_staged = _trace_git(command, effects, resolver, copies, is_staged=is_staged)
         elif name in _PUBLISHERS and (files := _list_attached_secrets(command, resolver)):
             what_possible = name not in _FORGE_CLIENTS

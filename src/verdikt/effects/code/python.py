@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -90,9 +91,11 @@ class _ModuleClassifier(PythonConstants):
             self.tainted_names = find_tainted_names(tree, self.is_whole_environment)
             self.secret_names = find_tainted_names(tree, lambda value: self.has_environment_secret([value]))
         self.functions = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
+        inlined_nodes = self._find_inlined_nodes(nodes) if self.functions else frozenset()
         for node in nodes:
             if isinstance(node, ast.Call):
-                self._classify_each_turn(node)
+                if id(node) not in inlined_nodes:
+                    self._classify_each_turn(node)
             elif isinstance(node, ast.While | ast.For | ast.ListComp | ast.GeneratorExp) and self._is_fork_bomb(node):
                 self.effects.append(self.call.make_effect("sys.crash", note="starts itself over and over"))
         if self.sql_statements and not self.throwaway_database:
@@ -196,12 +199,40 @@ class _ModuleClassifier(PythonConstants):
             return False
         return True
 
+    def _find_inlined_nodes(self, nodes: Sequence[ast.AST]) -> frozenset[int]:
+        """Return the calls in functions that are only called with constants: those are judged where they are called."""
+        calls: dict[str, list[ast.Call]] = {name: [] for name in self.functions}
+        for node in nodes:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in calls:
+                calls[node.func.id].append(node)
+        mentions = Counter(node.id for node in nodes if isinstance(node, ast.Name) and node.id in calls)
+        inlined = [
+            self.functions[name]
+            for name, own_calls in calls.items()
+            if own_calls and not self.functions[name].decorator_list and mentions[name] == len(own_calls)
+            if sum(map(len, calls.values())) <= _MAX_INLINED_CALLS
+            if all(self._binds_all(call, self.functions[name]) for call in own_calls)
+        ]
+        return frozenset(id(n) for function in inlined for n in ast.walk(function) if isinstance(n, ast.Call))
+
+    def _binds_all(self, call: ast.Call, function: ast.FunctionDef) -> bool:
+        """Return whether a call gives a constant for every parameter of a plain function."""
+        own = function.args
+        if own.vararg or own.kwarg or own.kwonlyargs or own.posonlyargs or not own.args:
+            return False
+        values = [*call.args, *(keyword.value for keyword in call.keywords)]
+        return len(values) == len(own.args) and all(UNKNOWN not in self.evaluate_text(value) for value in values)
+
     def _classify_inlined(self, node: ast.Call, function: ast.FunctionDef) -> None:
         """Classify the body of a function of this module, with the constants that it is called with."""
         parameters = [argument.arg for argument in function.args.args]
         given = [*zip(parameters, node.args, strict=False), *((k.arg, k.value) for k in node.keywords if k.arg)]
         texts = {name: text for name, value in given if UNKNOWN not in (text := self.evaluate_text(value))}
-        if not texts or self.inlined_calls >= _MAX_INLINED_CALLS:
+        if not texts:
+            return
+        if self.inlined_calls >= _MAX_INLINED_CALLS:
+            note = "more calls than can be followed"
+            self.effects.append(self.call.make_effect("code.unknown", possible=True, note=note))
             return
         self.inlined_calls += 1
         before = dict(self.values)

@@ -33,13 +33,16 @@ _STAR_IMPORTS = {
 }
 """The names that `from module import *` brings, of those that matter."""
 _PATH_FUNCTIONS = frozenset(
-    "os.path.expanduser os.path.abspath os.path.realpath pathlib.Path Path str os.fspath pathlib.PurePath".split()
+    "os.path.expanduser os.path.abspath os.path.realpath pathlib.Path Path str os.fspath pathlib.PurePath "
+    "shlex.split os.path.expandvars os.path.normpath".split()
 )
 """Functions whose result is the path they are given."""
-_IDENTITY_METHODS = (".expanduser", ".resolve", ".absolute", ".strip", ".decode", ".encode", ".lower")
+_IDENTITY_METHODS = (".expanduser", ".resolve", ".absolute", ".strip", ".decode", ".encode", ".lower", ".split")
 """Methods whose result is close enough to the value they are called on."""
 _LISTING_FUNCTIONS = ("pathlib.Path.iterdir", "os.listdir", "os.scandir")
 _WHOLE_ENVIRONMENT = compile_lazily(r"^(?:[\w.]+\()*os\.environ(?:\.(?:items|copy|values)\(\))?(?:,[^)]*)?\)*$")
+_PERCENT_FIELD = compile_lazily(r"%[sdr]")
+_FORMAT_FIELD = compile_lazily(r"\{([^{}]*)\}")
 _MAX_DEPTH = 20
 _MAX_ASSIGNMENTS = 2_000
 # In an argument list a folded `~` stands for the home directory, and a `*` for the files of a listing.
@@ -181,6 +184,8 @@ class PythonConstants:
             )
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             return self.evaluate_text(node.left, depth + 1) + self.evaluate_text(node.right, depth + 1)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant):
+            return self._evaluate_percent(node, depth)
         # `/` joins paths of pathlib.
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             return f"{self.evaluate_text(node.left, depth + 1).rstrip('/')}/{self.evaluate_text(node.right, depth + 1)}"
@@ -193,6 +198,29 @@ class PythonConstants:
         if isinstance(node, ast.Subscript) and self.resolve_name(node.value) == "os.environ":
             return "~" if self.evaluate_text(node.slice, depth + 1) == "HOME" else UNKNOWN
         return UNKNOWN
+
+    def _evaluate_percent(self, node: ast.BinOp, depth: int) -> str:
+        """Return the result of `"…%s…" % value`, and of one with several values."""
+        values = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+        texts = iter([self.evaluate_text(value, depth + 1) for value in values])
+        return _PERCENT_FIELD.sub(lambda match: next(texts, UNKNOWN), _get_string(node.left))
+
+    def _evaluate_format(self, node: ast.Call, function: str, arguments: list[str], owner: str | None) -> str | None:
+        """Return the result of `"…{}…".format(value)`; fields with a conversion or an attribute are unknown."""
+        if not function.endswith(".format") or owner is None:
+            return None
+        texts = iter(arguments)
+        named = {keyword.arg: self.evaluate_text(keyword.value) for keyword in node.keywords}
+
+        def fill(match: "re.Match[str]") -> str:
+            name = match[1]
+            if not name:
+                return next(texts, UNKNOWN)
+            if name.isdigit():
+                return arguments[int(name)] if int(name) < len(arguments) else UNKNOWN
+            return named.get(name, UNKNOWN)
+
+        return _FORMAT_FIELD.sub(fill, owner)
 
     def _find_character_codes(self, node: ast.expr) -> ast.expr | None:
         """Return the list of numbers in `map(chr, […])` and `chr(n) for n in […]`; None for anything else."""
@@ -211,6 +239,7 @@ class PythonConstants:
             self._evaluate_path_call(function, arguments, owner),
             self._evaluate_place(function, arguments),
             self._evaluate_join(node, function, depth),
+            self._evaluate_format(node, function, arguments, owner),
         ):
             if text is not None:
                 return text

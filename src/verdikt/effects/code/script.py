@@ -54,6 +54,7 @@ def classify_script(language: str, text: str, call: Invocation) -> Iterator[Effe
     for match in script_patterns.OPEN_CALL.finditer(text):
         yield from _classify_open(match, call)
     yield from _classify_addresses(text, call)
+    yield from _classify_connections(text, call)
     if language == "osascript":
         yield from _classify_applescript(text, call)
 
@@ -172,7 +173,10 @@ def _classify_file_calls(language: str, text: str, call: Invocation) -> Iterator
     """Yield the effects of calls that name a file."""
     for what, pattern in script_patterns.FILE_CALLS:
         for match in pattern.finditer(text):
-            yield from _classify_path(what, _first_group(match), match, call, language)
+            path = _first_group(match)
+            if path.startswith("-") and (words := script_patterns.NEXT_STRING.match(text, match.end())):
+                path = _first_group(words)  # `rm("-rf", path)`, as a shell has it
+            yield from _classify_path(what, path, match, call, language)
     for match in script_patterns.DELETE_CALL.finditer(text):
         owner = match["of"]
         if (
@@ -284,6 +288,15 @@ def _classify_loops(language: str, text: str, call: Invocation) -> Iterator[Effe
         if script_patterns.PERL_UNLINK.search(text):
             for match in script_patterns.PERL_FIND_DELETE.finditer(text):
                 yield from call.make_effects("fs.delete.tree", [_to_word(_first_group(match))])
+
+
+def _classify_connections(text: str, call: Invocation) -> Iterator[Effect]:
+    """Yield the effect of a raw connection to another machine that the text names."""
+    if script_patterns.RAW_CONNECTION.search(text) is None:
+        return
+    names = [name for name in script_patterns.FOREIGN_HOST.findall(text) if not host.is_local_host(name)]
+    if names:
+        yield call.make_effect("net.connect", (Target(names[0], "host"),))
 
 
 def _classify_addresses(text: str, call: Invocation) -> Iterator[Effect]:

@@ -136,10 +136,10 @@ SHELL_CALL = compile_lazily(
     r"|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder"
     r"|System\.cmd"
     r"|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess"
-    r"|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run"
+    r"|exec[a-zA-Z]\w*|spawn\w+|system2|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run"
     r"|do\s+shell\s+script)\b\s*(?:\{\s*[^{}]{1,40}\}\s*)?[(\[*.]*\s*"
     r"(?:new\s+String\s*\[\]\s*\{\s*|(?:java\.util\.)?(?:List\.of|Arrays\.asList|listOf)\s*\(\s*)?"
-    rf"{STRING_GROUPS}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*)?{STRING_GROUPS})*)",
+    rf"{STRING_GROUPS}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*|c\(\s*)?{STRING_GROUPS})*)",
     re.DOTALL,
 )
 GO_IMPORT = compile_lazily(r"(?m)^[ \t]*import[ \t]+(?:\([^)]*\)|[\w.]*[ \t]*\"[^\"\n]*\")")
@@ -214,6 +214,7 @@ PATH_IMPORT = compile_lazily(
     r"""\{([^{}]*)\}\s*(?:=\s*(?:await\s+)?(?:require|import)\s*\(\s*|from\s+)["'](?:node:)?(?:path|path/posix)["']"""
 )
 """Names that Node takes out of its module for paths: `const { join } = require("path")`."""
+NEXT_STRING = compile_lazily(rf"\s*,\s*\[?\s*{STRING_GROUPS}")
 OPEN_CALL = compile_lazily(
     rf"\b(?:open|fopen|File\.open|File\.new|io\.open|sysopen)\b\s*\(?\s*(?:my\s+)?(?:[$\w]+\s*,\s*)?{STRING_GROUPS}"
     rf"\s*(?:,\s*{STRING_GROUPS})?"
@@ -322,6 +323,14 @@ PROCESS_START = compile_lazily(
     r"|\bspawn\b|\bsystem\b|\bProcessBuilder\b|\|&\s*getline|\brun\s*\(\s*pipeline|\bexecuteSync\b"
     r"|\bexec(?:File)?Sync\(\s*(?![\"'`\s])|syscall\.Exec|exec\.Command)"
 )
+RAW_CONNECTION = compile_lazily(
+    r"\bdgram\b|\bnet\.(?:connect|createConnection|Dial)\b|\btls\.connect\b|\b(?:TCP|UDP)Socket\b|\bf?sockopen\b"
+    r"|\bIO::Socket\b|\bstream_socket_client\b|\bWebSocket\b|\brequire\(['\"]ws['\"]\)|\bDeno\.connect\b|\bSocket\("
+)
+FOREIGN_HOST = compile_lazily(
+    r"""["'`](?:wss?://|tcp://|udp://|ssl://|tls://)?((?:[a-z0-9-]+\.)+[a-z]{2,}|\d{1,3}(?:\.\d{1,3}){3})(?::\d+)?[/"'`]"""
+)
+"""A string that is a host: of those in a script with a raw connection, one is where it leads."""
 LINE_COMMENT = {
     "node": "//",
     "php": "//",
