@@ -42,6 +42,9 @@ _ENVIRONMENT_PRINTERS = find_role("environment_printer")
 _REF_CREATORS = find_role("work_tree_changer")
 _PASS_THROUGH_PROGRAMS = find_role("pass_through")
 """Programs whose output holds everything they read."""
+_BULK_READS = ("fs.read", "db.read", "container.read", "git.read", "backup.read", "k8s.read")
+"""Effects of programs that print what is theirs or yours; a raw connection takes it elsewhere."""
+_OUTPUT_SUBSTITUTION = ">()"
 _MAX_PIPELINE = 64
 """How many commands of a pipeline are followed back."""
 
@@ -137,7 +140,7 @@ def _derive_secret_sends(
     if feeders and commands[index].name in _LOOKUP_PROGRAMS:
         note = "in the name that is asked for"
         effects.append(derive_effect("cred.send", send, send.targets, possible=True, note=note))
-    if send.what == "net.send" and _has_effect(upstream, effects_by_command, "fs.read"):
+    if send.what == "net.send" and any(_has_effect(upstream, effects_by_command, what) for what in _BULK_READS):
         effects.append(derive_effect("net.send.file", send, send.targets))
     # A command inside a substitution makes words for another; it is not the one that receives the secret in its words.
     is_substituted = commands[index].feeds is not None
@@ -212,11 +215,18 @@ def find_temporary_writes(effects: Sequence[Effect]) -> list[str]:
 def _find_upstream(index: int, commands: Sequence[Command]) -> list[int]:
     """Return the commands whose output one reads, nearest first."""
     upstream: list[int] = []
-    above = commands[index].pipe_from
+    above = _find_source(commands[index])
     while above is not None and 0 <= above < len(commands) and len(upstream) < _MAX_PIPELINE:
         upstream.append(above)
         above = commands[above].pipe_from
     return upstream
+
+
+def _find_source(command: Command) -> int | None:
+    """Return the command whose output one reads: through a pipe, or as `>(…)` in the words of the other."""
+    if command.pipe_from is None and command.via and command.via[-1] == _OUTPUT_SUBSTITUTION:
+        return command.feeds
+    return command.pipe_from
 
 
 def _find_taint(commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> tuple[list[bool], list[bool]]:
@@ -232,8 +242,10 @@ def _find_taint(commands: Sequence[Command], effects_by_command: list[list[Effec
                 break
             secret[index] |= secret[inner]
             environment[index] |= environment[inner]
-    for index, command in enumerate(commands):
-        above = command.pipe_from
+    # A command inside `>(…)` stands before the one whose output it reads.
+    substituted = [i for i, command in enumerate(commands) if _OUTPUT_SUBSTITUTION in command.via]
+    for index in (*range(len(commands)), *substituted):
+        command, above = commands[index], _find_source(commands[index])
         if above is not None and 0 <= above < len(commands) and above != index:
             secret[index] |= secret[above]
             environment[index] |= environment[above] and command.name not in _FILTER_PROGRAMS
