@@ -44,6 +44,7 @@ _PASS_THROUGH_PROGRAMS = find_role("pass_through")
 """Programs whose output holds everything they read."""
 _BULK_READS = ("fs.read", "db.read", "container.read", "git.read", "backup.read", "k8s.read")
 """Effects of programs that print what is theirs or yours; a raw connection takes it elsewhere."""
+_STREAM_LANGUAGES = frozenset(("awk", "gawk", "mawk", "nawk"))
 _OUTPUT_SUBSTITUTION = ">()"
 _MAX_PIPELINE = 64
 """How many commands of a pipeline are followed back."""
@@ -70,7 +71,10 @@ def trace_dataflow(commands: Sequence[Command], effects_by_command: list[list[Ef
     if not outgoing:
         return
     secret, environment = _find_taint(commands, effects_by_command)
-    substituted = any(flag for flag, command in zip(secret, commands, strict=True) if command.feeds is not None)
+    # The words of a function's call feed no command of their own.
+    substituted = any(
+        flag for flag, command in zip(secret, commands, strict=True) if command.feeds is not None or "$()" in command.via
+    )
     for index, own_effects in outgoing:
         command = commands[index]
         if command.name in RAW_CONNECTION_PROGRAMS and _is_fed_by_shell(index, commands):
@@ -237,11 +241,14 @@ def _find_taint(commands: Sequence[Command], effects_by_command: list[list[Effec
         return secret, environment
     for index in range(len(commands) - 1, -1, -1):
         # The output of a wrapper is the output of what it runs.
-        for inner in range(index + 1, len(commands)):
-            if len(commands[inner].via) <= len(commands[index].via):
-                break
+        inner = index + 1
+        while inner < len(commands) and len(commands[inner].via) > len(commands[index].via):
             secret[index] |= secret[inner]
             environment[index] |= environment[inner]
+            inner += 1
+        if secret[index] and commands[index].name in _STREAM_LANGUAGES:
+            # `awk '{ print | "nc host 9" }'`: what it reads goes into the commands that it runs.
+            secret[index:inner] = [True] * (inner - index)
     # A command inside `>(…)` stands before the one whose output it reads.
     substituted = [i for i, command in enumerate(commands) if _OUTPUT_SUBSTITUTION in command.via]
     for index in (*range(len(commands)), *substituted):

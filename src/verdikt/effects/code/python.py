@@ -19,6 +19,7 @@ from verdikt.effects.code.python_constants import (
 from verdikt.effects.code.python_tables import (
     CLOUD_DELETE_METHODS,
     CLOUD_DELETE_PREFIXES,
+    CODE_FUNCTIONS,
     CONNECT_FUNCTIONS,
     DROP_METHODS,
     FETCH_FUNCTIONS,
@@ -122,7 +123,7 @@ class _ModuleClassifier(PythonConstants):
         return next((name for name in names if name in self.alternatives), "")
 
     def _classify_call(self, node: ast.Call) -> None:
-        function = self.resolve_name(node.func)
+        function = self.resolve_name(node.func).removeprefix("builtins.").removeprefix("__builtins__.")
         if not function:
             return
         first = node.args[0] if node.args else _find_keyword(node, FIRST_ARGUMENT_NAMES)
@@ -150,6 +151,14 @@ class _ModuleClassifier(PythonConstants):
             add(self._classify_network_call(node, first, function))
         elif function in ("eval", "exec", "compile") or function in UNPICKLE_FUNCTIONS:
             add(self._classify_eval(first))
+        elif function in CODE_FUNCTIONS:
+            # The set-up of `timeit` stands after the statement that needs it.
+            values = [*node.args, *(keyword.value for keyword in node.keywords)]
+            texts = [value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)]
+            add(self._classify_eval(ast.Constant("\n".join(reversed(texts)))))
+        elif ".git." in function and function.rpartition(".git.")[2].isidentifier():
+            verb = function.rpartition(".git.")[2].replace("_", "-")
+            add(self._classify_argv(["git", verb, *map(self.evaluate_text, node.args)]))
         elif function in CONNECT_FUNCTIONS:
             self.opens_socket |= function == "socket.create_connection"
             add(self._classify_connection(first))

@@ -34,7 +34,8 @@ _STAR_IMPORTS = {
 """The names that `from module import *` brings, of those that matter."""
 _PATH_FUNCTIONS = frozenset(
     "os.path.expanduser os.path.abspath os.path.realpath pathlib.Path Path str os.fspath pathlib.PurePath "
-    "shlex.split os.path.expandvars os.path.normpath".split()
+    "shlex.split os.path.expandvars os.path.normpath sqlalchemy.text sqlalchemy.sql.text psycopg.sql.SQL "
+    "psycopg2.sql.SQL".split()
 )
 """Functions whose result is the path they are given."""
 _IDENTITY_METHODS = (".expanduser", ".resolve", ".absolute", ".strip", ".decode", ".encode", ".lower", ".split")

@@ -9,7 +9,8 @@ SHELL_FUNCTIONS = word_set(
 SPAWN_FUNCTIONS = word_set(
     "subprocess.run subprocess.call subprocess.check_call subprocess.check_output subprocess.Popen "
     "asyncio.create_subprocess_exec pty.spawn os.execv os.execve os.execvp os.execvpe os.execl os.execlp os.execle "
-    "os.execlpe os.spawnl os.spawnlp os.spawnv os.spawnvp os.posix_spawn os.posix_spawnp sh.bash"
+    "os.execlpe os.spawnl os.spawnlp os.spawnv os.spawnvp os.posix_spawn os.posix_spawnp sh.bash "
+    "distutils.spawn.spawn"
 )
 PATH_FUNCTIONS: dict[str, tuple[tuple[str, int], ...]] = {
     "os.remove": (("fs.delete", 0),),
@@ -61,6 +62,10 @@ FILE_RUNNERS = {
     "imp.load_source": 1,
 }
 """Functions that run a file of Python, each with the index of the argument that names it."""
+CODE_FUNCTIONS = word_set(
+    "timeit.timeit timeit.repeat timeit.Timer cProfile.run profile.run pdb.run pdb.runeval bdb.run trace.run"
+)
+"""Functions that run the program text in their arguments."""
 UNPICKLE_FUNCTIONS = word_set("pickle.loads marshal.loads dill.loads cloudpickle.loads")
 """Functions that run code while they unpack their argument."""
 # `getattr(os, name)` with an unknown name may call anything of these modules.

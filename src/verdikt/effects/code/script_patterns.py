@@ -137,7 +137,7 @@ SHELL_CALL = compile_lazily(
     r"|System\.cmd"
     r"|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess"
     r"|exec[a-zA-Z]\w*|spawn\w+|system2|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run"
-    r"|do\s+shell\s+script)\b\s*(?:\{\s*[^{}]{1,40}\}\s*)?[(\[*.]*\s*"
+    r"|do\s+shell\s+script)\b\s*\)?\s*(?:\{\s*[^{}]{1,40}\}\s*)?[(\[*.]*\s*"
     r"(?:new\s+String\s*\[\]\s*\{\s*|(?:java\.util\.)?(?:List\.of|Arrays\.asList|listOf)\s*\(\s*)?"
     rf"{STRING_GROUPS}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*|c\(\s*)?{STRING_GROUPS})*)",
     re.DOTALL,
@@ -233,8 +233,8 @@ EVAL_CALL = compile_lazily(
     r"\b(?:eval|new\s+Function|runInThisContext|runInNewContext|loadstring|instance_eval|class_eval|create_function)\b"
 )
 EVAL_TEXT = compile_lazily(
-    rf"\b(?:eval|Function|runInThisContext|runInNewContext|loadstring|load|instance_eval|Code\.eval_string"
-    rf"|assert)\s*\(?\s*{STRING_GROUPS}"
+    rf"\b(?:eval|Function(?=\()|Worker\)?(?=\()|runInThisContext|runInNewContext|loadstring|load|instance_eval|Code\.eval_string"
+    rf"|assert)\s*\(?\s*(?:(?:'\w*'|\"\w*\")\s*,\s*)*{STRING_GROUPS}"
 )
 FETCH_CALL = compile_lazily(
     r"""\bfetch\s*\(|\baxios\b|require\(['"]https?['"]\)|https?\.get\(|URI\.open|open-uri|\bLWP::|Net::HTTP"""
