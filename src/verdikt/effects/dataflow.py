@@ -73,7 +73,9 @@ def trace_dataflow(commands: Sequence[Command], effects_by_command: list[list[Ef
     secret, environment = _find_taint(commands, effects_by_command)
     # The words of a function's call feed no command of their own.
     substituted = any(
-        flag for flag, command in zip(secret, commands, strict=True) if command.feeds is not None or "$()" in command.via
+        flag
+        for flag, command in zip(secret, commands, strict=True)
+        if command.feeds is not None or "$()" in command.via
     )
     for index, own_effects in outgoing:
         command = commands[index]

@@ -418,10 +418,7 @@ class ScriptClassifier:
         effects: list[Effect] = []
         program = find_program(call.name)
         if program is not None:
-            effects = evaluate_program(program, call)
-            if not effects and command.argv[0].text[:1] in (".", "~"):
-                # A program of the project, with the name of one that the machine has.
-                effects = list(call.make_effects("code.run", [command.argv[0]]))
+            effects = evaluate_program(program, call) or _classify_own_program(call)
         elif command.argv[0].glob:
             for name in match_programs(call.name):
                 effects += evaluate_program(find_program(name) or Program(), call)
@@ -627,6 +624,12 @@ def _has_prefix(names: Iterable[str], prefixes: tuple[str, ...]) -> bool:
 def _runs_source(command: Command) -> bool:
     """Return whether a compiler runs what it compiles: `go run main.go`, `java Main.java`."""
     return command.name == "java" or (command.name == "go" and [word.text for word in command.argv[1:2]] == ["run"])
+
+
+def _classify_own_program(call: Invocation) -> list[Effect]:
+    """Return the effect of a program of the project that has the name of one of the machine, such as `./wipe`."""
+    program = call.command.argv[0]
+    return list(call.make_effects("code.run", [program])) if program.text[:1] in (".", "~") else []
 
 
 def _classify_written_shell(resolver: TargetResolver, text: str, command: Command) -> list[Effect]:

@@ -16,12 +16,16 @@ from verdikt.effects.code.python_constants import (
     find_tainted_names,
     mentions_name,
 )
+from verdikt.effects.code.python_libraries import (
+    classify_library_method,
+    find_keyword,
+    find_request_effect,
+    reads_file,
+    runs_or_changes,
+)
 from verdikt.effects.code.python_tables import (
-    CLOUD_DELETE_METHODS,
-    CLOUD_DELETE_PREFIXES,
     CODE_FUNCTIONS,
     CONNECT_FUNCTIONS,
-    DROP_METHODS,
     FETCH_FUNCTIONS,
     FILE_READERS,
     FILE_RUNNERS,
@@ -126,7 +130,7 @@ class _ModuleClassifier(PythonConstants):
         function = self.resolve_name(node.func).removeprefix("builtins.").removeprefix("__builtins__.")
         if not function:
             return
-        first = node.args[0] if node.args else _find_keyword(node, FIRST_ARGUMENT_NAMES)
+        first = node.args[0] if node.args else find_keyword(node, FIRST_ARGUMENT_NAMES)
         add = self.effects.extend
         self._classify_callbacks(node)
         if function in self.functions and (node.args or node.keywords):
@@ -151,23 +155,33 @@ class _ModuleClassifier(PythonConstants):
             add(self._classify_network_call(node, first, function))
         elif function in ("eval", "exec", "compile") or function in UNPICKLE_FUNCTIONS:
             add(self._classify_eval(first))
-        elif function in CODE_FUNCTIONS:
-            # The set-up of `timeit` stands after the statement that needs it.
-            values = [*node.args, *(keyword.value for keyword in node.keywords)]
-            texts = [value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)]
-            add(self._classify_eval(ast.Constant("\n".join(reversed(texts)))))
-        elif ".git." in function and function.rpartition(".git.")[2].isidentifier():
-            verb = function.rpartition(".git.")[2].replace("_", "-")
-            add(self._classify_argv(["git", verb, *map(self.evaluate_text, node.args)]))
-        elif function in CONNECT_FUNCTIONS:
-            self.opens_socket |= function == "socket.create_connection"
-            add(self._classify_connection(first))
-        elif function in FILE_RUNNERS:
-            add(self._classify_run_file(node.args[FILE_RUNNERS[function] :][:1]))
-        elif not self._classify_special_call(node, function, first):
+        elif not self._classify_library_call(node, function, first) and not self._classify_special_call(
+            node, function, first
+        ):
             self.duplicates_descriptor |= function == "os.dup2"
             self.opens_socket |= function in ("socket.socket", "socket.create_connection", "socket.create_server")
             self._classify_method(node, function)
+
+    def _classify_library_call(self, node: ast.Call, function: str, first: ast.expr | None) -> bool:
+        """Classify functions that run text or a file, or that connect; return whether this was one."""
+        if function in CODE_FUNCTIONS:
+            # The set-up of `timeit` stands after the statement that needs it.
+            values = [*node.args, *(keyword.value for keyword in node.keywords)]
+            texts = [
+                value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)
+            ]
+            self.effects.extend(self._classify_eval(ast.Constant("\n".join(reversed(texts)))))
+        elif ".git." in function and function.rpartition(".git.")[2].isidentifier():
+            verb = function.rpartition(".git.")[2].replace("_", "-")
+            self.effects.extend(self._classify_argv(["git", verb, *map(self.evaluate_text, node.args)]))
+        elif function in CONNECT_FUNCTIONS:
+            self.opens_socket |= function == "socket.create_connection"
+            self.effects.extend(self._classify_connection(first))
+        elif function in FILE_RUNNERS:
+            self.effects.extend(self._classify_run_file(node.args[FILE_RUNNERS[function] :][:1]))
+        else:
+            return False
+        return True
 
     def _is_fork_bomb(self, loop: ast.AST) -> bool:
         """Return whether an endless loop forks in every turn."""
@@ -259,10 +273,10 @@ class _ModuleClassifier(PythonConstants):
         """Classify a function that another is handed with its arguments: `Thread(target=os.system, args=(…,))`."""
         named = [keyword.value for keyword in node.keywords if keyword.arg in _CALLBACK_KEYWORDS]
         for position, value in enumerate([*named, *node.args]):
-            if not isinstance(value, ast.Name | ast.Attribute) or not _runs_or_changes(self.resolve_name(value)):
+            if not isinstance(value, ast.Name | ast.Attribute) or not runs_or_changes(self.resolve_name(value)):
                 continue
             rest = node.args[max(0, position + 1 - len(named)) :]
-            arguments = _find_keyword(node, ("args",))
+            arguments = find_keyword(node, ("args",))
             if isinstance(arguments, ast.List | ast.Tuple):
                 rest = arguments.elts
             # `map(f, [a, b])` calls it once for each item, `Timer(1, f, [a, b])` once with both.
@@ -331,7 +345,7 @@ class _ModuleClassifier(PythonConstants):
         elif name in SEND_METHODS and self._sends_variable(node):
             note = "a secret from the environment"
             self.effects.append(self.call.make_effect("cred.send", (self.connections[0],), possible=True, note=note))
-        elif name in SEND_METHODS and self.connections and _reads_file(node.args):
+        elif name in SEND_METHODS and self.connections and reads_file(node.args):
             self.effects.append(self.call.make_effect("net.send.file", (self.connections[0],)))
         elif name not in PATH_TESTS:
             self._classify_handed_secret(node)
@@ -339,7 +353,8 @@ class _ModuleClassifier(PythonConstants):
     def _sends_variable(self, node: ast.Call) -> bool:
         """Return whether a variable that is named like a secret is among what a connection is given to send."""
         return bool(self.connections) and (
-            self.has_environment_secret(node.args) or any(mentions_name(value, self.secret_names) for value in node.args)
+            self.has_environment_secret(node.args)
+            or any(mentions_name(value, self.secret_names) for value in node.args)
         )
 
     def _classify_path_method(self, node: ast.Call, name: str, owner: ast.expr) -> bool:
@@ -451,12 +466,12 @@ class _ModuleClassifier(PythonConstants):
             return
         if calls & FETCH_FUNCTIONS:
             yield self.call.make_effect("code.remote", note="runs what it downloads")
-        for inner in ast.walk(argument) if argument is not None else ():
-            if isinstance(inner, ast.Call) and self.resolve_name(inner.func) == "open":
-                yield from self._classify_run_file(inner.args[:1])
+        for node in ast.walk(argument) if argument is not None else ():
+            if isinstance(node, ast.Call) and self.resolve_name(node.func) == "open":
+                yield from self._classify_run_file(node.args[:1])
 
     def _classify_open(self, node: ast.Call, argument: ast.expr | None) -> Iterator[Effect]:
-        mode_argument = node.args[1] if len(node.args) > 1 else _find_keyword(node, ("mode",))
+        mode_argument = node.args[1] if len(node.args) > 1 else find_keyword(node, ("mode",))
         mode = self.evaluate_text(mode_argument) if mode_argument is not None else "r"
         # What is no mode is an argument of another `open`, such as that of `webbrowser` or `zipfile`.
         if UNKNOWN in mode or not set(mode) <= set("rwaxbtU+"):
@@ -490,7 +505,7 @@ class _ModuleClassifier(PythonConstants):
         elif self.has_environment_secret(sent):
             yield self.call.make_effect("cred.send", hosts, possible=True, note="a secret from the environment")
         else:
-            yield self.call.make_effect(_find_request_effect(node, function), hosts, possible=UNKNOWN in text)
+            yield self.call.make_effect(find_request_effect(node, function), hosts, possible=UNKNOWN in text)
 
     def _sends_environment(self, node: ast.Call) -> bool:
         """Return whether the whole environment is among the arguments of a call."""
@@ -508,63 +523,6 @@ class _ModuleClassifier(PythonConstants):
         ):
             return  # every program reads and writes what some variable names
         yield from self.call.make_effects(what, [Word(text, text.replace(UNKNOWN, "…"), "*" in text)])
-
-
-def _find_keyword(node: ast.Call, names: tuple[str, ...]) -> ast.expr | None:
-    return next((keyword.value for keyword in node.keywords if keyword.arg in names), None)
-
-
-def _reads_file(values: Sequence[ast.expr]) -> bool:
-    """Return whether the contents of a file are among these expressions."""
-    calls = [inner.func for value in values for inner in ast.walk(value) if isinstance(inner, ast.Call)]
-    return any(
-        function.id == "open" if isinstance(function, ast.Name) else function.attr in ("read_text", "read_bytes")
-        for function in calls
-        if isinstance(function, ast.Name | ast.Attribute)
-    )
-
-
-def _runs_or_changes(function: str) -> bool:
-    """Return whether a function starts programs, or changes the files that it is given."""
-    return function in PATH_FUNCTIONS or function in SHELL_FUNCTIONS or function in SPAWN_FUNCTIONS
-
-
-def _find_request_effect(node: ast.Call, function: str) -> str:
-    """Return the effect of an HTTP request to another machine."""
-    keywords = {keyword.arg for keyword in node.keywords}
-    if "files" in keywords or _reads_file([k.value for k in node.keywords if k.arg in ("data", "content")]):
-        return "net.send.file"
-    if (
-        function in SEND_FUNCTIONS
-        or keywords & {"data", "json"}
-        or (function.endswith("urlopen") and len(node.args) > 1)
-    ):
-        return "net.send"
-    return "net.fetch"
-
-
-def classify_library_method(name: str, owner: str, modules: Collection[str], *, throwaway: bool) -> str:
-    """Return what a method of a database, cloud or mail library does, by its name; empty for any other.
-
-    `owner` is the expression before the name, `modules` what is imported; `throwaway` says that the database does not
-    outlive the program.
-    """
-    if name in DROP_METHODS:
-        return "" if throwaway else "db.drop"
-    cloud = "boto3" in modules
-    if name.startswith("delete_") and any(module.startswith("kubernetes") for module in modules):
-        return "k8s.delete.all" if "namespace" in name.split("_")[1:2] else "k8s.delete"
-    if name == "prune" and "docker" in modules:
-        return "container.volume.remove" if owner.endswith(".volumes") else "container.prune"
-    if name in ("write", "write_to_user") and "crontab" in modules:
-        return "persist.cron"
-    if name in ("sendmail", "send_message") and "smtplib" in modules:
-        return "message.send"
-    if name in CLOUD_DELETE_METHODS or (cloud and name.startswith(CLOUD_DELETE_PREFIXES)):
-        return "cloud.delete"
-    if name == "delete" and ".all()" in (end := owner[-200:]) and ".objects" in end:
-        return "cloud.delete" if cloud else "" if throwaway else "db.delete.all"
-    return ""
 
 
 def classify_python(text: str, call: Invocation) -> Iterator[Effect]:

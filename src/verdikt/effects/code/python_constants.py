@@ -102,6 +102,7 @@ class PythonConstants:
 
     def _extend_list(self, node: ast.Call | ast.AugAssign) -> None:
         """Record `words.append(x)`, `words.extend([…])` and `words += […]`."""
+        target: ast.expr
         if isinstance(node, ast.AugAssign):
             target, added = node.target, node.value
             is_list = isinstance(added, ast.List | ast.Tuple)

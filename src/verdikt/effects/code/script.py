@@ -164,6 +164,9 @@ def _classify_downloaded_run(text: str, call: Invocation) -> Iterator[Effect]:
         words = _first_group(match, 0, 3).split()
         if words and (words[0] in downloads or words[-1] in downloads):
             yield call.make_effect("code.remote", note="runs what it downloaded")
+    for match in script_patterns.LOADED_PATH.finditer(text) if downloads else ():
+        if _first_group(match) in downloads:
+            yield call.make_effect("code.remote", note="loads what it downloaded")
 
 
 # Files, databases, addresses, the environment.
@@ -184,7 +187,8 @@ def _classify_file_calls(language: str, text: str, call: Invocation) -> Iterator
             or script_patterns.FILE_MODULE.match(owner)
             # `const x = require("fs")`: the owner is a module under another name.
             or re.search(
-                rf"\b{re.escape(owner)}\s*=\s*(?:await\s+)?(?:require|import)\s*\(?\s*{script_patterns.FILE_LIBRARY}", text
+                rf"\b{re.escape(owner)}\s*=\s*(?:await\s+)?(?:require|import)\s*\(?\s*{script_patterns.FILE_LIBRARY}",
+                text,
             )
         ):
             yield from _classify_path("fs.delete", _first_group(match, 1), match, call, language)

@@ -354,6 +354,7 @@ DOWNLOADED_FILE = compile_lazily(
     rf"""|\bfile_put_contents\(\s*{STRING_GROUPS}\s*,\s*file_get_contents\(\s*["']https?:|\b(?:File|IO)\.(?:write"""
     rf"""|binwrite)\(?\s*{STRING_GROUPS}\s*,\s*(?:URI\.open|Net::HTTP\.get|open\(\s*["']https?:))"""
 )
+LOADED_PATH = compile_lazily(rf"\b(?:include|require|load|dofile)(?:_once)?\s*\(?\s*{STRING_GROUPS}")
 FORK_BOMB = compile_lazily(
     r"\bfork\s+while\s+fork|\b(?:while|until)\b[^{;]{0,20}[{(;]?\s*(?:do\s+)?fork\b|\bloop\s*(?:\{|do)\s*fork\b"
 )
