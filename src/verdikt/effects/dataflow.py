@@ -44,7 +44,7 @@ _PASS_THROUGH_PROGRAMS = find_role("pass_through")
 """Programs whose output holds everything they read."""
 _BULK_READS = ("fs.read", "db.read", "container.read", "git.read", "backup.read", "k8s.read")
 """Effects of programs that print what is theirs or yours; a raw connection takes it elsewhere."""
-_STREAM_LANGUAGES = frozenset(("awk", "gawk", "mawk", "nawk"))
+_STREAM_LANGUAGES = find_role("awk_filter")
 _OUTPUT_SUBSTITUTION = ">()"
 _MAX_PIPELINE = 64
 """How many commands of a pipeline are followed back."""

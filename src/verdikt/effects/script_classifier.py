@@ -94,7 +94,7 @@ _REMOTE_COPIERS = find_role("remote_copier")
 _FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | find_role("file_source")
 """Programs that may put into a file what is run later."""
 _COMPILERS = find_role("compiler")
-_EXPORTERS = frozenset(("export", "declare", "typeset", "readonly"))
+_EXPORTERS = find_role("variable_setter")
 """Builtins that set variables for the programs which follow."""
 _PLUGIN_LOADERS = find_role("plugin_loader")
 _RUNNER_SETTINGS = ("SHELL=", ".runner", ".linker", "wrapper=")

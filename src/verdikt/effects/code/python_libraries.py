@@ -15,6 +15,7 @@ from verdikt.effects.code.python_tables import (
 
 
 def find_keyword(node: ast.Call, names: tuple[str, ...]) -> ast.expr | None:
+    """Return the value of the first keyword argument of one of these names."""
     return next((keyword.value for keyword in node.keywords if keyword.arg in names), None)
 
 

@@ -83,10 +83,10 @@ FILE_READERS = word_set(
 """Functions that read the file they are given the name of, in whichever module."""
 PATH_TESTS = word_set(
     "exists lexists isfile isdir islink is_file is_dir stat lstat access print pprint append extend insert "
-    "add_argument add_option format join startswith endswith replace split rsplit partition index count find match search "
-    "fullmatch compile sub Path PurePath PosixPath expanduser abspath realpath dirname basename normpath relpath relative_to get "
-    "setdefault debug info warning error critical exception log str repr len isinstance fnmatch assertEqual assertIn "
-    "environ.setdefault setenv ValueError RuntimeError echo write"
+    "add_argument add_option format join startswith endswith replace split rsplit partition index count find "
+    "match search fullmatch compile sub Path PurePath PosixPath expanduser abspath realpath dirname basename "
+    "normpath relpath relative_to get setdefault debug info warning error critical exception log str repr len "
+    "isinstance fnmatch assertEqual assertIn environ.setdefault setenv ValueError RuntimeError echo write"
 )
 """Functions that look at the name of a file, and not into it."""
 DROP_METHODS = word_set("drop_all drop_table drop_database drop_collection flushall flushdb")
