@@ -10,9 +10,9 @@ from verdikt.ledger.approvals import record_approval
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import APPROVALS, load_projections
 from verdikt.model.action import Action, ActionKind
-from verdikt.model.facts import PathFact
 from verdikt.model.posture import Posture
 from verdikt.model.verdict import Decision
+from verdikt.model.world import PathFact
 from verdikt.policy import parse_policy
 
 POLICY = """

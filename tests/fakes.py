@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.model.canonical_json import sha256_hex
-from verdikt.model.facts import GitFact, PathFact
 from verdikt.model.path_set import PathSet
+from verdikt.model.world import GitFact, PathFact
 
 
 @dataclass

@@ -4,7 +4,9 @@
 """
 
 import json
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -26,13 +28,13 @@ def build_examples() -> dict[str, dict[str, list[str]]]:
     by_family: dict[str, list[tuple[dict[str, Any], str, str]]] = defaultdict(list)
     for family, case in load_cases():
         # Only plain commands: a reader must see from the text alone what it does.
-        if (
-            "run" in case
-            and not {"files", "cwd", "guarded", "manifest", "branch"} & case.keys()
-            and is_short(case["run"])
-        ):
+        is_alone = not {"files", "cwd", "guarded", "manifest", "branch"} & case.keys() and "alias" not in str(
+            case["name"]
+        )
+        if "run" in case and is_alone and is_short(case["run"]):
             verdict = decide(case)[1]
             by_family[family].append((case, verdict.kind.word, verdict.guard))
+    all_cases = [case for cases in by_family.values() for case in cases]
     examples: dict[str, dict[str, list[str]]] = {}
     for rule in sorted(list_rule_names()):
         stopped = {
@@ -42,8 +44,10 @@ def build_examples() -> dict[str, dict[str, list[str]]]:
             if guard == rule and word in ("ask", "block")
         }
         if stopped:
-            shown = sorted(stopped, key=len)[:MAX_STOPPED]
+            shown = choose_examples(stopped)
             passed = dict.fromkeys(twin for text in shown for twin in find_twins(*stopped[text]))
+            # Of rules whose own file has none: the nearest one of all files.
+            passed = passed or dict.fromkeys(twin for text in shown for twin in find_twins(all_cases, 0, text))
             examples[rule] = {"stops": shown, "passes": list(passed)[:MAX_PASSED]}
     return examples
 
@@ -53,9 +57,25 @@ def is_short(text: str) -> bool:
     return 0 < len(text.strip()) <= MAX_LENGTH and "\n" not in text
 
 
-def find_twins(cases: list[tuple[dict[str, Any], str, str]], position: int) -> list[str]:
+def choose_examples(stopped: Iterable[str]) -> list[str]:
+    """Return the shortest command of each program that the cases have most often, then other short ones."""
+    by_length = sorted(stopped, key=lambda text: (is_unusual(text), len(text), text))
+    counts = Counter(text.split()[0] for text in by_length)
+    shortest = {text.split()[0]: text for text in reversed(by_length)}
+    typical = [shortest[program] for program, _ in counts.most_common() if not is_unusual(shortest[program])]
+    return list(dict.fromkeys((*typical, *by_length)))[:MAX_STOPPED]
+
+
+def is_unusual(text: str) -> bool:
+    """Return whether a command is spelt as tests spell it and people do not: odd blanks or capitals, options last."""
+    words = text.split()
+    has_options_last = len(words) > 2 and words[-1].startswith("-")
+    return " ".join(words) != text or has_options_last or not re.fullmatch(r"[a-z][\w.-]*|>", words[0])
+
+
+def find_twins(cases: list[tuple[dict[str, Any], str, str]], position: int, text: str = "") -> list[str]:
     """Return the command that passes and has the most leading words in common with the stopped one, if any has."""
-    words = cases[position][0]["run"].split()
+    words = (text or cases[position][0]["run"]).split()
     ranked = sorted(
         (-count_common_words(words, case["run"].split()), abs(index - position), case["run"])
         for index, (case, kind, _) in enumerate(cases)

@@ -25,13 +25,14 @@ from verdikt.effects.session_trail import PROJECT_ARMED_KEY
 from verdikt.effects.untrusted_sources import note_sources
 from verdikt.govern import collect_memory_changes
 from verdikt.model.action import Action
-from verdikt.model.facts import NAMED_WORDS_KEY, Facts, PathFact
+from verdikt.model.facts import NAMED_WORDS_KEY, Facts
 from verdikt.model.named_words import fold_named_words
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action
 from verdikt.model.session_state import SessionState, StoredMemory, fold_changes, split_shared_key
 from verdikt.model.tool_kind import classify_tool
 from verdikt.model.verdict import Decision
+from verdikt.model.world import PathFact
 from verdikt.policy import parse_policy
 
 CASES = Path(__file__).parent / "cases"

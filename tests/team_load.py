@@ -23,6 +23,7 @@ from verdikt.serve.store import TeamStore
 from verdikt.team.request_signature import RequestSignature, build_message, format_header
 
 _GIVE_UP_SECONDS = 120
+_FAILED, _REFUSED = -1, -2
 
 
 @dataclass
@@ -31,12 +32,17 @@ class Replica:
 
     database: str
     port: int = 0
+    is_probed: bool = False
+    """Whether its event loop is watched."""
     process: subprocess.Popen[str] | None = None
+    longest_seconds: float = 0.0
+    """How long its loop was held at most; known when it has been stopped."""
 
     def start(self) -> None:
         """Start it and wait until it listens."""
         listen = f"127.0.0.1:{self.port}"
-        command = [sys.executable, "-m", "verdikt", "serve", "--db", self.database, "--listen", listen]
+        program = ["tests.probed_replica"] if self.is_probed else ["verdikt", "serve"]
+        command = [sys.executable, "-m", *program, "--db", self.database, "--listen", listen]
         deadline = time.monotonic() + _GIVE_UP_SECONDS
         while True:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -60,13 +66,21 @@ class Replica:
         """End it as an operator does."""
         assert self.process is not None
         self.process.terminate()
-        self.process.communicate(timeout=30)
+        output, _ = self.process.communicate(timeout=30)
+        if self.is_probed:
+            self.longest_seconds = float(loads(output)["longest_seconds"])
 
     def read_cpu_seconds(self) -> float:
         """Return the time that its process has used."""
         assert self.process is not None
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def read_memory_bytes(self) -> int:
+        """Return how much of its memory is resident."""
+        assert self.process is not None
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass
@@ -92,12 +106,20 @@ class Load:
     replicas: list[Replica]
     machines: list[SimulatedMachine]
     batch_lines: int = 20
+    rate: float = 0.0
+    """Entries a second at most, of all machines together; 0 is as many as the service takes."""
     seconds: list[float] = field(default_factory=list)
     failures: int = 0
+    refusals: int = 0
+    """How many of the failures were answers that there is too much to do."""
+    ended: threading.Event = field(default_factory=threading.Event)
+    """Set from outside, it ends the load before all is sent."""
+    _workers: int = 1
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, workers: int = 8) -> float:
         """Let every machine send everything; return the seconds that it took."""
+        self._workers = workers
         shares = [self.machines[number::workers] for number in range(workers)]
         started_at = time.monotonic()
         with ThreadPoolExecutor(workers) as pool:
@@ -108,9 +130,15 @@ class Load:
         connections: dict[int, http.client.HTTPConnection] = {}
         chance = random.Random(len(machines))
         waiting = list(machines)
-        while waiting:
+        started_at, sent = time.monotonic(), 0
+        while waiting and not self.ended.is_set():
             for machine in waiting:
+                if self.ended.is_set():
+                    break
                 self._send_batch(machine, connections, chance)
+                sent += self.batch_lines
+                if self.rate:
+                    self.ended.wait(max(0.0, sent * self._workers / self.rate - (time.monotonic() - started_at)))
             waiting = [machine for machine in waiting if not machine.is_done]
         for connection in connections.values():
             connection.close()
@@ -129,11 +157,14 @@ class Load:
                 acknowledged = _post(connections, replica.port, machine, body)
             except (OSError, http.client.HTTPException, ValueError):
                 connections.pop(replica.port, None)
-                acknowledged = -1
+                acknowledged = _FAILED
             if acknowledged >= 0:
                 break
             with self._lock:
                 self.failures += 1
+                self.refusals += acknowledged == _REFUSED
+            if self.ended.is_set():
+                return
             assert time.monotonic() - started_at < _GIVE_UP_SECONDS, "no replica answers"
             time.sleep(chance.uniform(0.02, 0.2))
         machine.acknowledged = acknowledged
@@ -142,7 +173,7 @@ class Load:
 
 
 def _post(connections: dict[int, http.client.HTTPConnection], port: int, machine: SimulatedMachine, body: bytes) -> int:
-    """Return the sequence number that is stored now; -1 when the service asks to come again."""
+    """Return the sequence number that is stored now; less than 0 when the service asks to come again."""
     now = int(time.time())
     signature = machine.key.sign(build_message("POST", "/v1/entries", machine.id, now, body)).hex()
     headers = {"Authorization": format_header(RequestSignature(machine.id, now, signature))}
@@ -151,9 +182,32 @@ def _post(connections: dict[int, http.client.HTTPConnection], port: int, machine
     response = connection.getresponse()
     answer = response.read()
     if response.status in (429, 500, 503):
-        return -1
+        return _REFUSED if response.status == 429 else _FAILED
     assert response.status == 200, answer
     return int(loads(answer)["heads"]["s"]["seq"])
+
+
+def race_batches(replicas: list[Replica], machines: list[SimulatedMachine], batch_lines: int) -> int:
+    """Post each batch of each machine three times at once, to replicas in turn; return how many posts there were."""
+    posts = 0
+    connections: list[dict[int, http.client.HTTPConnection]] = [{}, {}, {}]
+    compressor = zstandard.ZstdCompressor(level=3)
+    with ThreadPoolExecutor(3) as pool:
+        for machine in machines:
+            for first in range(0, len(machine.lines), batch_lines):
+                body = compressor.compress(b"".join(machine.lines[first : first + batch_lines]))
+                ports = [replicas[(posts + number) % len(replicas)].port for number in range(3)]
+                racing = [
+                    pool.submit(_post, opened, port, machine, body)
+                    for opened, port in zip(connections, ports, strict=True)
+                ]
+                stored = {future.result() for future in racing}
+                assert stored == {min(first + batch_lines, len(machine.lines))}, stored
+                posts += 3
+    for opened in connections:
+        for connection in opened.values():
+            connection.close()
+    return posts
 
 
 def enrol_machines(database: str, count: int, entries: int) -> list[SimulatedMachine]:
@@ -161,7 +215,8 @@ def enrol_machines(database: str, count: int, entries: int) -> list[SimulatedMac
     machines = []
     with TeamStore(database, create=True) as store:
         organisation = store.ensure_organisation("default", 1)
-        for number in range(count):
+        first = len(store.list_machines(organisation))
+        for number in range(first, first + count):
             key = Ed25519PrivateKey.generate()
             public_key = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
             machine = store.add_machine(organisation, f"machine-{number}", public_key, 1)

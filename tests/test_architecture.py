@@ -32,12 +32,14 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "report": {"errors", "model"},
     "policy": {"errors", "model", "effects", "graph", "guards", "guidance", "evidence", "council", "observe", "ledger"},
     "ratchet": {"errors", "model", "graph", "observe", "ledger", "policy"},
-    "decide": {"errors", "model", "effects", "graph"},
+    "settle": {"errors", "model", "graph"},
+    "decide": {"errors", "model", "effects", "graph", "settle"},
     "replay": {"errors", "model", "graph", "decide"},
     "council_reviews": {"errors", "model", "graph", "council", "observe", "ledger", "report"},
     "call_permissions": {"errors", "model", "graph", "observe", "ledger", "decide"},
-    "govern": {"errors", "model", "effects", "graph", "guidance", "evidence", "council", "observe", "ledger"}
-    | {"policy", "decide", "call_permissions", "council_reviews"},
+    "governance_parts": {"model", "evidence", "guidance", "observe", "ledger", "council_reviews"},
+    "govern": {"errors", "model", "effects", "graph", "council", "observe", "ledger"}
+    | {"policy", "decide", "call_permissions", "governance_parts"},
     "hosts": {"errors", "host_descriptions", "model", "govern", "observe", "ledger", "daemon"},  # of daemon, its client
     "adapters": {"hosts"},
     "integrations": {"errors", "host_descriptions", "model", "govern", "hosts", "observe", "mcp"},
@@ -90,6 +92,7 @@ PURE_PACKAGES = {
     "claims",
     "prompts",
     "turns",
+    "settle",
     "decide",
     "replay",
     "team",

@@ -9,12 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.decide import decide
-from verdikt.ledger.approvals import GO_ON, announce_request, append_request, look_up_approval
+from verdikt.ledger.approvals import GO_ON, announce_request, append_request, look_up_approval, read_service
 from verdikt.ledger.grants import find_live_grants, use_grants
 from verdikt.ledger.pause import find_active_pause
-from verdikt.model.approval import ApprovalState
+from verdikt.model.approval import ApprovalNeed, ApprovalState
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.grant import find_used_grants
+from verdikt.model.verdict import VerdictKind
 from verdikt.observe.git_repository import read_push_sources
 from verdikt.observe.regular_file import read_regular_file
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from verdikt.model.posture import Posture
     from verdikt.model.session_state import SessionState
     from verdikt.model.standing_ask import StandingAsk
-    from verdikt.model.verdict import Decision
+    from verdikt.model.verdict import Decision, Verdict
 
 
 # `main@{5.minutes.ago}` is another commit as time goes by, `HEAD@{1}` one that only the reflog knows; and a repository
@@ -81,11 +82,13 @@ class StoppedCall:
     read_state: Callable[[], SessionState]
     """Returns the state before this call: each attempt to decide counts the call in the one that it is given."""
     env: Mapping[str, str]
+    is_asked_away: bool = False
+    """Whether the host can show no question: the team service, if there is one, then asks what the policy asks."""
 
     def settle(self, decision: Decision, state: SessionState) -> SettledCall:
         """Return what becomes of a decision that stops the call."""
         settled = self._apply_operator(decision, state, None)
-        needs = settled.decision.verdict.approvals
+        needs = self._choose_needs(settled.decision.verdict)
         if settled.decision.passed or not needs:
             return settled
         receipt = settled.decision.receipt.dump()
@@ -98,6 +101,13 @@ class StoppedCall:
         if not decision.passed:
             decision, state, _ = self._apply_operator(decision, state, approval.answer)
         return SettledCall(decision, state, approval)
+
+    def _choose_needs(self, verdict: Verdict) -> tuple[ApprovalNeed, ...]:
+        """Return who has to approve: those whom the rule names; where only a service can ask, the machine's person."""
+        is_plain_ask = verdict.kind is VerdictKind.ASK and not verdict.approvals
+        if is_plain_ask and self.is_asked_away and read_service(self.store.home)["service"]:
+            return (ApprovalNeed(),)
+        return verdict.approvals
 
     @property
     def _decide_again(self) -> Callable[..., Decision]:

@@ -1,22 +1,23 @@
-"""The councils of a policy at work: judge a commit, and review in the background when a session or a file changes."""
+"""The councils of a policy at work: run them, and judge a commit."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from verdikt.council.background import start_review
 from verdikt.council.config import Councils
+from verdikt.council.council_run import CouncilRunner
+from verdikt.council.runs import Runs, runs_directory
 from verdikt.errors import VerdiktError
+from verdikt.ledger.council_findings import StoredCouncilLog, create_finding_log
 from verdikt.model.hook_message import Answer
-from verdikt.observe.git_repository import find_work_tree
+from verdikt.observe.git_index import GitIndex
+from verdikt.report.commit_refusal import render_refusal
+from verdikt.report.findings import explain
 
-# What runs a council is imported where it is used: with urllib.request, ssl and email it takes 80 ms, and a saved file
-# that no council covers must not pay for it.
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdikt.council.council_run import CouncilRunner, ProgressCallback
+    from verdikt.council.council_run import ProgressCallback
     from verdikt.graph.policy import Policy
     from verdikt.ledger.files import FileStore
     from verdikt.observe.clock import Clock
@@ -38,11 +39,6 @@ class CouncilReviews:
 
     def open_runner(self, repo: str) -> CouncilRunner:
         """Return the runner of the councils for a repository."""
-        from verdikt.council.council_run import CouncilRunner
-        from verdikt.council.runs import Runs, runs_directory
-        from verdikt.ledger.council_findings import create_finding_log
-        from verdikt.observe.git_index import GitIndex
-
         log = create_finding_log(lambda: self._store)
         directory = runs_directory(self._env, self.councils.runs_dir)
         return CouncilRunner(GitIndex(repo, self._env), Runs(directory, self._clock.now, log), self._clock, self._env)
@@ -51,10 +47,6 @@ class CouncilReviews:
         self, repo: str, *, trigger: str, base: str, at: str, run: bool, progress: ProgressCallback | None
     ) -> Answer:
         """Return whether the councils of a trigger let a change be committed."""
-        from verdikt.ledger.council_findings import StoredCouncilLog
-        from verdikt.report.commit_refusal import render_refusal
-        from verdikt.report.findings import explain
-
         log = StoredCouncilLog(self._store)
         with self.open_runner(repo).at_commit(at) as runner:
             reviews = [
@@ -86,18 +78,3 @@ class CouncilReviews:
         detail = str(error) if isinstance(error, VerdiktError) else type(error).__name__
         message = f"the councils could not be asked: {detail}"
         return Answer(allowed=not is_guarded, reason=message if is_guarded else "", context=message, guard="council")
-
-    def start(self, trigger: str, directory: str, *, path: str, can_run: bool) -> Answer:
-        """Start the councils of a trigger in the background, and say so; without `can_run`, say how to run them."""
-        repo = find_work_tree(directory)
-        saved = os.path.relpath(os.path.join(directory, path), repo) if path and repo else path
-        councils = [
-            council for council in self.councils.find_by_trigger(trigger) if not saved or council.covers_file(saved)
-        ]
-        if not repo or not councils:
-            return Answer()
-        names = ", ".join(f"`{council.name}`" for council in councils)
-        if not can_run:
-            return Answer(context=f"[verdikt] run `verdikt council trigger {trigger}`: council {names} can't run here")
-        start_review(trigger, repo, self._store.home, self._env, path=saved)
-        return Answer(context=f"[verdikt] council {names} reviews in the background; see `verdikt council history`")

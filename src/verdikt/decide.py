@@ -10,26 +10,22 @@ from collections.abc import Callable, Collection
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from verdikt import __version__
 from verdikt.effects.classifier import classify
 from verdikt.effects.session_trail import add_remembered_effects
 from verdikt.errors import CanonicalError
-from verdikt.graph.combinator import strictest_verdict
 from verdikt.graph.context import AUDIT, GovernanceContext, TraceEntry
-from verdikt.graph.evaluation_result import list_objections
-from verdikt.graph.guard_node import FAILURE_FIX, describe_error
+from verdikt.graph.failure import FAILURE_FIX, describe_error
+from verdikt.graph.policy_evaluation import PolicyEvaluation, combine_evaluations
+from verdikt.graph.verdict_order import strictest_verdict
 from verdikt.model.action import Action, action_to_record
-from verdikt.model.approval import apply_approval, merge_needs
 from verdikt.model.canonical_json import stringify_big_integers
 from verdikt.model.effect import EffectClass, Effects
-from verdikt.model.grant import find_covering_grant
-from verdikt.model.pause import PAUSE_GUARD
 from verdikt.model.posture import READ_ONLY_POSTURES
 from verdikt.model.redaction import mask_tokens
 from verdikt.model.session_state import RISK_DECAY_FACTOR, SessionState, record_verdict
-from verdikt.model.standing_ask import apply_standing_ask
 from verdikt.model.verdict import (
     PENDING_RECEIPT_VERSION,
     RECEIPT_VERSION,
@@ -123,8 +119,8 @@ def _decide_recordable(
 
     # Classify the effects, evaluate the policy, settle with grants and posture.
     parts = policy.parts
-    rule_action = partial(
-        _rule_action,
+    evaluate_by = partial(
+        _evaluate_action,
         visible_action,
         facts,
         session,
@@ -135,29 +131,29 @@ def _decide_recordable(
         approval=approval,
     )
     if len(parts) == 1:
-        ruling = rule_action(policy)
+        evaluation = evaluate_by(policy)
     else:
         # A change of the policy is pending: the accepted one and the changed one decide, each counting for itself.
-        ruling = _combine_rulings([rule_action(part) for part in parts], session.slots)
-    settled = ruling.verdict
+        evaluation = combine_evaluations([evaluate_by(part) for part in parts], session.slots)
+    settled = evaluation.verdict
     # No pause lifts a red line (what ran meanwhile could make the pause permanent), or a person's no to this very call.
     is_rejected = (standing is not None and standing.is_rejected) or (approval is not None and not approval.approved)
     is_final = settled.red_line or is_rejected
     is_paused = pause is not None and not settled.passed and not is_final
-    verdict = _allow_during_pause(pause) if pause is not None and is_paused else settled
+    verdict = pause.build_verdict() if pause is not None and is_paused else settled
 
     # Build the decision and its receipt.
-    ctx, answers = ruling.ctx, ruling.answers
-    classes = ruling.classes
+    ctx, answers = evaluation.ctx, evaluation.answers
+    classes = evaluation.classes
     fields: dict[str, Any] = {
         "verdict": verdict,
         "effects": ctx.effects,
         "dominant": classes[0] if classes else None,
         "posture": posture,
         "posture_after": posture,
-        "warnings": ruling.warnings,
-        "approved": ruling.approved,
-        "would_be": ruling.granted if posture in READ_ONLY_POSTURES and settled is not ruling.granted else None,
+        "warnings": evaluation.warnings,
+        "approved": evaluation.approved,
+        "would_be": evaluation.granted if posture in READ_ONLY_POSTURES and settled is not evaluation.granted else None,
     }
     receipt = Receipt.from_body(
         {
@@ -166,41 +162,25 @@ def _decide_recordable(
             "action": action_to_record(action),
             "facts": facts.to_canonical_record(),
             "session": counters | answers,
-            "grants": [grant.to_record() for grant in ruling.grants],
-            "ruled": None if ruling.ruled is verdict else verdict_to_record(ruling.ruled),
+            "grants": [grant.to_record() for grant in evaluation.grants],
+            "ruled": None if evaluation.ruled is verdict else verdict_to_record(evaluation.ruled),
             **build_receipt_fields(**fields, classes=classes),
             **({"pause": {**pause.to_record(), "verdict": verdict_to_record(settled)}} if pause and is_paused else {}),
             **({"standing": standing.to_record()} if standing else {}),
             **({"approval": approval.to_record()} if approval else {}),
-            "after": {"risk": ruling.risk, **({"slots": ruling.slots} if "slots" in answers else {})},
+            "after": {"risk": evaluation.risk, **({"slots": evaluation.slots} if "slots" in answers else {})},
         }
     )
 
     # Only now, because building the receipt may fail: a second attempt must find the session as it was.
-    session.slots = ruling.slots
+    session.slots = evaluation.slots
     session.action_count += 1
-    record_verdict(session, action, verdict, ruling.risk)
+    record_verdict(session, action, verdict, evaluation.risk)
     audit = ctx.annotations.get(AUDIT, ())
     return Decision(receipt=receipt, trace=ctx.trace, standing=standing, approval=approval, audit=audit, **fields)
 
 
-class _Ruling(NamedTuple):
-    """What a policy says about an action: `ruled` by itself, `granted` after grants, `verdict` after the posture."""
-
-    ctx: GovernanceContext
-    classes: tuple[EffectClass, ...]
-    ruled: Verdict
-    granted: Verdict
-    verdict: Verdict
-    warnings: tuple[Verdict, ...]
-    approved: bool
-    grants: tuple[Grant, ...]  # those that were weighed
-    answers: dict[str, Any]  # the fields of the session that guards read
-    slots: dict[str, Any]
-    risk: float
-
-
-def _rule_action(
+def _evaluate_action(
     action: Action,
     facts: Facts,
     session: SessionState,
@@ -211,7 +191,7 @@ def _rule_action(
     is_paused: bool,
     standing: StandingAsk | None,
     approval: ApprovalAnswer | None,
-) -> _Ruling:
+) -> PolicyEvaluation:
     """Return what one policy says about an action."""
     visible_session = _RecordingSession(session)
     ctx = _LazyTimeContext(
@@ -224,19 +204,20 @@ def _rule_action(
         thorough=bool(grants) or is_paused,
     )
     ruled = _evaluate_policy(action, facts, ctx, policy)
-    # Settle: the operator's grants can lift an objection, the posture can only make the verdict stricter.
-    considered_grants = () if ruled.passed else tuple(grants)
-    granted = _apply_grants(ruled, ctx, considered_grants)
     classes = ctx.effects.classes
-    is_granted = granted.passed and not ruled.passed
-    approved_away = apply_approval(granted, approval) if granted.approvals else granted
-    # Before the answer of a standing ask: the person whom an SDK asked is not the group that the rule names.
-    answered = apply_standing_ask(approved_away, standing, is_granted=is_granted) if standing else approved_away
+    # Settle: people can lift an objection, the posture can only make the verdict stricter.
+    considered_grants = () if ruled.passed else tuple(grants)
+    granted = answered = ruled
+    if standing is not None or not ruled.passed:
+        # Ordinary work passes, and a process for one call should not import what only a stopped call needs.
+        from verdikt.settle import settle_verdict
+
+        granted, answered = settle_verdict(ruled, ctx, considered_grants, approval, standing)
     verdict = apply_posture(answered, posture, classes[0] if classes else None)
     # An OBSERVE guard that failed passes, but its failure must not stay unseen.
     warnings = tuple(v for v in ctx.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error))
     approved = verdict.kind is VerdictKind.PASS and not warnings and policy.approves_action(action, ctx)
-    return _Ruling(
+    return PolicyEvaluation(
         ctx,
         classes,
         ruled,
@@ -251,54 +232,12 @@ def _rule_action(
     )
 
 
-def _combine_rulings(rulings: list[_Ruling], slots: dict[str, Any]) -> _Ruling:
-    """Return the stricter of what the accepted and the changed policy say, with a reason that says whose it is."""
-    # Of equals the first one, which is the accepted policy's; but what people could approve is less than a block.
-    chosen = max(
-        rulings,
-        key=lambda ruling: (ruling.verdict.kind, ruling.verdict.red_line, not ruling.verdict.approvals),
-    )
-    verdict = _name_deciding_policy(chosen, rulings)
-    if verdict.approvals or verdict.kind is VerdictKind.ASK:
-        # What either policy wants to be approved has to be: a change that asks another group counts at once.
-        verdict = replace(verdict, approvals=merge_needs([ruling.verdict.approvals for ruling in rulings]))
-    answers: dict[str, Any] = {}
-    merged_slots = dict(slots)
-    for ruling in rulings:
-        answers |= ruling.answers
-        merged_slots |= {key: value for key, value in ruling.slots.items() if value != slots.get(key)}
-    return chosen._replace(
-        verdict=verdict,
-        warnings=tuple(dict.fromkeys(warning for ruling in rulings for warning in ruling.warnings)),
-        approved=all(ruling.approved for ruling in rulings),
-        grants=max((ruling.grants for ruling in rulings), key=len),
-        answers=answers,
-        slots=merged_slots,
-        risk=max(ruling.risk for ruling in rulings),
-    )
-
-
 def _describe_policies(parts: tuple[Policy, ...]) -> dict[str, Any]:
     """Return the fields of a receipt that name the policies; with a pending change, the accepted one too."""
     if len(parts) == 1:
         return {"v": RECEIPT_VERSION, "policy": parts[0].digest}
     accepted, changed = parts
     return {"v": PENDING_RECEIPT_VERSION, "policy": changed.digest, "accepted": accepted.digest}
-
-
-_BY_ACCEPTED = "the accepted policy says so; the changed one waits for a person to run `verdikt policy accept`"
-_BY_CHANGED = "the changed policy says so, which no person has accepted yet"
-_BY_BOTH = "so say the accepted policy and the changed one, which waits for `verdikt policy accept`"
-
-
-def _name_deciding_policy(chosen: _Ruling, rulings: list[_Ruling]) -> Verdict:
-    """Return the verdict that decides between two policies, with a reason that says whose it is."""
-    verdict = chosen.verdict
-    is_common = all(ruling.verdict.kind is verdict.kind for ruling in rulings)
-    if verdict.kind is VerdictKind.PASS or (is_common and verdict.passed):
-        return verdict
-    note = _BY_BOTH if is_common else _BY_ACCEPTED if chosen is rulings[0] else _BY_CHANGED
-    return replace(verdict, reason=f"{verdict.reason} ({note})")
 
 
 def evaluate_graph(
@@ -419,25 +358,6 @@ def _check_declaration(tool: ToolDeclaration, ctx: GovernanceContext) -> Verdict
     ctx.verdicts.append(verdict)
     ctx.trace.append(TraceEntry("manifest", verdict))
     return verdict
-
-
-def _apply_grants(ruling: Verdict, ctx: GovernanceContext, grants: tuple[Grant, ...]) -> Verdict:
-    """Return what remains of the policy's verdict when objections that a grant covers are lifted."""
-    if not grants or ctx.facts is None:
-        return ruling
-    # All objections, not only the deciding one: a grant for one guard must not silence the others.
-    objections = [verdict for verdict in (ruling, *list_objections(ctx.trace)) if not verdict.passed]
-    covers = [find_covering_grant(grants, verdict, ctx.action, ctx.facts.now, ctx.effects) for verdict in objections]
-    uncovered = [verdict for verdict, grant in zip(objections, covers, strict=True) if grant is None]
-    if uncovered or covers[0] is None:
-        return strictest_verdict(uncovered)
-    reason = f"{ruling.reason}; let through by the operator's grant `{covers[0].id}`: {covers[0].reason}"
-    return Verdict.warn(guard=ruling.guard, reason=reason, fix=ruling.fix)
-
-
-def _allow_during_pause(pause: Pause) -> Verdict:
-    """Return the verdict on an action that runs because the operator paused verdikt."""
-    return Verdict.warn(guard=PAUSE_GUARD, reason=f"paused by {pause.by or 'the operator'}: {pause.reason}")
 
 
 def _build_unrecordable_action(action: Action, error: CanonicalError) -> Action:

@@ -10,8 +10,8 @@ from typing import Any, ParamSpec, TypeVar, overload
 from verdikt.engine import PolicyEngine
 from verdikt.errors import BlockedError
 from verdikt.graph.evaluation_result import EvaluationResult
+from verdikt.graph.failure import describe_error
 from verdikt.graph.guard import Guard, PolicyNode
-from verdikt.graph.guard_node import describe_error
 from verdikt.graph.pipeline import Pipeline
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.verdict import VerdictKind

@@ -9,8 +9,9 @@ from verdikt.decide import block_unevaluated, evaluate_graph
 from verdikt.effects.classifier import classify as classify_action
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.evaluation_result import EvaluationResult
+from verdikt.graph.failure import describe_error
 from verdikt.graph.guard import Guard, PolicyNode
-from verdikt.graph.guard_node import describe_error, to_node
+from verdikt.graph.guard_node import to_node
 from verdikt.graph.required_facts import needs_effects
 from verdikt.graph.session_store import InMemorySessionStore, SessionStore
 from verdikt.graph.tracer import CollectingTracer, StdoutTracer, Tracer

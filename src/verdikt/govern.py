@@ -4,52 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
-from functools import cached_property, partial
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from verdikt.decide import decide
-from verdikt.effects.session_trail import (
-    ARMED_KEY,
-    PROJECT_ARMED_KEY,
-    find_moved_destinations,
-    note_action,
-)
+from verdikt.effects.session_trail import ARMED_KEY, PROJECT_ARMED_KEY, find_moved_destinations, note_action
 from verdikt.effects.untrusted_sources import note_sources
+from verdikt.governance_parts import GovernanceParts, PathAccess
 from verdikt.graph.policy_cache import load_cached_policy
-from verdikt.ledger.approvals import close_answered_at_terminal
 from verdikt.ledger.call_record import build_call_record
 from verdikt.ledger.data_directory import get_data_directory, has_stored_policy
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.kept_files import KeptFiles, explain_restorations
+from verdikt.ledger.kept_files import explain_restorations
 from verdikt.ledger.policy_store import store_policy
 from verdikt.ledger.projections import ASKS, load_projections
-from verdikt.ledger.shared_memory import read_shared_memory, to_memory_session
-from verdikt.ledger.standing_asks import find_standing_ask, record_answer
-from verdikt.model.action import ActionKind
+from verdikt.ledger.shared_memory import SharedMemory
+from verdikt.ledger.standing_asks import close_answered_at_terminal, find_standing_ask, record_answer
+from verdikt.model import session_edits
+from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
-from verdikt.model.facts import NAMED_WORDS_KEY, Facts, World
-from verdikt.model.hook_message import Answer, Turn, add_notice
+from verdikt.model.facts import NAMED_WORDS_KEY, Facts
+from verdikt.model.hook_message import Answer, Prompt, Turn, add_notice
 from verdikt.model.named_words import fold_named_words
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action, redact_text
-from verdikt.model.session_edits import (
-    FILE_WRITES,
-    SHELL_EDITS,
-    begin_edit,
-    begin_shell_edits,
-    end_edit,
-    end_shell_edits,
-    find_open_edits,
-    mark_created_files,
-    mark_edit,
-)
 from verdikt.model.session_state import SessionState, StoredMemory
-from verdikt.model.verdict import VerdictKind, add_warning, decision_from_error, strictest_posture
+from verdikt.model.verdict import Decision, VerdictKind, add_warning, decision_from_error, strictest_posture
+from verdikt.model.world import World, WorldFactory
 from verdikt.observe.clock import SystemClock
-from verdikt.observe.crash_log import record_crash
 from verdikt.observe.guarded_paths import find_host_project, list_guarded_paths
 from verdikt.observe.world import RealWorld, find_project_root, to_absolute
 
@@ -57,43 +41,25 @@ from verdikt.observe.world import RealWorld, find_project_root, to_absolute
 # none of them when the policy is cached, and together they are two fifths of the CPU of a hook that no daemon answers.
 if TYPE_CHECKING:
     from verdikt.call_permissions import StoppedCall
-    from verdikt.council.config import Councils
     from verdikt.council.council_run import ProgressCallback
-    from verdikt.council_reviews import CouncilReviews
-    from verdikt.evidence.gate_service import EvidenceGate
     from verdikt.graph.flow_rules import FlowRule
     from verdikt.graph.policy import Policy
-    from verdikt.guidance.completion import (
-        Completion,
-        TaskCompletionChecker,
-        TaskCompletionResult,
-    )
-    from verdikt.guidance.definition import Guidance
+    from verdikt.guidance.completion import Completion, TaskCompletionChecker
     from verdikt.guidance.feedback import FeedbackProviderConfig
-    from verdikt.guidance.hooks import GuidanceHooks
     from verdikt.guidance.tool_policy import ToolPolicy, ToolPolicyGuard
     from verdikt.ledger.store import LogWriter
-    from verdikt.model.action import Action, Outcome
-    from verdikt.model.hook_message import Prompt
     from verdikt.model.standing_ask import StandingAsk
-    from verdikt.model.verdict import Decision
     from verdikt.observe.clock import Clock
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-WorldFactory = Callable[[str], World]
-"""Return the world as seen from a directory."""
-
-PathAccess = Callable[[str], "AbstractContextManager[object]"]
-"""Return a context in which a path is read with the caller's rights; `PermissionError` when they do not suffice."""
 
 _COMPLETION_UNKNOWN = (
     "whether the work is complete could not be told: say so, and ask the person to run `verdikt doctor`"
 )
 
 
-class Governance:
+class Governance(GovernanceParts):
     """A policy, a log, and a method for each moment at which a host calls verdikt.
 
     A context manager: `close` closes the store, if `load` opened it.
@@ -122,17 +88,19 @@ class Governance:
             from verdikt.policy import add_tool_policies
 
             policy = add_tool_policies(policy, tool_policies)
-        self.policy = policy
-        self.store = store
+        super().__init__(
+            policy,
+            store,
+            feedback=feedback,
+            completion=completion,
+            world_factory=world_factory or self._observe_world,
+            clock=clock or SystemClock(),
+            env=env,
+            base_directory=base_directory,
+            path_access=path_access,
+        )
         self._owns_store = False
-        self._feedback = tuple(feedback)
-        self._completion = completion
-        self.clock = clock or SystemClock()
-        self._env = env
-        self.base_directory = base_directory
-        self.path_access = path_access
-        self._world_factory = world_factory or self._observe_world
-        self._memory_logs: dict[tuple[str, str], tuple[str, bool]] = {}
+        self._shared_memory = SharedMemory(store)
 
     @classmethod
     def load(
@@ -169,11 +137,11 @@ class Governance:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def before(self, action: Action, *, posture: Posture | None = None) -> Decision:
+    def before(self, action: Action, *, posture: Posture | None = None, is_asked_away: bool = False) -> Decision:
         """Decide whether an action may happen.
 
         The decision is in the log before it is returned. A failure anywhere on the way is a block, which only the crash
-        file records.
+        file records. With `is_asked_away` the host can show no question, and a team service asks, where there is one.
         """
         try:
             started = self.clock.now()
@@ -193,7 +161,9 @@ class Governance:
                 decision = decide(action, facts, state, posture, self.policy, standing=standing)
                 settled = None
                 if not decision.passed:
-                    stopped = self._build_stopped_call(action, facts, posture, log, standing=standing)
+                    stopped = self._build_stopped_call(
+                        action, facts, posture, log, standing=standing, is_asked_away=is_asked_away
+                    )
                     settled = stopped.settle(decision, state)
                     decision, state = settled.decision, settled.state
                 # Replay needs the policy document, so it is stored before the first entry that names its digest.
@@ -212,7 +182,7 @@ class Governance:
                     settled.append_request(log, entry)
                 self._raise_posture(log, state.risk)
             if is_armed_changed:
-                self._remember_in_project(facts.project_root, {ARMED_KEY: armed_files})
+                self._shared_memory.remember_in_project(facts.project_root, {ARMED_KEY: armed_files})
             if settled is not None:
                 decision = settled.announce(self.store, action.session_id)
             return add_warning(decision, notice) if notice else decision
@@ -221,7 +191,14 @@ class Governance:
             return decision_from_error(error)
 
     def _build_stopped_call(
-        self, action: Action, facts: Facts, posture: Posture, log: LogWriter, *, standing: StandingAsk | None
+        self,
+        action: Action,
+        facts: Facts,
+        posture: Posture,
+        log: LogWriter,
+        *,
+        standing: StandingAsk | None,
+        is_asked_away: bool,
     ) -> StoppedCall:
         """Return a call with what can let it through: grants, a pause, people's approval."""
         # Only here, because ordinary work passes and must not pay for it.
@@ -237,6 +214,7 @@ class Governance:
             log=log,
             read_state=partial(_read_state, log),
             env=self._env,
+            is_asked_away=is_asked_away,
         )
 
     def _to_directory(self, cwd: str) -> str:
@@ -258,10 +236,14 @@ class Governance:
                     close_answered_at_terminal(session, action.call_id)
                 if action.kind is ActionKind.WRITE and outcome.success:
                     facts = Facts(self._world_factory(action.cwd), memory=memory)
-                    body |= {"kept": marks} if (marks := mark_edit(action, facts, end_edit)) else {}
-                elif edited := find_open_edits(action, memory, self.clock.now()):
+                    body |= (
+                        {"kept": marks}
+                        if (marks := session_edits.mark_edit(action, facts, session_edits.end_edit))
+                        else {}
+                    )
+                elif edited := session_edits.find_open_edits(action, memory, self.clock.now()):
                     facts = Facts(self._world_factory(action.cwd), memory=memory)
-                    body |= {"kept": end_shell_edits(edited, facts)}
+                    body |= {"kept": session_edits.end_shell_edits(edited, facts)}
                 if self.guidance_hooks is not None:
                     answer = self.guidance_hooks.after_call(session, action, outcome, body, artifacts)
                 else:
@@ -313,7 +295,7 @@ class Governance:
             notice = self.restore_wiring(turn.session_id, turn.cwd, "stop")
             answer = self.evidence_gate.judge_stop(turn)
             if completion.context:
-                answer = replace(answer, context="\n".join(filter(None, (completion.context, answer.context))))
+                answer = answer._replace(context="\n".join(filter(None, (completion.context, answer.context))))
             return add_notice(answer, notice) if notice else answer
         except Exception as error:
             self._record_crash("stop", error, turn.session_id)
@@ -347,11 +329,6 @@ class Governance:
         """Decide like `stop`, in a worker thread."""
         return await _run_in_thread(self.stop, turn)
 
-    @cached_property
-    def kept_files(self) -> KeptFiles:
-        """The files that wire verdikt, as they were wired."""
-        return KeptFiles(self.store.home, access=self.path_access)
-
     def restore_wiring(self, session_id: str, cwd: str, moment: str, *, strict: bool = False) -> str:
         """Put back what was changed of the files that wire verdikt, record it, and return a text about it.
 
@@ -366,71 +343,6 @@ class Governance:
         body = {"moment": moment, "restored": [restoration.to_record() for restoration in restorations]}
         self.store.append(session_id, EntryKind.GAP, body)
         return explain_restorations(restorations)
-
-    @cached_property
-    def evidence_gate(self) -> EvidenceGate:
-        """The gate that holds what the agent claims against what the log proves."""
-        from verdikt.evidence.gate_service import EvidenceGate
-        from verdikt.evidence.section import EvidenceSettings
-
-        settings = self.policy.section("evidence") or EvidenceSettings()
-        return EvidenceGate(
-            settings,
-            self.store,
-            self.clock,
-            env=self._env,
-            base_directory=self.base_directory,
-            path_access=self.path_access,
-        )
-
-    def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> tuple[ToolPolicy, ...]:
-        """Return the tool policies that apply to a tool, in the order in which they are evaluated."""
-        return self.guidance.policies_for_tool(name, agent=agent, prompt=prompt) if self.guidance else ()
-
-    def try_completion(self, session: str, cwd: str) -> tuple[TaskCompletionResult, ...]:
-        """Return what each completion check says now about a directory; refuse, count and record nothing."""
-        turn = Turn(session_id=session, cwd=cwd)
-        if self.guidance_hooks is None:
-            return ()
-        if not session or not self.store.reader.has_session(session):
-            return self.guidance_hooks.preview_completion(None, turn)
-        with self.store.session(session) as log:
-            return self.guidance_hooks.preview_completion(log, turn)
-
-    @property
-    def feedback_providers(self) -> tuple[FeedbackProviderConfig, ...]:
-        """The feedback providers, with their triggers."""
-        return self.guidance.feedback if self.guidance else ()
-
-    @property
-    def task_completion_checker(self) -> TaskCompletionChecker | None:
-        """The check that must pass before the agent may stop; None when there is none."""
-        return self.guidance.checker if self.guidance else None
-
-    @cached_property
-    def guidance(self) -> Guidance | None:
-        """Tool policies, feedback and completion checks of the policy and the constructor; None when there are none."""
-        from verdikt.guidance.completion import Completion
-        from verdikt.guidance.definition import Guidance, find_policy_guards
-
-        own = self._completion
-        own_completion = own if own is None or isinstance(own, Completion) else Completion(checker=own)
-        guidance = Guidance(
-            # From the graph, not from the section: a program can put tool policies into its graph directly.
-            policies=tuple(find_policy_guards(self.policy.nodes)),
-            feedback=(*(self.policy.section("feedback") or ()), *self._feedback),
-            completions=(*(self.policy.section("completion") or ()), *([own_completion] if own_completion else [])),
-        )
-        return guidance if guidance else None
-
-    @cached_property
-    def guidance_hooks(self) -> GuidanceHooks | None:
-        """The guidance, connected to the log; None when there is no guidance."""
-        if self.guidance is None:
-            return None
-        from verdikt.guidance.hooks import GuidanceHooks
-
-        return GuidanceHooks(self.guidance, self.policy, self.evidence_gate, self._world_factory)
 
     def commit(
         self,
@@ -460,28 +372,21 @@ class Governance:
 
         They run in the background within their budgets; their findings are there for the next commit and the agent.
         """
-        if self.policy.section("councils") is None:
+        councils = self.policy.section("councils")
+        if councils is None:
             return Answer()
         directory = self._to_directory(cwd)
         try:
             # The process of another user must not run what a project names.
             is_foreign = self.path_access is not nullcontext
-            return self.council_reviews.start(trigger, directory, path=path, can_run=not is_foreign)
+            from verdikt.council.background import start_reviews  # few calls review anything
+
+            return start_reviews(
+                councils, trigger, directory, home=self.store.home, env=self._env, path=path, can_run=not is_foreign
+            )
         except Exception as error:
             self._record_crash(trigger, error)
             return Answer()
-
-    @cached_property
-    def council_reviews(self) -> CouncilReviews:
-        """The councils of the policy, connected to git and the log."""
-        from verdikt.council_reviews import CouncilReviews  # few calls review anything
-
-        return CouncilReviews(self.policy, self.store, self.clock, self._env)
-
-    @property
-    def councils(self) -> Councils:
-        """The councils of the policy."""
-        return self.council_reviews.councils
 
     def _session_posture(self, session: LogWriter) -> Posture:
         """Return the posture that was set for the session, or else the policy's."""
@@ -489,28 +394,7 @@ class Governance:
         return Posture(posture) if posture else self.policy.posture
 
     def _read_memory(self, session: LogWriter, world: World) -> StoredMemory:
-        return StoredMemory(partial(session.read_projection, "memory"), partial(self._read_shared_memory, world))
-
-    def _read_shared_memory(self, world: World, scope: str) -> StoredMemory:
-        root = str(world.place().get("project_root", ""))
-        path, is_archived = self._find_memory_log(scope, root)
-        # A look at the directory is much cheaper than one at the database, and few projects remember anything.
-        if not is_archived and not os.path.exists(path):
-            return StoredMemory(dict)
-        return read_shared_memory(self.store, scope, root)
-
-    def _find_memory_log(self, scope: str, root: str) -> tuple[str, bool]:
-        """Return the file of a shared memory's log, and whether it had one when first asked for."""
-        if (scope, root) not in self._memory_logs:
-            session = to_memory_session(scope, root)
-            path = str(self.store.reader.hot_file_path(session))
-            self._memory_logs[scope, root] = (path, self.store.reader.has_session(session))
-        return self._memory_logs[scope, root]
-
-    def _remember_in_project(self, root: str, changes: Mapping[str, Any]) -> None:
-        """Record what later sessions of the project have to know, in a log of its own."""
-        body = {"given": [], "failures": {}, "kept": dict(changes)}
-        self.store.append(to_memory_session("project", root), EntryKind.FEEDBACK, body)
+        return StoredMemory(partial(session.read_projection, "memory"), partial(self._shared_memory.read, world))
 
     def _raise_posture(self, session: LogWriter, risk: float) -> None:
         """Move the session to a stricter posture, from the next action on, if the policy says so for this risk."""
@@ -535,21 +419,6 @@ class Governance:
         # Without HOME the world assumes another home directory, and must look for the root again from there.
         return RealWorld(directory, env=self._env, guarded=guarded, clock=self.clock, root=root if home else "")
 
-    def _record_crash(self, moment: str, error: Exception, session: str = "") -> None:
-        """Record a failure: always in the crash file, and as a gap in the log of `session` if one is named."""
-        record_crash(self.store.home, moment, error)
-        # Each step by itself: a second failure must neither hide the first nor reach the host.
-        try:
-            self.evidence_gate.note_crash(moment)
-        except Exception as second_error:
-            record_crash(self.store.home, f"{moment}.note", second_error)
-        if session:
-            try:
-                note = {"moment": moment, "error": type(error).__name__}
-                self.store.append(session, EntryKind.GAP, note)
-            except Exception as second_error:
-                record_crash(self.store.home, f"{moment}.gap", second_error)
-
 
 def collect_memory_changes(action: Action, decision: Decision, facts: Facts, seq: int, now: float) -> dict[str, Any]:
     """Return what the memory keeps of an action that may happen; `seq` is the number of its entry in the log."""
@@ -560,13 +429,13 @@ def collect_memory_changes(action: Action, decision: Decision, facts: Facts, seq
         changes |= note_action(action, effects, facts, seq)
     if not decision.passed:
         return changes
-    if writes := [effect for effect in effects.items if effect.what in FILE_WRITES]:
+    if writes := [effect for effect in effects.items if effect.what in session_edits.FILE_WRITES]:
         # What was moved is not new: deleting it would lose what it was before.
-        changes |= mark_created_files(writes, find_moved_destinations(effects, facts))
+        changes |= session_edits.mark_created_files(writes, find_moved_destinations(effects, facts))
     if action.kind is ActionKind.WRITE:
-        changes |= mark_edit(action, facts, begin_edit)
-    if [effect for effect in effects.items if effect.what in SHELL_EDITS]:
-        changes |= begin_shell_edits(action, effects, facts, now)
+        changes |= session_edits.mark_edit(action, facts, session_edits.begin_edit)
+    if [effect for effect in effects.items if effect.what in session_edits.SHELL_EDITS]:
+        changes |= session_edits.begin_shell_edits(action, effects, facts, now)
     return changes
 
 

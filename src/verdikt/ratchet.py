@@ -9,7 +9,7 @@ from verdikt.errors import LedgerError, PolicyError
 from verdikt.graph.pending_policy import PENDING_NOTE, PendingPolicy
 from verdikt.graph.policy import Policy
 from verdikt.graph.policy_restriction import restrict_document
-from verdikt.ledger.acceptance_log import find_backed_acceptance, read_logged_index
+from verdikt.ledger.acceptance_log import read_logged_index
 from verdikt.ledger.accepted_policies import (
     Acceptance,
     AcceptedIndex,
@@ -21,6 +21,7 @@ from verdikt.ledger.accepted_policies import (
     record_user_layers,
     split_layers,
 )
+from verdikt.ledger.backed_acceptance import find_backed_acceptance
 from verdikt.ledger.content_cache import DocumentCache
 from verdikt.ledger.data_directory import find_data_directory
 from verdikt.model.canonical_json import hash_canonical

@@ -13,13 +13,14 @@ from verdikt.model.action import action_from_record
 from verdikt.model.approval import parse_answer
 from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import Entry, EntryKind
-from verdikt.model.facts import Facts, RecordedWorld
+from verdikt.model.facts import Facts
 from verdikt.model.grant import parse_grant
 from verdikt.model.pause import parse_pause
 from verdikt.model.posture import Posture
 from verdikt.model.session_state import SessionState
 from verdikt.model.standing_ask import parse_standing_ask
 from verdikt.model.verdict import RECEIPT_VERSIONS, Decision, VerdictKind
+from verdikt.model.world import RecordedWorld
 
 ABSENT = "(absent)"
 """Shown in a difference where one side lacks the field."""

@@ -130,9 +130,10 @@ class Bench:
         env: Mapping[str, str] | None = None,
         options: tuple[str, ...] = (),
         directory: Path | None = None,
+        before_turn: Callable[[str], None] | None = None,
     ) -> Session:
         """Run one session in which the model says these turns."""
-        with ConversationModel(turns, asides) as model:
+        with ConversationModel(turns, asides, before_turn) as model:
             run = self.client.run(
                 install_client(self.version),
                 project=directory or self.project,

@@ -1,7 +1,7 @@
 """A scripted model that also plays the conversations of sub-agents."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from verdikt.hosts.live.model_api import ModelTurn
@@ -9,13 +9,20 @@ from verdikt.hosts.live.scripted_model import ScriptedModel
 
 
 class ConversationModel(ScriptedModel):
-    """Side conversations are recognised by a word in their first prompt; all others are the main conversation."""
+    """Side conversations are recognised by a word in their first prompt; all others are the main conversation.
+
+    `before_turn` is called with the text of each turn of the main conversation before the client gets it.
+    """
 
     def __init__(
-        self, turns: Sequence[ModelTurn], side_conversations: Mapping[str, Sequence[ModelTurn]] | None = None
+        self,
+        turns: Sequence[ModelTurn],
+        side_conversations: Mapping[str, Sequence[ModelTurn]] | None = None,
+        before_turn: Callable[[str], None] | None = None,
     ) -> None:
         super().__init__(turns)
         self._side_conversations = dict(side_conversations or {})
+        self._before_turn = before_turn
         self._side_counts: dict[str, int] = {}
 
     def choose_turn(self, request: dict[str, Any]) -> ModelTurn:
@@ -23,7 +30,10 @@ class ConversationModel(ScriptedModel):
         opening_text = _get_opening_text(request)
         word = next((word for word in self._side_conversations if word in opening_text), "")
         if not word:
-            return super().choose_turn(request)
+            turn = super().choose_turn(request)
+            if self._before_turn is not None:
+                self._before_turn(turn.text)
+            return turn
         turns = self._side_conversations[word]
         index = self._side_counts.get(word, 0)
         self._side_counts[word] = index + 1

@@ -128,28 +128,51 @@ BROKEN_WRAPPERS = {
 
 
 @pytest.mark.parametrize("version", list_clients("missing"))
-@pytest.mark.parametrize("broken", ["interpreter", *BROKEN_WRAPPERS])
-def test_a_missing_interpreter_or_a_broken_wrapper_blocks_the_tool(
-    version: str, broken: str, create_bench: Callable[[str], Bench], tmp_path: Path
-) -> None:
-    """The tool does not run, whether the line blocks by itself or leaves that to a host that does."""
+def test_a_broken_wrapper_blocks_the_tool(version: str, create_bench: Callable[[str], Bench], tmp_path: Path) -> None:
+    """The tool does not run, whether the line blocks by itself or leaves that to a host that does.
+
+    One session meets every kind: the wrapper is replaced before the turn that is named like it.
+    """
     bench = create_bench(version)
-    if broken == "interpreter":
-        wrapper, python = create_impatient_wrapper(tmp_path, "verdikt-hook"), str(tmp_path / "gone")
-    else:
-        script, mode = BROKEN_WRAPPERS[broken]
-        wrapper, python = str(tmp_path / "verdikt-broken"), sys.executable
+    wrapper = tmp_path / "verdikt-broken"
+    line = wire(bench, Registration(wrapper_path=str(wrapper), python=(sys.executable, "-I")))
+
+    def break_wrapper(kind: str) -> None:
+        script, mode = BROKEN_WRAPPERS.get(kind, ("", 0))
+        wrapper.unlink(missing_ok=True)
         if script:
-            write_script(Path(wrapper), script)
-            Path(wrapper).chmod(mode)
-    line = wire(bench, Registration(wrapper_path=wrapper, python=(python, "-I")))
+            write_script(wrapper, script)
+            wrapper.chmod(mode)
+
+    files = {kind: f"ran_{number}.txt" for number, kind in enumerate(BROKEN_WRAPPERS)}
+    turns = [ModelTurn(kind, (bench.shell(f"echo RAN > {file}"),)) for kind, file in files.items()]
+    session = bench.play(*turns, ModelTurn("END"), before_turn=break_wrapper)
+
+    assert [kind for kind, file in files.items() if bench.has_file(file)] == [], session.run.stdout
+    assert session.turn_count == len(turns) + 1
+    check_line(version, line)
+
+
+@pytest.mark.parametrize("version", list_clients("missing"))
+def test_a_missing_interpreter_blocks_the_tool(
+    version: str, create_bench: Callable[[str], Bench], tmp_path: Path
+) -> None:
+    """The wrapper runs, and cannot start what decides."""
+    bench = create_bench(version)
+    wrapper = create_impatient_wrapper(tmp_path, "verdikt-hook")
+    line = wire(bench, Registration(wrapper_path=wrapper, python=(str(tmp_path / "gone"), "-I")))
     session = bench.play(ModelTurn("go", (bench.shell("echo RAN > ran.txt"),)), ModelTurn("END"))
 
     assert not bench.has_file("ran.txt"), session.run.stdout
     assert session.turn_count == 2
+    check_line(version, line)
+
+
+def check_line(version: str, line: str) -> None:
+    """Check that the wired line is a single command exactly where the host blocks by itself."""
     is_single_command = version in ("claude-2.1.325", "copilot-1.0.102")
     assert line.startswith("exec ") == is_single_command
-    if bench.client.name != "opencode":  # its plugin starts the wrapper without a shell
+    if not version.startswith("opencode"):  # its plugin starts the wrapper without a shell
         assert ("||" in line) == (not is_single_command)
 
 

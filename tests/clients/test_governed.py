@@ -42,9 +42,14 @@ def read_entries(bench: Bench, kind: EntryKind) -> list[Entry]:
 def test_a_forbidden_command_does_not_run_and_an_allowed_one_does(
     version: str, create_bench: Callable[[str], Bench]
 ) -> None:
-    """The model sees reason and fix and none of our own paths; parallel calls are decided one by one."""
+    """The model sees reason and fix and none of our own paths; parallel calls are decided one by one.
+
+    The person hears how to allow the block and the model does not: an agent that knew the command would try to run it.
+    Claude Code shows it; other clients have no such text.
+    """
     bench = create_bench(version)
     bench.govern(POLICY)
+    shows_notices = version == "claude-2.1.325"
     both = ModelTurn(
         "both", (bench.shell(f"{FORBIDDEN} 1"), bench.shell(f"{ALLOWED} 1"), bench.shell(f"{FORBIDDEN} 2"))
     )
@@ -54,6 +59,7 @@ def test_a_forbidden_command_does_not_run_and_an_allowed_one_does(
         both,
         ModelTurn("END"),
         ModelTurn("END"),
+        options=("--output-format", "stream-json", "--verbose") if shows_notices else (),
     )
     requests = json.dumps(session.model.requests)
 
@@ -62,6 +68,8 @@ def test_a_forbidden_command_does_not_run_and_an_allowed_one_does(
     assert bench.has_file("1"), "a forbidden call beside it must not take an allowed one with it"
     assert session.has_received("this file is forbidden")
     assert session.has_received("Instead: touch `allowed` and go on")
+    assert not session.has_received("verdikt allow")
+    assert ("To let this through: verdikt allow last --for once" in session.run.stdout) or not shows_notices
     assert "guard.sh" not in requests
     assert "verdikt-hook" not in requests
     assert "verdikt-launch" not in requests
@@ -71,27 +79,6 @@ def test_a_forbidden_command_does_not_run_and_an_allowed_one_does(
     assert bench.read_crashes() == []
     # A person must not be told that the hook failed when it did what it is there for.
     assert "failed for event" not in session.run.stdout + session.run.stderr
-
-
-@pytest.mark.parametrize("version", list_clients("forbidden"))
-def test_the_person_hears_how_to_allow_a_block_and_the_model_does_not(
-    version: str, create_bench: Callable[[str], Bench]
-) -> None:
-    """An agent that knew the command would try to run it. Claude Code shows it; other clients have no such text."""
-    bench = create_bench(version)
-    bench.govern(POLICY)
-    shows_notices = version == "claude-2.1.325"
-    session = bench.play(
-        ModelTurn("no", (bench.shell(FORBIDDEN),)),
-        ModelTurn("END"),
-        ModelTurn("END"),
-        options=("--output-format", "stream-json", "--verbose") if shows_notices else (),
-    )
-
-    assert not bench.has_file("forbidden")
-    assert session.has_received("this file is forbidden")
-    assert not session.has_received("verdikt allow")
-    assert ("To let this through: verdikt allow last --for once" in session.run.stdout) or not shows_notices
 
 
 TAMPERING = {

@@ -112,6 +112,31 @@ def test_exporter_ends_when_it_is_switched_off(place: WarmProcess, receiver: Otl
     assert receiver.spans == []
 
 
+def test_decisions_of_a_system_wide_process_arrive(place: WarmProcess, receiver: OtlpReceiver) -> None:
+    """It decides for every user, into a log of their own each, and the operator says where they are sent."""
+    home, sock = place.home / "system", place.home / "s.sock"
+    assert "sent to" in run_command(place, receiver.url, "--home", str(home)).stdout
+    options = ["--system", "--socket", str(sock), "--home", str(home)]
+    process = subprocess.Popen([sys.executable, "-I", "-m", "verdikt.daemon", *options], env=place.env)
+    try:
+        wait_until("the process listens", sock.exists)
+        hook = [sys.executable, "-I", "-m", "verdikt.hosts.hook", "--socket", str(sock), "claude", "PreToolUse"]
+        for call in ("c1", "c2"):
+            payload = bash("rm -rf /", call=call)
+            assert subprocess.run(hook, env=place.env, input=payload, check=False, capture_output=True).returncode == 2
+            wait_until("the exporter keeps its progress", lambda: OtlpProgress.load(home))
+        wait_until("the span arrives", lambda: "c2" in {s["attributes"]["gen_ai.tool.call.id"] for s in receiver.spans})
+        shown = wait_until(
+            "the spans are counted",
+            lambda: (shown := json.loads(run_command(place, "--json", "--home", str(home)).stdout))["spans"] and shown,
+        )
+        assert shown["problem"] == ""
+    finally:
+        process.terminate()
+        process.wait(60)
+    wait_until("the exporter has ended", lambda: not find_exporters(place))
+
+
 def test_command_sets_shows_and_ends_it(place: WarmProcess) -> None:
     """With the headers of OpenTelemetry's own variable, which are not shown."""
     shown = run_command(place, "http://127.0.0.1:4318", OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20t,x=y")

@@ -128,10 +128,10 @@ class HostPlayer(TurnPlayer):
         event_name = event.partition(".")[0] if self.host == "copilot" else ""
         hook_event = load_adapter(self.host).decode(payload, event_name, recorded["env"])
         if hook_event.prompt:
-            hook_event = hook_event._replace(prompt=replace(hook_event.prompt, text=text, cwd=str(self.project)))
+            hook_event = hook_event._replace(prompt=hook_event.prompt._replace(text=text, cwd=str(self.project)))
         if hook_event.turn:
             # Some hosts leave the message to the transcript.
-            turn = replace(hook_event.turn, message=text, cwd=str(self.project))
+            turn = hook_event.turn._replace(message=text, cwd=str(self.project))
             hook_event = hook_event._replace(turn=turn)
         if hook_event.action:
             hook_event = hook_event._replace(action=replace(hook_event.action, cwd=str(self.project)))

@@ -216,7 +216,7 @@ def test_a_real_server_is_the_same_through_the_relay_over_http(
     command, calls = list_cases(servers, project, "")[name]
     started = [*command, "streamableHttp"] if name == "everything" else [*command, str(port)]
     to = f"http://127.0.0.1:{port}/mcp"
-    relaying = [*relay(name), "--listen", f"127.0.0.1:{relay_port}", "--to", to]
+    relaying = [*relay(name), "--attended", "--listen", f"127.0.0.1:{relay_port}", "--to", to]
     with run_process(started, project, port, PORT=str(port)), run_process(relaying, project, relay_port):
         direct = drive(servers, project, mode, [to], calls)
         relayed = drive(servers, project, mode, [f"http://127.0.0.1:{relay_port}/mcp"], calls)

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from tests.fakes import FakeWorld
 from verdikt.effects.classifier import classify
 from verdikt.model.action import Action, ActionKind
-from verdikt.model.facts import Facts, RecordedWorld
+from verdikt.model.facts import Facts
 from verdikt.model.tool_kind import classify_tool
+from verdikt.model.world import RecordedWorld
 
 TOOLS = st.sampled_from(
     (

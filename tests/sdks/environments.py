@@ -15,24 +15,25 @@ ROOT = Path(__file__).parent.parent.parent
 
 PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "langchain": {
-        "floor": ("langchain==1.4.7", "langgraph==1.2.20", "langgraph-checkpoint-sqlite"),
+        "floor": ("langchain==1.3.0", "langgraph==1.2.0", "langgraph-checkpoint-sqlite"),
         "newest": ("langchain", "langgraph", "langgraph-checkpoint-sqlite"),
     },
-    "openai_agents": {"floor": ("openai-agents==0.24.0",), "newest": ("openai-agents",)},
-    "pydantic_ai": {"floor": ("pydantic-ai-slim==2.66.0",), "newest": ("pydantic-ai-slim",)},
-    "claude_agent_sdk": {"floor": ("claude-agent-sdk==0.2.182",), "newest": ("claude-agent-sdk",)},
-    "google_adk": {"floor": ("google-adk==2.13.0",), "newest": ("google-adk",)},
+    "openai_agents": {"floor": ("openai-agents==0.22.0",), "newest": ("openai-agents",)},
+    "pydantic_ai": {"floor": ("pydantic-ai-slim==2.20.0",), "newest": ("pydantic-ai-slim",)},
+    "claude_agent_sdk": {"floor": ("claude-agent-sdk==0.2.178",), "newest": ("claude-agent-sdk",)},
+    "google_adk": {"floor": ("google-adk==2.9.0",), "newest": ("google-adk",)},
     "strands": {"floor": ("strands-agents==1.62.0",), "newest": ("strands-agents",)},
     "agent_framework": {
-        "floor": ("agent-framework-core==1.23.0", "agent-framework-openai==1.17.0"),
-        "newest": ("agent-framework-core", "agent-framework-openai"),
+        "floor": ("agent-framework-core==1.20.0", "agent-framework-openai", "mcp<2", "tenacity"),
+        "newest": ("agent-framework-core", "agent-framework-openai", "mcp", "tenacity"),
     },
-    "crewai": {"floor": ("crewai==1.15.30",), "newest": ("crewai",)},
+    "crewai": {"floor": ("crewai==1.15.20",), "newest": ("crewai",)},
     "llama_index": {"floor": ("llama-index-core==0.14.25",), "newest": ("llama-index-core",)},
     "smolagents": {"floor": ("smolagents==1.26.0",), "newest": ("smolagents",)},
     "ag2": {"floor": ("ag2==1.2.1",), "newest": ("ag2",)},
 }
-"""SDK → version → what is installed. A floor is the version in the extra of pyproject.toml."""
+"""SDK → version → what is installed. A floor is the version in the extra of pyproject.toml: an old one on which the
+whole contract holds. Older ones lack what an adapter is built on, as Strands has its middleware only since 1.62."""
 
 BENCHMARK_PACKAGES = {"agentdojo": {"pinned": ("agentdojo==0.1.35",)}}
 """What benchmarks run in an environment of their own; made when they are run."""
@@ -67,7 +68,8 @@ def install_environment(sdk: str, version: str) -> Path:
     """Return the interpreter of an SDK's environment, and make the environment first if that is necessary."""
     directory = get_cache_directory() / f"{sdk}-{version}"
     directory.mkdir(parents=True, exist_ok=True)
-    with (directory / ".lock").open("w") as lock:
+    # Not `.lock` in the environment: uv takes that one itself, and would wait for us until its time limit of 5 minutes.
+    with directory.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two test workers may want the same environment
         if not _is_complete(directory, sdk, version):
             _make_environment(directory, _list_packages(sdk, version))

@@ -1,5 +1,6 @@
 """The contract of the adapters on the real SDKs: what the policy stops has no side effect, whatever the SDK does."""
 
+import tomllib
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.sdks.driver_process import DriverProcess
 from tests.sdks.environments import (
     ALWAYS,
     PACKAGES,
+    ROOT,
     EnvironmentMissing,
     find_environment,
     install_environment,
@@ -112,6 +114,15 @@ def test_every_fail_mode_is_a_case(sdk: str) -> None:
     rows = {case.get("row") for case in CASES if can_play(sdk, case)}
     assert [row for row in FAIL_MODES if row not in rows and (sdk, row) not in IMPOSSIBLE] == []
     assert rows <= {None, *FAIL_MODES}
+
+
+def test_extras_begin_at_the_tested_floors() -> None:
+    """An extra of the package admits no version that is older than the one in the floor's environment."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    bounds = {text.replace(">=", "==") for extra in project["optional-dependencies"].values() for text in extra}
+    pins = {pin for sdk in PACKAGES if sdk not in ON_GOVERN for pin in PACKAGES[sdk]["floor"] if "==" in pin}
+
+    assert pins - bounds == set()
 
 
 class Row(NamedTuple):

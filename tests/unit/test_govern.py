@@ -15,11 +15,11 @@ from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
-from verdikt.model.facts import PathFact
 from verdikt.model.hook_message import Prompt
 from verdikt.model.posture import Posture
 from verdikt.model.session_state import SessionState
 from verdikt.model.verdict import VerdictKind
+from verdikt.model.world import PathFact
 from verdikt.policy import parse_policy
 from verdikt.replay import find_differences, read_decision, replay
 

@@ -20,7 +20,7 @@ from verdikt.graph.pending_policy import PENDING_NOTE
 from verdikt.graph.policy import Policy
 from verdikt.hosts.claude import adapter
 from verdikt.hosts.dispatch import dispatch_event
-from verdikt.ledger import acceptance_log
+from verdikt.ledger import acceptance_log, backed_acceptance
 from verdikt.ledger.acceptance_log import read_logged_index
 from verdikt.ledger.accepted_policies import AcceptedIndex, read_index
 from verdikt.model.entry import EntryKind
@@ -374,7 +374,7 @@ def test_record_that_no_signed_entry_backs_blocks_and_says_how_to_repair(
 ) -> None:
     """A program that writes the record of acceptances by itself decides nothing with it; accepting again repairs it."""
     if is_cached:
-        monkeypatch.setattr(acceptance_log, "SystemClock", lambda: FakeClock(seconds=LATER))
+        monkeypatch.setattr(backed_acceptance, "SystemClock", lambda: FakeClock(seconds=LATER))
     index, log = machine.data / "accepted.json", machine.data / "ledger/operator.jsonl"
     machine.write("profile: none\n")
     machine.accept()
@@ -410,7 +410,7 @@ def test_log_of_acceptances_is_read_again_only_after_a_change(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cold call does not read a long log of the operator, nor check its signatures, while it stays as it is."""
-    monkeypatch.setattr(acceptance_log, "SystemClock", lambda: FakeClock(seconds=LATER))
+    monkeypatch.setattr(backed_acceptance, "SystemClock", lambda: FakeClock(seconds=LATER))
     machine.write(NO_PUSH)
     machine.accept()
     assert machine.kind("git push") == "block"
@@ -439,11 +439,11 @@ def test_log_that_has_just_changed_is_not_cached(machine: Machine, monkeypatch: 
     machine.write(NO_PUSH)
     machine.accept()
     now = (machine.data / "ledger/operator.jsonl").stat().st_ctime
-    monkeypatch.setattr(acceptance_log, "SystemClock", lambda: FakeClock(seconds=now))
-    shutil.rmtree(machine.data / acceptance_log.CACHE_DIRECTORY, ignore_errors=True)
+    monkeypatch.setattr(backed_acceptance, "SystemClock", lambda: FakeClock(seconds=now))
+    shutil.rmtree(machine.data / backed_acceptance.CACHE_DIRECTORY, ignore_errors=True)
 
     assert machine.govern().policy.pending_note == ""
-    assert not (machine.data / acceptance_log.CACHE_DIRECTORY).exists()
+    assert not (machine.data / backed_acceptance.CACHE_DIRECTORY).exists()
 
 
 def test_acceptance_of_a_directory_keeps_those_of_others_backed(machine: Machine) -> None:

@@ -13,10 +13,11 @@ from verdikt.graph.policy import Policy
 from verdikt.model.action import Action
 from verdikt.model.canonical_json import encode_canonical, parse_json
 from verdikt.model.entry import Entry, EntryKind
-from verdikt.model.facts import Facts, GitFact, PathFact
+from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action
 from verdikt.model.session_state import SessionState
+from verdikt.model.world import GitFact, PathFact
 from verdikt.observe.policy_files import PolicyFile
 from verdikt.policy import SECTIONS, build_policy, parse_policy, restore_policy
 from verdikt.replay import RecordedDecision, compare_policy, find_differences, read_decision, replay

@@ -46,6 +46,7 @@ from verdikt.policy import build_policy
 from verdikt.ratchet import PolicySnapshot
 from verdikt.replay import read_decision, replay
 from verdikt.report.counted_noun import format_count
+from verdikt.report.entry_line import shorten_session
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
@@ -130,24 +131,38 @@ def command(
         past = _find_stopped_call(store, what, session)
         scope = _narrow_scope(past, scope)
         exceptions = editor.find_needed_exceptions(past, scope, reason or "-")
-        click.echo(f"{past.session} #{past.seq}: {_describe_call(past)}", err=True)
+        click.echo(f"{shorten_session(past.session)} #{past.seq}: {_describe_call(past)}", err=True)
     else:
         if scope.is_empty:
             raise click.UsageError("expected what the rule lets through: --path, --command or --tool")
         exceptions = editor.complete_exceptions(editor.build_exception(what, scope, reason or "-"))
     editor.require_allowed(exceptions)
+    target_session = _choose_session(store, past, duration)
+    click.echo(f"to allow, {_describe_lifetime(duration, target_session)}:", err=True)
     _show_effect(store, editor, exceptions)
     reason = reason or click.prompt("why", err=True)
     exceptions = [replace(exception, reason=reason) for exception in exceptions]
     if click.prompt("type `allow` to confirm", err=True) != "allow":
-        raise click.Abort
+        raise click.ClickException("nothing was allowed: only the word `allow` confirms")
     if seconds is None:
         result = editor.write(store, exceptions)
     else:
-        is_bound = past is not None and duration in (SESSION, ONCE)
-        target_session = past.session if past is not None and is_bound else ANY_SESSION
         result = _add_grants(store, exceptions, seconds, target_session, once=duration == ONCE)
     click.echo(json.dumps(result) if as_json else "\n".join(_describe_result(result)))
+
+
+def _choose_session(store: "FileStore", past: "RecordedDecision | None", duration: str) -> str:
+    """Return the session that a grant is for: that of the stopped call, or any."""
+    if past is None or duration not in (SESSION, ONCE):
+        return ANY_SESSION
+    last = next(reversed(list(store.read_entries(past.session, since=past.seq))), None)
+    if last is None or last.kind is not EntryKind.CHECKPOINT or last.body.get("reason") != "session_end":
+        return past.session
+    if duration == ONCE:
+        # A session that has ended can't make the call again, and one call is narrow enough.
+        return ANY_SESSION
+    click.echo(f"session {past.session[:8]} has ended: this holds if it is resumed; a new one needs --for 2h", err=True)
+    return past.session
 
 
 def _parse_lifetime(duration: str) -> int | None:
@@ -160,6 +175,17 @@ def _parse_lifetime(duration: str) -> int | None:
             f"--for: expected `once`, `session`, `always` or a time up to 30d such as 2h, found `{duration}`"
         )
     return seconds
+
+
+def _describe_lifetime(duration: str, session: str) -> str:
+    """Return for how long a permission lasts, in words."""
+    if duration == ALWAYS:
+        return "for good (in your policy file)"
+    if duration not in (SESSION, ONCE):
+        return f"for {duration}"
+    often = "once, " if duration == ONCE else ""
+    where = "in any session" if session == ANY_SESSION else f"in session {shorten_session(session)}"
+    return f"{often}{where}, for a day at most (`--for` says otherwise)"
 
 
 def _find_stopped_call(store: "FileStore", what: str, session: str) -> "RecordedDecision":
@@ -325,7 +351,7 @@ def _show_effect(store: "FileStore", editor: _PolicyEditor, exceptions: Sequence
     """Print what the exceptions would have let through, from the log."""
     rules = {exception.rule for exception in exceptions}
     for exception in exceptions:
-        click.echo(f"  exception {replace(exception, reason='…').summary}", err=True)
+        click.echo(f"  {exception.scope_summary}", err=True)
     policy = editor.build_policy(exceptions)
     stopped = list(_iter_stopped_calls(store, rules))
     passing = [past for past in stopped if replay(past, policy).passed]
@@ -383,7 +409,7 @@ def _find_grant_target(exception: RuleException) -> str:
 
 def _describe_result(result: dict[str, Any]) -> Iterator[str]:
     for grant in result.get("grants", ()):
-        where = "any session" if grant["session"] == ANY_SESSION else f"session {grant['session'][:8]}"
+        where = "any session" if grant["session"] == ANY_SESSION else f"session {shorten_session(grant['session'])}"
         until = datetime.fromtimestamp(grant["expires"], UTC).strftime("%Y-%m-%d %H:%M")
         often = "once, " if grant.get("once") else ""
         yield f"granted: {grant['guard']} for `{grant['target']}` {often}in {where} until {until} UTC ({grant['id']})"

@@ -154,8 +154,9 @@ def hooks(*, project: str) -> None:
 @command.command()
 @click.argument("endpoint", required=False)
 @click.option("--off", is_flag=True, help="Send nothing any more.")
+@click.option("--home", type=click.Path(path_type=Path), help="The data directory of a system-wide daemon.")
 @json_option
-def otlp(*, endpoint: str | None, off: bool, as_json: bool) -> None:
+def otlp(*, endpoint: str | None, off: bool, home: Path | None, as_json: bool) -> None:
     """Send the decisions of hooks to an OpenTelemetry collector over OTLP/HTTP, or show where they are sent.
 
     Without arguments and reasons of the calls. Headers are those of OTEL_EXPORTER_OTLP_HEADERS, and are kept.
@@ -164,8 +165,9 @@ def otlp(*, endpoint: str | None, off: bool, as_json: bool) -> None:
     \b
     Example: verdikt daemon otlp http://127.0.0.1:4318
              verdikt daemon otlp --off
+             verdikt daemon otlp --home /var/lib/verdikt http://127.0.0.1:4318
     """  # noqa: D301
-    home = get_data_directory(os.environ)
+    home = home.absolute() if home else get_data_directory(os.environ)
     if endpoint and off:
         raise click.UsageError("expected an endpoint or --off, found both")
     if endpoint or off:

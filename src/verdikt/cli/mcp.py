@@ -50,6 +50,7 @@ def command() -> None:
     "--allow-origin", "origins", multiple=True, metavar="ORIGIN", help="A web page that may call; with --listen."
 )
 @click.option("--everywhere", is_flag=True, help="Let --listen take calls from other machines.")
+@click.option("--attended", is_flag=True, help="A person sits at every client that calls: ask there; with --listen.")
 @click.argument("server", nargs=-1, type=click.UNPROCESSED)
 def run(
     *,
@@ -59,6 +60,7 @@ def run(
     to: str,
     origins: tuple[str, ...],
     everywhere: bool,
+    attended: bool,
     server: tuple[str, ...],
 ) -> None:
     """Relay to a server: a command, or an address with --to. The default: `run` can be left out.
@@ -72,6 +74,8 @@ def run(
         raise click.UsageError("expected either the command of a server after `--`, or its address with --to URL")
     if listen and not to:
         raise click.UsageError("expected --to URL with --listen: a server that is a command has one client, over stdio")
+    if attended and not listen:
+        raise click.UsageError("expected --listen with --attended: a client that starts the relay is asked anyway")
     server_name = check_server_name(name or (guess_host_name(to) if to else guess_server_name(server)))
     create = partial(_create_relay, server_name, (to,) if to else server, trust_first=trust_first)
     if not to:
@@ -87,6 +91,7 @@ def run(
         origins,
         trust_first=trust_first,
         everywhere=everywhere,
+        attended=attended,
         announce=partial(click.echo, err=True),
     )
 

@@ -13,6 +13,8 @@ from verdikt import __version__
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.store_access import home_option, json_option, resolve_home
 from verdikt.errors import ServiceError
+from verdikt.hosts.wiring.inspection import find_wired_files
+from verdikt.hosts.wiring.installation import Installation
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.model.canonical_json import sha256_hex
@@ -21,11 +23,13 @@ from verdikt.ship.approval_courier import ApprovalCourier, RemoteAnswers
 from verdikt.ship.log_source import LogSource
 from verdikt.ship.machine_identity import LEVELS, Enrolment, MachineIdentity
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
+from verdikt.team.machine_status import MachineStatus
 
 if TYPE_CHECKING:
     from verdikt.ship.shipper import Shipper
 
 DEVICE_POLL_SECONDS = 2.0
+STATUS_SECONDS = 60.0
 APPROVAL_WAIT_SECONDS = 8.0
 """How long a look for answers may take; less than the time after which the client gives up."""
 
@@ -115,20 +119,37 @@ def run(*, once: bool, companion: bool, home: Path | None) -> None:
         os.nice(19)
     with FileStore(resolve_home(home), clock, load_projections()) as store:
         answers = RemoteAnswers(shipper.client, identity.load_enrolment().service_key)
-        _ship(shipper, ApprovalCourier(store, answers), identity, once=once)
+        _ship(shipper, ApprovalCourier(store, answers), identity, resolve_home(home), once=once)
     click.echo(f"{shipper.sent_count} entries sent")
     for session, text in sorted(shipper.problems.items()):
         click.echo(f"{session}: {text}", err=True)
 
 
-def _ship(shipper: "Shipper", courier: ApprovalCourier, identity: MachineIdentity, *, once: bool) -> None:
+def _report_status(client: ServiceClient, home: Path, shipper: "Shipper | None" = None) -> None:
+    """Tell the service how this machine is: its version, what could not be sent, and which hosts call the hook."""
+    # Settings for all of a user's projects: there is no project here.
+    installation = Installation(project=os.path.expanduser("~"), data_directory=str(home), env=os.environ)
+    status = MachineStatus(
+        version=__version__,
+        unsent=shipper.count_unsent() if shipper else 0,
+        problems=len(shipper.problems) if shipper else 0,
+        hosts=tuple(sorted({file.host for file in find_wired_files(installation)})),
+    )
+    client.call("POST", "/v1/status", json.dumps(status.to_record()).encode())
+
+
+def _ship(shipper: "Shipper", courier: ApprovalCourier, identity: MachineIdentity, home: Path, *, once: bool) -> None:
     """Send the log and carry approvals: once, or as long as this machine is enrolled."""
     clock = SystemClock()
+    reported_at = -STATUS_SECONDS
     while True:
         problem: Unreachable | Refused | None = None
         is_waiting = False
         try:
             shipper.ship_new_lines()
+            if not 0 <= clock.now() - reported_at < STATUS_SECONDS:
+                _report_status(shipper.client, home, shipper)
+                reported_at = clock.now()
             # While a question waits, the pause is a long poll for its answer.
             is_waiting = courier.deliver(0.0 if once else APPROVAL_WAIT_SECONDS)
         except (Unreachable, Refused) as error:
@@ -160,7 +181,7 @@ def status(*, as_json: bool, home: Path | None) -> None:
     identity = _open_identity(home)
     enrolment = identity.load_enrolment()
     client = ServiceClient(enrolment.url, SystemClock(), identity, enrolment.machine)
-    client.call("POST", "/v1/status", json.dumps({"version": __version__}).encode())
+    _report_status(client, resolve_home(home))
     heads = client.call("GET", "/v1/heads").get("heads")
     count = sum(head["seq"] for head in heads.values()) if isinstance(heads, dict) else 0
     record = {"url": enrolment.url, "machine": enrolment.machine, "level": enrolment.level, "entries": count}
@@ -179,6 +200,7 @@ def forget(*, home: Path | None) -> None:
     """
     refuse_agents("ending what is sent")
     _open_identity(home).forget()
+    click.echo("this machine sends nothing any more; `verdikt ship enrol URL` begins again")
 
 
 def _open_identity(home: Path | None) -> MachineIdentity:

@@ -1,7 +1,5 @@
 """The runs directory: plans in `<plan>.json` and, beside them, verdicts in `<plan>.verdict.json`."""
 
-import fcntl
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from verdikt.council.json_file import lock_file, read_document, translate_write_errors, write_json
 from verdikt.errors import FindingError
 from verdikt.model.entry import EntryKind
 from verdikt.model.finding import (
@@ -30,8 +29,6 @@ from verdikt.observe.world import expand_user
 
 PLAN_HASH_PATTERN = compile_lazily(r"[A-Za-z0-9_-]{1,64}\Z")
 VERDICT_SUFFIX = ".verdict.json"
-# A longer file was not written by us; it is refused instead of read into memory.
-MAX_BYTES = 64 * 1024 * 1024
 # Files that a finding without evidence is logged with; it is carried while one of them is part of a plan.
 _MAX_LOGGED_FILES = 200
 
@@ -76,12 +73,12 @@ class Runs:
 
     def load(self, plan_hash: str) -> CouncilVerdict | None:
         """Return the verdict on a plan, with the level computed from its findings; None when there is none."""
-        document = _read_document(self.verdict_path(plan_hash))
+        document = read_document(self.verdict_path(plan_hash))
         return None if document is None else read_verdict(document, plan_hash)
 
     def history(self, plan_hash: str) -> list[dict[str, Any]]:
         """Return the findings that were replaced, superseded or cleared, by whom and why, oldest first."""
-        return _read_history(_read_document(self.verdict_path(plan_hash)))
+        return _read_history(read_document(self.verdict_path(plan_hash)))
 
     def record(
         self,
@@ -194,7 +191,7 @@ class Runs:
     def save_plan(self, plan: Plan) -> Plan:
         """Save a plan unless it exists; return an existing one as `cached`."""
         path = self.plan_path(plan.plan_hash)
-        with _translate_write_errors(path):
+        with translate_write_errors(path):
             self.directory.mkdir(parents=True, exist_ok=True)
             with lock_file(path):
                 try:
@@ -207,7 +204,7 @@ class Runs:
 
     def load_plan(self, plan_hash: str) -> Plan | None:
         """Return a plan; None when there is none; raise `FindingError` when its content does not fit its name."""
-        document = _read_document(self.plan_path(plan_hash))
+        document = read_document(self.plan_path(plan_hash))
         if document is None:
             return None
         plan = plan_from_record(document, named=plan_hash)
@@ -241,7 +238,7 @@ class Runs:
         expired = sorted(name for name, changed_at in change_times.items() if changed_at < cutoff)
         for name in expired:
             for path in (self.plan_path(name), self.verdict_path(name)):
-                with _translate_write_errors(path), lock_file(path):
+                with translate_write_errors(path), lock_file(path):
                     path.unlink(missing_ok=True)
                     path.with_name(path.name + ".lock").unlink(missing_ok=True)
         return expired
@@ -249,7 +246,7 @@ class Runs:
     @contextmanager
     def _edit_verdict(self, plan_hash: str) -> Iterator["_VerdictEdit"]:
         path = self.verdict_path(plan_hash)
-        with _translate_write_errors(path):
+        with translate_write_errors(path):
             self.directory.mkdir(parents=True, exist_ok=True)
             with lock_file(path):
                 yield _VerdictEdit(path, plan_hash, self._now)
@@ -261,7 +258,7 @@ class _VerdictEdit:
     def __init__(self, path: Path, plan_hash: str, now: Callable[[], float]) -> None:
         self._path = path
         self._timestamp = now()
-        document = _read_document(path)
+        document = read_document(path)
         self.verdict = CouncilVerdict(plan_hash) if document is None else read_verdict(document, plan_hash)
         # Indexed by id and by title, so that the findings of a scanner cost the same each.
         self._findings = dict(enumerate(self.verdict.findings))
@@ -385,72 +382,14 @@ def read_verdict(document: Mapping[str, Any], plan_hash: str) -> CouncilVerdict:
     )
 
 
-def write_json(path: Path, record: Mapping[str, Any]) -> None:
-    """Write a file atomically, and return when it is on the disk."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    data = (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
-    with open(temporary, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-
-
-@contextmanager
-def _translate_write_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FindingError(
-            f"cannot write `{path}`: {error.strerror}; check the directory, or set VERDIKT_RUNS_DIR"
-        ) from error
-
-
 def _read_change_time(path: Path) -> float:
     """Return the time of the last change, by the file's content, or else by the disk."""
     try:
-        document = _read_document(path) or {}
+        document = read_document(path) or {}
     except FindingError:
         document = {}
     recorded = parse_timestamp(document.get("updated_at")) or parse_timestamp(document.get("created_at"))
     return recorded or path.stat().st_mtime
-
-
-@contextmanager
-def lock_file(path: Path) -> Iterator[None]:
-    """Hold the lock of a file; wait while another process or thread holds it."""
-    lock_path = path.with_name(path.name + ".lock")
-    while True:
-        with open(lock_path, "a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            try:
-                is_current = os.path.samestat(os.fstat(lock.fileno()), os.stat(lock_path))
-            except FileNotFoundError:
-                is_current = False
-            # A purge may have deleted the lock file while we waited: then another process can hold a new one.
-            if is_current:
-                yield
-                return
-
-
-def _read_document(path: Path) -> dict[str, Any] | None:
-    """Return the JSON object in a file; None when there is no file."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise FindingError(f"`{path.name}`: expected at most {MAX_BYTES} bytes, found more")
-        document = json.loads(data)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, RecursionError) as error:
-        raise FindingError(
-            f"`{path.name}`: expected a JSON object, found a file that cannot be read ({error}); "
-            "remove it and review again"
-        ) from error
-    if not isinstance(document, dict):
-        raise FindingError(f"`{path.name}`: expected a JSON object, found something else; remove it and review again")
-    return document
 
 
 def _read_history(document: Mapping[str, Any] | None) -> list[dict[str, Any]]:

@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 
 from verdikt.daemon.request import Peer
 from verdikt.graph.policy import Policy
-from verdikt.ledger.acceptance_log import find_backed_acceptance
 from verdikt.ledger.accepted_policies import get_index_path, read_index
+from verdikt.ledger.backed_acceptance import find_backed_acceptance
 from verdikt.ledger.data_directory import find_data_directory, get_data_directory
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.group_commit import GroupCommit

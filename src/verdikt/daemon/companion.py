@@ -77,6 +77,7 @@ def create_sender(home: Path) -> Companion:
     return Companion(home / "ship" / "config.json", module, {"VERDIKT_HOME": str(home)})
 
 
-def create_exporter(home: Path) -> Companion:
-    """Return what exports the log as telemetry, where `verdikt daemon otlp` has asked for it."""
-    return Companion(home / SETTINGS_FILE, ("verdikt.daemon.otlp_export", str(home)), {})
+def create_exporter(home: Path, *, system_wide: bool = False) -> Companion:
+    """Return what exports the log, or the logs of all users, as telemetry, where `verdikt daemon otlp` asked for it."""
+    options = ("--system",) if system_wide else ()
+    return Companion(home / SETTINGS_FILE, ("verdikt.daemon.otlp_export", str(home), *options), {})

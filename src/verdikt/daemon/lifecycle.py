@@ -61,9 +61,7 @@ def _serve_hooks(instance: DaemonInstance, options: DaemonOptions, env: Mapping[
     _raise_file_limit()
     hook_service = SystemHookService(options.home) if options.system_wide else HookService(options.home)
     hook_service.warm_up(env)
-    companions = [create_sender(options.home)]
-    if not options.system_wide:  # there each user has a log of their own
-        companions.append(create_exporter(options.home))
+    companions = [create_sender(options.home), create_exporter(options.home, system_wide=options.system_wide)]
 
     def maintain() -> None:
         hook_service.run_maintenance()

@@ -7,6 +7,9 @@ from pathlib import Path
 from verdikt.daemon.client import get_run_directory
 from verdikt.errors import DaemonError
 
+USERS_DIRECTORY = "users"
+"""In the data directory of a system-wide process: one data directory per user, named by the user id."""
+
 _OPTIONS_WITH_VALUE = {"--socket", "--home", "--allow", "--http"}
 
 

@@ -71,5 +71,9 @@ def _replace_file(path: Path, document: dict[str, Any]) -> None:
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "w", encoding="utf-8") as file:
+        if os.geteuid() == 0:
+            # A service's data directory belongs to the service's user, who must be able to read what root has set.
+            owner = path.parent.stat()
+            os.fchown(fd, owner.st_uid, owner.st_gid)
         json.dump(document, file)
     temporary.replace(path)

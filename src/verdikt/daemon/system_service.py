@@ -14,14 +14,15 @@ from typing import Any
 from verdikt import __version__
 from verdikt.daemon.deferred_reply import DeferredReply
 from verdikt.daemon.hook_service import NON_PATH_VARIABLES, HookService
+from verdikt.daemon.options import USERS_DIRECTORY
 from verdikt.daemon.request import DaemonReply, HookRequest, Peer
 from verdikt.errors import PolicyError
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.govern import Governance
 from verdikt.graph.policy import Policy
 from verdikt.model.distribution import DISTRIBUTION_NAME
-from verdikt.model.facts import GitFact, PathFact
 from verdikt.model.path_set import PathSet
+from verdikt.model.world import GitFact, PathFact
 from verdikt.observe.git_repository import use_git_user
 from verdikt.observe.guarded_paths import list_guarded_paths
 from verdikt.observe.policy_files import MANAGED_POLICY_PATH, list_policy_places
@@ -148,7 +149,7 @@ class SystemHookService(HookService):
             for name, value in request.env.items()
             if name not in OPERATOR_VARIABLES
         }
-        return env | {"PATH": SAFE_PATH, "VERDIKT_HOME": str(self.home / "users" / str(request.peer.uid))}
+        return env | {"PATH": SAFE_PATH, "VERDIKT_HOME": str(self.home / USERS_DIRECTORY / str(request.peer.uid))}
 
     def _load_governance(self, cwd: str, request: HookRequest) -> Governance:
         rights, env = PeerRights(request.peer), request.env

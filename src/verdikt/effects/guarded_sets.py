@@ -14,14 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from verdikt.effects.arguments import NO_OPTIONS, Arguments
 from verdikt.effects.child_agent import AGENT_PROGRAMS, find_child_agent, find_module_agent
 from verdikt.effects.code import quote_shell_word
-from verdikt.effects.git_guarded import (
-    LEAVE_ALONE,
-    MAX_FIX_LENGTH,
-    UNRELATED_COMMANDS,
-    GitCall,
-    GuardedChange,
-    find_git_changes,
-)
+from verdikt.effects.git_call import LEAVE_ALONE, GitCall
+from verdikt.effects.git_guarded import MAX_FIX_LENGTH, UNRELATED_COMMANDS, GuardedChange, find_git_changes
 from verdikt.effects.program_record import find_options
 from verdikt.knowledge import find_role
 from verdikt.model import patch

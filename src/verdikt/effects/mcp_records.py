@@ -8,7 +8,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from verdikt.effects import host
-from verdikt.effects.code import classify_code
+from verdikt.effects.code import classify_code, classify_query
 from verdikt.effects.zone_effects import derive_zone_effects
 from verdikt.knowledge import find_server_tool
 from verdikt.model.effect import Effect, Target
@@ -90,10 +90,7 @@ def _read_url(text: str, call: Invocation) -> Iterator[Effect]:
 
 
 def _read_sql(text: str, call: Invocation) -> Iterator[Effect]:
-    # Few tools take a query, and every hook that no daemon answers would pay for the import.
-    from verdikt.effects.code.sql import classify_sql
-
-    effects = list(classify_sql(text, call))
+    effects = list(classify_query(text, call))
     yield from effects or [call.make_effect("mcp.read", note="a query")]
 
 

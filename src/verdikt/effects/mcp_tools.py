@@ -12,9 +12,10 @@ from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.mcp_records import classify_recorded
-from verdikt.effects.tool_arguments import ArgumentKind, find_schema, list_tool_arguments
+from verdikt.effects.tool_arguments import find_schema, list_tool_arguments
 from verdikt.effects.zone_effects import derive_zone_effects
 from verdikt.knowledge import find_record
+from verdikt.model.argument_kind import ArgumentKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word

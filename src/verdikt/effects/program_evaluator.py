@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.arguments import Arguments
-from verdikt.effects.code.sql import classify_sql
+from verdikt.effects.code import classify_query
 from verdikt.effects.command_verbs import find_verb, has_destroy_verb
 from verdikt.effects.conditions import holds, select_targets
 from verdikt.effects.program_record import EffectSpec, Program, find_program
@@ -285,6 +285,6 @@ def _classify_statements(
     """Yield the effects of words that are SQL, and the row's own for text that is unknown or stands elsewhere."""
     dialect = row.kind.partition(":")[2]
     for word in words:
-        yield from classify_sql(word.text, call, dialect, recoverable=recoverable is True)
+        yield from classify_query(word.text, call, dialect, recoverable=recoverable is True)
     if (row.without_target and not words) or not all(word.is_known for word in words):
         yield call.make_effect(row.what, recoverable=recoverable, note=row.note)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from html import unescape
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.effects.code import quote_shell_word
 from verdikt.model.lazy_regex import compile_lazily
+
+if TYPE_CHECKING:
+    from verdikt.shell.command import Word
 
 SHELL = "sh"
 IMAGE = "image"
@@ -42,6 +44,7 @@ _STRING_CALLS = {
     "ruby": compile_lazily(r"(?m)^\s*sh[\s(]+(?:\"([^\"\\\n]+)\"|'([^'\\\n]+)')"),
 }
 _SETTING = compile_lazily(r"""^\s*(?:-\s+)*(?:["']?([\w.-]+)["']?\s*(?:=|:(?=\s|$))\s*)?(.*?)\s*,?\s*$""")
+_RUNNER_SETTING = compile_lazily(r"(?:^SHELL|\.runner|\.linker|(?:rustc|workspace)-wrapper)\s*=\s*(.+)$")
 _COMPOSE_MOUNT = compile_lazily(r"""^\s*-\s*["']?((?:/|~|\$\{?HOME\b)[^:\s"']*):/""")
 _DESCRIPTIONS = frozenset(
     "name id desc description summary help title label comment version url repo repository homepage author authors "
@@ -98,13 +101,15 @@ def read_image(text: str) -> list[CodeSection]:
 
 def read_xml(text: str) -> list[CodeSection]:
     """Return the programs that a build in XML starts, and the directories that it deletes."""
+    import html  # its table of 2,200 names takes 2 % of a process for one call, and few builds are in XML
+
     text = re.sub(r"(?s)<!--.*?-->", lambda match: "\n" * match[0].count("\n"), text)
     sections = []
     for match in _XML_EXECUTABLE.finditer(text):
         end = text.find("</configuration>" if match[1] else "</exec>", match.end())
         words = _XML_ARGUMENT.findall(text, match.end(), end if end >= 0 else len(text))
         line = " ".join(_quote_word(word) for word in [match[1] or match[2], *("".join(each) for each in words)])
-        sections.append(CodeSection(SHELL, unescape(line), count_line(text, match.start())))
+        sections.append(CodeSection(SHELL, html.unescape(line), count_line(text, match.start())))
     for match in _XML_DELETE.finditer(text):
         sections.append(CodeSection(SHELL, f"rm -rf {_quote_word(match[1])}", count_line(text, match.start())))
     return sections
@@ -226,3 +231,9 @@ def _parse_list(value: str) -> list[str] | None:
     except (ValueError, RecursionError):
         return None
     return [str(word) for word in words] if isinstance(words, list) else None
+
+
+def list_set_programs(words: Sequence[Word]) -> list[str]:
+    """Return the command lines that words set for a build: `make SHELL=x`, `cargo --config 'target.t.runner="x"'`."""
+    matches = filter(None, (_RUNNER_SETTING.search(word.text) for word in words))
+    return [match[1].strip().strip("\"'").replace('\\"', '"') for match in matches]

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from verdikt.effects.armed_loads import add_armed_effects, find_armed_imports, find_inline_imports
+from verdikt.effects.armed_loads import add_armed_effects, find_inline_imports
 from verdikt.effects.carried_state import (
     SECRET_SOURCES,
     find_moved_work,
@@ -17,10 +17,10 @@ from verdikt.effects.carried_state import (
     mark_lost_work,
 )
 from verdikt.effects.code import classify_code
+from verdikt.effects.code.powershell_start import POWERSHELL_FIRST_CHARACTERS, is_powershell
 from verdikt.effects.command_input import (
     detect_language,
     find_program_word,
-    find_static_output,
     match_programs,
     substitute_listed_names,
 )
@@ -39,27 +39,19 @@ from verdikt.effects.dataflow import (
     trace_dataflow,
     uses_variables,
 )
-from verdikt.effects.embedded_commands import classify_embedded_commands, is_command_text
 from verdikt.effects.endless_spawn import mark_endless_spawns
 from verdikt.effects.environment_variables import classify_assignment
 from verdikt.effects.guarded_operands import HANDLING_EFFECTS, find_handled_guards
 from verdikt.effects.guarded_outputs import OUTPUT_PROGRAMS, find_guarded_outputs
-from verdikt.effects.guarded_sets import SET_PROGRAMS, find_guarded_effects
 from verdikt.effects.invocation import SHELLS, Invocation
-from verdikt.effects.local_imports import list_module_files
-from verdikt.effects.patched_files import (
-    PATCHERS,
-    TREE_CHANGERS,
-    classify_git_move,
-    classify_patched_files,
-    find_git_verb,
-    is_git_move,
-)
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.redirect import classify_redirect
+from verdikt.effects.run_files import IMPORTS_VERDIKT, RunFiles
+from verdikt.effects.runner_settings import list_set_programs
 from verdikt.effects.secret_sends import SECRET_FILE_PROGRAMS, derive_key_variable_sends, trace_secret_files
 from verdikt.effects.self_protection import PRODUCT_NAME, find_self_access, mentions_daemon_socket
+from verdikt.effects.special_programs import SPECIAL_PROGRAMS, classify_special_program
 from verdikt.effects.unknown_program import (
     classify_hidden_program,
     classify_offline_order,
@@ -67,10 +59,10 @@ from verdikt.effects.unknown_program import (
     classify_unknown_program,
     classify_unnamed_program,
 )
+from verdikt.effects.written_files import WrittenFiles
 from verdikt.effects.zone_effects import derive_hidden_reads, derive_spliced_reads, derive_zone_effects
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target
-from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.analysis import analyse
 from verdikt.shell.command import UNKNOWN, Command, Word
 
@@ -83,46 +75,13 @@ MAX_DEPTH = 6
 """How far texts inside texts are followed; beyond that, unknown."""
 
 _INTERPRETERS = SHELLS | find_role("code_runner")
-_FILE_DOWNLOADERS = find_role("file_downloader")
-"""Programs that save what they download to a file that one of their options names."""
-_FILE_DECODERS = find_role("file_decoder")
-"""Programs that turn an unreadable file into one that can be run."""
-_SAVING_DOWNLOADERS = find_role("saving_downloader")
-_OUTPUT_SPLITTERS = find_role("output_splitter")
-_REMOTE_COPIERS = find_role("remote_copier")
-"""Programs that copy files from another machine: `scp host:x.sh .`."""
-_FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | find_role("file_source")
-"""Programs that may put into a file what is run later."""
-_COMPILERS = find_role("compiler")
-_EXPORTERS = find_role("variable_setter")
+_EXPORTERS = find_role("variable_exporter")
 """Builtins that set variables for the programs which follow."""
 _PLUGIN_LOADERS = find_role("plugin_loader")
 _RUNNER_SETTINGS = ("SHELL=", ".runner", ".linker", "wrapper=")
-_RUNNER_SETTING = compile_lazily(r"(?:^SHELL|\.runner|\.linker|(?:rustc|workspace)-wrapper)\s*=\s*(.+)$")
-_SPECIAL_PROGRAMS = _FILE_SOURCES | _COMPILERS | SET_PROGRAMS
-"""Programs that need more than their record; one look-up tells nearly every command that it is none of them."""
 _OUTPUT_OPTIONS = ("-o", "--out")
-_SOURCE_LANGUAGES = {".go": "go", ".c": "c", ".cc": "c", ".cpp": "c", ".rs": "rust", ".java": "java", ".swift": "swift"}
-_OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
-_REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
 # Of these the words may say more than a record does.
 _CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
-_IMPORTS_VERDIKT = compile_lazily(r"\b(?:from|import)\s+verdikt\.(?:ledger|cli)\b")
-_POWERSHELL_START = compile_lazily(
-    r"\s*(?:(?:\$\w+\s*=\s*|\(|&\s*\{\s*)?[A-Z][a-z]+-[A-Z]\w+\b|\[[A-Za-z.]+\]::|(?:irm|iwr)\s|ri\s[^|;]*-(?:r|fo))"
-)
-"""The beginning of text that only PowerShell understands."""
-_POWERSHELL_FIRST_CHARACTERS = (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ$(&[", "irm", "iwr", "ri")
-_UNIX_FIRST_CHARACTERS = frozenset("abcdefghjklmnopqstuvwxyz./~#")
-
-
-def _is_powershell(text: str) -> bool:
-    # The first letter rules out nearly every text before the pattern is tried.
-    return (
-        text[:1] not in _UNIX_FIRST_CHARACTERS
-        and text.lstrip().startswith(_POWERSHELL_FIRST_CHARACTERS)
-        and _POWERSHELL_START.match(text) is not None
-    )
 
 
 class Step(NamedTuple):
@@ -140,16 +99,13 @@ class ScriptClassifier:
     """
 
     __slots__ = (
-        "_decoded_paths",
         "_depth",
-        "_descriptor_files",
-        "_downloaded_paths",
+        "_files",
         "_mentions_verdikt",
         "_programs",
         "_resolver",
         "_secret_copies",
         "_temporary_paths",
-        "_written_texts",
         "steps",
     )
 
@@ -159,10 +115,7 @@ class ScriptClassifier:
         self._resolver = resolver
         self._programs = programs
         self._depth = 0
-        self._written_texts: dict[str, str] = {}
-        self._downloaded_paths: set[str] = set()
-        self._descriptor_files: dict[str, Word] = {}  # what `exec 3>file` opened
-        self._decoded_paths: set[str] = set()
+        self._files = WrittenFiles(resolver, texts={}, downloaded=set(), decoded=set(), descriptors={})
         self._temporary_paths: set[str] = set()
         self._secret_copies: set[str] = set()
         self._mentions_verdikt = False
@@ -187,10 +140,12 @@ class ScriptClassifier:
         facts = self._resolver.facts
         self._mentions_verdikt = self._mentions_verdikt or PRODUCT_NAME in text
         start = cwd.text if cwd is not None and cwd.is_known else facts.cwd
-        script = analyse(text, home=facts.home, cwd=start, read=self._load_script)
+        script = analyse(text, home=facts.home, cwd=start, read=self._files.load_text)
         commands = _place_commands(script.commands, cwd, where)
         # Effects that belong to no command of the shell text.
-        loose_effects = self._classify_powershell(text) if self._depth == 1 and _is_powershell(text) else []
+        loose_effects: list[Effect] = []
+        if self._depth == 1 and text.lstrip().startswith(POWERSHELL_FIRST_CHARACTERS) and is_powershell(text):
+            loose_effects = self._classify_powershell(text)
         if len(commands) == 1 and not loose_effects and self._is_single_command(script, commands[0]):
             return self._classify_single(commands)
         effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
@@ -199,9 +154,9 @@ class ScriptClassifier:
         if loose_effects:
             loose_effects += derive_zone_effects(loose_effects, facts)
         self._relate_commands(text, commands, effects_by_command)
-        if self._written_texts and self._depth == 1:
+        if self._files.texts and self._depth == 1:
             judge = partial(_classify_written_shell, self._resolver)
-            add_armed_effects(effects_by_command, self._written_texts, self._resolver, judge)
+            add_armed_effects(effects_by_command, self._files.texts, self._resolver, judge)
         if self.steps is not None:
             pairs = zip(commands, effects_by_command, strict=True)
             self.steps += [Step(self._depth + c.depth, c, tuple(effects)) for c, effects in pairs]
@@ -345,8 +300,8 @@ class ScriptClassifier:
         effects = self._classify_program(call)
         if self._programs is not None:
             effects = [*effects, *self._programs.classify(call)]
-        if name in _SPECIAL_PROGRAMS or "@" in name or (command.pipe_from is not None and command.redirects):
-            effects = [*effects, *self._classify_special_program(call, command)]
+        if name in SPECIAL_PROGRAMS or "@" in name or (command.pipe_from is not None and command.redirects):
+            effects = [*effects, *classify_special_program(call, self._files, self._run_files)]
         if name in OUTPUT_PROGRAMS or _has_output_option(command.argv):
             effects = [*effects, *find_guarded_outputs(call, effects)]
         if len(command.argv) > 1:
@@ -357,26 +312,6 @@ class ScriptClassifier:
         if self._mentions_verdikt:
             effects = [*effects, *find_self_access(call, effects)]
         return modifier_effects + effects if modifier_effects else effects
-
-    def _classify_special_program(self, call: Invocation, command: Command) -> list[Effect]:
-        """Return what programs do with files that this text writes or that are guarded, besides their own effects."""
-        name = call.name
-        effects: list[Effect] = []
-        if name in _FILE_SOURCES or (command.pipe_from is not None and command.redirects):
-            effects += self._remember_written_files(call)
-        elif name in _COMPILERS and (self._written_texts or command.stdin or _runs_source(command)):
-            effects += self._classify_compiled_sources(call)
-        if name in SET_PROGRAMS or "@" in name:
-            effects += find_guarded_effects(call, command, self._written_texts)
-            if name in TREE_CHANGERS and (verb := find_git_verb(command.argv)):
-                is_move = is_git_move(command.argv, verb)
-                effects += classify_git_move(call, verb) if is_move else self._classify_patch(call, verb)
-            elif name in PATCHERS:
-                effects += self._classify_patch(call)
-        return effects
-
-    def _classify_patch(self, call: Invocation, verb: int = 0) -> list[Effect]:
-        return list(classify_patched_files(call, self._written_texts, verb))
 
     def _classify_modifiers(self, call: Invocation, index: int) -> list[Effect]:
         """Return what a command does besides running its program: assignments, redirections, the background."""
@@ -407,7 +342,7 @@ class ScriptClassifier:
 
     def _classify_startup_text(self, call: Invocation, path: str) -> list[Effect]:
         """Classify a file that a program runs before anything else because a variable names it: `BASH_ENV=x.sh`."""
-        text = self._load_script(path)
+        text = self._files.load_text(path)
         if not text:
             return []
         language = detect_language("", path, SHELLS)
@@ -428,7 +363,7 @@ class ScriptClassifier:
             if find_program(command.argv[0].text.partition(" ")[0]) is not None:
                 # A whole command line in one word, as some runners take it: `yarn exec 'rm -rf x'`.
                 effects += self._classify_inner(command.argv[0].text, command)
-            effects += classify_hidden_program(call, self._written_texts)
+            effects += classify_hidden_program(call, self._files.texts)
         else:
             effects = classify_unknown_program(call)
         for effect in effects:
@@ -436,136 +371,32 @@ class ScriptClassifier:
                 effects = effects + classify_offline_order(call)
                 break
         if _has_runner_setting(command.argv):
-            effects = effects + self._classify_runner_settings(call)
+            lines = list_set_programs(command.argv[1:])
+            effects = effects + [effect for line in lines for effect in self._classify_inner(line, command)]
         if call.name in _PLUGIN_LOADERS and effects:
             effects = effects + self._classify_plugins(call, effects[0])
         for effect in effects:
             if effect.what == "code.run":
-                return effects + self._classify_run_files(call, effects)
-        return effects
-
-    def _classify_runner_settings(self, call: Invocation) -> list[Effect]:
-        """Classify programs that a word sets for a build: `make SHELL=x`, `cargo --config 'target.t.runner="x"'`."""
-        effects: list[Effect] = []
-        for match in filter(None, (_RUNNER_SETTING.search(word.text) for word in call.command.argv[1:])):
-            line = match[1].strip().strip("\"'").replace('\\"', '"')
-            effects += self._classify_inner(line, call.command)
+                return effects + self._classify_run(call, effects)
         return effects
 
     def _classify_plugins(self, call: Invocation, effect: Effect) -> list[Effect]:
         """Classify the modules of the project that a test runner is told to load: `pytest -p helpers.wipe`."""
         words = call.command.argv
         names = [value.text for option, value in pairwise(words) if option.text == "-p" and value.is_known]
-        return [found for name in names for found in self._classify_module(call, name, effect)]
+        return [found for name in names for found in self._run_files.classify_module(call, name, effect)]
 
-    # Files that the script writes and runs.
+    def _classify_run(self, call: Invocation, effects: list[Effect]) -> list[Effect]:
+        """Classify the files that a command runs; those that a variable names run before what follows."""
+        if call.name not in _EXPORTERS:
+            return self._run_files.classify_run(call, effects)
+        paths = [target.path for effect in effects if effect.what == "code.run" for target in effect.targets]
+        return [found for path in paths if path for found in self._classify_startup_text(call, path)]
 
-    def _load_script(self, path: str) -> str | None:
-        """Return the text of a file that is run: what this action wrote there, else what is on the disk."""
-        if path in self._written_texts:
-            return self._written_texts[path]
-        return self._resolver.facts.text(path)
-
-    def _remember_written_files(self, call: Invocation) -> list[Effect]:
-        """Record what the command puts into files, for when they are run later in the same text.
-
-        Returns the effects of commands in a text that a host will expand.
-        """
-        outputs = self._find_redirect_outputs(call)
-        if call.name in _FILE_DOWNLOADERS:
-            outputs += call.args.get_values("-o --output -O --output-document --out")
-            if call.args.has_flag("-O --remote-name") or call.name in _SAVING_DOWNLOADERS:
-                outputs += [Word(w.text.split("?")[0].rsplit("/", 1)[-1]) for w in call.args.operands if "/" in w.text]
-        outputs += call.args.operands if call.name in _OUTPUT_SPLITTERS else []
-        outputs += _find_copied_files(call) if call.name in _REMOTE_COPIERS else []
-        if call.name in _FILE_DOWNLOADERS | _REMOTE_COPIERS or _reads_download(call):
-            self._downloaded_paths.update(filter(None, self._to_paths(outputs, call)))
-            return []
-        if call.name in _FILE_DECODERS:
-            outputs += call.args.get_values("-o -out --output -r")
-            if call.args.has_flag("-d -D --decode -r --decrypt"):
-                self._decoded_paths.update(filter(None, self._to_paths(outputs, call)))
-        if outputs and (text := find_static_output(call.command)) is not None:
-            self._written_texts.update(dict.fromkeys(self._to_paths(outputs, call), text))
-            if "!" in text and any(is_command_text(call, path) for path in self._to_paths(outputs, call)):
-                return list(classify_embedded_commands(call, text))
-        return []
-
-    def _find_redirect_outputs(self, call: Invocation) -> list[Word]:
-        """Return the files that the output is redirected to, also by way of a descriptor: `exec 3>x; curl … >&3`."""
-        outputs = []
-        for redirect in call.command.redirects:
-            if redirect.op in _OUTPUT_OPERATORS:
-                outputs.append(redirect.target)
-                if call.name == "exec" and redirect.fd is not None:
-                    self._descriptor_files[str(redirect.fd)] = redirect.target
-            elif redirect.op == ">&" and (file := self._descriptor_files.get(redirect.target.text)) is not None:
-                outputs.append(file)
-        return outputs
-
-    def _to_paths(self, words: Sequence[Word], call: Invocation) -> list[str]:
-        return [self._resolver.to_absolute(word.text, call.command.cwd) for word in words if word.is_known]
-
-    def _classify_run_files(self, call: Invocation, effects: Sequence[Effect]) -> list[Effect]:
-        """Classify files that are run by what this action put into them, or by where they came from."""
-        more_effects: list[Effect] = []
-        for effect in effects:
-            if effect.what != "code.run":
-                continue
-            for target in effect.targets:
-                if target.path in self._downloaded_paths:
-                    more_effects.append(call.make_effect("code.remote", (target,), note="runs what it downloaded"))
-                elif target.path in self._decoded_paths and target.path not in self._written_texts:
-                    more_effects.append(call.make_effect("code.hidden", (target,), note="runs what a decoder made"))
-                elif target.path and call.name in _EXPORTERS:
-                    more_effects += self._classify_startup_text(call, target.path)
-                elif target.path:
-                    more_effects += self._classify_script_file(call, target.path)
-                    more_effects += self._classify_imports(call, target.path, effect)
-                elif "-m" in [word.text for word in call.command.argv[1:4]]:
-                    more_effects += self._classify_module(call, target.text, effect)
-        return more_effects
-
-    def _classify_module(self, call: Invocation, module: str, effect: Effect) -> list[Effect]:
-        """Classify a module of the project that an interpreter runs by its dotted name, and what it imports."""
-        directory = self._resolver.to_absolute(".", call.command.cwd)
-        files = list_module_files(directory, module) if directory and module.replace(".", "_").isidentifier() else ()
-        path = next((path for path in files if self._load_script(path) is not None), "")
-        if not path:
-            return []
-        return [*self._classify_script_file(call, path), *self._classify_imports(call, path, effect)]
-
-    def _classify_imports(self, call: Invocation, path: str, effect: Effect) -> list[Effect]:
-        language = detect_language(call.name, path, SHELLS)
-        # Installed programs import the machine's own modules.
-        if not language or not path.startswith(self._resolver.project_root + "/"):
-            return []
-        return find_armed_imports(path, language, effect, load_text=self._load_script, call=call)
-
-    def _classify_script_file(self, call: Invocation, path: str) -> list[Effect]:
-        """Classify a file in another language than shell; the shell analysis follows shell files itself."""
-        language = detect_language(call.name, path, SHELLS)
-        text = self._load_script(path) if language else None
-        if text is None or self._depth >= MAX_DEPTH:
-            return []
-        effects = self._classify_code(language, text, call)
-        # A program that existed before may use the library; one that this action wrote could forge the log.
-        if language == "python" and path in self._written_texts and _IMPORTS_VERDIKT.search(text):
-            effects.append(call.make_effect("guard.forge"))
-        return effects
-
-    def _classify_compiled_sources(self, call: Invocation) -> list[Effect]:
-        """Classify source files that this action wrote and compiles, in order to run them, or that it runs."""
-        effects: list[Effect] = []
-        if call.command.stdin and any(word.text == "-" for word in call.command.argv):
-            effects += self._classify_code("c", call.command.stdin, call)
-        for word in call.command.argv[1:]:
-            language = _SOURCE_LANGUAGES.get(word.text[word.text.rfind(".") :])
-            path = self._resolver.to_absolute(word.text, call.command.cwd) if language else ""
-            load = self._load_script if _runs_source(call.command) else self._written_texts.get
-            if language and (text := load(path)) is not None:
-                effects += self._classify_code(language, text, call)
-        return effects
+    @property
+    def _run_files(self) -> RunFiles:
+        is_deepest = self._depth >= MAX_DEPTH
+        return RunFiles(self._resolver, self._files, self._classify_code, is_deepest=is_deepest)
 
     # Other languages.
 
@@ -582,8 +413,8 @@ class ScriptClassifier:
         if self._depth >= MAX_DEPTH:
             return [_make_unknown_effect("nested too deeply to follow")]
         effects = self._classify_code(code.language, code.text, call)
-        effects += find_inline_imports(code.language, code.text, load_text=self._load_script, call=call)
-        if code.language == "python" and _IMPORTS_VERDIKT.search(code.text):
+        effects += find_inline_imports(code.language, code.text, load_text=self._files.load_text, call=call)
+        if code.language == "python" and IMPORTS_VERDIKT.search(code.text):
             effects.append(call.make_effect("guard.forge"))
         if self._mentions_verdikt and mentions_daemon_socket(code.text):
             effects.append(call.make_effect("guard.tamper", (Target("the warm process", "other"),)))
@@ -621,11 +452,6 @@ def _has_prefix(names: Iterable[str], prefixes: tuple[str, ...]) -> bool:
     return False
 
 
-def _runs_source(command: Command) -> bool:
-    """Return whether a compiler runs what it compiles: `go run main.go`, `java Main.java`."""
-    return command.name == "java" or (command.name == "go" and [word.text for word in command.argv[1:2]] == ["run"])
-
-
 def _classify_own_program(call: Invocation) -> list[Effect]:
     """Return the effect of a program of the project that has the name of one of the machine, such as `./wipe`."""
     program = call.command.argv[0]
@@ -634,21 +460,6 @@ def _classify_own_program(call: Invocation) -> list[Effect]:
 
 def _classify_written_shell(resolver: TargetResolver, text: str, command: Command) -> list[Effect]:
     return ScriptClassifier(resolver).classify_shell(text, command.cwd, command.host)
-
-
-def _reads_download(call: Invocation) -> bool:
-    """Return whether the output of a downloader is piped into the command."""
-    return call.command.pipe_from is not None and any(c.name in _FILE_DOWNLOADERS for c in call.iter_upstream())
-
-
-def _find_copied_files(call: Invocation) -> list[Word]:
-    """Return where the files of another machine end up: the last operand, or their names below it."""
-    *sources, destination = call.args.operands or [Word("")]
-    remote_files = [word.text for word in sources if _REMOTE_FILE.match(word.text)]
-    if not remote_files or _REMOTE_FILE.match(destination.text):
-        return []
-    directory = destination.text.rstrip("/") or "/"
-    return [destination, *(Word(f"{directory}/{text.rsplit('/', 1)[-1].rsplit(':', 1)[-1]}") for text in remote_files)]
 
 
 def _place_commands(commands: tuple[Command, ...], cwd: Word | None, where: str) -> tuple[Command, ...]:

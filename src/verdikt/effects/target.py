@@ -381,7 +381,7 @@ def is_cache(path: str) -> bool:
 
 def is_device(path: str) -> bool:
     """Return whether the path is a disk, a partition or the memory itself."""
-    return zone_tables.DISK_DEVICE.match(path) is not None
+    return path.startswith("/dev/") and zone_tables.DISK_DEVICE.match(path) is not None
 
 
 def is_sink(path: str) -> bool:

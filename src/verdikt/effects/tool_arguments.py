@@ -1,17 +1,17 @@
 """What the arguments of a tool are: shell text, words of a command, SQL, code, paths or addresses.
 
-Each value is told by the tool's schema if there is one, else by its key, else by its shape. Nothing here knows a tool:
+Each value is told by the tool's schema if there is one, by its key, or by its shape. Nothing here knows a tool:
 servers name the same argument `cmd`, `command_line` or `argv`, and put it as deep as they like.
 """
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from verdikt.effects.code import quote_shell_word
 from verdikt.knowledge import find_record
+from verdikt.model.argument_kind import ArgumentKind, find_schema_kinds
 from verdikt.model.lazy_regex import compile_lazily
 
 MAX_ARGUMENTS = 128
@@ -21,16 +21,6 @@ _MAX_TEXT = 64_000
 SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters")
 METADATA_KEY = "_meta"
 """Field of a payload that tells about the call and is no argument of the tool."""
-
-
-class ArgumentKind(enum.StrEnum):
-    """What an argument means to the machine."""
-
-    SHELL = "shell"
-    SQL = "sql"
-    CODE = "code"
-    PATH = "path"
-    URL = "url"
 
 
 class Argument(NamedTuple):
@@ -56,7 +46,6 @@ _PROSE_WORDS = frozenset("topic title subject question search term keyword keywo
 _PLURAL_WORDS = frozenset("commands cmds scripts steps".split())
 """Keys of lists of which each text is a command of its own."""
 _ARGV_WORDS = frozenset("argv args arguments params parameters flags options".split())
-_SQL_WORDS = frozenset("sql query queries statement statements".split())
 _CODE_WORDS = frozenset(
     "code source snippet javascript python js ts typescript program cell expression function".split()
 )
@@ -83,13 +72,6 @@ _ADDRESS = compile_lazily(r"^(?:https?|ftp|file|ws|wss)://\S+$")
 _ROOTED_PATH = compile_lazily(r"^(?:~(?:/|$)|/(?!/)|\.{1,2}/|[A-Za-z]:\\)[^\n]*$")
 # Words of a command line that prose does not have: options, rooted paths, operators of the shell.
 _COMMAND_SHAPE = compile_lazily(r"\s-{1,2}[A-Za-z]|\s(?:~|\.{0,2})/|[|;&]|>\s*\S|\$\(")
-_SCHEMA_WORDS: tuple[tuple[ArgumentKind, Any], ...] = (
-    (ArgumentKind.SQL, compile_lazily(r"(?i)\bsql\b")),
-    (ArgumentKind.SHELL, compile_lazily(r"(?i)\b(?:shell|bash|terminal)\b|\bcommand (?:line|to (?:run|execute))")),
-    (ArgumentKind.CODE, compile_lazily(r"(?i)\b(?:python|javascript|source) code\b|\bcode to (?:run|execute|eval)")),
-    (ArgumentKind.URL, compile_lazily(r"(?i)\b(?:url|uri|web address)\b")),
-    (ArgumentKind.PATH, compile_lazily(r"(?i)\b(?:file|directory|folder) ?(?:path|name)\b|\bpath (?:to|of)\b")),
-)
 
 
 def find_schema(*holders: Any) -> Mapping[str, Any]:
@@ -152,8 +134,7 @@ def _iter_value(key: str, value: Any, schema: Any, *, language: str, traits: _Tr
             if depth < _MAX_DEPTH:
                 yield from _iter_value(key, item, item_schema, language=language, traits=traits, depth=depth + 1)
     elif isinstance(value, str) and value.strip():
-        kind = _find_kind(key, value[:_MAX_TEXT], schema, language=language, traits=traits)
-        if kind is not None:
+        for kind in _find_kinds(key, value[:_MAX_TEXT], schema, language=language, traits=traits):
             yield _build_argument(kind, value[:_MAX_TEXT], key, language)
 
 
@@ -199,16 +180,21 @@ def _split_key(key: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _KEY_WORD.findall(key[:80]))
 
 
-def _find_kind(key: str, text: str, schema: Any, *, language: str, traits: _Traits) -> ArgumentKind | None:
-    """Return the kind of a text: by the schema, else by its key and its shape together, else by its shape."""
+def _find_kinds(key: str, text: str, schema: Any, *, language: str, traits: _Traits) -> Iterable[ArgumentKind]:
+    """Return the kinds of a text: by its shape alone, or all that the schema and the key with the shape say."""
     names = _split_key(key)
     is_prose = bool(names & _PROSE_WORDS) or (traits.searches and "sql" not in names)
     if _SQL_START.match(text) and (not is_prose or ";" in text):
-        return ArgumentKind.SQL
+        return (ArgumentKind.SQL,)
     if _ADDRESS.match(text):
-        return ArgumentKind.URL
-    if (kind := _find_schema_kind(schema)) is not None:
-        return kind
+        return (ArgumentKind.URL,)
+    by_key = _find_kind_by_key(names, text, language=language, traits=traits)
+    # A server may describe an argument as less than its name says; each reading counts.
+    return dict.fromkeys((*find_schema_kinds(schema), *((by_key,) if by_key else ())))
+
+
+def _find_kind_by_key(names: frozenset[str], text: str, *, language: str, traits: _Traits) -> ArgumentKind | None:
+    """Return the kind of a text by its key and its shape together, else by its shape."""
     if names & _KEYSTROKE_WORDS and find_record(text.split(None, 1)[0].rsplit("/", 1)[-1]) is not None:
         return ArgumentKind.SHELL
     if names & _SHELL_WORDS and language and language not in _SHELL_LANGUAGES:
@@ -227,12 +213,3 @@ def _find_kind(key: str, text: str, schema: Any, *, language: str, traits: _Trai
     if traits.runs and _COMMAND_SHAPE.search(text) and find_record(first) is not None:
         return ArgumentKind.SHELL
     return None
-
-
-def _find_schema_kind(schema: Any) -> ArgumentKind | None:
-    if not isinstance(schema, Mapping):
-        return None
-    if schema.get("format") in ("uri", "url", "uri-reference"):
-        return ArgumentKind.URL
-    about = f"{schema.get('title', '')} {schema.get('description', '')} {schema.get('contentMediaType', '')}"
-    return next((kind for kind, pattern in _SCHEMA_WORDS if pattern.search(about)), None)

@@ -1,7 +1,9 @@
 """Proof of a claim that something was changed: a net change, checked as far as the project can check it. Pure."""
 
+import ast
 import posixpath
 import re
+from contextlib import suppress
 
 from verdikt.claims.named_objects import find_changed_names, find_file_names
 from verdikt.claims.wording import has_wording
@@ -9,7 +11,7 @@ from verdikt.evidence.check_proof import describe_missing_tests
 from verdikt.evidence.effect_proof import prove_effect, prove_reading
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_language, find_role
 from verdikt.model.work_tree import classify_file, is_test_file
 from verdikt.runs.shell_runs import is_file_handler
 from verdikt.turns.turn import TurnEvidence, is_same_path
@@ -233,6 +235,22 @@ def _find_run_of(turn: TurnEvidence, code: tuple[str, ...]) -> tuple[int, ...]:
             # Short stems such as `a` or `io` would match by accident.
             if named or any(stem in word.split(".") for word in run.argv for stem in stems if len(stem) > 2):
                 return (call.seq,)
+            if find_language(run.argv[0]) == "python" and stems & _find_imported_modules(run.argv):
+                return (call.seq,)
             if run.argv[0] in _TASK_RUNNERS and "Makefile" in {posixpath.basename(path) for path in code}:
                 return (call.seq,)
     return ()
+
+
+def _find_imported_modules(argv: tuple[str, ...]) -> set[str]:
+    """Return the parts of the names of modules that inline code imports at once, as in `python -c "import cart"`."""
+    modules: set[str] = set()
+    for word in argv[1:]:
+        # Parsed, not searched: a text that only mentions an import runs nothing.
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            for statement in ast.parse(word).body:
+                if isinstance(statement, ast.Import):
+                    modules.update(*(alias.name.split(".") for alias in statement.names))
+                elif isinstance(statement, ast.ImportFrom) and statement.module:
+                    modules.update(statement.module.split("."), (alias.name for alias in statement.names))
+    return modules

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from verdikt.evidence.final_block import ValidatorPassLookup
     from verdikt.evidence.gate import GateJudgement
     from verdikt.evidence.validator import Proof
-    from verdikt.govern import PathAccess
+    from verdikt.governance_parts import PathAccess
     from verdikt.turns.turn import TurnEvidence
 
 T = TypeVar("T")
@@ -113,6 +113,8 @@ class EvidenceGate:
                 return
         if contract is not None:
             body = contract.record() | {"extends": extends, "snapshot": baseline}
+            if prompt.host:
+                body["host"] = prompt.host  # often the session's first entry: what reads the log knows whose it is
             if self.settings.final_block != "off" and needs_final_block(contract):
                 body["required_response_mode"] = "schema"
             if prompt.transcript_path and can_compare_transcript(prompt.host, prompt.agent, has_own_transcript=False):

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from verdikt.errors import PolicyError
 from verdikt.graph.context import TraceEntry
+from verdikt.graph.failure import FAILURE_FIX, describe_error
 from verdikt.graph.guard import Guard, PolicyNode, takes_context
-from verdikt.graph.guard_node import FAILURE_FIX, describe_error, to_node
-from verdikt.model.approval import merge_needs
+from verdikt.graph.guard_node import to_node
+from verdikt.graph.verdict_order import carry_marks, get_strictness, is_failed_observer, strictest_verdict
 from verdikt.model.verdict import Verdict, VerdictKind
 
 if TYPE_CHECKING:
@@ -198,20 +199,8 @@ class Escalate:
         # A check that failed has not objected: what it would have said is unknown, so nothing is escalated.
         if verdict.kind is VerdictKind.BLOCK and not verdict.red_line and not verdict.error:
             fallback = self.fallback.evaluate(action, ctx, depth + 1)
-            verdict = verdict if _is_failed_observer(fallback) else _carry_marks(fallback, [fallback, verdict])
+            verdict = verdict if is_failed_observer(fallback) else carry_marks(fallback, [fallback, verdict])
         return _record_trace(ctx, trace_start, self.name, verdict, depth)
-
-
-def strictest_verdict(verdicts: list[Verdict]) -> Verdict:
-    """Return the strictest of these verdicts, and of equals the first, ignoring failed observers.
-
-    A block carries the marks of every other block, so that neither a red line nor an error can hide behind another.
-    """
-    if len(verdicts) == 1:
-        return verdicts[0]
-    # With failed observers alone there is nothing else to choose from, and each of them is a pass.
-    considered = [verdict for verdict in verdicts if not _is_failed_observer(verdict)] or verdicts
-    return _carry_marks(max(considered, key=_get_strictness), considered)
 
 
 def _assign_fields(value: object, **fields: object) -> None:
@@ -232,38 +221,11 @@ def _record_trace(ctx: GovernanceContext, trace_start: int, name: str, verdict: 
     return verdict
 
 
-def _get_strictness(verdict: Verdict) -> VerdictKind:
-    return verdict.kind
-
-
-def _is_failed_observer(verdict: Verdict) -> bool:
-    """Return whether this stands for an OBSERVE guard that failed."""
-    return verdict.error and verdict.kind is VerdictKind.PASS
-
-
 def _to_vote(verdict: Verdict) -> Verdict:
     """Return the verdict for a combinator in which a pass is a permission."""
-    if _is_failed_observer(verdict):
+    if is_failed_observer(verdict):
         return Verdict.block(guard=verdict.guard, reason=verdict.reason, fix=FAILURE_FIX, error=True)
     return verdict
-
-
-def _carry_marks(chosen: Verdict, verdicts: list[Verdict]) -> Verdict:
-    """Return the chosen verdict with the marks of equally strict ones, so that order does not matter.
-
-    A block gets red lines and errors of the other blocks, an ask the approvals that other asks need.
-    """
-    if len(verdicts) == 1 or chosen.kind < VerdictKind.ASK:
-        return chosen
-    if chosen.kind is VerdictKind.ASK:
-        needs = merge_needs([verdict.approvals for verdict in verdicts if verdict.kind is VerdictKind.ASK])
-        return chosen if needs == chosen.approvals else replace(chosen, approvals=needs)
-    blocks = [verdict for verdict in verdicts if verdict.kind is VerdictKind.BLOCK]
-    red_line = any(verdict.red_line for verdict in blocks)
-    error = any(verdict.error for verdict in blocks)
-    if (red_line, error) == (chosen.red_line, chosen.error):
-        return chosen
-    return replace(chosen, red_line=red_line, error=error)
 
 
 def _evaluate_quorum(
@@ -280,10 +242,10 @@ def _evaluate_quorum(
         if combinator.short_circuit and passes == n:
             break
     # The sort is stable, so of equally lenient children the first one decides.
-    chosen = sorted(verdicts, key=_get_strictness)[n - 1]
+    chosen = sorted(verdicts, key=get_strictness)[n - 1]
     if not chosen.passed:
         equally_strict = [verdict for verdict in verdicts if verdict.kind is chosen.kind]
         first = equally_strict[0]
         reasons = "; ".join(dict.fromkeys(verdict.reason for verdict in equally_strict))
         chosen = first if reasons == first.reason else replace(first, reason=reasons)
-    return _record_trace(ctx, trace_start, combinator.name, _carry_marks(chosen, verdicts), depth)
+    return _record_trace(ctx, trace_start, combinator.name, carry_marks(chosen, verdicts), depth)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.errors import PolicyError
 from verdikt.graph.context import TraceEntry
+from verdikt.graph.failure import FAILURE_FIX, describe_error
 from verdikt.graph.guard import takes_context
 from verdikt.layers import GovernanceLayer
 from verdikt.model.verdict import Verdict, VerdictKind
@@ -16,12 +17,6 @@ if TYPE_CHECKING:
     from verdikt.graph.context import GovernanceContext
     from verdikt.graph.guard import Guard, PolicyNode
     from verdikt.model.action import Action
-
-FAILURE_FIX = "report this to the person who maintains the policy; the action can be tried again once it is fixed"
-"""What to do about a failure that the agent can't fix itself."""
-
-_MAX_ERROR_LENGTH = 300
-"""Length of an exception's text in a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +67,3 @@ def to_node(child: PolicyNode | Guard) -> PolicyNode:
         raise PolicyError(f"expected a guard with a `name`, found `{type(child).__name__}` without one")
     layer = GovernanceLayer(getattr(child, "governance_layer", GovernanceLayer.INTENT))
     return GuardNode(child, name, layer, check, takes_context(check))  # type: ignore[arg-type]
-
-
-def describe_error(error: BaseException) -> str:
-    """Return an exception's type and text on one line of bounded length, even if its `__str__` fails."""
-    kind = type(error).__name__
-    try:
-        text = " ".join(str(error).split())
-    except Exception:
-        # The exception is a guard's own, and its `__str__` may fail in any way.
-        return kind
-    if len(text) > _MAX_ERROR_LENGTH:
-        text = text[:_MAX_ERROR_LENGTH] + "…"
-    return f"{kind}: {text}" if text else kind

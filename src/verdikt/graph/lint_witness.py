@@ -14,9 +14,10 @@ from verdikt.graph.regex_sample import sample_glob, sample_pattern
 from verdikt.graph.rule import Rule
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Effects, Target, Zone
-from verdikt.model.facts import Facts, RecordedWorld
+from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
 from verdikt.model.session_state import SessionState
+from verdikt.model.world import RecordedWorld
 
 HOME, PROJECT = "/home/dev", "/home/dev/project"
 PLACE = {"now": 0.0, "cwd": PROJECT, "home": HOME, "project_root": PROJECT, "user": "dev"}

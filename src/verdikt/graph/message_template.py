@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from verdikt.errors import PolicyError
+from verdikt.model.lazy_regex import compile_lazily
 
 PLACEHOLDERS: dict[str, str] = {
     "target": "the matching target as written, shortened",
@@ -20,6 +20,7 @@ PLACEHOLDERS: dict[str, str] = {
 }
 """Placeholder → its meaning."""
 
+_BRACES = compile_lazily(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _MAX_LENGTH = 120
 
 
@@ -32,21 +33,28 @@ class MessageTemplate(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> MessageTemplate:
         """Parse a text; `{{` and `}}` stand for braces. Raise `PolicyError` for an unknown placeholder."""
-        try:
-            fields = list(string.Formatter().parse(text))
-        except ValueError as error:
-            raise PolicyError(
-                f"expected balanced braces in `{text}`, found: {error} (write `{{{{` for a brace)"
-            ) from error
-        parts = []
-        for literal, name, spec, conversion in fields:
-            # A format spec or a conversion would have no effect, so it is refused.
-            if name is not None and (name not in PLACEHOLDERS or spec or conversion):
+        parts, literal, position = [], "", 0
+        for match in _BRACES.finditer(text):
+            literal += text[position : match.start()]
+            position = match.end()
+            name = match[1]
+            if name is None and len(match[0]) == 1:
+                raise PolicyError(
+                    f"expected balanced braces in `{text}`, found a single `{match[0]}` (write `{{{{` for a brace)"
+                )
+            # A format spec or a conversion would have no effect, so it is refused like an unknown name.
+            if name is not None and name not in PLACEHOLDERS:
                 known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
                 raise PolicyError(
                     f"expected a placeholder among {known}, found `{{{name}}}` (write `{{{{` for a brace)"
                 )
-            parts.append((literal, name or ""))
+            if name is None:
+                literal += match[0][0]
+            else:
+                parts.append((literal, name))
+                literal = ""
+        if literal := literal + text[position:]:
+            parts.append((literal, ""))
         return cls(text, tuple(parts))
 
     @property

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from verdikt.errors import PolicyError
-from verdikt.graph.combinator import strictest_verdict
 from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.graph.guard import Guard, PolicyNode
 from verdikt.graph.guard_node import to_node
+from verdikt.graph.verdict_order import strictest_verdict
 from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action
 from verdikt.model.verdict import Verdict, VerdictKind

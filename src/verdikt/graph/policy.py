@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.errors import PolicyError
-from verdikt.graph.combinator import All
 from verdikt.graph.matcher import Matcher
 from verdikt.graph.rule import Rule, RuleSet
 from verdikt.model.canonical_json import hash_canonical
@@ -179,7 +178,11 @@ class Policy:
     @cached_property
     def root(self) -> PolicyNode:
         """The graph: `All` over the nodes of every layer."""
-        return self.nodes[0] if len(self.nodes) == 1 else All(*self.nodes, name="policy")
+        if len(self.nodes) == 1:
+            return self.nodes[0]
+        from verdikt.graph.combinator import All  # a policy of rules alone, as from a cache, needs no combinator
+
+        return All(*self.nodes, name="policy")
 
     @cached_property
     def posture(self) -> Posture:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from verdikt import __version__
 from verdikt.errors import LedgerError
 from verdikt.graph.compiled_policy import compile_policy, load_compiled_policy
-from verdikt.ledger.acceptance_log import find_backed_acceptance
 from verdikt.ledger.accepted_policies import Acceptance, read_index
+from verdikt.ledger.backed_acceptance import find_backed_acceptance
 from verdikt.ledger.content_cache import ContentCache
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.observe.policy_files import MANAGED_POLICY_PATH, list_policy_places, read_policy_places

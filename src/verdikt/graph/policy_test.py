@@ -7,11 +7,11 @@ from typing import Any
 
 from verdikt.graph.rule import VERDICT_KINDS
 from verdikt.model.action import Action, ActionKind
-from verdikt.model.facts import GitFact, PathFact
 from verdikt.model.path_set import PathSet
 from verdikt.model.posture import Posture
 from verdikt.model.schema_type import Field, SchemaType, bool_type, choice_type, read_fields, text_type
 from verdikt.model.tool_kind import classify_tool
+from verdikt.model.world import GitFact, PathFact
 from verdikt.model.yaml_document import YamlDocument, to_plain
 from verdikt.model.yaml_node import YamlNode
 

@@ -11,8 +11,7 @@ from verdikt.errors import PolicyError
 @lru_cache(maxsize=4096)
 def compile_pattern(pattern: str) -> Any:
     """Return the compiled pattern, or raise a `PolicyError` that says what is wrong with it."""
-    import re2  # a native library of several milliseconds; only policies with patterns need it
-
+    re2 = _load_re2()
     try:
         return re2.compile(pattern, _make_options())
     except re2.error as error:
@@ -25,11 +24,15 @@ def compile_pattern(pattern: str) -> Any:
         raise PolicyError("expected a re2 pattern, found a lone surrogate") from error
 
 
+def _load_re2() -> Any:
+    import re2  # a native library of several milliseconds; only policies with patterns need it
+
+    return re2
+
+
 @lru_cache(maxsize=1)
 def _make_options() -> Any:
-    import re2  # see compile_pattern
-
-    options = re2.Options()
+    options = _load_re2().Options()
     # re2 would log to stderr, which belongs to the host's protocol.
     options.log_errors = False
     # The default of 8 MiB is too small for a set of many patterns.
@@ -57,9 +60,7 @@ class PatternSet:
         self._set: Any = None  # compiled at the first search
 
     def _compile_set(self) -> Any:
-        import re2  # see compile_pattern
-
-        pattern_set = re2.Set.SearchSet(_make_options())
+        pattern_set = _load_re2().Set.SearchSet(_make_options())
         for pattern in self.patterns:
             compile_pattern(pattern)
             pattern_set.Add(pattern)

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from verdikt.errors import PolicyError
 from verdikt.graph.cel_condition import CelCondition
-from verdikt.graph.combinator import strictest_verdict
 from verdikt.graph.context import TraceEntry
-from verdikt.graph.guard_node import describe_error
+from verdikt.graph.failure import describe_error
 from verdikt.graph.matcher import CONDITION_KEYS, Matcher
 from verdikt.graph.message_template import MessageTemplate
-from verdikt.graph.rule_exception import RuleException, exception_from_data
 from verdikt.graph.rule_index import RuleIndex
+from verdikt.graph.verdict_order import strictest_verdict
 from verdikt.layers import GovernanceLayer
-from verdikt.model.approval import ApprovalNeed, need_from_data
 from verdikt.model.verdict import Verdict, VerdictKind
 
 if TYPE_CHECKING:
     from verdikt.graph.context import GovernanceContext
+    from verdikt.graph.rule_exception import RuleException
     from verdikt.model.action import Action
+    from verdikt.model.approval import ApprovalNeed
     from verdikt.model.effect import Effect, Target
 
 _MAX_MEANINGS = 6
@@ -104,8 +104,8 @@ class Rule:
             reason=data.get("reason", ""),
             fix=data.get("fix", ""),
             red_line=data.get("red_line", False),
-            exceptions=tuple(exception_from_data(exception) for exception in data.get("exceptions", ())),
-            approval=need_from_data(data["approval"]) if "approval" in data else None,
+            exceptions=_read_exceptions(data["exceptions"]) if "exceptions" in data else (),
+            approval=_read_approval(data["approval"]) if "approval" in data else None,
             meanings=meanings or {},
         )
 
@@ -206,6 +206,18 @@ class Rule:
             red_line=self.red_line,
             approvals=() if self.approval is None else (self.approval,),
         )
+
+
+def _read_exceptions(exceptions: Sequence[Mapping[str, Any]]) -> tuple[RuleException, ...]:
+    from verdikt.graph.rule_exception import exception_from_data  # few rules have exceptions
+
+    return tuple(map(exception_from_data, exceptions))
+
+
+def _read_approval(data: Mapping[str, Any]) -> ApprovalNeed:
+    from verdikt.model.approval import need_from_data  # few policies have approvals
+
+    return need_from_data(data)
 
 
 def _is_below(name: str, parent: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import PolicyError
 from verdikt.graph.matcher import Matcher
+from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
     from verdikt.graph.context import GovernanceContext
@@ -26,7 +27,7 @@ EXCEPTION_KEYS: dict[str, str] = {
 }
 """Key of an exception in a policy file → its meaning."""
 
-_MOMENT = re.compile(r"(20\d\d)-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?Z?)?")
+_MOMENT = compile_lazily(r"(20\d\d)-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?Z?)?")
 
 _EVERYTHING = frozenset({"*", "**", "/", "/*", "/**", "~/**", "**/*", "./**"})
 
@@ -79,15 +80,20 @@ class RuleException:
         return {key: value for key, value in values.items() if value}
 
     @property
-    def summary(self) -> str:
-        """One line for people: what is let through, where, until when, why and by whom."""
+    def scope_summary(self) -> str:
+        """The rule, and in words what it lets through, where and until when."""
         scope = [f"path {', '.join(self.path)}"] if self.path else []
         scope += [f"command `{self.command.strip()}`"] if self.command else []
         scope += [f"tool {self.tool}"] if self.tool else []
         scope += [f"in {self.project}"] if self.project else []
         scope += [f"until {self.until}"] if self.until else []
+        return f"{self.rule}: {', '.join(scope)}"
+
+    @property
+    def summary(self) -> str:
+        """One line for people: what is let through, where, until when, why and by whom."""
         author = f" ({', '.join(filter(None, (self.by, self.date)))})" if self.by or self.date else ""
-        return f"{self.rule}: {', '.join(scope)}: {self.reason}{author}"
+        return f"{self.scope_summary}: {self.reason}{author}"
 
 
 def exception_from_data(data: Mapping[str, Any]) -> RuleException:

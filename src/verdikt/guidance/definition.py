@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from verdikt.graph.guard_node import GuardNode, describe_error
+from verdikt.graph.failure import describe_error
+from verdikt.graph.guard_node import GuardNode
 from verdikt.guidance.audience import Audience
 from verdikt.guidance.budget import Budget
 from verdikt.guidance.command_success import get_shell_command, is_success, proves_command, proves_tests

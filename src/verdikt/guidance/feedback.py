@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from verdikt.errors import GuidanceError
-from verdikt.graph.guard_node import describe_error
+from verdikt.graph.failure import describe_error
 from verdikt.guidance.audience import Audience
 from verdikt.guidance.budget import Budget
 from verdikt.model.facts import Facts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from verdikt.council.runs import Runs, runs_directory
 from verdikt.effects.classifier import classify
 from verdikt.evidence.gate_service import EvidenceGate
-from verdikt.graph.guard_node import describe_error
+from verdikt.graph.failure import describe_error
 from verdikt.graph.policy import Policy
 from verdikt.guidance.completion import INCOMPLETE, TaskCompletionContext, TaskCompletionResult
 from verdikt.guidance.definition import Guidance, SessionSummary
@@ -25,7 +25,7 @@ from verdikt.model.redaction import redact_text
 from verdikt.model.session_state import MEMORY_SCOPES, Memory, SessionState, StoredMemory
 
 if TYPE_CHECKING:
-    from verdikt.govern import WorldFactory
+    from verdikt.model.world import WorldFactory
 
 MAX_CHANGED_NAMES = 5
 """Number of changed files that the agent is told by name after one call."""

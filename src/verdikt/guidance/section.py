@@ -1,15 +1,11 @@
 """The sections `tool_policies`, `feedback` and `completion` of a policy file."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any
 
-from verdikt.graph.graph_reader import IMPORT_PATH
 from verdikt.graph.guard import PolicyNode
-from verdikt.graph.guard_node import describe_error
 from verdikt.graph.guard_node import to_node as as_node
-from verdikt.graph.guard_settings import infer_settings
 from verdikt.guidance.audience import Audience
 from verdikt.guidance.budget import Budget
 from verdikt.guidance.completion import (
@@ -22,6 +18,7 @@ from verdikt.guidance.completion import (
     TaskCompletionChecker,
 )
 from verdikt.guidance.feedback import FeedbackProviderConfig, FeedbackTrigger, FileCreatedTrigger
+from verdikt.guidance.kind_reader import KindReader, list_items
 from verdikt.guidance.parameter_policies import ParameterPolicy, ReadBeforeWritePolicy
 from verdikt.guidance.provider import (
     BlockedStreakFeedback,
@@ -48,7 +45,6 @@ from verdikt.model.schema_type import (
     text_type,
 )
 from verdikt.model.session_state import MEMORY_SCOPES
-from verdikt.model.yaml_document import to_plain
 from verdikt.model.yaml_node import YamlNode
 
 POLICIES: Mapping[str, Any] = {
@@ -80,15 +76,6 @@ CHECKERS: Mapping[str, Any] = {
 }
 """Name of a check in a file → its class."""
 
-SHORTHAND_SETTINGS = {
-    "files": "files",
-    "command": "command",
-    "evidence": "validator",
-    "findings": "level",
-    "static": "feedback",
-}
-"""Kind → the setting whose value may stand for all settings, as in `command: pytest -q`."""
-
 SCOPE_FIELDS: Mapping[str, Field] = {
     "agents": Field(text_list_type(), "names of the agents it is for; absent: all"),
     "prompts": Field(text_list_type(), "names of the prompts or task types it is for; absent: all"),
@@ -102,161 +89,13 @@ TRIGGER_FIELDS: Mapping[str, Field] = {
     "every_n_seconds": Field(number_type(0.001), "after so many seconds since it last spoke"),
     "on_file_created": Field(text_type(), "once, when this file first exists"),
 }
-USE, WITH = "use", "with"
-"""Keys of an item of a user's own class: its import path, and its settings."""
-
-LEVELS = ("LOW", "MEDIUM", "HIGH", "CRITICAL")
 
 
-@dataclass(frozen=True)
-class _KindReader:
-    """Reader for items of several kinds, each with its own settings.
-
-    An item is a kind's name, or a mapping of one kind to its settings, with options beside it.
-    """
-
-    classes: Mapping[str, Any]
-    options: Mapping[str, Field]
-    label: str
-    methods: tuple[str, ...]
-    """The methods that a user's own class must have."""
-
-    @cached_property
-    def kind_settings(self) -> dict[str, dict[str, Field]]:
-        """Return the settings of each kind."""
-        settings = {kind: infer_settings(cls) or {} for kind, cls in self.classes.items()}
-        # The class takes any text; a file must name a level that councils know.
-        if "findings" in settings:
-            settings["findings"] = {"level": Field(choice_type(LEVELS), "the level from which on a finding counts")}
-        return settings
-
-    def read_item(self, node: YamlNode) -> tuple[Any, dict[str, Any]] | None:
-        """Return the item and its options, or None after recording what is wrong."""
-        if isinstance(node.value, str) and node.value in self.classes:
-            item = self._build_item(node.value, {}, node)
-            return None if item is None else (item, {})
-        names = ", ".join(self.classes)
-        if not isinstance(node.value, Mapping):
-            node.add_mismatch(f"a {self.label}, one of {names}")
-            return None
-        if USE in node.value:
-            return self._read_custom_item(node)
-        children = node.read_mapping([*self.classes, *self.options])
-        kinds = [key for key in children if key in self.classes]
-        if len(kinds) != 1:
-            node.add_error(f"expected one {self.label} ({names}), found {', '.join(f'`{k}`' for k in kinds) or 'none'}")
-            return None
-        before = len(node.document.errors)
-        inner = children[kinds[0]]
-        values = self._read_values(kinds[0], inner)
-        options = {
-            k: v
-            for k in children
-            if k in self.options and (v := self.options[k].schema_type.read(children[k])) is not None
-        }
-        # Errors are recorded and reading goes on, so that one run reports all of them.
-        if len(node.document.errors) > before:
-            return None
-        item = self._build_item(kinds[0], values, inner)
-        return None if item is None else (item, options)
-
-    def _read_custom_item(self, node: YamlNode) -> tuple[Any, dict[str, Any]] | None:
-        """Return an object of a user's own class, named by its import path, and the options beside it."""
-        before = len(node.document.errors)
-        children = node.read_mapping([USE, WITH, *self.options])
-        options = {
-            key: value
-            for key in children
-            if key in self.options and (value := self.options[key].schema_type.read(children[key])) is not None
-        }
-        settings = to_plain(children[WITH].value) if WITH in children else {}
-        if not isinstance(settings, dict):
-            children[WITH].add_mismatch("a mapping of settings")
-        custom_class = self._load_class(children[USE])
-        if custom_class is None or len(node.document.errors) > before:
-            return None
-        try:
-            item = custom_class(**settings)
-        except Exception as error:
-            # A user's class may refuse its settings in any way.
-            node.add_error(f"`{children[USE].value}` refuses its settings: {describe_error(error)}")
-            return None
-        return item, options
-
-    def _load_class(self, node: YamlNode) -> type | None:
-        path = node.read_text(what="an import path, as in `mypkg.policies:Freeze`")
-        if path is None:
-            return None
-        if node.document.load_object is None or not IMPORT_PATH.fullmatch(path):
-            node.add_mismatch("an import path, as in `mypkg.policies:Freeze`")
-            return None
-        try:
-            custom_class = node.document.load_object(path)
-        except Exception as error:
-            # Importing runs the user's code, which may fail in any way.
-            node.add_error(f"expected a {self.label} at `{path}`, found {type(error).__name__}: {error}")
-            return None
-        # Only a class with the methods of its protocol is called: a policy file must not run any function.
-        missing = [name for name in self.methods if not callable(getattr(custom_class, name, None))]
-        if not isinstance(custom_class, type) or missing:
-            node.add_error(f"expected a class with {', '.join(f'`{name}`' for name in self.methods)} at `{path}`")
-            return None
-        return custom_class
-
-    def read_items(self, node: YamlNode, label: str) -> Iterator[tuple[YamlNode, Any, dict[str, Any]]]:
-        """Yield node, item and options for each readable item of a list."""
-        for item in _list_items(node, label):
-            read = self.read_item(item)
-            if read is not None:
-                yield item, *read
-
-    def _read_values(self, kind: str, node: YamlNode) -> dict[str, Any]:
-        if node.value is None:
-            return {}
-        short = SHORTHAND_SETTINGS.get(kind)
-        if short and not isinstance(node.value, Mapping):
-            value = self.kind_settings[kind][short].schema_type.read(node)
-            return {} if value is None else {short: value}
-        return read_fields(node, self.kind_settings[kind])
-
-    def _build_item(self, kind: str, values: dict[str, Any], node: YamlNode) -> Any:
-        missing = [key for key, setting in self.kind_settings[kind].items() if setting.required and key not in values]
-        if missing:
-            if not isinstance(node.value, Mapping):
-                node.add_error(f"`{kind}`: expected the setting `{missing[0]}`, found none")
-            return None
-        return node.try_build(lambda: self.classes[kind](**values))
-
-    @property
-    def item_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of one item."""
-        options = mapping_schema(self.options)["properties"]
-        bare = [
-            kind
-            for kind, settings in self.kind_settings.items()
-            if not any(field.required for field in settings.values())
-        ]
-        variants: list[dict[str, Any]] = [{"enum": bare}] if bare else []
-        for kind, settings in self.kind_settings.items():
-            inner: list[Mapping[str, Any]] = [mapping_schema(settings)]
-            if kind in SHORTHAND_SETTINGS:
-                inner.append(settings[SHORTHAND_SETTINGS[kind]].schema_type.json_schema)
-            if kind in bare:
-                inner.append({"type": "null"})
-            properties = {kind: {"anyOf": inner}, **options}
-            variants.append(
-                {"type": "object", "required": [kind], "additionalProperties": False, "properties": properties}
-            )
-        custom = {USE: {"type": "string", "pattern": IMPORT_PATH.pattern}, WITH: {"type": "object"}, **options}
-        variants.append({"type": "object", "required": [USE], "additionalProperties": False, "properties": custom})
-        return {"anyOf": variants}
-
-
-_POLICY_READER = _KindReader(POLICIES, {**SCOPE_FIELDS, **LASTING_FIELD}, "tool policy", ("check", "on_result"))
-_PROVIDER_READER = _KindReader(
+_POLICY_READER = KindReader(POLICIES, {**SCOPE_FIELDS, **LASTING_FIELD}, "tool policy", ("check", "on_result"))
+_PROVIDER_READER = KindReader(
     PROVIDERS, {**TRIGGER_FIELDS, **SCOPE_FIELDS}, "feedback provider", ("should_run", "provide")
 )
-_CHECK_READER = _KindReader(CHECKERS, {}, "check", ("check",))
+_CHECK_READER = KindReader(CHECKERS, {}, "check", ("check",))
 
 
 def read_policies(node: YamlNode) -> tuple[ToolPolicyGuard, ...]:
@@ -305,21 +144,14 @@ def read_completion(node: YamlNode) -> tuple[Completion, ...] | None:
 def _read_check(node: YamlNode) -> TaskCompletionChecker | None:
     for key, every in (("all", True), ("any", False)):
         if isinstance(node.value, Mapping) and list(node.value) == [key]:
-            inner = [_read_check(item) for item in _list_items(node.get_child(key), "checks")]
+            inner = [_read_check(item) for item in list_items(node.get_child(key), "checks")]
             return CompositeChecker(tuple(check for check in inner if check is not None), every)
     read = _CHECK_READER.read_item(node)
     return None if read is None else read[0]
 
 
 def _read_checks(node: YamlNode) -> list[TaskCompletionChecker]:
-    return [check for item in _list_items(node, "checks") if (check := _read_check(item)) is not None]
-
-
-def _list_items(node: YamlNode, label: str) -> list[YamlNode]:
-    items = node.read_items(what=f"a list of {label}")
-    if node.value == []:
-        node.add_mismatch(f"at least one of the {label}")
-    return items
+    return [check for item in list_items(node, "checks") if (check := _read_check(item)) is not None]
 
 
 def _read_budget(node: YamlNode) -> Budget | None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from verdikt.hosts.hook_event import HookEventKind
 from verdikt.hosts.host_decision import TEXT_MARK, HostDecision
 from verdikt.hosts.undecided_calls import find_decision, find_undecided_calls
-from verdikt.ledger import pause
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.entry import EntryKind
 from verdikt.model.hook_message import Answer
@@ -77,7 +76,7 @@ def _record_outcome(governance: Governance, hook_event: HookEvent, env: Mapping[
     answer = governance.after(hook_event.action, hook_event.outcome)
     if hook_event.action.kind is ActionKind.WRITE and hook_event.outcome.success and hook_event.action.path:
         review = governance.review("file-save", hook_event.cwd, path=hook_event.action.path)
-        answer = replace(answer, context="\n\n".join(filter(None, (answer.context, review.context))))
+        answer = answer._replace(context="\n\n".join(filter(None, (answer.context, review.context))))
     return HostDecision.from_answer(answer)
 
 
@@ -186,4 +185,6 @@ def _report_faults(
 
 
 def _is_paused(governance: Governance) -> bool:
-    return pause.find_active_pause(governance.store) is not None
+    from verdikt.ledger.pause import find_active_pause  # few events are stopped
+
+    return find_active_pause(governance.store) is not None

@@ -165,9 +165,7 @@ class HookProcess:
     def _handle_signal(self, number: int, frame: FrameType | None) -> NoReturn:
         if number == signal.SIGALRM:
             self.exit_with_failure(TimeoutError("the decision took too long"))
-        from signal import Signals
-
-        self.exit_with_failure(InterruptedError(f"stopped by {Signals(number).name}"))
+        self.exit_with_failure(InterruptedError(f"stopped by {signal.Signals(number).name}"))
 
     def _try_record_failure(self, call: HookCall, error: BaseException) -> bool:
         try:

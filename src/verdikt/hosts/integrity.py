@@ -21,7 +21,7 @@ from verdikt.observe.policy_files import read_policy_files
 from verdikt.observe.world import find_project_root
 
 if TYPE_CHECKING:
-    from verdikt.govern import PathAccess
+    from verdikt.governance_parts import PathAccess
 
 
 class IntegrityCheck:

@@ -27,13 +27,14 @@ from verdikt.integrations.otel_spans import (
     SpanRecord,
     describe_answer,
     describe_outcome,
+    describe_prompt,
     describe_stop,
 )
 from verdikt.integrations.sdk_import import import_sdk
 
 if TYPE_CHECKING:
     from verdikt.model.action import Action, Outcome
-    from verdikt.model.hook_message import Answer, Turn
+    from verdikt.model.hook_message import Answer, Prompt, Turn
     from verdikt.model.posture import Posture
     from verdikt.model.standing_ask import StandingAsk
     from verdikt.model.verdict import Decision
@@ -150,10 +151,19 @@ class TracedGovernance(Governance):
         super().close()
         self.telemetry.close()
 
-    def before(self, action: Action, *, posture: Posture | None = None) -> Decision:
+    def prompt(self, prompt: Prompt) -> Answer:
+        """Record like `Governance.prompt`; a span `verdikt.prompt`."""
+        started = self._now()
+        answer = super().prompt(prompt)
+        ended = self._now()
+        attributes = describe_prompt(CallRecord(session=prompt.session_id, host=prompt.host, agent=prompt.agent))
+        self.telemetry.emit(lambda: SpanRecord("verdikt.prompt", started, ended, attributes))
+        return answer
+
+    def before(self, action: Action, *, posture: Posture | None = None, is_asked_away: bool = False) -> Decision:
         """Decide like `Governance.before`; a span `verdikt.before`."""
         started = self._now()
-        decision = super().before(action, posture=posture)
+        decision = super().before(action, posture=posture, is_asked_away=is_asked_away)
         ended, verdict = self._now(), decision.verdict
         self.telemetry.emit(
             lambda: _build_before(action, decision, self.policy.digest, started, ended),

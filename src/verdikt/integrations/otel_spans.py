@@ -110,6 +110,12 @@ def describe_answer(approved: bool, channel: str) -> Attributes:
     return {"verdikt.answer.approved": approved, "verdikt.answer.channel": channel}
 
 
+def describe_prompt(call: CallRecord) -> Attributes:
+    """Return the attributes of the span about a person's request; never its text."""
+    attributes: Attributes = {"verdikt.moment": "prompt"}
+    return attributes | call.to_attributes()
+
+
 def describe_stop(verdict: str, guard: str, call: CallRecord) -> Attributes:
     """Return the attributes of the span about the end of a turn."""
     attributes: Attributes = {"verdikt.moment": "stop", "verdikt.verdict": verdict, "verdikt.guard": guard or "verdikt"}
@@ -200,7 +206,13 @@ def _build_stop(entry: Entry) -> _Parts:
     return "verdikt.stop", 0, describe_stop(verdict, guard, _read_call(entry, host)), ()
 
 
+def _build_prompt(entry: Entry) -> _Parts:
+    host = {"host": entry.body.get("host", "")}
+    return "verdikt.prompt", 0, describe_prompt(_read_call(entry, host)), ()
+
+
 _BUILDERS = {
+    EntryKind.CONTRACT: _build_prompt,
     EntryKind.DECISION: _build_before,
     EntryKind.TOOL_CALL: _build_after,
     EntryKind.ANSWER: _build_answer,

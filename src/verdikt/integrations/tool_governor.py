@@ -287,7 +287,7 @@ class ToolGovernor:
 
     def _mark_repeated(self, turn: Turn) -> Turn:
         with self._lock:
-            return replace(turn, stop_hook_active=turn.session_id in self._refusals)
+            return turn._replace(stop_hook_active=turn.session_id in self._refusals)
 
     def _has_spent_refusals(self, turn: Turn) -> bool:
         """Return whether the turn was refused often enough; then the count starts again."""

@@ -219,13 +219,6 @@ def append_request(log: LogWriter, lookup: ApprovalLookup, decision: Entry) -> N
         log.append(EntryKind.APPROVAL, {"id": lookup.id, "closed": "used", "decision": decision.seq})
 
 
-def close_answered_at_terminal(log: LogWriter, call_id: str) -> None:
-    """End the questions about a call that has run: the person at the terminal was faster, and one yes is one use."""
-    for id, request in log.read_projection(APPROVALS.name).items():
-        if request["call_id"] == call_id and not request["closed"]:
-            log.append(EntryKind.APPROVAL, {"id": id, "closed": "terminal"})
-
-
 def record_approval(
     store: FileStore,
     session: str,

@@ -12,6 +12,9 @@ from verdikt.errors import LedgerError
 _SAFE_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_.")
 _MAX_FILENAME_LENGTH = 150
 
+KEYRING_FILE = "keyring.json"
+"""The list of the keys that sign the log, in `keys/`."""
+
 
 def find_data_directory(env: Mapping[str, str]) -> str:
     """Return `$VERDIKT_HOME`, `$XDG_DATA_HOME/verdikt` or `~/.local/share/verdikt`; empty when no variable is set."""

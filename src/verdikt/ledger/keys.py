@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import CanonicalError, KeyringError
 from verdikt.ledger.audit_finding import Corruption
-from verdikt.ledger.data_directory import make_private_directory, sync_directory
+from verdikt.ledger.data_directory import KEYRING_FILE, make_private_directory, sync_directory
 from verdikt.model.canonical_json import fields_of, parse_json
 from verdikt.model.entry import signature_message
 from verdikt.observe.clock import Clock, SystemClock
@@ -68,7 +68,7 @@ class Keyring:
     @property
     def path(self) -> Path:
         """Return the path of the list of keys."""
-        return self.directory / "keyring.json"
+        return self.directory / KEYRING_FILE
 
     def list_keys(self) -> list[Key]:
         """Return every key there ever was, oldest first."""

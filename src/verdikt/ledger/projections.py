@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from verdikt.errors import LedgerError
 from verdikt.ledger.council_fold import fold_council, is_milder
 from verdikt.ledger.store import OPERATOR
-from verdikt.model.action import extract_path
+from verdikt.model.action import extract_path, hash_call
 from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import EntryKind
 from verdikt.model.reporter import Reporter
 from verdikt.model.session_state import MAX_HISTORY, fold_changes
-from verdikt.model.standing_ask import hash_call
 
 if TYPE_CHECKING:
     from verdikt.model.entry import Entry

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import LedgerError
-from verdikt.ledger.projections import ASKS
+from verdikt.ledger.projections import APPROVALS, ASKS
+from verdikt.model.action import hash_call
 from verdikt.model.entry import EntryKind
 from verdikt.model.redaction import redact_text
-from verdikt.model.standing_ask import StandingAsk, hash_call
+from verdikt.model.standing_ask import StandingAsk
 
 if TYPE_CHECKING:
     from verdikt.ledger.files import FileStore
@@ -31,7 +31,7 @@ def find_standing_ask(store: FileStore, log: LogWriter, action: Action) -> Stand
         return None
     ask, cwd = _read_ask(store, action.session_id, asked, action.call_id)
     # A command means something else in another directory, so a yes counts only where it was asked for.
-    return replace(ask, approved=None) if ask.approved and cwd != action.cwd else ask
+    return ask._replace(approved=None) if ask.approved and cwd != action.cwd else ask
 
 
 def record_answer(
@@ -51,7 +51,7 @@ def record_answer(
             return ask  # an SDK may report the same answer at several places
         if ask.is_rejected:
             raise LedgerError(f"the call `{call_id}` was rejected before; a no is not taken back")
-        ask = replace(ask, approved=approved, by=_shorten(by), channel=_shorten(channel))
+        ask = ask._replace(approved=approved, by=_shorten(by), channel=_shorten(channel))
         body = {
             "call_id": call_id,
             "receipt_sha256": ask.receipt,
@@ -61,6 +61,13 @@ def record_answer(
         }
         log.append(EntryKind.ANSWER, body)
     return ask
+
+
+def close_answered_at_terminal(log: LogWriter, call_id: str) -> None:
+    """End the questions about a call that has run: the person at the terminal was faster, and one yes is one use."""
+    for id, request in log.read_projection(APPROVALS.name).items():
+        if request["call_id"] == call_id and not request["closed"]:
+            log.append(EntryKind.APPROVAL, {"id": id, "closed": "terminal"})
 
 
 def _read_ask(store: FileStore, session_id: str, asked: Mapping[str, Any], call_id: str) -> tuple[StandingAsk, str]:
@@ -78,7 +85,7 @@ def _read_ask(store: FileStore, session_id: str, asked: Mapping[str, Any], call_
         if answer is None or answer.kind is not EntryKind.ANSWER or answer.body.get("receipt_sha256") != ask.receipt:
             raise LedgerError(f"the answer about the call `{call_id}` is not where `state.db` says")
         fields = answer.body
-        ask = replace(ask, approved=fields["approved"] is True, by=fields["by"], channel=fields["channel"])
+        ask = ask._replace(approved=fields["approved"] is True, by=fields["by"], channel=fields["channel"])
     return ask, str(receipt["action"]["cwd"])
 
 

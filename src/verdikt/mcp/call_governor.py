@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from verdikt.daemon.cache import PolicyCache
 from verdikt.errors import VerdiktError
-from verdikt.govern import Governance
 from verdikt.hosts.host_decision import HostDecision
 from verdikt.hosts.undecided_calls import find_decision
 from verdikt.ledger.data_directory import get_data_directory
@@ -26,6 +27,11 @@ from verdikt.model.redaction import redact_value
 from verdikt.model.verdict import VerdictKind
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.crash_log import record_crash
+
+# The policy and what decides by it are half of what a relay loads, and a client that connects needs neither.
+if TYPE_CHECKING:
+    from verdikt.daemon.cache import PolicyCache
+    from verdikt.govern import Governance
 
 HOST = "mcp"
 """The host of an action that only the relay has seen."""
@@ -49,15 +55,25 @@ class CallRuling:
 class CallGovernor:
     """Governance for one relay process. Its policy follows the files; its log is that of every other host."""
 
-    def __init__(self, server: str, *, cwd: str, env: Mapping[str, str], clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        server: str,
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        clock: Clock | None = None,
+        has_person: bool = True,
+    ) -> None:
+        """Govern calls to one server. Without `has_person` no client is asked; it is the operator's word."""
         self.server = server
+        self._has_person = has_person
         self.cwd = cwd
         self.clock = clock or SystemClock()
         self._env = env
         self._group_commit = GroupCommit()
         home = get_data_directory(env)
         self.store = FileStore(home, self.clock, load_projections(), group_commit=self._group_commit)
-        self._policies = PolicyCache(self.clock)
+        self._loading = threading.Lock()
         self._governance: Governance | None = None
         self._unsynced: list[tuple[LogFile, int]] = []
         self.session_id = f"mcp-{server}-{secrets.token_hex(8)}"
@@ -74,7 +90,7 @@ class CallGovernor:
     @property
     def is_attended(self) -> bool:
         """Whether a person may be there to answer."""
-        return is_attended(self._env)
+        return self._has_person and is_attended(self._env)
 
     def build_action(
         self, tool: str, payload: Mapping[str, Any], *, hints: Mapping[str, Any], meta: object = None
@@ -92,17 +108,21 @@ class CallGovernor:
             hints=hints,
         )
 
-    def decide(self, action: Action) -> CallRuling:
-        """Return what is to become of a call. It is in the log when this returns; a failure is a block."""
+    def decide(self, action: Action, *, can_ask: bool = True) -> CallRuling:
+        """Return what is to become of a call. It is in the log when this returns; a failure is a block.
+
+        Unless the client `can_ask` a person, what the policy asks goes to the team service, where there is one.
+        """
         try:
             governance = self._load_governance()
             if self._is_covered(action, governance):
                 self.record_event(action.session_id, "covered", tool=action.tool, call_id=action.call_id)
                 return CallRuling(decision=HostDecision(), is_covered=True)
-            posture = None if self.is_attended else Posture.AUTONOMOUS
+            # Only a host that says so runs without a person; where it is not known, the policy's posture decides.
+            posture = None if is_attended(self._env) else Posture.AUTONOMOUS
             self._group_commit.begin_batch()
             try:
-                decision = governance.before(action, posture=posture)
+                decision = governance.before(action, posture=posture, is_asked_away=not can_ask)
             finally:
                 log_positions = self._group_commit.end_batch()
             for log, position in log_positions:
@@ -183,8 +203,24 @@ class CallGovernor:
         # would have a block.
         return verdict is not None and verdict.get("kind") != VerdictKind.BLOCK.word
 
+    def warm_up(self) -> None:
+        """Load the policy before the first call needs it; one that cannot be loaded is reported by that call."""
+        with suppress(Exception):
+            self._load_governance()
+
     def _load_governance(self) -> Governance:
-        policy = self._policies.load_policy(self.cwd, self._env)
-        if self._governance is None or self._governance.policy is not policy:
-            self._governance = Governance(policy, self.store, clock=self.clock, env=self._env, base_directory=self.cwd)
-        return self._governance
+        with self._loading:
+            policy = self._policies.load_policy(self.cwd, self._env)
+            if self._governance is None or self._governance.policy is not policy:
+                from verdikt.govern import Governance
+
+                self._governance = Governance(
+                    policy, self.store, clock=self.clock, env=self._env, base_directory=self.cwd
+                )
+            return self._governance
+
+    @cached_property
+    def _policies(self) -> PolicyCache:
+        from verdikt.daemon.cache import PolicyCache
+
+        return PolicyCache(self.clock)

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from verdikt.mcp.http_authorization import ServerAuthorization
 from verdikt.mcp.protocol_era import is_modern
 from verdikt.mcp.server_address import ServerAddress
 
@@ -27,6 +28,7 @@ class HttpRelay:
         self, target: str, create_relay: Callable[[], Relay], pins: ServerPins, *, origins: Iterable[str] = ()
     ) -> None:
         self.address = ServerAddress(target)
+        self.authorization = ServerAuthorization(self.address)
         self._create_relay = create_relay
         self._pins = pins
         self.origins = tuple(origins)

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from verdikt.errors import McpError
 from verdikt.mcp.event_stream import read_events
+from verdikt.mcp.http_authorization import LOGIN_STATUSES
 from verdikt.mcp.http_headers import SESSION_HEADER, VERSION_HEADER, build_agreeing_headers
 from verdikt.mcp.message import (
     INTERNAL_ERROR,
@@ -49,8 +50,9 @@ ONE_WAY_SECONDS = 10.0
 
 _NETWORK_ERRORS = (OSError, http.client.HTTPException, McpError)
 _LOGIN = (
-    "the server wants a login, which the relay cannot do: put a token into the headers of its entry, or leave it as it "
-    "was (`verdikt uninstall`, then `verdikt init --mcp --mcp-except NAME`)"
+    "the server wants a login, which needs a client over HTTP: put a token into the headers of its entry, run `verdikt "
+    "mcp --listen 127.0.0.1:8765 --to URL` and give the client that address, or leave the server as it was (`verdikt "
+    "uninstall`, then `verdikt init --mcp --mcp-except NAME`)"
 )
 # How a server answers that only speaks the transport of 2024, in which responses arrive on a stream of their own.
 _LEGACY_STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
@@ -59,8 +61,11 @@ _LEGACY_STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.MET
 class HttpServer:
     """Sends messages to a server over HTTP. Has the names of a child process that the stdio transport uses."""
 
-    def __init__(self, address: ServerAddress, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, address: ServerAddress, headers: Mapping[str, str], *, one_way_seconds: float = ONE_WAY_SECONDS
+    ) -> None:
         self._address, self._headers = address, dict(headers)
+        self._one_way_seconds = one_way_seconds
         self._requests, self.stdin = _open_pipe()
         self.stdout, self._responses = _open_pipe()
         self.returncode = 0
@@ -103,7 +108,7 @@ class HttpServer:
             for line in self._requests:
                 self._send_line(line)
         if self._session_id:
-            with suppress(*_NETWORK_ERRORS), self._open_request("DELETE", None, wait_seconds=ONE_WAY_SECONDS):
+            with suppress(*_NETWORK_ERRORS), self._open_request("DELETE", None, wait_seconds=self._one_way_seconds):
                 pass
         self.kill()
 
@@ -126,7 +131,7 @@ class HttpServer:
         if message.method == "notifications/cancelled" and self._cancel_request(message.params.get("requestId")):
             return
         try:
-            with self._open_request("POST", message, wait_seconds=ONE_WAY_SECONDS) as response:
+            with self._open_request("POST", message, wait_seconds=self._one_way_seconds) as response:
                 response.read(MAX_MESSAGE_BYTES)
         except _NETWORK_ERRORS:
             return  # nothing waits for an answer to it
@@ -166,7 +171,7 @@ class HttpServer:
             answers = [self._relay_message(event.data, request) for event in read_events(response) if event.data]
             return any(answers)
         body = response.read(MAX_MESSAGE_BYTES + 1)
-        if kind == JSON_TYPE and body:
+        if kind == JSON_TYPE and body and status not in LOGIN_STATUSES:
             return self._relay_message(body, request)
         if request.method == "initialize" and status in _LEGACY_STATUSES and self._begin_legacy(request):
             return True

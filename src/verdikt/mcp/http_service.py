@@ -30,6 +30,7 @@ def serve_http(
     *,
     trust_first: bool,
     everywhere: bool,
+    attended: bool,
     announce: Callable[[str], None],
 ) -> None:
     """Listen for clients and relay each of them to the server, until a person ends it."""
@@ -38,9 +39,11 @@ def serve_http(
         raise McpError(
             f"expected an address of this machine alone, found `{host}`; --everywhere listens there all the same"
         )
-    governor = CallGovernor(name, cwd=os.getcwd(), env=os.environ)
+    # Any program of this machine may call, and say that it can show a question, and answer it: only the operator knows.
+    governor = CallGovernor(name, cwd=os.getcwd(), env=os.environ, has_person=attended)
     pins = ServerPins(governor.data_directory, name, (to,))
     sealer = StateSealer(governor.clock)
+    governor.warm_up()
     settle_memory()
 
     def create_client_relay() -> Relay:

@@ -10,11 +10,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from json import dumps
+from typing import Any
+from urllib.parse import urlsplit
 
 from verdikt.errors import McpError
 from verdikt.mcp.client_stream import ClientStream, ClientWatch
 from verdikt.mcp.event_stream import read_events
+from verdikt.mcp.http_authorization import CHALLENGE_HEADER, LOGIN_STATUSES, METADATA_PATH
 from verdikt.mcp.http_headers import (
     SESSION_HEADER,
     check_agreement,
@@ -38,9 +41,6 @@ from verdikt.mcp.reaction import Reaction
 from verdikt.mcp.relay import Relay
 from verdikt.mcp.sealed_state import LIFETIME_SECONDS
 from verdikt.mcp.server_address import EVENTS_TYPE, JSON_TYPE, ServerConnection, get_content_type
-
-if TYPE_CHECKING:
-    pass
 
 MAX_CONNECTIONS = 200
 KEEP_ALIVE_SECONDS = 15.0
@@ -83,6 +83,9 @@ class RelayHandler(BaseHTTPRequestHandler):
         """Relay the stream on which a server of the old era sends what belongs to no request."""
         session_id = self.headers.get(SESSION_HEADER)
         if not self._is_allowed():
+            return
+        if urlsplit(self.path).path.startswith(METADATA_PATH):
+            self._send_metadata()
             return
         if session_id is None:
             self._send_empty(HTTPStatus.METHOD_NOT_ALLOWED)
@@ -168,6 +171,7 @@ class RelayHandler(BaseHTTPRequestHandler):
                     self._relay.add_session(session_id, relay)
                 self._relay_response(relay, response, connection, original, stream)
         except (OSError, http.client.HTTPException, McpError, MessageError):
+            relay.abandon_request(original)
             self._fail_upstream(original, stream)
         finally:
             connection.close()
@@ -204,15 +208,19 @@ class RelayHandler(BaseHTTPRequestHandler):
         stream: ClientStream | None = None,
     ) -> None:
         kind = get_content_type(response)
-        passed_headers = select_response_headers(response.headers.items())
+        passed_headers = [
+            (name, self._rename_challenge(value) if name.lower() == CHALLENGE_HEADER else value)
+            for name, value in select_response_headers(response.headers.items())
+        ]
         if kind == EVENTS_TYPE and response.status == HTTPStatus.OK:
             stream = stream or ClientStream(self)
             stream.begin(passed_headers)
             self._relay_events(relay, response, stream)
             return
         body = response.read(MAX_MESSAGE_BYTES + 1)
-        if kind != JSON_TYPE or not body:
+        if kind != JSON_TYPE or not body or response.status in LOGIN_STATUSES:
             # No message, so nothing to decide about; what it says is not for a client to interpret.
+            relay.abandon_request(original)
             self._send_empty(response.status, passed_headers, stream, original)
             return
         reaction = relay.receive_from_server(_restore_id(decode_message(body), original))
@@ -224,6 +232,23 @@ class RelayHandler(BaseHTTPRequestHandler):
         else:
             self._send_empty(HTTPStatus.BAD_GATEWAY)
         _run_deferred(relay, reaction)
+
+    def _rename_challenge(self, challenge: str) -> str:
+        return self._relay.authorization.rename_challenge(challenge, f"{self._own_origin}{METADATA_PATH}{self.path}")
+
+    def _send_metadata(self) -> None:
+        """Answer a client that wants to know where to log in."""
+        own_path = urlsplit(self.path).path.removeprefix(METADATA_PATH)
+        metadata = self._relay.authorization.fetch_metadata(f"{self._own_origin}{own_path}")
+        if metadata is None:
+            self._send_empty(HTTPStatus.NOT_FOUND)
+            return
+        self._send_body(HTTPStatus.OK, dumps(metadata).encode())
+
+    @property
+    def _own_origin(self) -> str:
+        # The name by which the client reached us, which `_is_allowed` has checked: it compares the metadata with it.
+        return f"http://{self.headers.get('host')}"
 
     def _relay_events(self, relay: Relay, response: Any, stream: ClientStream) -> None:
         """Relay a stream event by event, as each arrives."""
@@ -288,7 +313,9 @@ class RelayHandler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _send_json(self, status: int, message: Message, headers: Iterable[tuple[str, str]] = ()) -> None:
-        data = encode_message(message)
+        self._send_body(status, encode_message(message), headers)
+
+    def _send_body(self, status: int, data: bytes, headers: Iterable[tuple[str, str]] = ()) -> None:
         self.send_head(status, [("Content-Type", JSON_TYPE), ("Content-Length", str(len(data))), *headers])
         self.wfile.write(data)
 

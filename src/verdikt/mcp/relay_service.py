@@ -2,6 +2,7 @@
 
 import gc
 import os
+import threading
 
 from verdikt.mcp.call_governor import CallGovernor
 from verdikt.mcp.pin_store import ServerPins
@@ -17,8 +18,14 @@ def settle_memory() -> None:
     gc.set_threshold(*GC_THRESHOLDS)
 
 
+def _warm_up(governor: CallGovernor) -> None:
+    governor.warm_up()
+    settle_memory()
+
+
 def create_relay(name: str, identity: tuple[str, ...], *, trust_first: bool) -> Relay:
     """Return a relay for one connection to a server, with the policy in force here."""
     governor = CallGovernor(name, cwd=os.getcwd(), env=os.environ)
-    settle_memory()
+    # A client connects and lists the tools meanwhile; its first call waits for the rest, if there is any.
+    threading.Thread(target=_warm_up, args=(governor,), name="mcp-policy", daemon=True).start()
     return Relay(governor, ServerPins(governor.data_directory, name, identity), trust_first=trust_first)

@@ -9,8 +9,8 @@ from difflib import unified_diff
 from json import dumps
 from typing import Any
 
-from verdikt.mcp.argument_kinds import infer_argument_kinds
 from verdikt.mcp.tool_findings import find_tool_issues
+from verdikt.model.argument_kind import infer_argument_kinds
 from verdikt.model.canonical_json import hash_canonical, stringify_big_integers
 
 PINNED_FIELDS = (

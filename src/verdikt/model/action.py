@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from verdikt.errors import CanonicalError
+from verdikt.model.canonical_json import hash_canonical, stringify_big_integers
+
 # U+FFFC is no letter that a command could contain for a purpose of its own, and it survives string operations.
 UNKNOWN = "\ufffc"
 """Placeholder in a text for each part whose value is not known: a variable's, a redacted secret's."""
@@ -28,6 +31,7 @@ class ActionKind(enum.StrEnum):
 
 # The hosts name the file of a tool call differently: Claude Code `file_path`, Gemini CLI `absolute_path`, and so on.
 _PATH_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filename", "dir_path")
+_COMMAND_KEYS = ("command", "cmd", "script")
 
 
 def extract_path(payload: object) -> str:
@@ -36,6 +40,18 @@ def extract_path(payload: object) -> str:
     if type(payload) is dict and payload.keys().isdisjoint(_PATH_KEYS):
         return ""
     return _first_text(payload, _PATH_KEYS)
+
+
+def extract_subject(payload: object) -> str:
+    """Return what a call is about, for people: its command, its file or its address; an empty string otherwise."""
+    return _first_text(payload, _COMMAND_KEYS) or extract_path(payload) or _first_text(payload, ("url",))
+
+
+def describe_payload(payload: object) -> str:
+    """Return what a call is about in a list of many calls: its subject, or the first text of its input."""
+    if not isinstance(payload, Mapping):
+        return payload if isinstance(payload, str) else ""
+    return extract_subject(payload) or _first_text(payload, tuple(payload))
 
 
 def _first_text(payload: object, keys: tuple[str, ...]) -> str:
@@ -71,7 +87,7 @@ class Action:
     @property
     def command(self) -> str:
         """The shell command, or an empty string."""
-        return self.text("command", "cmd", "script")
+        return self.text(*_COMMAND_KEYS)
 
     @property
     def path(self) -> str:
@@ -110,3 +126,16 @@ def action_to_record(action: Action) -> dict[str, Any]:
 def action_from_record(record: Mapping[str, Any]) -> Action:
     """Return the action that `action_to_record` wrote."""
     return Action(**{**record, "kind": ActionKind(record["kind"])})
+
+
+def hash_call(tool: str, payload: Any) -> str:
+    """Return a digest of a tool and its redacted input, or an empty string when they cannot be recorded."""
+    try:
+        return hash_canonical([tool, payload])[:32]
+    except CanonicalError:
+        pass
+    try:
+        # As in a receipt, which has integers beyond 53 bits as text.
+        return hash_canonical([tool, stringify_big_integers(payload)])[:32]
+    except CanonicalError:
+        return ""

@@ -11,7 +11,6 @@ from typing import Any
 from verdikt.errors import PolicyError
 from verdikt.model.canonical_json import fields_of, hash_canonical, sha256_hex
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.model.verdict import Verdict, VerdictKind
 
 DEFAULT_EXPIRES_SECONDS = 4 * 3600
 DEFAULT_VALID_SECONDS = 30 * 60
@@ -127,11 +126,6 @@ def parse_duration(text: str) -> int:
     return int(match[1]) * _UNIT_SECONDS[match[2]]
 
 
-def merge_needs(groups: Sequence[tuple[ApprovalNeed, ...]]) -> tuple[ApprovalNeed, ...]:
-    """Return every need once: when several rules ask, all of them have to be satisfied."""
-    return tuple(dict.fromkeys(need for needs in groups for need in needs))
-
-
 def describe_needs(needs: Sequence[ApprovalNeed]) -> str:
     """Return who has to approve, in words."""
     return " and ".join(need.describe() for need in needs)
@@ -228,31 +222,3 @@ class ApprovalAnswer:
 def parse_answer(fields: Mapping[str, Any]) -> ApprovalAnswer:
     """Return the answer that `to_record` wrote."""
     return ApprovalAnswer(**{**fields, "by": tuple(fields["by"])})
-
-
-def apply_approval(verdict: Verdict, answer: ApprovalAnswer | None) -> Verdict:
-    """Return the verdict on a call that needs approvals, after what people answered away from the terminal.
-
-    Without an answer, an ask that the prompt of a host cannot settle is a block: the person there is not enough.
-    """
-    if verdict.kind is not VerdictKind.ASK or not verdict.approvals:
-        return verdict
-    if answer is not None and answer.approved:
-        return Verdict.warn(
-            guard=verdict.guard, reason=f"approved by {', '.join(answer.by)} ({answer.id}): {verdict.reason}"
-        )
-    if answer is not None:
-        because = f": {answer.reason}" if answer.reason else ""
-        return Verdict.block(
-            guard=verdict.guard,
-            reason=f"refused by {', '.join(answer.by)}{because} (approval {answer.id}); {verdict.reason}",
-            fix="do not try it again; go on without it, or ask what to do instead",
-        )
-    if all(need.is_answered_at_terminal for need in verdict.approvals):
-        return verdict
-    return Verdict.block(
-        guard=verdict.guard,
-        reason=f"{verdict.reason}; this needs an approval by {describe_needs(verdict.approvals)}",
-        fix=verdict.fix,
-        approvals=verdict.approvals,
-    )

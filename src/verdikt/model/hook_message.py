@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Prompt(NamedTuple):
     """A message of a person, or of a notification, to the agent."""
 
     text: str
@@ -20,8 +19,7 @@ class Prompt:
     transcript_path: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(NamedTuple):
     """The agent's attempt to finish. `message` is its final text; `None` means: read it from the transcript."""
 
     session_id: str = "default"
@@ -32,12 +30,11 @@ class Turn:
     host: str = ""
     agent: str = ""
     background: tuple[str, ...] = ()  # sessions of sub-agents that are still at work
-    raw: Mapping[str, Any] = field(default_factory=dict)
-    executed: Mapping[str, str] = field(default_factory=dict)  # call id → tool, as the host counts what ran
+    raw: Mapping[str, Any] = MappingProxyType({})
+    executed: Mapping[str, str] = MappingProxyType({})  # call id → tool, as the host counts what ran
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(NamedTuple):
     """The result of prompt, after, stop and commit.
 
     `allowed` False at stop means: go on working, for this `reason`. `context` is text for the model in either case,
@@ -54,4 +51,4 @@ class Answer:
 def add_notice(answer: Answer, text: str) -> Answer:
     """Return the answer with more text for the model and for the person."""
     context, notice = ("\n".join(filter(None, (old, text))) for old in (answer.context, answer.notice))
-    return replace(answer, context=context, notice=notice)
+    return answer._replace(context=context, notice=notice)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verdikt.errors import LedgerError
+from verdikt.model.verdict import Verdict
 
 PAUSE_GUARD = "pause"
 """The guard that a decision names when a pause let the action pass."""
@@ -23,6 +24,10 @@ class Pause:
     def __post_init__(self) -> None:
         if not self.reason.strip():
             raise LedgerError("expected a reason for the pause, found none; say why with --reason")
+
+    def build_verdict(self) -> Verdict:
+        """Return the verdict on an action that runs because of the pause."""
+        return Verdict.warn(guard=PAUSE_GUARD, reason=f"paused by {self.by or 'the operator'}: {self.reason}")
 
     def to_record(self) -> dict[str, Any]:
         """Return the pause as plain data."""

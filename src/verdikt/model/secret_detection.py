@@ -8,7 +8,7 @@ random string by itself is neither: commit ids, checksums in lock files and imag
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from math import log2
 from typing import Any, NamedTuple
@@ -77,20 +77,25 @@ def _find_formats(text: str) -> list[tuple[str, tuple[str, str, str]]]:
     """Return the formats of which a literal occurs in the text."""
     if len(text) < _LONG_TEXT:
         return [pair for pair in FORMATS_BY_LITERAL if pair[0] in text]
-    numbers = _build_literal_set().Match(text.encode("utf-8", "surrogatepass"))
-    return [FORMATS_BY_LITERAL[number] for number in sorted(numbers or ())]
+    literals = tuple(literal for literal, _ in FORMATS_BY_LITERAL)
+    return [FORMATS_BY_LITERAL[number] for number in _find_words(text, literals)]
+
+
+def _find_words(text: str, words: tuple[str, ...]) -> list[int]:
+    """Return the numbers of the words that occur in a long text, in one pass over it."""
+    return sorted(_build_word_set(words).Match(text.encode("utf-8", "surrogatepass")) or ())
 
 
 @cache
-def _build_literal_set() -> Any:
-    """Return one automaton of all literals, which searches a long text much faster than one after the other."""
+def _build_word_set(words: tuple[str, ...]) -> Any:
+    """Return one automaton of all words, which searches a long text much faster than one after the other."""
     import re2  # a native library of several milliseconds; only long texts need it
 
-    literal_set = re2.Set.SearchSet()
-    for literal, _ in FORMATS_BY_LITERAL:
-        literal_set.Add(re2.escape(literal))
-    literal_set.Compile()
-    return literal_set
+    word_set = re2.Set.SearchSet()
+    for word in words:
+        word_set.Add(re2.escape(word))
+    word_set.Compile()
+    return word_set
 
 
 @cache
@@ -187,7 +192,8 @@ def _find_hint_words(text: str) -> Iterator[tuple[int, int, str]]:
     if len(lower) != len(text):
         # A few letters have a longer lower case, which would shift all positions after them.
         lower = text.translate(_ASCII_LOWER)
-    for hint, (kind, endings) in HINT_WORDS.items():
+    for hint in _list_hints(lower):
+        kind, endings = HINT_WORDS[hint]
         start = lower.find(hint)
         while start >= 0:
             end = start + len(hint)
@@ -198,6 +204,14 @@ def _find_hint_words(text: str) -> Iterator[tuple[int, int, str]]:
             if is_word and is_secret_key and not text[end : end + 1].islower():
                 yield start, end, kind
             start = lower.find(hint, end)
+
+
+def _list_hints(lower: str) -> Iterable[str]:
+    """Return the hint words that may occur in a text, in their order."""
+    if len(lower) < _LONG_TEXT:
+        return HINT_WORDS
+    hints = tuple(HINT_WORDS)
+    return [hints[number] for number in _find_words(lower, hints)]
 
 
 _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}

@@ -290,6 +290,11 @@ def decision_from_error(error: Exception, posture: Posture = Posture.INTERACTIVE
 _STRICTNESS = {posture: rank for rank, posture in enumerate(Posture)}
 
 
+def merge_needs(groups: Sequence[tuple[ApprovalNeed, ...]]) -> tuple[ApprovalNeed, ...]:
+    """Return every need once: when several rules ask, all of them have to be satisfied."""
+    return tuple(dict.fromkeys(need for needs in groups for need in needs))
+
+
 def strictest_posture(*postures: Posture) -> Posture:
     """Return the strictest of these: locked, then dry_run, then autonomous, then interactive."""
     return max(postures, key=_STRICTNESS.__getitem__, default=Posture.INTERACTIVE)

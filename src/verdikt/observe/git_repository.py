@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from verdikt.model.canonical_json import hash_canonical, sha256_hex
-from verdikt.model.facts import GitFact
+from verdikt.model.world import GitFact
 from verdikt.observe.program_path import drop_project_directories, find_system_program
 from verdikt.observe.regular_file import read_regular_file
 

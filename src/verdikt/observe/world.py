@@ -9,13 +9,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from verdikt.model.canonical_json import sha256_hex
-from verdikt.model.facts import COMMITTED_PREFIX, SOURCES_PREFIX, PathFact
+from verdikt.model.world import COMMITTED_PREFIX, SOURCES_PREFIX, PathFact
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.git_repository import read_committed_text, read_path_state, read_repository
 
 if TYPE_CHECKING:
-    from verdikt.model.facts import GitFact
     from verdikt.model.path_set import PathSet
+    from verdikt.model.world import GitFact
     from verdikt.observe.clock import Clock
 
 TEXT_LIMIT = 64 * 1024

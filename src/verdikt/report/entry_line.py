@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from verdikt.model.action import describe_payload
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.gap import describe_gap
 from verdikt.report.counted_noun import format_count
@@ -10,6 +11,14 @@ from verdikt.report.findings import escape_nonprintable
 
 _DIGEST_LENGTH = 12
 """Characters of a digest that identify it for a person; `ledger show` has all of it."""
+
+
+_SHORT_ID_LENGTH = 8
+
+
+def shorten_session(session: str) -> str:
+    """Return the beginning of a long session id, which every command accepts in its place."""
+    return session if len(session) <= _SHORT_ID_LENGTH + 4 else session[:_SHORT_ID_LENGTH]
 
 
 def receipt_of(entry: Entry) -> Mapping[str, Any]:
@@ -66,8 +75,7 @@ def _list_fields(body: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 
 
 def _summarize_call(body: Mapping[str, Any]) -> str:
-    payload = _get_fields(body, "payload")
-    text = next((value for value in payload.values() if isinstance(value, str) and value), "")
+    text = describe_payload(body.get("payload"))
     status = body.get("exit_code")
     outcome = "ok" if body.get("success") else f"failed with status {status}" if status else "failed"
     return f"{body.get('tool', '')} {text}".strip() + (f": {outcome}" if "success" in body else "")
@@ -75,8 +83,7 @@ def _summarize_call(body: Mapping[str, Any]) -> str:
 
 def _summarize_receipt(receipt: Mapping[str, Any]) -> str:
     action = _get_fields(receipt, "action")
-    payload = _get_fields(action, "payload")
-    text = next((value for value in payload.values() if isinstance(value, str) and value), "")
+    text = describe_payload(action.get("payload"))
     return f"{action.get('tool') or action.get('kind') or ''} {text}".strip()
 
 

@@ -298,4 +298,14 @@ def _find_chain(call: ApiCall) -> StoredChain:
     # Whether there is one that this person may not see is not said either.
     if chain is None or (machines is not None and chain.machine not in machines):
         raise NotFound("no such session")
+    if machines is None:
+        _record_foreign_read(call, chain)
     return chain
+
+
+def _record_foreign_read(call: ApiCall, chain: StoredChain) -> None:
+    """Record that a person whose role shows them everything looks at a session of another person and another team."""
+    person = call.signed_in
+    own = call.service.machines.find_machines(person.organisation, person.id, person.groups)
+    if chain.machine not in own and call.service.session_reads.is_new(person.id, chain.id, call.now):
+        call.record("read_session", str(chain.id))

@@ -40,18 +40,21 @@ SECURITY_HEADERS = {
 }
 """On every answer. Pages show text that agents wrote: no script but ours runs, and none can be made from text."""
 
+_ENCODED_HEADERS = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
+
 PAGES = ("/", "/sessions", "/session/{chain}", "/approvals", "/integrity", "/settings", "/sign-in", "/oidc")
 """The addresses of pages; the shell is the same for all, and the script in it draws the page."""
 
 
 def build_app(service: Service) -> ASGIApp:
     """Return the application of one replica."""
-    routes = [Route(path, _serve_shell, methods=["GET"]) for path in PAGES]
+    machines = MachineApi(service)
+    # First, because a route is found by trying one after the other, and machines call most.
+    routes = [Route(route.path, machines.build_endpoint(route), methods=[route.method]) for route in MACHINE_ROUTES]
+    routes += [Route(path, _serve_shell, methods=["GET"]) for path in PAGES]
     routes.append(Route("/static/{path:path}", _serve_file, methods=["GET"]))
     routes += [Route(route.path, _build_endpoint(service, route), methods=[route.method]) for route in ROUTES]
     routes.append(Route("/v1/feed", _build_feed(service), methods=["GET"]))
-    machines = MachineApi(service)
-    routes += [Route(route.path, machines.build_endpoint(route), methods=[route.method]) for route in MACHINE_ROUTES]
     return _RequestFilter(Starlette(routes=routes), service)
 
 
@@ -74,9 +77,8 @@ class _RequestFilter:
             nonlocal has_started
             has_started = True
             if message["type"] == "http.response.start":
-                headers = {name.lower().encode(): value.encode() for name, value in SECURITY_HEADERS.items()}
                 present = {name for name, _ in message["headers"]}
-                added = [(name, value) for name, value in headers.items() if name not in present]
+                added = [item for item in _ENCODED_HEADERS if item[0] not in present]
                 message["headers"] = [*message["headers"], *added]
                 self._record_request(scope, message["status"], started_at)
             await send(message)

@@ -22,13 +22,13 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = parse_url(url)
         self.is_postgresql = self.url.get_backend_name() == "postgresql"
-        self._has_ingest_role: bool | None = None
         self.engine = _create_postgresql(self.url) if self.is_postgresql else _create_sqlite(self.url)
+        self.ingest_engine = _create_ingest(self.url) if self.is_postgresql else self.engine
 
     @contextmanager
     def begin_read(self) -> Iterator[Connection]:
         """Yield a connection in a transaction that sees one state of the database."""
-        with _translate_errors(self.url), self.engine.connect() as connection, connection.begin():
+        with _translate_errors(self.engine), self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -41,16 +41,7 @@ class Database:
     @contextmanager
     def begin_ingest(self) -> Iterator[Connection]:
         """Yield a connection that stores what machines sent, and in PostgreSQL cannot read it."""
-        with self.begin_write() as connection:
-            if self._has_ingest_role is None:
-                self._has_ingest_role = self.is_postgresql and bool(
-                    connection.execute(
-                        text("SELECT rolbypassrls AND pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = :role"),
-                        {"role": "verdikt_ingest"},
-                    ).scalar()
-                )
-            if self._has_ingest_role:
-                self._take_role(connection, "verdikt_ingest", 0)
+        with self._begin_write_on(self.ingest_engine) as connection:
             yield connection
 
     def _take_role(self, connection: Connection, role: str, organisation: int) -> None:
@@ -64,9 +55,14 @@ class Database:
     @contextmanager
     def begin_write(self) -> Iterator[Connection]:
         """Yield a connection whose changes are committed when the block ends without an error."""
+        with self._begin_write_on(self.engine) as connection:
+            yield connection
+
+    @contextmanager
+    def _begin_write_on(self, engine: Engine) -> Iterator[Connection]:
         with (
-            _translate_errors(self.url),
-            self.engine.connect().execution_options(**{_WRITES: True}) as connection,
+            _translate_errors(engine),
+            engine.connect().execution_options(**{_WRITES: True}) as connection,
             connection.begin(),
         ):
             yield connection
@@ -74,6 +70,7 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+        self.ingest_engine.dispose()
 
 
 def parse_url(url: str) -> URL:
@@ -89,17 +86,41 @@ def parse_url(url: str) -> URL:
 
 
 @contextmanager
-def _translate_errors(url: URL) -> Iterator[None]:
+def _translate_errors(engine: Engine) -> Iterator[None]:
     """Turn an error of the driver into ours; the URL is shown without its password."""
+    # COPY is the driver's own: its errors come without the wrapping of the others.
+    driver_error: type[Exception] = engine.dialect.loaded_dbapi.Error
     try:
         yield
-    except DBAPIError as error:
-        reason = str(error.orig).strip().splitlines()[0] if error.orig else type(error).__name__
-        raise ServiceError(f"the database {url.render_as_string()} failed: {reason}") from error
+    except (DBAPIError, driver_error) as error:
+        original = error.orig if isinstance(error, DBAPIError) else error
+        reason = str(original).strip().splitlines()[0] if str(original or "").strip() else type(error).__name__
+        raise ServiceError(f"the database {engine.url.render_as_string()} failed: {reason}") from error
 
 
 def _create_postgresql(url: URL) -> Engine:
     return create_engine(url, pool_size=8, max_overflow=8, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+
+
+def _create_ingest(url: URL) -> Engine:
+    """Return an engine whose connections have the role for storing from their beginning, where there is one.
+
+    They are not tried before use: one that broke fails a group of requests, which machines repeat, and that costs less
+    than a question before each group.
+    """
+    engine = create_engine(url, pool_size=2, max_overflow=6, connect_args={"connect_timeout": 10})
+
+    @event.listens_for(engine, "connect")
+    def take_role(connection: Any, _: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT rolbypassrls AND pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = 'verdikt_ingest'"
+            )
+            if (cursor.fetchone() or (False,))[0]:
+                cursor.execute("SET ROLE verdikt_ingest")
+        connection.commit()
+
+    return engine
 
 
 def _create_sqlite(url: URL) -> Engine:

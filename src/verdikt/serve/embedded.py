@@ -47,7 +47,10 @@ class EmbeddedService(AbstractContextManager["EmbeddedService"]):
 
     def __enter__(self) -> Self:
         if not (self.home / "ledger").is_dir():
-            raise ServiceError(f"no log in `{self.home}`: nothing was recorded yet, or VERDIKT_HOME is another")
+            raise ServiceError(
+                f"no log in `{self.home}`: nothing was recorded yet, or VERDIKT_HOME is another;"
+                " `verdikt init` in a project lets your agents' calls be recorded"
+            )
         check_vendor_files()
         self._socket = _bind_loopback(self.port)
         try:

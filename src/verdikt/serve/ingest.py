@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import zstandard
-from sqlalchemy import bindparam, select, tuple_, update
+from sqlalchemy import BigInteger, Integer, LargeBinary, SmallInteger, Text, bindparam, select, tuple_, update
 
 from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import GENESIS_HASH, EntryKind
@@ -20,15 +20,18 @@ from verdikt.team.chain_extension import Continuation, extend_chain, find_overla
 from verdikt.team.index_row import IndexRow, build_index_row, read_objective, read_place
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Table
+    from sqlalchemy import Column, Connection, Table
 
     from verdikt.serve.database import Database
     from verdikt.team.wire import ReceivedLine, Stretch
 
 HOUR_MICROSECONDS = 3_600_000_000
+MAX_KNOWN_CHAINS = 100_000
 _GENESIS = bytes.fromhex(GENESIS_HASH)
-_ENTRY_COLUMNS = [column.name for column in schema.entry.columns if column.name != "n"]
-_SEGMENT_COLUMNS = [column.name for column in schema.segment.columns]
+_ENTRY_COLUMNS = [column for column in schema.entry.columns if column.name != "n"]
+_SEGMENT_COLUMNS = list(schema.segment.columns)
+_COPY_TYPES = {SmallInteger: "int2", Integer: "int4", BigInteger: "int8", LargeBinary: "bytea", Text: "text"}
+"""Type of a column → its name in PostgreSQL, in which COPY has to be told what it gets."""
 
 
 class Submission(NamedTuple):
@@ -70,6 +73,8 @@ class Ingest:
         self._shard = shard
         # Words never change, so an outdated copy only lacks some.
         self._words: dict[str, int] = {}
+        # Chains that are there; as none is removed, an outdated copy only lacks some.
+        self._known_chains: set[tuple[int, str]] = set()
 
     def store(self, submissions: Sequence[Submission], now: int) -> list[IngestResult]:
         """Store what is new of each submission, and return what became of it once it is committed."""
@@ -79,6 +84,7 @@ class Ingest:
         self._learn_words(rows.values())
         keys = {(item.machine, item.stretch.session): item.organisation for item in submissions}
         while True:
+            self._create_chains(keys, now)
             with self._database.begin_ingest() as connection:
                 writer = _Transaction(connection, self._database, self._words, self._shard, now)
                 chains = writer.lock_chains(list(keys))
@@ -89,13 +95,22 @@ class Ingest:
                     ]
                     writer.write()
                     return results
-            # Created in a transaction of its own: one that held locks and waited for another's new row could be waited
-            # for by that other in turn.
-            self._create_chains({key: keys[key] for key in keys if key not in chains}, now)
+            # Another database in place of the one that had them, such as a restored one.
+            self._known_chains.clear()
 
     def _create_chains(self, keys: dict[tuple[int, str], int], now: int) -> None:
+        """Create the chains that may be missing, in a transaction of its own.
+
+        One that held locks and waited for another's new row could be waited for by that other in turn.
+        """
+        unknown = [key for key in keys if key not in self._known_chains]
+        if not unknown:
+            return
         with self._database.begin_ingest() as connection:
-            insert_chains(connection, self._database, [(keys[key], *key, 0) for key in keys], now)
+            insert_chains(connection, self._database, [(keys[key], *key, 0) for key in unknown], now)
+        if len(self._known_chains) > MAX_KNOWN_CHAINS:
+            self._known_chains.clear()
+        self._known_chains.update(unknown)
 
     def _learn_words(self, rows: Iterable[IndexRow]) -> None:
         """Add the words that have no number yet, in a transaction of its own: no head is locked meanwhile."""
@@ -262,8 +277,8 @@ class _Transaction:
     def write(self) -> None:
         """Write everything that was collected."""
         if self._database.is_postgresql:
-            self._copy("entry", _ENTRY_COLUMNS, self._entries)
-            self._copy("segment", _SEGMENT_COLUMNS, self._segments)
+            self._copy(schema.entry, _ENTRY_COLUMNS, self._entries)
+            self._copy(schema.segment, _SEGMENT_COLUMNS, self._segments)
         else:
             self._insert_many(schema.entry, _ENTRY_COLUMNS, self._entries)
             self._insert_many(schema.segment, _SEGMENT_COLUMNS, self._segments)
@@ -316,27 +331,30 @@ class _Transaction:
         total = schema.tally.c["count"] + insert.excluded["count"]
         self._connection.execute(insert.on_conflict_do_update(index_elements=key_columns, set_={"count": total}), rows)
 
-    def _copy(self, table: str, columns: list[str], rows: list[tuple[Any, ...]]) -> None:
-        """Write rows with COPY, which is several times faster than INSERT."""
+    def _copy(self, table: Table, columns: list[Column[Any]], rows: list[tuple[Any, ...]]) -> None:
+        """Write rows with COPY, which is several times faster than INSERT, and in binary twice as fast again."""
         if not rows:
             return
-        names = ", ".join(f'"{name}"' for name in columns)
         driver_connection = self._connection.connection.driver_connection
         assert driver_connection is not None
         with (
             driver_connection.cursor() as cursor,
-            cursor.copy(f'COPY "{table}" ({names}) FROM STDIN') as copy,
+            cursor.copy(f'COPY "{table.name}" ({_list_names(columns)}) FROM STDIN (FORMAT BINARY)') as copy,
         ):
+            copy.set_types([_COPY_TYPES[type(column.type)] for column in columns])
             for row in rows:
                 copy.write_row(row)
 
-    def _insert_many(self, table: Table, columns: list[str], rows: list[tuple[Any, ...]]) -> None:
+    def _insert_many(self, table: Table, columns: list[Column[Any]], rows: list[tuple[Any, ...]]) -> None:
         if not rows:
             return
-        names = ", ".join(f'"{name}"' for name in columns)
         marks = ", ".join("?" * len(columns))
         # The driver's own statement: building one dictionary per row would cost more than storing it.
-        self._connection.exec_driver_sql(f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})', rows)
+        self._connection.exec_driver_sql(f'INSERT INTO "{table.name}" ({_list_names(columns)}) VALUES ({marks})', rows)
+
+
+def _list_names(columns: list[Column[Any]]) -> str:
+    return ", ".join(f'"{column.name}"' for column in columns)
 
 
 def insert_chains(connection: Connection, database: Database, keys: list[tuple[int, int, str, int]], now: int) -> None:
@@ -360,4 +378,6 @@ def insert_chains(connection: Connection, database: Database, keys: list[tuple[i
         }
         for organisation, machine, session, generation in sorted(keys)
     ]
-    connection.execute(insert_for(database, schema.chain).on_conflict_do_nothing(), rows)
+    # With something to return, all rows go in one statement.
+    insert = insert_for(database, schema.chain).on_conflict_do_nothing().returning(schema.chain.c.id)
+    connection.execute(insert, rows)

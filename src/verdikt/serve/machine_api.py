@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import zstandard
 from anyio.to_thread import run_sync
 
@@ -16,9 +17,10 @@ from verdikt.serve.devices import CODE_SECONDS
 from verdikt.serve.group_ingest import GroupIngest, Overloaded
 from verdikt.serve.ingest import Submission
 from verdikt.serve.json_response import build_json_response
-from verdikt.serve.machines import MAX_NAME_CHARS, EnrolledMachine, Unauthorized
+from verdikt.serve.machines import MAX_NAME_CHARS, EnrolledMachine, Unauthorized, parse_signature, verify_request
 from verdikt.serve.request_body import read_body
 from verdikt.team.chain_extension import Continuation
+from verdikt.team.machine_status import parse_status
 from verdikt.team.wire import MAX_BATCH_BYTES, parse_batch
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from verdikt.serve.service import Service
 
 RETRY_SECONDS = 5
+MAX_INLINE_BYTES = 64 << 10
+"""A batch of up to this many bytes of lines is read on the event loop, which takes a few milliseconds at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class MachineApi:
             path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
             header = request.headers.get("authorization", "")
             try:
-                machine = await run_sync(self._verify, header, route.method, path, body) if route.is_signed else None
+                machine = await self._verify(header, route.method, path, body) if route.is_signed else None
                 return await route.handler(self, machine, body)
             except Unauthorized as error:
                 # The time lets a machine whose clock is wrong correct itself.
@@ -74,8 +78,11 @@ class MachineApi:
 
         return answer
 
-    def _verify(self, header: str, method: str, path: str, body: bytes) -> EnrolledMachine:
-        return self.service.machines.verify_request(header, method, path, body, self.service.clock.now())
+    async def _verify(self, header: str, method: str, path: str, body: bytes) -> EnrolledMachine:
+        keys, now = self.service.machines.keys, self.service.clock.now()
+        signature = parse_signature(header, now)
+        key = keys.find_cached(signature.machine, now) or await run_sync(keys.read, signature.machine, now)
+        return verify_request(key, signature, method, path, body)
 
     async def enrol(self, _: EnrolledMachine | None, body: bytes) -> Response:
         """Let a machine in by a code."""
@@ -120,7 +127,11 @@ class MachineApi:
 
     async def receive_entries(self, machine: EnrolledMachine, body: bytes) -> Response:
         """Store a batch, and answer with the heads that are stored now."""
-        submissions = await run_sync(_parse_submissions, machine, body)
+        # Handing a small batch to a thread costs more than reading it here.
+        is_small = 0 <= _read_content_size(body) <= MAX_INLINE_BYTES
+        submissions = (
+            _parse_submissions(machine, body) if is_small else await run_sync(_parse_submissions, machine, body)
+        )
         results = await self.groups.store(submissions)
         heads = {
             item.stretch.session: {
@@ -147,12 +158,9 @@ class MachineApi:
         )
 
     async def receive_status(self, machine: EnrolledMachine, body: bytes) -> Response:
-        """Remember which version a machine runs."""
-        fields = parse_json(body)
-        version = fields.get("version") if isinstance(fields, dict) else None
-        if not isinstance(version, str) or len(version) > MAX_NAME_CHARS or not version.isprintable():
-            raise WireError("expected a version")
-        await run_sync(self.service.machines.record_status, machine.id, version, self.service.clock.now())
+        """Remember what a machine says of itself."""
+        status = parse_status(parse_json(body))
+        await run_sync(self.service.machines.record_status, machine.id, status, self.service.clock.now())
         return build_json_response({})
 
 
@@ -162,21 +170,35 @@ MACHINE_ROUTES: tuple[MachineRoute, ...] = (
     MachineRoute("POST", "/v1/enrol/device/state", MachineApi.read_device, "whether it was confirmed", is_signed=False),
     MachineRoute("POST", "/v1/entries", MachineApi.receive_entries, "lines of a log, compressed with zstd"),
     MachineRoute("GET", "/v1/heads", MachineApi.read_heads, "how far each session is stored"),
-    MachineRoute("POST", "/v1/status", MachineApi.receive_status, "the version that a machine runs"),
+    MachineRoute("POST", "/v1/status", MachineApi.receive_status, "version, what was not sent, hosts that are wired"),
     MachineRoute("POST", "/v1/approvals", receive_request, "a question to people about one call"),
     MachineRoute("POST", "/v1/approval-answers", answer_requests, "what people answered; waits for a change"),
     MachineRoute("POST", "/v1/approval-outcomes", receive_outcome, "an approval was used, or is no longer needed"),
 )
 
 
-def _parse_submissions(machine: EnrolledMachine, body: bytes) -> list[Submission]:
+def _read_content_size(body: bytes) -> int:
+    """Return how many bytes a batch says that it has, -1 when it does not say."""
     try:
-        # Read no further than the limit: a thousandth of it can hold all of this process's memory.
-        with zstandard.ZstdDecompressor().stream_reader(body) as reader:
-            lines = reader.read(MAX_BATCH_BYTES + 1)
+        return int(zstandard.frame_content_size(body))
     except zstandard.ZstdError as error:
         raise WireError("expected lines compressed with zstd") from error
-    return [Submission(machine.organisation, machine.id, stretch) for stretch in parse_batch(lines)]
+
+
+def _parse_submissions(machine: EnrolledMachine, body: bytes) -> list[Submission]:
+    size = _read_content_size(body)
+    decompressor = zstandard.ZstdDecompressor()
+    try:
+        if 0 <= size <= MAX_BATCH_BYTES:
+            # It fails when there is more than is said.
+            lines = decompressor.decompress(body)
+        else:
+            # Read no further than the limit: a thousandth of it can hold all of this process's memory.
+            with decompressor.stream_reader(body) as reader:
+                lines = reader.read(MAX_BATCH_BYTES + 1)
+    except zstandard.ZstdError as error:
+        raise WireError("expected lines compressed with zstd") from error
+    return [Submission(machine.organisation, machine.id, stretch) for stretch in parse_batch(lines, orjson.loads)]
 
 
 def _parse_object(body: bytes) -> dict[str, Any]:

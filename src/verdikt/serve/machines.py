@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import secrets
-import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy import insert, or_, select, update
 
 from verdikt.errors import WireError
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.serve import schema
-from verdikt.team.request_signature import MAX_CLOCK_SKEW_SECONDS, build_message, parse_header
+from verdikt.serve.machine_keys import MachineKey, MachineKeys
+from verdikt.team.machine_status import MachineStatus, merge_status
+from verdikt.team.request_signature import MAX_CLOCK_SKEW_SECONDS, RequestSignature, build_message, parse_header
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from verdikt.serve.database import Database
 
-CACHE_SECONDS = 10.0
-"""How long a key is used without asking the database: a revocation takes effect within this time."""
-
-MAX_CACHED_KEYS = 50_000
 MAX_NAME_CHARS = 100
 _MICROSECONDS = 1_000_000
 
@@ -44,8 +41,7 @@ class Machines:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._lock = threading.Lock()
-        self._keys: dict[int, tuple[float, int, Ed25519PublicKey]] = {}
+        self.keys = MachineKeys(database)
 
     def create_code(self, organisation: int, uses: int, seconds: int, now: float, team: str = "") -> str:
         """Return a code by which a number of machines can enrol for a while; only its digest is stored."""
@@ -86,52 +82,47 @@ class Machines:
         with self._database.begin_read_of(organisation) as connection:
             return frozenset(connection.execute(query).scalars())
 
-    def verify_request(self, header: str, method: str, path: str, body: bytes, now: float) -> EnrolledMachine:
-        """Return the machine that signed a request; raise `Unauthorized` when the signature does not hold."""
-        try:
-            signature = parse_header(header)
-        except WireError as error:
-            raise Unauthorized(str(error)) from error
-        if abs(signature.time - now) > MAX_CLOCK_SKEW_SECONDS:
-            raise Unauthorized(
-                f"expected a time within {MAX_CLOCK_SKEW_SECONDS} s of {int(now)}, found {signature.time}"
-            )
-        organisation, key = self._find_key(signature.machine, now)
-        try:
-            key.verify(
-                bytes.fromhex(signature.signature),
-                build_message(method, path, signature.machine, signature.time, body),
-            )
-        except InvalidSignature:
-            raise Unauthorized("the signature of this request is wrong") from None
-        return EnrolledMachine(signature.machine, organisation)
-
-    def _find_key(self, machine: int, now: float) -> tuple[int, Ed25519PublicKey]:
-        with self._lock:
-            cached = self._keys.get(machine)
-        if cached and 0 <= now - cached[0] < CACHE_SECONDS:
-            return cached[1:]
-        table = schema.machine
-        with self._database.begin_read() as connection:
-            row = connection.execute(
-                select(table.c.organisation, table.c.public_key).where(table.c.id == machine, table.c.revoked.is_(None))
-            ).one_or_none()
-        if row is None or len(row.public_key) != 32:
-            raise Unauthorized("this machine is not enrolled, or was revoked")
-        key = Ed25519PublicKey.from_public_bytes(bytes(row.public_key))
-        with self._lock:
-            if len(self._keys) >= MAX_CACHED_KEYS:
-                self._keys.clear()
-            self._keys[machine] = (now, row.organisation, key)
-        return row.organisation, key
-
-    def record_status(self, machine: int, version: str, now: float) -> None:
-        """Remember when a machine was last heard of, and which version it runs."""
+    def record_status(self, machine: int, status: MachineStatus, now: float) -> None:
+        """Remember when a machine was last heard of, and what it said of itself."""
         table = schema.machine
         with self._database.begin_write() as connection:
+            stored = connection.execute(
+                select(table.c.status).where(table.c.id == machine).with_for_update()
+            ).scalar_one()
             connection.execute(
-                update(table).where(table.c.id == machine).values(seen=int(now * _MICROSECONDS), version=version)
+                update(table)
+                .where(table.c.id == machine)
+                .values(
+                    seen=int(now * _MICROSECONDS),
+                    version=status.version,
+                    status=json.dumps(merge_status(json.loads(stored), status)),
+                )
             )
+
+
+def parse_signature(header: str, now: float) -> RequestSignature:
+    """Return what a machine's header says; raise `Unauthorized` when it says nothing, or was made at another time."""
+    try:
+        signature = parse_header(header)
+    except WireError as error:
+        raise Unauthorized(str(error)) from error
+    if abs(signature.time - now) > MAX_CLOCK_SKEW_SECONDS:
+        raise Unauthorized(f"expected a time within {MAX_CLOCK_SKEW_SECONDS} s of {int(now)}, found {signature.time}")
+    return signature
+
+
+def verify_request(
+    key: MachineKey | None, signature: RequestSignature, method: str, path: str, body: bytes
+) -> EnrolledMachine:
+    """Return the machine that signed a request; raise `Unauthorized` when the signature does not hold."""
+    if key is None:
+        raise Unauthorized("this machine is not enrolled, or was revoked")
+    message = build_message(method, path, signature.machine, signature.time, body)
+    try:
+        key.load().verify(bytes.fromhex(signature.signature), message)
+    except (InvalidSignature, ValueError):
+        raise Unauthorized("the signature of this request is wrong") from None
+    return EnrolledMachine(signature.machine, key.organisation)
 
 
 def insert_machine(

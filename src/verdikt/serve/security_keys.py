@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from sqlalchemy import delete, insert, select, update
-from webauthn import (
-    base64url_to_bytes,
-    generate_registration_options,
-    options_to_json,
-    verify_authentication_response,
-    verify_registration_response,
-)
-from webauthn.helpers import bytes_to_base64url
-from webauthn.helpers.exceptions import WebAuthnException
-from webauthn.helpers.structs import (
-    AuthenticatorSelectionCriteria,
-    PublicKeyCredentialDescriptor,
-    UserVerificationRequirement,
-)
 
 from verdikt.errors import WireError
 from verdikt.serve import schema
@@ -58,19 +45,9 @@ class SecurityKeys:
                 .values(person=person.id, **values)
                 .on_conflict_do_update(index_elements=["person"], set_=values)
             )
-        options = generate_registration_options(
-            rp_id=read_host(origin),
-            rp_name="verdikt",
-            user_id=str(person.id).encode(),
-            user_name=person.name,
-            challenge=challenge,
-            authenticator_selection=AuthenticatorSelectionCriteria(
-                user_verification=UserVerificationRequirement.REQUIRED
-            ),
-            exclude_credentials=[PublicKeyCredentialDescriptor(id=row.credential_id) for row in credentials],
-        )
-        data: dict[str, Any] = json.loads(options_to_json(options))
-        return data
+        known = [bytes(row.credential_id) for row in credentials]
+        options: dict[str, Any] = _load_ceremony().build_options(origin, person.id, person.name, challenge, known)
+        return options
 
     def finish_registration(self, person: Person, name: str, response: Mapping[str, Any], origin: str, now: int) -> int:
         """Add a key that answered the challenge; return its number."""
@@ -81,16 +58,9 @@ class SecurityKeys:
             ).scalar()
             if challenge is None:
                 raise WireError("adding a key took too long; begin again")
-            try:
-                verified = verify_registration_response(
-                    credential=dict(response),
-                    expected_challenge=bytes(challenge),
-                    expected_rp_id=read_host(origin),
-                    expected_origin=origin,
-                    require_user_verification=True,
-                )
-            except (WebAuthnException, ValueError, KeyError, TypeError) as error:
-                raise WireError("the browser's answer for this key does not verify") from error
+            verified = _load_ceremony().verify_registration(response, bytes(challenge), origin)
+            if verified is None:
+                raise WireError("the browser's answer for this key does not verify")
             values = {
                 "organisation": person.organisation,
                 "person": person.id,
@@ -120,7 +90,7 @@ class SecurityKeys:
 
     def list_credential_ids(self, connection: Connection, person: int) -> list[str]:
         """Return the ids of a person's keys as browsers want them."""
-        return [bytes_to_base64url(row.credential_id) for row in _read_credentials(connection, person)]
+        return [_encode_id(row.credential_id) for row in _read_credentials(connection, person)]
 
     def verify_assertion(
         self, connection: Connection, person: int, assertion: Mapping[str, Any], challenge: bytes, origin: str
@@ -128,7 +98,7 @@ class SecurityKeys:
         """Return why a key's signature does not hold for a challenge; empty when it does."""
         table = schema.credential
         try:
-            credential_id = base64url_to_bytes(str(assertion.get("id", "")))
+            credential_id = _decode_id(str(assertion.get("id", "")))
         except ValueError:
             return "expected the signature of a security key"
         row = connection.execute(
@@ -136,20 +106,26 @@ class SecurityKeys:
         ).one_or_none()
         if row is None:
             return "this is not one of your security keys"
-        try:
-            verified = verify_authentication_response(
-                credential=dict(assertion),
-                expected_challenge=challenge,
-                expected_rp_id=read_host(origin),
-                expected_origin=origin,
-                credential_public_key=bytes(row.public_key),
-                credential_current_sign_count=row.sign_count,
-                require_user_verification=True,
-            )
-        except (WebAuthnException, ValueError, KeyError, TypeError):
+        verified = _load_ceremony().verify_assertion(
+            assertion, challenge, origin, bytes(row.public_key), row.sign_count
+        )
+        if verified is None:
             return "the signature of your security key is not for this question"
         connection.execute(update(table).where(table.c.id == row.id).values(sign_count=verified.new_sign_count))
         return ""
+
+
+def _load_ceremony() -> Any:
+    """Return the module that needs the library; most starts of a service need it never, or much later."""
+    return import_module("verdikt.serve.webauthn_ceremony")
+
+
+def _encode_id(credential_id: bytes) -> str:
+    return urlsafe_b64encode(credential_id).decode().rstrip("=")
+
+
+def _decode_id(text: str) -> bytes:
+    return urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 def read_host(origin: str) -> str:

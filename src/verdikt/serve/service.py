@@ -14,6 +14,7 @@ from verdikt.serve.notifications import Notifications, NotificationSettings
 from verdikt.serve.people import People
 from verdikt.serve.security_keys import SecurityKeys
 from verdikt.serve.service_key import ServiceKey
+from verdikt.serve.session_reads import SessionReads
 from verdikt.serve.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Service:
     service_key: ServiceKey = field(init=False)
     approvals: Approvals = field(init=False)
     notifications: Notifications = field(init=False)
+    session_reads: SessionReads = field(default_factory=SessionReads)
     oidc: OidcSignIn | None = None
     problems: dict[str, str] = field(default_factory=dict)
     """Session → why its log could not be imported; of the embedded form."""

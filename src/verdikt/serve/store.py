@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -44,6 +45,10 @@ class MachineRow(NamedTuple):
     sessions: int
     entries: int
     forks: int
+    unsent: int
+    problems: int
+    lost_hosts: list[str]
+    """Hosts that called the machine's hook and no longer do."""
 
 
 class StoredChain(NamedTuple):
@@ -140,7 +145,9 @@ class TeamStore:
                 machines.c.name,
                 machines.c.enrolled,
                 machines.c.revoked,
-                func.max(chains.c.received).label("seen"),
+                machines.c.seen.label("reported"),
+                machines.c.status,
+                func.max(chains.c.received).label("received"),
                 machines.c.version,
                 machines.c.team,
                 func.count(chains.c.id).label("sessions"),
@@ -156,9 +163,7 @@ class TeamStore:
         if visible is not None:
             query = query.where(machines.c.id.in_(visible))
         with self.database.begin_read_of(organisation) as connection:
-            # PostgreSQL sums into decimals.
-            rows = connection.execute(query).mappings()
-            return [MachineRow(**{**row, "entries": int(row["entries"])}) for row in rows]
+            return [_build_machine_row(dict(row)) for row in connection.execute(query).mappings()]
 
     # Lines
 
@@ -305,3 +310,18 @@ class TeamStore:
             return [
                 (hour * HOUR_MICROSECONDS, verdict, int(count)) for hour, verdict, count in connection.execute(query)
             ]
+
+
+def _build_machine_row(row: dict[str, Any]) -> MachineRow:
+    status = json.loads(row.pop("status"))
+    # Either sign of life counts.
+    seen = max(row.pop("reported") or 0, row.pop("received") or 0) or None
+    # PostgreSQL sums into decimals.
+    row["entries"] = int(row["entries"])
+    return MachineRow(
+        **row,
+        seen=seen,
+        unsent=status.get("unsent", 0),
+        problems=status.get("problems", 0),
+        lost_hosts=status.get("lost", []),
+    )

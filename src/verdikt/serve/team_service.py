@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
+import anyio
 import uvicorn
 
 from verdikt.errors import ServiceError
@@ -82,10 +83,14 @@ class TeamService(AbstractContextManager["TeamService"]):
             log_config=None,
             access_log=False,
             server_header=False,
+            # Nothing here rests on the address of a client.
+            proxy_headers=False,
             timeout_keep_alive=30,
             limit_concurrency=2000,
         )
         self._server = uvicorn.Server(config)
+        # Else its parts for threads are imported by the first request, while the others wait.
+        anyio.run(anyio.sleep, 0)
         # SQLite is for one process, which then does all the work.
         working = None if self.store.database.is_postgresql else threading.Thread(target=self.worker.run, name="worker")
         if working:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from verdikt.errors import LedgerError
 from verdikt.ledger.changed_sessions import ChangedSessions
 from verdikt.ledger.log_reader import LogReader
 from verdikt.team.wire import ReceivedLine, parse_line
@@ -27,6 +28,13 @@ class LogSource:
     def forget_sizes(self) -> None:
         """Let the next call return every session."""
         self._changes.forget_sizes()
+
+    def read_seq(self, session: str) -> int:
+        """Return the number of a session's last entry; 0 when its log is damaged."""
+        try:
+            return self._reader.read_head(session).seq
+        except LedgerError:
+            return 0
 
     def read_lines(self, session: str, since: int) -> Iterator[ReceivedLine]:
         """Yield the verified lines from entry `since` on, that one included.

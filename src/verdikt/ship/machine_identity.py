@@ -43,7 +43,7 @@ class MachineIdentity:
 
     def acquire_lock(self) -> bool:
         """Return whether this process is the only one that sends; it stays so until it ends."""
-        self._directory.mkdir(mode=0o700, exist_ok=True)
+        self._create_directory()
         self._lock = os.open(self._directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -51,6 +51,11 @@ class MachineIdentity:
             os.close(self._lock)
             return False
         return True
+
+    def _create_directory(self) -> None:
+        # A machine may enrol before anything was recorded on it.
+        self._directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._directory.mkdir(mode=0o700, exist_ok=True)
 
     @property
     def is_enrolled(self) -> bool:
@@ -66,7 +71,7 @@ class MachineIdentity:
         except (OSError, ValueError) as error:
             raise ServiceError(f"cannot read `{self._key}`: {error}; remove it and enrol again") from error
         key = Ed25519PrivateKey.generate()
-        self._directory.mkdir(mode=0o700, exist_ok=True)
+        self._create_directory()
         data = key.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
         fd = os.open(self._key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(fd, "wb") as file:

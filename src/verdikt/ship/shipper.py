@@ -54,6 +54,11 @@ class Shipper:
             self._seqs = None
             raise
 
+    def count_unsent(self) -> int:
+        """Return the entries of sessions that cannot be sent to their end."""
+        seqs = self._seqs or {}
+        return sum(max(0, self.source.read_seq(session) - seqs.get(session, 0)) for session in self.problems)
+
     def choose_pause(self, error: Unreachable | Refused | None) -> float:
         """Return the seconds until the next attempt: longer after each failure, never the same on two machines."""
         if error is None:

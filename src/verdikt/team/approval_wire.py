@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verdikt.errors import CanonicalError, PolicyError, WireError
+from verdikt.model.action import extract_subject
 from verdikt.model.approval import DOCUMENT_VERSION, PART_NAMES, ApprovalNeed, parse_need
 from verdikt.model.canonical_json import encode_canonical, hash_canonical, sha256_hex
 
@@ -67,8 +68,7 @@ def parse_needs(document: Mapping[str, Any]) -> tuple[ApprovalNeed, ...]:
 def summarize_action(action: Mapping[str, Any]) -> str:
     """Return what a call would run, in one line."""
     payload = action.get("payload")
-    fields = payload if isinstance(payload, Mapping) else {}
-    subject = next((fields[name] for name in ("command", "file_path", "path", "url") if name in fields), payload)
+    subject = extract_subject(payload) or payload
     return f"{action.get('tool')} {' '.join(str(subject).split())}"[:MAX_SUMMARY_CHARS].replace("\0", "␀")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from verdikt.model.canonical_json import hash_canonical
@@ -126,6 +127,8 @@ def _clip(value: Any) -> str:
 
 def _make_storable(text: str) -> str:
     """Return a text without NUL, which PostgreSQL does not store, and without lone surrogates, which have no bytes."""
+    if text.isascii() and "\0" not in text:
+        return text
     return text.replace("\0", "␀").encode("utf-8", "replace").decode()
 
 
@@ -151,7 +154,13 @@ def _find_dominant_effect(entry: Entry) -> tuple[str, str]:
 def _hash_shape(entry: Entry, tool: str, guard: str) -> str:
     """Return a digest of tool, effects and guard without arguments, by which equal asks are grouped."""
     effects = sorted({_clip(effect.get("what")) for effect in _list_effects(entry)})
-    return hash_canonical([tool, effects, guard])[:_SHAPE_CHARS]
+    return _hash_names(tool, tuple(effects), guard)
+
+
+# A fleet has few shapes, and they come again and again.
+@lru_cache(maxsize=4096)
+def _hash_names(tool: str, effects: tuple[str, ...], guard: str) -> str:
+    return hash_canonical([tool, list(effects), guard])[:_SHAPE_CHARS]
 
 
 def read_place(fields: Mapping[str, Any]) -> tuple[str, str]:

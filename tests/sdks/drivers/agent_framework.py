@@ -15,6 +15,7 @@ from agent_framework import (
     Content,
     FunctionInvocationLayer,
     FunctionMiddleware,
+    MCPStdioTool,
     Message,
     ResponseStream,
     tool,
@@ -94,6 +95,8 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
         # The framework does not pass middleware on, so the inner agent has it too.
         inner = Agent(client=client, name="inner", tools=[sh], middleware=[middleware])
         tools = [inner.as_tool(name="sh", arg_name="command")]
+    if scenario.setup == "mcp":
+        tools = [MCPStdioTool("remote", **scenario.mcp_server)]
     outer = [Rewriter(scenario.rewrite)] if scenario.rewrite else []
     inside = [Rewriter("drop everything")] if scenario.setup == "inner rewriter" else []
     agent = Agent(client=client, name="ops", tools=tools, middleware=[*outer, middleware, *inside])
@@ -124,6 +127,8 @@ async def play(scenario: Scenario, observation: Observation) -> None:
         result = await stream.get_final_response()
     else:
         result = await agent.run(value, session=session)
+    for server in agent.mcp_tools:
+        await server.close()
     record(observation, result, session)
 
 

@@ -9,7 +9,9 @@ os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true", 
 
 from crewai import Agent, BaseLLM, Crew, Task
 from crewai.hooks import clear_all_tool_call_hooks, register_before_tool_call_hook
+from crewai.mcp import MCPServerStdio
 from crewai.tools import BaseTool, tool
+from crewai.utilities.string_utils import sanitize_tool_name
 
 from tests.sdks.drivers.protocol import Observation, Scenario, Step, serve
 from verdikt.integrations.crewai import install
@@ -21,6 +23,7 @@ class ScriptedModel(BaseLLM):
     scenario: Any = None
     observation: Any = None
     is_native: bool = True
+    shell_tool: str = "sh"  # the name that CrewAI has given to the tool of that name
 
     def supports_function_calling(self) -> bool:
         """Return whether the model calls tools by itself."""
@@ -55,10 +58,17 @@ class ScriptedModel(BaseLLM):
             if f"Action: {name}\nAction Input: {json.dumps(arguments)}" in content:
                 self.observation.seen[call_id] = content.partition("\nObservation:")[2]
 
+    def _get_tool_name(self, name: str) -> str:
+        return self.shell_tool if name == "sh" else name
+
     def _render(self, step: Step) -> Any:
         if self.is_native and step.calls:
             return [
-                {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+                {
+                    "id": id,
+                    "type": "function",
+                    "function": {"name": self._get_tool_name(name), "arguments": json.dumps(arguments)},
+                }
                 for id, name, arguments in step.calls
             ]
         if step.calls:
@@ -93,9 +103,19 @@ def build_crew(scenario: Scenario, observation: Observation) -> Crew:
 
     model = ScriptedModel(model="scripted", is_native=scenario.mode != "react")
     model.scenario, model.observation = scenario, observation
-    agent = Agent(role="ops", goal="do it", backstory="-", llm=model, tools=[sh, mystery, RunShell()], cache=False)
+    options: dict[str, Any] = {"tools": [sh, mystery, RunShell()]}
+    if scenario.setup == "mcp":
+        model.shell_tool = get_mcp_tool_name(scenario)
+        options = {"mcps": [MCPServerStdio(**scenario.mcp_server)]}
+    agent = Agent(role="ops", goal="do it", backstory="-", llm=model, cache=False, **options)
     task = Task(description=scenario.prompt, expected_output="done", agent=agent)
     return Crew(agents=[agent], tasks=[task], cache=False)
+
+
+def get_mcp_tool_name(scenario: Scenario) -> str:
+    """Return the name that CrewAI gives to the tool of an MCP server: after the command that starts it."""
+    server = scenario.mcp_server
+    return str(sanitize_tool_name("_".join([server["command"], *server["args"], "sh"])))
 
 
 def rewrite(command: str) -> Any:
@@ -111,7 +131,7 @@ def play(scenario: Scenario, observation: Observation) -> Any:
     """Run the crew."""
     installed = install(
         scenario.open_governance(),
-        kinds=scenario.kinds | {"Run Shell": "bash"},
+        kinds=scenario.kinds | {"Run Shell": "bash", get_mcp_tool_name(scenario): "bash"},
         session_id=scenario.session,
         ask=scenario.answer_question if scenario.inline else None,
         by="ann",

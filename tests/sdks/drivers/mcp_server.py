@@ -2,7 +2,10 @@
 
 import sys
 
-from mcp.server import MCPServer
+try:
+    from mcp.server import MCPServer
+except ImportError:  # mcp 1.x, which CrewAI needs
+    from mcp.server.fastmcp import FastMCP as MCPServer
 
 from tests.sdks.drivers.protocol import Scenario
 

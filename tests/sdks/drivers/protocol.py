@@ -89,6 +89,12 @@ class Scenario:
         self.traced = load_traced(policy, env)
         return self.traced
 
+    @property
+    def mcp_server(self) -> dict[str, Any]:
+        """How to start the MCP server of the scene: command, arguments and environment."""
+        arguments = ["-m", "tests.sdks.drivers.mcp_server", self.directory]
+        return {"command": sys.executable, "args": arguments, "env": {"PYTHONPATH": os.environ["PYTHONPATH"]}}
+
     def describe_spans(self) -> list[str]:
         """Return what a traced governance told OpenTelemetry."""
         if self.traced is None:

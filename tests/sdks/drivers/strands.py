@@ -1,8 +1,6 @@
 """Plays scenarios on Strands."""
 
 import json
-import os
-import sys
 from collections.abc import AsyncIterator
 from importlib.metadata import version
 from typing import Any
@@ -125,9 +123,7 @@ def build_agent(scenario: Scenario, observation: Observation) -> Agent:
 
         tools = [sh]
     elif scenario.setup == "mcp":
-        environment = {"PYTHONPATH": os.environ["PYTHONPATH"]}
-        arguments = ["-m", "tests.sdks.drivers.mcp_server", scenario.directory]
-        server = StdioServerParameters(command=sys.executable, args=arguments, env=environment)
+        server = StdioServerParameters(**scenario.mcp_server)
         tools = [MCPClient(lambda: stdio_client(server))]
     elif scenario.setup == "agent tool":
         inner = Agent(tools=[tools[0]], interventions=[handler], name="mystery", **options)

@@ -88,6 +88,24 @@ def test_allow_once_lets_one_call_through(env: dict[str, str]) -> None:
     assert list_grants(env) == []
 
 
+def test_allow_after_the_session_has_ended_lets_the_next_one_through_once(env: dict[str, str]) -> None:
+    """A session that has ended can't repeat the call, so a permission bound to it would never be used."""
+    assert decide(env, FORCE_PUSH) == "block"
+    with Governance.load(cwd=str(Path.cwd()), env=env) as governance:
+        close_after_test(governance.store)
+        governance.store.append_checkpoint("s1")
+
+    code, text = run_at_terminal(env, ANSWERS, "allow", "last")
+    assert code == 0, text
+    assert "session s1 has ended: this holds if it is resumed; a new one needs --for 2h" in text
+    assert decide(env, FORCE_PUSH, session="s2") == "block"
+
+    code, text = run_at_terminal(env, ANSWERS, "allow", "last", "--session", "s1", "--for", "once")
+    assert code == 0, text
+    assert "once, in any session" in text
+    assert [decide(env, FORCE_PUSH, session="s2") for _ in range(2)] == ["warn", "block"]
+
+
 def test_allow_once_for_any_session_is_used_by_the_first(env: dict[str, str]) -> None:
     """A rule that is named with a command is not bound to a session."""
     policy = "rules: [{name: no_make, command: make, verdict: block, reason: r, fix: f}]"

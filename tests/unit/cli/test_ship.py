@@ -11,6 +11,7 @@ import pytest
 
 from tests.activity_log import open_activity_log
 from tests.postgres import run_postgres
+from tests.unit.serve.team_server import run_team
 from tests.unit.web.browser import ensure_vendor_files
 from verdikt.serve.store import TeamStore
 from verdikt.team.search_query import SearchQuery
@@ -85,6 +86,18 @@ def test_ship_before_enrolling_says_what_to_do(tmp_path: Path) -> None:
 
     assert completed.returncode == 1
     assert "`verdikt ship enrol URL`" in completed.stderr
+
+
+def test_a_machine_without_a_log_enrols(tmp_path: Path) -> None:
+    """On a new account nothing is there, not even the data directory; it is made for its owner only."""
+    ensure_vendor_files()
+    home = tmp_path / "share" / "verdikt"
+    with run_team(f"sqlite:///{tmp_path / 'team.db'}") as server:
+        run_verdikt("ship", "enrol", server.url, "--code", server.create_code(), "--home", str(home))
+        sent = run_verdikt("ship", "run", "--once", "--home", str(home))
+
+    assert sent == "0 entries sent"
+    assert home.stat().st_mode & 0o077 == 0
 
 
 def test_serve_with_an_unknown_role_is_refused(tmp_path: Path) -> None:

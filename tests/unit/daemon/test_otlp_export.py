@@ -11,7 +11,7 @@ import pytest
 from tests.cleanup import close_after_test
 from tests.fakes import FakeClock, FakeWorld
 from tests.otlp_receiver import OtlpReceiver, open_receiver
-from verdikt.daemon.otlp_export import LogExporter
+from verdikt.daemon.otlp_export import LogExporter, SystemLogExporter
 from verdikt.daemon.otlp_settings import PROGRESS_FILE, OtlpProgress, OtlpSettings, remove_settings
 from verdikt.errors import DaemonError
 from verdikt.govern import Governance
@@ -21,7 +21,7 @@ from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import Entry, EntryKind
-from verdikt.model.hook_message import Turn
+from verdikt.model.hook_message import Prompt, Turn
 from verdikt.policy import parse_policy
 
 POLICY = """
@@ -36,15 +36,18 @@ CALL = Action(
 )
 
 
+def open_governance(home: Path) -> Governance:
+    """Return what decides in a data directory."""
+    store = close_after_test(FileStore(home, FakeClock(), load_projections(), durable=False))
+    return Governance(parse_policy(POLICY), store, world_factory=lambda cwd: FakeWorld(), clock=FakeClock())
+
+
 class Scene:
     """A log that hooks write, and an exporter of it."""
 
     def __init__(self, home: Path, receiver: OtlpReceiver) -> None:
         self.home = home
-        store = close_after_test(FileStore(home, FakeClock(), load_projections(), durable=False))
-        self.governance = Governance(
-            parse_policy(POLICY), store, world_factory=lambda cwd: FakeWorld(), clock=FakeClock()
-        )
+        self.governance = open_governance(home)
         self.receiver = receiver
         self.exporters: list[OtlpExporter] = []
         self.governance.before(replace(CALL, call_id="before the exporter"))
@@ -155,6 +158,45 @@ def test_call_of_an_sdk_is_left_to_its_program(scene: Scene) -> None:
     assert scene.log.export_new_entries()
 
     assert [span["attributes"]["gen_ai.tool.call.id"] for span in scene.receiver.spans] == ["c2"]
+
+
+def test_request_that_begins_a_session_is_a_span_and_its_end_another(scene: Scene) -> None:
+    """Also when the request is exported before anything is decided; without the person's words."""
+    scene.governance.prompt(Prompt(text="Fix the login page and run the tests", session_id="new", host="claude"))
+    assert scene.log.export_new_entries()
+    scene.governance.stop(Turn(session_id="new", message="all done", host="claude"))
+    assert scene.log.export_new_entries()
+
+    assert list_names(scene.receiver)[:2] == ["verdikt.prompt", "verdikt.stop"]
+    assert scene.receiver.spans[0]["attributes"] == {
+        "verdikt.moment": "prompt",
+        "verdikt.host": "claude",
+        "gen_ai.conversation.id": "new",
+    }
+    assert "login" not in json.dumps(scene.receiver.spans)
+
+
+def test_logs_of_all_users_of_a_system_wide_process_are_sent(tmp_path: Path, scene: Scene) -> None:
+    """From the moment it was switched on, and all of a user who comes later, also while the exporter is not there."""
+    home = tmp_path / "system"
+    users = {uid: open_governance(home / "users" / uid) for uid in ("1001", "1002")}
+    users["1001"].before(replace(CALL, call_id="before the exporter"))
+    exporter = OtlpExporter(scene.receiver.url)
+    scene.exporters.append(exporter)
+    log = SystemLogExporter(home, exporter)
+    for uid, governance in users.items():
+        governance.before(replace(CALL, call_id=f"of {uid}"))
+    assert log.export_new_entries()
+    open_governance(home / "users" / "1003").before(replace(CALL, call_id="of 1003"))
+    assert SystemLogExporter(home, exporter).export_new_entries()
+    open_governance(home / "users" / "1004").before(replace(CALL, call_id="of 1004"))
+    assert log.export_new_entries()
+
+    sent = [span["attributes"]["gen_ai.tool.call.id"] for span in scene.receiver.spans]
+    assert sent == ["of 1001", "of 1002", "of 1003", "of 1004"]
+    progress = OtlpProgress.load(home)
+    assert progress is not None
+    assert (progress.spans, progress.problem) == (4, "")
 
 
 def test_refused_end_is_a_span(scene: Scene) -> None:

@@ -17,9 +17,10 @@ from verdikt.graph.context import GovernanceContext
 from verdikt.graph.policy import Policy
 from verdikt.model.action import Action
 from verdikt.model.effect import Effects
-from verdikt.model.facts import Facts, GitFact, PathFact
+from verdikt.model.facts import Facts
 from verdikt.model.tool_kind import classify_tool
 from verdikt.model.verdict import Verdict
+from verdikt.model.world import GitFact, PathFact
 from verdikt.policy import parse_policy
 
 CASES = Path(__file__).parents[2] / "cases"

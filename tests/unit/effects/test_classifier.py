@@ -3,7 +3,8 @@
 from tests.fakes import FakeWorld
 from verdikt.effects.classifier import MAX_ENTRIES, EffectCache, classify_shell_text
 from verdikt.model.effect import Effects
-from verdikt.model.facts import Facts, PathFact
+from verdikt.model.facts import Facts
+from verdikt.model.world import PathFact
 
 
 class CountingCache:

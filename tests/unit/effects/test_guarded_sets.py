@@ -17,7 +17,8 @@ from tests.governed_repository import GUARDED_FILES, POLICY, add_million_files, 
 from verdikt import Action, ActionKind, Governance
 from verdikt.effects.classifier import classify_shell_text
 from verdikt.model.effect import Effects
-from verdikt.model.facts import Facts, RecordedWorld
+from verdikt.model.facts import Facts
+from verdikt.model.world import RecordedWorld
 from verdikt.observe import git_changes, git_repository
 from verdikt.observe.git_changes import look_up_git_changes
 from verdikt.observe.guarded_paths import list_guarded_paths

@@ -12,9 +12,9 @@ from verdikt.ledger.files import FileStore
 from verdikt.ledger.grants import add_grant
 from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, ActionKind
-from verdikt.model.facts import PathFact
 from verdikt.model.grant import Grant
 from verdikt.model.verdict import Decision, VerdictKind
+from verdikt.model.world import PathFact
 from verdikt.policy import parse_policy
 from verdikt.replay import find_differences, read_decision, replay
 

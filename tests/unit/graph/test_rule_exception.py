@@ -13,9 +13,10 @@ from verdikt.graph.lint import lint_policy
 from verdikt.graph.policy import Policy
 from verdikt.model.action import Action
 from verdikt.model.canonical_json import encode_canonical, parse_json
-from verdikt.model.facts import Facts, PathFact
+from verdikt.model.facts import Facts
 from verdikt.model.session_state import SessionState
 from verdikt.model.tool_kind import classify_tool
+from verdikt.model.world import PathFact
 from verdikt.observe.policy_files import PolicyFile
 from verdikt.policy import build_policy, parse_policy, restore_policy
 

@@ -27,7 +27,8 @@ from verdikt.guards import (
 from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Effects, Target, Zone
-from verdikt.model.facts import Facts, PathFact
+from verdikt.model.facts import Facts
+from verdikt.model.world import PathFact
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "guards.yaml").read_text())
 FIELDS = {field for field in Action.__dataclass_fields__ if field != "payload"}

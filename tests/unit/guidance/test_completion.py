@@ -14,7 +14,7 @@ from verdikt.guidance.completion import (
     TaskCompletionResult,
 )
 from verdikt.model.action import Outcome
-from verdikt.model.facts import PathFact
+from verdikt.model.world import PathFact
 from verdikt.policy import parse_policy
 
 

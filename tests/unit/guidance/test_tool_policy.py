@@ -20,8 +20,8 @@ from verdikt.guidance.sequence import (
 from verdikt.guidance.tool_policy import PolicyContext, ToolPolicy
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
-from verdikt.model.facts import PathFact
 from verdikt.model.session_state import Memory
+from verdikt.model.world import PathFact
 from verdikt.policy import parse_policy, restore_policy
 from verdikt.replay import find_differences, read_decision, replay
 

@@ -142,6 +142,20 @@ def test_outcome_and_refused_end_are_spans(scene: Scene) -> None:
     assert (stop.name, stop.attributes["verdikt.verdict"]) == ("verdikt.stop", "block")
 
 
+def test_request_is_a_span_without_its_text(scene: Scene) -> None:
+    """The prompt moment, from any adapter; what the person wrote is not in it."""
+    scene.governor.begin_turn("remove the customer table", session_id="thread-7")
+    (span,) = scene.list_spans()
+
+    assert span.name == "verdikt.prompt"
+    assert dict(span.attributes) == {
+        "verdikt.moment": "prompt",
+        "verdikt.host": "test",
+        "gen_ai.conversation.id": "thread-7",
+    }
+    assert "customer" not in span.to_json()
+
+
 def test_metrics_count_decisions_asks_and_answers(scene: Scene) -> None:
     """By guard, moment and verdict; asks by answer."""
     scene.decide("ls", "c1")

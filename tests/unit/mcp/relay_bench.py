@@ -7,12 +7,15 @@ from typing import Any
 
 from tests.acceptance import accept
 from tests.cleanup import close_after_test
+from verdikt.graph.policy import Policy
+from verdikt.graph.policy_cache import load_cached_policy
 from verdikt.mcp.call_governor import CallGovernor
 from verdikt.mcp.message import Message, decode_message
 from verdikt.mcp.pin_store import ServerPins
 from verdikt.mcp.protocol_era import CAPABILITIES_KEY, PROTOCOL_VERSION_KEY
 from verdikt.mcp.reaction import Reaction
 from verdikt.mcp.relay import Relay
+from verdikt.mcp.sealed_state import StateSealer
 from verdikt.model.entry import Entry, EntryKind
 
 MODERN = {PROTOCOL_VERSION_KEY: "2026-07-28", CAPABILITIES_KEY: {"elicitation": {"form": {}}}}
@@ -33,7 +36,15 @@ def build(body: Mapping[str, Any]) -> Message:
 class RelayBench:
     """One conversation. Requests have ids that count up; what reaches the server is collected."""
 
-    def __init__(self, root: Path, *, policy: str = "", trust_first: bool = True, env: Mapping[str, str] = {}) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        policy: str = "",
+        trust_first: bool = True,
+        env: Mapping[str, str] = {},
+        has_person: bool = True,
+    ) -> None:
         self.project = root / "project"
         self.project.mkdir(parents=True, exist_ok=True)
         (root / "home").mkdir(exist_ok=True)
@@ -41,7 +52,7 @@ class RelayBench:
         if policy:
             (self.project / "governance.yaml").write_text(policy)
             accept(self.project, self.env)
-        self.governor = CallGovernor("notes", cwd=str(self.project), env=self.env)
+        self.governor = CallGovernor("notes", cwd=str(self.project), env=self.env, has_person=has_person)
         close_after_test(self.governor)
         self.trust_first = trust_first
         self.pins = ServerPins(self.governor.data_directory, "notes", ("notes-server",))
@@ -51,7 +62,8 @@ class RelayBench:
     def reconnect(self) -> Relay:
         """Begin another conversation with the same server."""
         self.pins = ServerPins(self.governor.data_directory, "notes", ("notes-server",))
-        self.relay = Relay(self.governor, self.pins, trust_first=self.trust_first)
+        self.sealer = StateSealer(self.governor.clock)
+        self.relay = Relay(self.governor, self.pins, trust_first=self.trust_first, sealer=self.sealer)
         return self.relay
 
     def client(self, **body: Any) -> Reaction:
@@ -88,6 +100,10 @@ class RelayBench:
     def call(self, tool: str, arguments: Mapping[str, Any] | None = None, **params: Any) -> Reaction:
         """Call a tool."""
         return self.request("tools/call", {"name": tool, "arguments": dict(arguments or {}), **params})
+
+    def load_policy(self) -> Policy:
+        """Return the policy in force."""
+        return load_cached_policy(str(self.project), self.env)
 
     def entries(self, kind: EntryKind) -> list[Entry]:
         """Return the entries of a kind, of every session."""

@@ -20,6 +20,12 @@ class ScriptedHttpServer(ThreadingHTTPServer):
         self.is_legacy = is_legacy
         """Whether it speaks the transport of 2024 only."""
         self.token = token
+        self.is_silent = False
+        """Whether it never says that it has a notification."""
+        self.challenge = ""
+        """What a request without the token is answered with, beside the status."""
+        self.metadata: dict[str, dict[str, Any]] = {}
+        """Path → where to log in."""
         self.streams: list[_Handler] = []
         self.deleted: list[str] = []
         self.calls: list[str] = []
@@ -51,7 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(405)
             return
         if self.server.token and self.headers.get("authorization") != f"Bearer {self.server.token}":
-            self._send(401)
+            self._refuse_login()
             return
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.bodies.append(body)
@@ -63,6 +69,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.has_answer.set()
             self._send(202)
         elif "id" not in body:
+            if self.server.is_silent:
+                self.server.was_cut.wait(30)
             self._send(202)
         elif body["method"] == "tools/call":
             self._call(body)
@@ -78,7 +86,22 @@ class _Handler(BaseHTTPRequestHandler):
         result = {"content": [{"type": "text", "text": "ran"}]} if is_call else self._describe(body["method"])
         self.server.streams[0]._event({"id": body["id"], "result": result})
 
+    def _refuse_login(self) -> None:
+        data = b'{"error": "invalid_token"}'
+        self.close_connection = True
+        self.send_response(401)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        if self.server.challenge:
+            self.send_header("WWW-Authenticate", self.server.challenge)
+        self.end_headers()
+        self.wfile.write(data)
+
     def do_GET(self) -> None:
+        if self.path.startswith("/.well-known/"):
+            metadata = self.server.metadata.get(self.path)
+            self._send(404) if metadata is None else self._send_json(metadata)
+            return
         self._begin_events()
         if self.server.is_legacy:
             self._write(b"event: endpoint\ndata: /messages?session=1\n\n")

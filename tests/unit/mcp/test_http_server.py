@@ -13,6 +13,7 @@ from tests.unit.mcp.relay_process import RelayProcess
 from tests.unit.mcp.scripted_http_server import SESSION, ScriptedHttpServer
 from verdikt.errors import McpError
 from verdikt.mcp.http_headers import build_agreeing_headers, check_agreement
+from verdikt.mcp.http_server import ONE_WAY_SECONDS, HttpServer
 from verdikt.mcp.message import decode_message
 from verdikt.mcp.server_address import ServerAddress
 
@@ -149,3 +150,20 @@ def test_headers_that_are_built_agree_with_the_body(name: str) -> None:
 
     check_agreement(headers.items(), message)
     assert all(value.isascii() and value.isprintable() for value in headers.values())
+
+
+def test_a_notification_that_is_never_acknowledged_holds_nothing_up_for_ever() -> None:
+    """The limit is the constructor's, here a moment: the request behind the notification is answered."""
+    upstream = close_after_test(ScriptedHttpServer())
+    upstream.is_silent = True
+    server = HttpServer(ServerAddress(upstream.url), {}, one_way_seconds=0.01)
+    for line in ({"method": "notifications/progress"}, {"id": 1, "method": "tools/list"}):
+        server.stdin.write(json.dumps({"jsonrpc": "2.0", **line}).encode() + b"\n")
+    server.stdin.flush()
+    answer = json.loads(server.stdout.readline())
+    server.stdin.close()
+    server.wait(20)
+    server.stdout.close()
+
+    assert (answer["id"], len(upstream.bodies)) == (1, 2)
+    assert ONE_WAY_SECONDS == 10

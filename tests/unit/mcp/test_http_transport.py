@@ -28,16 +28,23 @@ class HttpClient:
     """A client that speaks to the relay, one connection per request."""
 
     def __init__(self, port: int) -> None:
-        self._port = port
+        self.port = port
+        self.headers: Mapping[str, str] = {}
         self.session: dict[str, str] = {}
         self._last_id = 0
 
-    def open(self, body: object, headers: Mapping[str, str] = {}, method: str = "POST") -> http.client.HTTPResponse:
+    def open(
+        self, body: object, headers: Mapping[str, str] = {}, method: str = "POST", path: str = "/mcp"
+    ) -> http.client.HTTPResponse:
         """Send a request and return the response, whose body is still to come."""
-        connection = close_after_test(http.client.HTTPConnection("127.0.0.1", self._port, timeout=20))
+        connection = close_after_test(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20))
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        connection.request(method, "/mcp", body=data, headers={**JSON_TYPES, **self.session, **headers})
+        connection.request(method, path, body=data, headers={**JSON_TYPES, **self.headers, **self.session, **headers})
         return close_after_test(connection.getresponse())
+
+    def read_json(self, path: str) -> Any:
+        """Return the JSON at a path."""
+        return json.loads(self.open(b"", method="GET", path=path).read())
 
     def send(self, headers: Mapping[str, str] = {}, **body: Any) -> tuple[int, Any]:
         """Send a message and return status and JSON of the response."""
@@ -89,10 +96,9 @@ class Closer:
         self._listener.server_close()
 
 
-@pytest.fixture
-def client(tmp_path: Path, upstream: ScriptedHttpServer) -> HttpClient:
-    """Return a client of a relay in front of the server."""
-    bench = RelayBench(tmp_path)
+def listen(root: Path, upstream: ScriptedHttpServer, *, has_person: bool = True) -> HttpClient:
+    """Return a client of a relay in front of the server; `has_person` is the operator's `--attended`."""
+    bench = RelayBench(root, has_person=has_person)
     sealer = StateSealer()
 
     def create_relay() -> Relay:
@@ -103,6 +109,12 @@ def client(tmp_path: Path, upstream: ScriptedHttpServer) -> HttpClient:
     threading.Thread(target=listener.serve_forever, daemon=True).start()
     close_after_test(Closer(listener))
     return HttpClient(listener.server_port)
+
+
+@pytest.fixture
+def client(tmp_path: Path, upstream: ScriptedHttpServer) -> HttpClient:
+    """Return a client at which a person sits."""
+    return listen(tmp_path, upstream)
 
 
 def test_calls_pass_and_are_refused_over_http(client: HttpClient, upstream: ScriptedHttpServer) -> None:
@@ -152,6 +164,21 @@ def test_an_ask_of_the_new_era_travels_in_results(client: HttpClient, upstream: 
     assert client.call("frobnicate", _meta=MODERN, **answer)[1]["result"]["content"][0]["text"] == "ran"
     assert upstream.bodies[-1]["params"].keys() == {"name", "arguments", "_meta"}
     assert client.call("frobnicate", _meta=MODERN, **answer)[1]["result"]["isError"] is True
+
+
+def test_a_client_that_may_be_a_program_is_not_asked(tmp_path: Path, upstream: ScriptedHttpServer) -> None:
+    """Without the operator's word an ask is a refusal in both eras, for calls and for what the server wants."""
+    client = listen(tmp_path, upstream, has_person=False)
+    client.connect({"elicitation": {}, "sampling": {}})
+
+    for meta in ({}, {"_meta": MODERN}):
+        result = client.call("frobnicate", **meta)[1]["result"]
+        assert result["isError"] is True
+        assert "No person can be asked through this client" in result["content"][0]["text"]
+    events = client.events(id=9, method="tools/call", params={"name": "get_sample", "arguments": {}})
+    assert next(events)["id"] == 9
+    assert "error" in upstream.answers["s-1"]
+    assert upstream.calls == ["get_sample"]
 
 
 def test_sampling_over_events_is_asked_about(client: HttpClient, upstream: ScriptedHttpServer) -> None:
@@ -286,7 +313,7 @@ def test_a_client_that_leaves_ends_its_request_at_the_server(client: HttpClient,
     """In the new era that is how a request is cancelled."""
     client.connect({})
     body = {"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": {"name": "get_wait", "arguments": {}}}
-    connection = http.client.HTTPConnection("127.0.0.1", client._port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=20)
     connection.request("POST", "/mcp", body=json.dumps(body), headers={**JSON_TYPES, **client.session})
     response = connection.getresponse()
     response.close()

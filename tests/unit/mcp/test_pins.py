@@ -8,10 +8,10 @@ import pytest
 
 from tests.unit.mcp.relay_bench import TOOLS, RelayBench, text_of
 from verdikt.errors import McpError
-from verdikt.mcp.argument_kinds import infer_argument_kinds
 from verdikt.mcp.pin_store import ServerPins, list_books
 from verdikt.mcp.tool_findings import find_tool_issues
 from verdikt.mcp.tool_pin import PINNED_FIELDS, PinState, propose_effects
+from verdikt.model.argument_kind import infer_argument_kinds
 from verdikt.model.entry import EntryKind
 
 NOTE = TOOLS[0]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.mcp.relay_bench import TOOLS, RelayBench, text_of
 from verdikt.ledger.unreported_calls import find_unreported_calls
-from verdikt.mcp.relay import MAX_ASKS
+from verdikt.mcp.conversation import MAX_ASKS
 from verdikt.mcp.tool_pin import PinState
 from verdikt.model.entry import EntryKind
 

@@ -93,7 +93,7 @@ def test_a_forged_state_is_refused(bench: RelayBench) -> None:
 def test_a_late_answer_is_refused(bench: RelayBench) -> None:
     """A question does not stay open for ever."""
     result = ask(bench)
-    bench.relay._sealer._clock = _Later()
+    bench.sealer._clock = _Later()
 
     assert "too late" in text_of(repeat(bench, result, YES))
 

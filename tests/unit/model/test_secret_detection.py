@@ -16,7 +16,6 @@ from tests.growth import LINEAR_GROWTH, measure_cpu, measure_growth
 from tests.planted import PEM, PLANTED
 from verdikt.model.action import UNKNOWN, Action, ActionKind
 from verdikt.model.canonical_json import encode_canonical, sha256_hex
-from verdikt.model.facts import GitFact, RedactedWorld
 from verdikt.model.redaction import (
     make_secret_token,
     mask_tokens,
@@ -27,6 +26,7 @@ from verdikt.model.redaction import (
 )
 from verdikt.model.secret_detection import HINT_WORDS, find_secrets
 from verdikt.model.secret_formats import FORMATS_BY_LITERAL
+from verdikt.model.world import GitFact, RedactedWorld
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "secret.yaml").read_text())
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import FakeClock
-from verdikt.model.facts import Facts, RecordedWorld
+from verdikt.model.facts import Facts
+from verdikt.model.world import RecordedWorld
 from verdikt.observe.world import TEXT_LIMIT, RealWorld, find_project_root
 
 

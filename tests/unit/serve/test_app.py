@@ -24,6 +24,7 @@ from verdikt.serve.notification_api import NOTIFICATION_ROUTES
 from verdikt.serve.people import COOKIE_SECONDS, LINK_SECONDS, ROLES, Person
 from verdikt.serve.request_body import MAX_BODY_BYTES
 from verdikt.serve.routes import ApiRoute
+from verdikt.serve.session_reads import REPEAT_SECONDS
 from verdikt.serve.store import TeamStore
 
 CHAIN = build_lines("s", range(1, 21))
@@ -150,6 +151,28 @@ def test_people_see_the_machines_of_their_team_and_their_own(site: Site) -> None
         for path in ("/v1/machines", "/v1/entries", "/v1/sessions", "/v1/overview"):
             assert "secret-host" not in client.get(path).text
     assert {entry["session"] for entry in viewer.get("/v1/entries").json()["entries"]} == {"s"}
+
+
+def test_a_look_at_a_session_of_another_team_is_recorded_once_an_hour(site: Site) -> None:
+    """An auditor sees everything, and that is seen; a session of the own team leaves no entry."""
+    hidden = add_machine(site.store, "secret-host", team="payments")
+    hidden.send(*build_lines("hidden", range(1, 4)))
+    own, foreign = (
+        next(row["chain"] for row in hidden.list_sessions() if row["session"] == name) for name in ("s", "hidden")
+    )
+    auditor = site.sign_in("auditor")
+
+    def list_looks() -> list[object]:
+        events = site.people.list_events(site.machine.organisation)
+        return [row["object"] for row in events if row["verb"] == "read_session"]
+
+    for path in (f"/v1/sessions/{own}", f"/v1/sessions/{foreign}", f"/v1/entries/{foreign}/2"):
+        assert auditor.get(path).status_code == 200
+    assert list_looks() == [str(foreign)]
+    site.clock.seconds += REPEAT_SECONDS
+    auditor.get(f"/v1/sessions/{foreign}")
+
+    assert list_looks() == [str(foreign)] * 2
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """What goes wrong around the service: a full disk, slow clients, a database of an older version."""
 
+import resource
+import secrets
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +11,7 @@ from alembic import command
 from sqlalchemy import event, text
 
 from tests.cleanup import close_after_test
+from tests.postgres import PostgresServer
 from tests.unit.serve.team_server import TeamServer, run_team
 from tests.unit.web.browser import ensure_vendor_files
 from verdikt.serve import request_body
@@ -49,6 +52,39 @@ def limit_pages(server: TeamServer, pages: int) -> None:
     engine.dispose()
     # The limit is one of a connection.
     event.listen(engine, "connect", lambda connection, _: connection.execute(f"PRAGMA max_page_count = {pages}"))
+
+
+def test_a_full_disk_of_postgresql_stores_nothing_half_and_is_caught_up_with(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """As with SQLite; the server itself fails to extend a table, and goes on for others."""
+    ensure_vendor_files()
+    with run_team(postgres.create_database()) as server:
+        machine = server.enrol(tmp_path / "ana")
+        machine.log("s", 3)
+        shipper = machine.open_shipper()
+        shipper.ship_new_lines()
+        for _ in range(6):
+            # Too random to be compressed to less than the limit.
+            machine.log("s", 1, text=secrets.token_hex(400_000))
+        try:
+            limit_files(server, postgres, 2 << 20)
+            with pytest.raises(Unreachable, match="the database does not answer"):
+                shipper.ship_new_lines()
+            stored = machine.read_stored()["s"]
+        finally:
+            limit_files(server, postgres, resource.RLIM_INFINITY)
+        shipper.ship_new_lines()
+
+        assert stored == machine.read_log()["s"][: len(stored)]
+        assert 3 <= len(stored) < 9
+        assert machine.read_stored() == machine.read_log()
+
+
+def limit_files(server: TeamServer, postgres: PostgresServer, size: int) -> None:
+    """Set the limit and close what was connected before: the server was started again."""
+    postgres.limit_files(size)
+    server.team.store.database.close()
 
 
 def test_a_body_that_never_ends_is_given_up(server: TeamServer, monkeypatch: pytest.MonkeyPatch) -> None:

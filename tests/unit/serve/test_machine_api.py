@@ -15,7 +15,8 @@ from tests.unit.team.chains import build_lines
 from tests.unit.web.browser import ensure_vendor_files
 from verdikt.errors import ServiceError
 from verdikt.serve import group_ingest
-from verdikt.serve.machines import CACHE_SECONDS
+from verdikt.serve.machine_keys import CACHE_SECONDS
+from verdikt.serve.store import MachineRow
 from verdikt.ship.machine_identity import MachineIdentity
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
 
@@ -220,12 +221,21 @@ def test_an_overloaded_service_says_when_to_come_again(
 
 
 def test_status_is_remembered(sqlite_server: TeamServer, clock: FakeClock, tmp_path: Path) -> None:
-    """The fleet view shows which version a machine runs."""
+    """The fleet view shows which version a machine runs, what it could not send, and whether a hook is gone."""
     machine = sqlite_server.enrol(tmp_path / "ana", clock=clock)
-    machine.open_client().call("POST", "/v1/status", b'{"version":"1.2.3"}')
 
-    assert sqlite_server.team.store.list_machines(sqlite_server.organisation)[0].version == "1.2.3"
-    for body in (b"", b"[]", b'{"version":5}', b'{"version":"a\\u0000"}'):
+    def report(**fields: object) -> MachineRow:
+        machine.open_client().call("POST", "/v1/status", json.dumps({"version": "1.2.3", **fields}).encode())
+        return sqlite_server.team.store.list_machines(sqlite_server.organisation)[0]
+
+    assert (report().version, report().seen) == ("1.2.3", int(clock.now() * 1e6))
+    wired = report(hosts=["codex", "claude"], unsent=7, problems=1)
+    assert (wired.unsent, wired.problems, wired.lost_hosts) == (7, 1, [])
+    # A hook that is gone stays marked until it is back, whatever else is reported meanwhile.
+    assert [report(hosts=["codex"]).lost_hosts, report().lost_hosts] == [["claude"], ["claude"]]
+    assert report(hosts=["claude", "codex"]).lost_hosts == []
+    wrong = (b'{"version":"1","hosts":[5]}', b'{"version":"1","unsent":-1}', b'{"version":"1","problems":true}')
+    for body in (b"", b"[]", b'{"version":5}', b'{"version":"a\\u0000"}', *wrong):
         with pytest.raises(Refused):
             machine.open_client().call("POST", "/v1/status", body)
 

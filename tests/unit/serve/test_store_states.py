@@ -70,7 +70,7 @@ class StoreMachine(RuleBasedStateMachine):
         def fail_commit(_: Any) -> None:
             raise _CrashError
 
-        engine: Engine = self.store.database.engine
+        engine: Engine = self.store.database.ingest_engine
         event.listen(engine, "commit", fail_commit)
         try:
             with pytest.raises(_CrashError):

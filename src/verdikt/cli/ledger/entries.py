@@ -1,6 +1,7 @@
 """`verdikt ledger tail`, `show` and `stats`."""
 
 import json
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -29,7 +30,13 @@ from verdikt.policy import restore_policy
 from verdikt.replay import read_decision, replay
 from verdikt.report.ask_answers import AskAnswers
 from verdikt.report.entry_filter import EntryFilter
-from verdikt.report.entry_line import granted_verdict_of, paused_verdict_of, summarize_entry, verdict_of
+from verdikt.report.entry_line import (
+    granted_verdict_of,
+    paused_verdict_of,
+    shorten_session,
+    summarize_entry,
+    verdict_of,
+)
 from verdikt.report.findings import escape_nonprintable
 from verdikt.report.graph_view import render_path
 from verdikt.report.log_stats import TABLES, count_entries
@@ -39,7 +46,9 @@ if TYPE_CHECKING:
 
 _COLOURS = {"block": "red", "ask": "yellow", "warn": "yellow", "pass": "green"}
 _POLL_SECONDS = 0.2
-_SHORT_ID_LENGTH = 8
+
+_MIN_TEXT = 12
+"""A summary is not cut to less than this, however narrow the terminal."""
 
 
 @click.command()
@@ -125,15 +134,23 @@ def _print_entry(entry: Entry, as_json: bool, answers: AskAnswers) -> None:
     if as_json:
         click.echo(entry.to_line().rstrip(b"\n"))
         return
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     verdict, guard = verdict_of(entry)
-    verdict_text = (
-        f" {click.style(verdict, fg=_COLOURS.get(verdict))}{f' by {guard}' if guard else ''}" if verdict else ""
-    )
-    kind = click.style(entry.kind, bold=True)
-    note = _describe_exemption(entry) or answers.notes.get((entry.session, entry.seq), "")
     # The id comes from the host, and nothing says that it can be printed.
-    position = f"{format_timestamp(entry.ts)} {escape_nonprintable(_shorten_session(entry.session))} {entry.seq}"
-    click.echo(f"{position} {kind}{verdict_text} {summarize_entry(entry)}{f' ({note})' if note else ''}")
+    session = escape_nonprintable(shorten_session(entry.session))
+    # What passes does so by all rules; only a rule that objects is worth a word in a list.
+    kind, rule = str(entry.kind), f" by {guard}" if guard and verdict != "pass" else ""
+    position = f"{format_timestamp(entry.ts)} {session} {entry.seq}"
+    if columns:  # for a person in columns, for programs with one blank between the fields
+        position = f"{format_timestamp(entry.ts)} {session:<8} {entry.seq:>4}"
+        kind, verdict = f"{kind:<10}", verdict and f"{verdict:<5}"
+    note = _describe_exemption(entry) or answers.notes.get((entry.session, entry.seq), "")
+    text = f"{summarize_entry(entry)}{f' ({note})' if note else ''}"
+    room = columns - len(f"{position} {kind} {verdict}{rule} ") + (not verdict)
+    if columns and len(text) > room >= _MIN_TEXT:
+        text = text[: room - 1] + "…"
+    styled = f" {click.style(verdict, fg=_COLOURS.get(verdict.strip()))}{rule}" if verdict else ""
+    click.echo(f"{position} {click.style(kind, bold=True)}{styled} {text}")
 
 
 def _describe_exemption(entry: Entry) -> str:
@@ -143,11 +160,6 @@ def _describe_exemption(entry: Entry) -> str:
     if paused:
         return f"without the pause: {paused} by {paused_rule}"
     return escape_nonprintable(f"without grant {grant_id}: {granted} by {granted_rule}") if granted else ""
-
-
-def _shorten_session(session: str) -> str:
-    """Return the beginning of a long session id, which every command accepts in its place."""
-    return session if len(session) <= _SHORT_ID_LENGTH + 4 else session[:_SHORT_ID_LENGTH]
 
 
 @click.command()

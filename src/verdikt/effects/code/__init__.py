@@ -27,9 +27,7 @@ def classify_code(language: str, text: str, call: Invocation) -> Iterator[Effect
 
         yield from classify_python(text, call)
     elif language == "sql":
-        from verdikt.effects.code.sql import classify_sql
-
-        yield from classify_sql(text, call)
+        yield from classify_query(text, call)
     elif language in ("powershell", "cmd"):
         from verdikt.effects.code.windows_shell import classify_windows_shell
 
@@ -40,6 +38,13 @@ def classify_code(language: str, text: str, call: Invocation) -> Iterator[Effect
         yield from classify_script(language, text, call)
     else:
         yield call.make_effect("code.run", note=language)
+
+
+def classify_query(text: str, call: Invocation, dialect: str = "", *, recoverable: bool = False) -> Iterator[Effect]:
+    """Yield the effects of SQL; `recoverable` says that the database can be lost without harm."""
+    from verdikt.effects.code.sql import classify_sql  # few commands and tools hold a query
+
+    yield from classify_sql(text, call, dialect, recoverable=recoverable)
 
 
 def quote_shell_word(word: str, unquoted: str = "") -> str:

@@ -16,14 +16,7 @@ from verdikt.effects.code.python_constants import (
     find_tainted_names,
     mentions_name,
 )
-from verdikt.effects.code.python_libraries import (
-    classify_library_method,
-    find_keyword,
-    find_request_effect,
-    reads_file,
-    runs_or_changes,
-)
-from verdikt.effects.code.python_tables import (
+from verdikt.effects.code.python_functions import (
     CODE_FUNCTIONS,
     CONNECT_FUNCTIONS,
     FETCH_FUNCTIONS,
@@ -38,6 +31,13 @@ from verdikt.effects.code.python_tables import (
     SHELL_FUNCTIONS,
     SPAWN_FUNCTIONS,
     UNPICKLE_FUNCTIONS,
+)
+from verdikt.effects.code.python_libraries import (
+    classify_library_method,
+    find_keyword,
+    find_request_effect,
+    reads_file,
+    runs_or_changes,
 )
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Collection, Sequence
 
-from verdikt.effects.code.python_tables import (
+from verdikt.effects.code.python_functions import (
     CLOUD_DELETE_METHODS,
     CLOUD_DELETE_PREFIXES,
     DROP_METHODS,

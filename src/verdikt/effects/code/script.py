@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from verdikt.effects import host
 from verdikt.effects.code import script_patterns
 from verdikt.effects.code.constant_folding import fold_constants
-from verdikt.effects.code.python_tables import PATH_TESTS
+from verdikt.effects.code.python_functions import PATH_TESTS
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.word_kinds import SECRET_NAME

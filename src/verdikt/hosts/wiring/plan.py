@@ -19,7 +19,7 @@ from verdikt.ledger.kept_files import KeptFiles
 from verdikt.observe.project_checks import detect_project_checks
 
 if TYPE_CHECKING:
-    from verdikt.govern import PathAccess
+    from verdikt.governance_parts import PathAccess
 
 GIT = "git"
 """Not an agent, but wired like one: the hooks of a repository, which `verdikt.hosts.git` installs."""

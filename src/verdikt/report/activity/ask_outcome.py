@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from verdikt.model.action import describe_payload
 from verdikt.report.activity.call_scope import CallScope, read_scope
-from verdikt.report.activity.occurrence import Occurrence, describe_action
+from verdikt.report.activity.occurrence import Occurrence
 
 APPROVED, NOT_RUN = "approved", "not_run"
 
@@ -55,4 +56,4 @@ class AskTracker:
 
 def _identify_call(action: Mapping[str, Any], call_id: str) -> tuple[str, str]:
     """Return what a decision and the outcome of the same call have in common."""
-    return str(action.get("tool", "")), call_id or describe_action(action)
+    return str(action.get("tool", "")), call_id or describe_payload(action.get("payload"))

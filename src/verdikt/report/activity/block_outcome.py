@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from verdikt.report.activity.occurrence import Occurrence, describe_action
+from verdikt.model.action import describe_payload
+from verdikt.report.activity.occurrence import Occurrence
 
 FOLLOWED_FIX, ANOTHER_WAY, REPEATED, GAVE_UP = "followed_fix", "another_way", "repeated", "gave_up"
 
@@ -45,7 +46,7 @@ class BlockTracker:
     def add_decision(self, occurrence: Occurrence, receipt: Mapping[str, Any]) -> None:
         """Compare a call with the open blocks, and open one if it was blocked itself."""
         action = receipt.get("action")
-        text = describe_action(action) if isinstance(action, Mapping) else ""
+        text = describe_payload(action.get("payload")) if isinstance(action, Mapping) else ""
         traits = frozenset(_list_traits(receipt))
         passed = occurrence.verdict in ("pass", "warn")
         still_open = []

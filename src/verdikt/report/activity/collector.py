@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from verdikt.model.action import describe_payload
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.report.activity.activity import Activity, ReportRange, RuleActivity
 from verdikt.report.activity.ask_outcome import APPROVED, NOT_RUN, AskTracker
@@ -13,7 +14,6 @@ from verdikt.report.activity.call_scope import CallScope
 from verdikt.report.activity.occurrence import (
     Occurrence,
     OccurrenceList,
-    describe_action,
     occurrence_from_decision,
     shorten_text,
 )
@@ -171,7 +171,7 @@ class _SessionCollector:
         body = entry.body
         result, is_enforced = body.get("result"), bool(body.get("enforced"))
         missing = [item for item in body.get("missing") or () if isinstance(item, Mapping)]
-        words = next((str(item.get("words") or "") for item in missing), "") or describe_action({"payload": body})
+        words = next((str(item.get("words") or "") for item in missing), "") or describe_payload(body)
         reason = "; ".join(dict.fromkeys(str(item.get("reason", "")) for item in missing))
         stop = _describe_entry(entry, shorten_text(f"“{words}”"), reason=shorten_text(reason))
         # A refusal that is enforced does not end the turn.

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from verdikt.model.action import describe_payload
 from verdikt.model.entry import Entry
 from verdikt.report.entry_line import receipt_of
 from verdikt.report.findings import escape_nonprintable
@@ -43,14 +44,6 @@ def shorten_text(text: str) -> str:
     return line if len(line) <= MAX_TEXT else line[: MAX_TEXT - 1] + "…"
 
 
-def describe_action(action: Mapping[str, Any]) -> str:
-    """Return what an action is about: its command, its path or the first text of its payload."""
-    payload = action.get("payload")
-    values = payload if isinstance(payload, Mapping) else {"": payload}
-    texts = [values.get(key) for key in ("command", "cmd", "file_path", "path", "url")] + list(values.values())
-    return next((text for text in texts if isinstance(text, str) and text), "")
-
-
 def occurrence_from_decision(entry: Entry) -> Occurrence:
     """Return the decision of an entry as a report lists it."""
     receipt = receipt_of(entry)
@@ -61,7 +54,7 @@ def occurrence_from_decision(entry: Entry) -> Occurrence:
         seconds=entry.timestamp_seconds,
         session=shorten_text(entry.session),
         seq=entry.seq,
-        what=shorten_text(f"{action.get('tool', '')} {describe_action(action)}".strip()),
+        what=shorten_text(f"{action.get('tool', '')} {describe_payload(action.get('payload'))}".strip()),
         verdict=shorten_text(str(verdict.get("kind", ""))),
         rule=shorten_text(str(verdict.get("guard", ""))),
         reason=shorten_text(str(verdict.get("reason") or "")),

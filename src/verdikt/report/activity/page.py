@@ -9,6 +9,7 @@ from verdikt.report.activity.markup import Markup, build_element, embed_styleshe
 from verdikt.report.activity.occurrence import Occurrence, OccurrenceList
 from verdikt.report.activity.style import STYLESHEET
 from verdikt.report.counted_noun import format_count
+from verdikt.report.entry_line import shorten_session
 
 FormatTime = Callable[[float], str]
 """Seconds since the epoch → a date and a time for people."""
@@ -78,24 +79,24 @@ class _PageRenderer:
     def _render_summary(self) -> Markup:
         activity = self.activity
         tiles = [
-            _render_tile(activity.decisions, "calls decided", "#list-passes", "pass"),
-            _render_tile(activity.count("asks"), "asked about", "#list-asks", "ask"),
-            _render_tile(activity.count("blocks"), "blocked", "#list-blocks", "block"),
-            _render_tile(activity.count("unproven"), "unproven turns", "#list-unproven", "other"),
+            self._render_tile(activity.decisions, "calls decided", "passes", "pass"),
+            self._render_tile(activity.count("asks"), "asked about", "asks", "ask"),
+            self._render_tile(activity.count("blocks"), "blocked", "blocks", "block"),
+            self._render_tile(activity.count("unproven"), "unproven turns", "unproven", "other"),
         ]
         if activity.approval_rate is not None:
-            tiles.append(_render_tile(f"{activity.approval_rate:.0%}", "of asks let run", "#list-approved", "pass"))
+            tiles.append(self._render_tile(f"{activity.approval_rate:.0%}", "of asks let run", "approved", "pass"))
         if activity.count("operator"):
-            tiles.append(_render_tile(activity.count("operator"), "exceptions, pauses", "#list-operator", "other"))
+            tiles.append(self._render_tile(activity.count("operator"), "exceptions, pauses", "operator", "other"))
         stopped = activity.count("asks") + activity.count("blocks")
         share = 1 - stopped / activity.decisions if activity.decisions else 1
         sentence = build_element(
             "p",
-            _link(f"{activity.decisions:,} calls", "#list-passes"),
+            self._link_list(format_count(activity.decisions, "call"), "passes"),
             " in ",
-            _link(format_count(activity.count("sessions"), "session"), "#list-sessions"),
+            self._link_list(format_count(activity.count("sessions"), "session"), "sessions"),
             "; ",
-            _link(f"{share:.1%}", "#list-passes"),
+            self._link_list(f"{share:.1%}", "passes"),
             " ran without a question.",
             class_="lead",
         )
@@ -155,7 +156,7 @@ class _PageRenderer:
             build_element(
                 "li",
                 build_element("span", class_=f"key {name}"),
-                _link(f"{count:,} {OUTCOMES[name]}", f"#list-{name}"),
+                self._link_list(f"{count:,} {OUTCOMES[name]}", name),
             )
             for name, count in counts
         ]
@@ -176,23 +177,27 @@ class _PageRenderer:
         untimed = "No host told how long the calls themselves took, so the time of an answer is not known."
         items = [
             build_element(
-                "li", build_element("span", class_="key followed_fix"), _link(f"{approved:,} let run", "#list-approved")
+                "li",
+                build_element("span", class_="key followed_fix"),
+                self._link_list(f"{approved:,} let run", "approved"),
             ),
             build_element(
-                "li", build_element("span", class_="key gave_up"), _link(f"{not_run:,} did not run", "#list-not_run")
+                "li",
+                build_element("span", class_="key gave_up"),
+                self._link_list(f"{not_run:,} did not run", "not_run"),
             ),
         ]
         return _render_section(
             "Answers",
             draw_bar((("followed_fix", approved), ("gave_up", not_run)), f"{approved} let run, {not_run} did not run"),
             build_element("ul", *items, class_="legend"),
-            build_element("p", _link(timed, "#list-approved") if times.total else untimed, class_="caption"),
+            build_element("p", self._link_list(timed, "approved") if times.total else untimed, class_="caption"),
         )
 
     def _render_turns(self) -> Markup:
         activity = self.activity
-        unproven = _link(f"{activity.count('unproven'):,} of {activity.turns:,}", "#list-unproven")
-        refused = _link(f"{activity.count('refused'):,}", "#list-refused")
+        unproven = self._link_list(f"{activity.count('unproven'):,} of {activity.turns:,}", "unproven")
+        refused = self._link_list(f"{activity.count('refused'):,}", "refused")
         text = build_element("p", unproven, " turns ended unproven; ", refused, " stops were refused first.")
         return _render_section("Turns", text, self._render_first("unproven"))
 
@@ -202,37 +207,51 @@ class _PageRenderer:
             return _render_section("Slowest decisions", _render_nothing("No decision was timed."))
         p50, p99 = times.find_percentile(0.5), times.find_percentile(0.99)
         text = f"Half of {times.total:,} decisions took at most {p50:g} ms, all but one in a hundred {p99:g} ms."
-        link = build_element("p", _link(text, "#list-slowest"))
+        link = build_element("p", self._link_list(text, "slowest"))
         return _render_section("Slowest decisions", link, self._render_first("slowest"))
 
     def _render_exemptions(self) -> Markup:
         parts = [
-            _link(f"{self.activity.count(name):,} {words}", f"#list-{name}")
-            for name, words in (
-                ("operator", "entries of operators"),
-                ("granted", "calls let through by a grant"),
-                ("paused", "calls let through during a pause"),
+            self._link_list(f"{format_count(self.activity.count(name), *nouns)} {words}", name)
+            for name, nouns, words in (
+                ("operator", ("entry", "entries"), "of operators"),
+                ("granted", ("call",), "let through by a grant"),
+                ("paused", ("call",), "let through during a pause"),
             )
         ]
         text = build_element("p", parts[0], ", ", parts[1], ", ", parts[2], ".")
         return _render_section("Exceptions and pauses", text, self._render_first("operator"))
 
+    def _render_tile(self, number: int | str, label: str, name: str, kind: str) -> Markup:
+        shown = f"{number:,}" if isinstance(number, int) else number
+        parts = build_element("strong", shown), build_element("span", label)
+        if not self.activity.count(name):
+            return build_element("div", *parts, class_=f"tile {kind}")
+        return build_element("a", *parts, href=f"#list-{name}", class_=f"tile {kind}")
+
+    def _link_list(self, text: str, name: str) -> Markup:
+        """Return a text that leads to a list; the text alone when there is nothing to list."""
+        return _link(text, f"#list-{name}") if self.activity.count(name) else build_element("span", text)
+
     def _render_lists(self) -> Markup:
         lists = [
-            self._render_details(f"list-{name}", title, self.activity.lists[name]) for name, title in LISTS.items()
+            self._render_details(f"list-{name}", title, self.activity.lists[name])
+            for name, title in LISTS.items()
+            if self.activity.count(name)
         ]
         periods = [
             self._render_details(f"period-{index}", f"{period.label}: asked and blocked", period.stopped)
             for index, period in enumerate(self.activity.periods)
             if period.stopped.total
         ]
-        return _render_section("Lists", *lists, build_element("h3", "By time"), *periods)
+        by_time = [build_element("h3", "By time"), *periods] if periods else []
+        return _render_section("Lists", *lists, *by_time)
 
     def _render_details(self, id: str, title: str, occurrences: OccurrenceList) -> Markup:
         """Return a list that opens; a link to its inner element opens it, too."""
         listed, total = occurrences.total - occurrences.omitted_count, occurrences.total
         summary = build_element("summary", f"{title} ({f'{listed} of {total:,}' if listed < total else total})")
-        inner: list[Markup] = [self._render_items(occurrences)] if occurrences.total else [_render_nothing("Nothing.")]
+        inner: list[Markup] = [self._render_items(occurrences)]
         if occurrences.omitted_count:
             omitted = f"{occurrences.omitted_count:,} more are in the log: `verdikt ledger tail --since 7d` shows them."
             inner.append(build_element("p", _render_prose(omitted), class_="caption"))
@@ -253,11 +272,12 @@ class _PageRenderer:
         badges += [(f"{occurrence.milliseconds:.3g} ms", "other")] if occurrence.milliseconds else []
         spans = [build_element("span", text, class_=f"badge {name}") for text, name in badges]
         yield build_element("p", *spans, build_element("code", occurrence.what), class_="what")
-        reason = ": ".join(filter(None, (occurrence.rule, occurrence.reason)))
+        rule = occurrence.rule if occurrence.verdict != "pass" else ""
+        reason = ": ".join(filter(None, (rule, occurrence.reason)))
         for text in filter(None, (reason, occurrence.note)):
             yield build_element("p", _render_prose(text), class_="why")
         number = f" #{occurrence.seq}" if occurrence.seq else ""
-        place = f"{self.format_time(occurrence.seconds)} · {occurrence.session[:12]}{number}"
+        place = f"{self.format_time(occurrence.seconds)} · {shorten_session(occurrence.session)}{number}"
         yield build_element("p", place, class_="caption")
 
 
@@ -272,13 +292,6 @@ def _render_section(title: str, *children: str) -> Markup:
 
 def _render_nothing(text: str) -> Markup:
     return build_element("p", text, class_="empty")
-
-
-def _render_tile(number: int | str, label: str, link: str, kind: str) -> Markup:
-    shown = f"{number:,}" if isinstance(number, int) else number
-    return build_element(
-        "a", build_element("strong", shown), build_element("span", label), href=link, class_=f"tile {kind}"
-    )
 
 
 def _render_suggestion(suggestion: Suggestion, link: str) -> Markup:

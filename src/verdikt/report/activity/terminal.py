@@ -7,6 +7,7 @@ from verdikt.report.activity.activity import Activity, RuleActivity
 from verdikt.report.activity.block_outcome import OUTCOMES
 from verdikt.report.activity.occurrence import Occurrence
 from verdikt.report.counted_noun import format_count
+from verdikt.report.entry_line import shorten_session
 from verdikt.report.explanation import Paint
 
 _SPARKS = "▁▂▃▄▅▆▇█"
@@ -147,7 +148,7 @@ class _TerminalRenderer:
 
     def _render_occurrence(self, occurrence: Occurrence) -> Iterator[str]:
         took = f"{occurrence.milliseconds:.3g} ms  " if occurrence.milliseconds else ""
-        place = f"{self.format_time(occurrence.seconds)[:16]} {occurrence.session[:8]} #{occurrence.seq}"
+        place = f"{self.format_time(occurrence.seconds)[:16]} {shorten_session(occurrence.session)} #{occurrence.seq}"
         yield f"  {took}{self._fit(occurrence.what, len(took) + len(place) + 4)}  {self.paint(place, 'dim')}"
         if occurrence.reason and not took:
             yield "      " + self.paint(self._fit(occurrence.reason, 6), "dim")

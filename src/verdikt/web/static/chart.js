@@ -19,6 +19,15 @@ function buildColumns(hours, since, now) {
   return [times, ...columns];
 }
 
+// Days by their date and hours from 00:00 to 23:00, as in the lists below.
+function showTimes(plot, times) {
+  return times.map((time) => {
+    const date = new Date(time * 1000);
+    if (date.getHours() === 0) return date.toLocaleDateString(undefined, { day: "numeric", month: "short" });
+    return date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  });
+}
+
 export function Chart({ hours, since, now }) {
   const box = useRef(null);
   useEffect(() => {
@@ -33,7 +42,7 @@ export function Chart({ hours, since, now }) {
       height: 140,
       legend: { show: false },
       cursor: { drag: { setScale: false } },
-      axes: [axis, { ...axis, size: 40 }],
+      axes: [{ ...axis, values: showTimes }, { ...axis, size: 40 }],
       series: [{}, ...SERIES.map((word) => ({ label: word, stroke: colour(`--${word}`), width: 1.5, points: { show: false } }))],
       hooks: {
         setSelect: [

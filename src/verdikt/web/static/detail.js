@@ -5,7 +5,12 @@ import { useKeys } from "./keys.js";
 import { Verdict } from "./parts.js";
 import { showBlock, showMoment, showText } from "./text.js";
 
-export function Detail({ chain, seq, onClose }) {
+function describeSignature(entry, signedSeq) {
+  if (entry.sig) return `signed by ${showText(entry.kid)}`;
+  return entry.seq < signedSeq ? "covered by a later signature" : "not signed yet: the next checkpoint covers it";
+}
+
+export function Detail({ chain, seq, signedSeq, onClose }) {
   const { data, error } = useData(`/v1/entries/${chain}/${seq}`);
   const copyLink = () => navigator.clipboard?.writeText(`${location.origin}/session/${chain}?seq=${seq}`);
   useKeys({ ".": copyLink });
@@ -31,7 +36,7 @@ export function Detail({ chain, seq, onClose }) {
       <summary>Line as it stands in the log</summary>
       <pre>${showBlock(data.line)}</pre>
     </details>
-    <p class="facts hash">hash ${entry.hash}<br />${entry.sig ? `signed by ${showText(entry.kid)}` : "covered by a later signature"}</p>
+    <p class="facts hash">hash ${entry.hash}<br />${describeSignature(entry, signedSeq)}</p>
   </aside>`;
 }
 

@@ -6,7 +6,7 @@ import { useKeys } from "./keys.js";
 import { WindowedList } from "./list.js";
 import { Empty, Freshness, Verdict } from "./parts.js";
 import { go } from "./router.js";
-import { lastName, showCount, showMoment, showText } from "./text.js";
+import { chooseNoun, lastName, showCount, showMoment, showText } from "./text.js";
 
 const MAX_FEED = 2000;
 
@@ -108,9 +108,9 @@ function Attention({ data }) {
   const all = total.pass + total.warn + total.ask + total.block;
   return html`<section aria-label="The last seven days">
     <ul class="tiles">
-      <li><a href="/sessions?q=since:7d"><b>${all.toLocaleString()}</b> decisions</a></li>
-      <li><a href="/integrity?q=verdict:ask+since:7d"><b class="ask">${total.ask.toLocaleString()}</b> asks</a></li>
-      <li><a href="/integrity?q=verdict:block+since:7d"><b class="block">${total.block.toLocaleString()}</b> blocks</a></li>
+      <li><a href="/sessions?q=since:7d"><b>${all.toLocaleString()}</b> ${chooseNoun(all, "decision")}</a></li>
+      <li><a href="/integrity?q=verdict:ask+since:7d"><b class="ask">${total.ask.toLocaleString()}</b> ${chooseNoun(total.ask, "ask")}</a></li>
+      <li><a href="/integrity?q=verdict:block+since:7d"><b class="block">${total.block.toLocaleString()}</b> ${chooseNoun(total.block, "block")}</a></li>
       <li><a href="/settings"><b>${data.machines_seen_today}</b> of ${showCount(data.machines, "machine")} seen today</a></li>
     </ul>
     ${(data.forks > 0 || data.problems.length > 0) &&

@@ -87,7 +87,7 @@ export function SessionPage({ chain, query }) {
       onSelect=${select}
       renderRow=${(index) => html`<${EntryRow} row=${shown[index]} />`}
     />
-    ${selected >= 0 && html`<${Detail} chain=${chain} seq=${wanted} onClose=${() => go(withQuery({ seq: "" }), { replace: true })} />`}
+    ${selected >= 0 && html`<${Detail} chain=${chain} seq=${wanted} signedSeq=${session.data?.signed_seq ?? 0} onClose=${() => go(withQuery({ seq: "" }), { replace: true })} />`}
   </main>`;
 }
 

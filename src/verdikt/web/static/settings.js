@@ -37,7 +37,7 @@ export function SettingsPage({ me }) {
             <td>${machine.seen ? `${showAge(machine.seen)} ago` : "never"}</td>
             <td>${machine.sessions.toLocaleString()}</td>
             <td>${machine.entries.toLocaleString()}</td>
-            <td class=${machine.forks || machine.revoked ? "block" : ""}>${describeMachine(machine)}</td>
+            <td class=${machine.forks || machine.revoked || machine.lost_hosts.length ? "block" : isSilent(machine) ? "dim" : ""}>${describeMachine(machine)}</td>
             ${isAdmin && html`<td>${machine.revoked ? "" : html`<${RevokeButton} machine=${machine} />`}</td>`}
           </tr>`)}
         </tbody>
@@ -64,9 +64,21 @@ export function SettingsPage({ me }) {
   </main>`;
 }
 
+const SILENT_MICROSECONDS = 15 * 60 * 1e6;
+
+// A machine that sends nothing and says nothing may be well or not: that is not known.
+function isSilent(machine) {
+  return !machine.seen || Date.now() * 1000 - machine.seen > SILENT_MICROSECONDS;
+}
+
 function describeMachine(machine) {
   if (machine.revoked) return "revoked";
-  return machine.forks ? showCount(machine.forks, "rewritten history", "rewritten histories") : "intact";
+  const parts = [];
+  if (machine.forks) parts.push(showCount(machine.forks, "rewritten history", "rewritten histories"));
+  if (machine.lost_hosts.length) parts.push(`no hook in ${machine.lost_hosts.map(showText).join(", ")}`);
+  if (machine.unsent) parts.push(`${showCount(machine.unsent, "entry", "entries")} not sent`);
+  if (isSilent(machine)) parts.push("not heard of lately");
+  return parts.join("; ") || "intact";
 }
 
 // Two presses: a revoked machine must enrol again.

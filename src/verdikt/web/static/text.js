@@ -44,8 +44,12 @@ export function showAge(microseconds, now = Date.now()) {
   return `${Math.round(seconds / 86400)} d`;
 }
 
+export function chooseNoun(count, singular, plural = `${singular}s`) {
+  return count === 1 ? singular : plural;
+}
+
 export function showCount(count, singular, plural = `${singular}s`) {
-  return `${Number(count).toLocaleString()} ${count === 1 ? singular : plural}`;
+  return `${Number(count).toLocaleString()} ${chooseNoun(count, singular, plural)}`;
 }
 
 export function lastName(path) {

@@ -146,6 +146,24 @@ def test_empty_log_has_a_page_too(tmp_path: Path) -> None:
     assert "Nothing was stopped." in text
 
 
+def test_number_without_a_list_is_no_link(tmp_path: Path) -> None:
+    """What did not happen is said, and neither linked nor listed; one call is one call."""
+    with open_activity_log(tmp_path) as log:
+        log.call("0c9f2f5e-6f2a-4f0e-9d5b-1f2a3b4c5d6e", "ls")
+        end = log.clock.now()
+    text = render_page(collect(tmp_path, EntryFilter(since=end - DAY, until=end + 1)), format_time)
+    elements = parse_page(text)
+
+    assert sorted(id for id in elements.ids if id.startswith("list-")) == [
+        "list-passes",
+        "list-sessions",
+        "list-slowest",
+    ]
+    assert {link.removeprefix("#") for link in elements.links} <= set(elements.ids)
+    assert ">1 call<" in text
+    assert "0c9f2f5e #" in text  # the id as other commands show and take it
+
+
 @pytest.mark.parametrize(("width", "dark"), [(1000, False), (1000, True), (360, False)])
 def test_page_in_a_browser(page: Path, browser: Browser, tmp_path: Path, width: int, dark: bool) -> None:
     """Nothing is logged or loaded, no text runs out of the screen, and the colours follow the system."""

@@ -1,0 +1,103 @@
+"""The files that the commands of one text write, for when a later command of the text runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from verdikt.effects.command_input import find_static_output
+from verdikt.effects.embedded_commands import classify_embedded_commands, is_command_text
+from verdikt.knowledge import find_role
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.command import Word
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+    from verdikt.effects.target import TargetResolver
+    from verdikt.model.effect import Effect
+
+_FILE_DOWNLOADERS = find_role("file_downloader")
+"""Programs that save what they download to a file that one of their options names."""
+_FILE_DECODERS = find_role("file_decoder")
+"""Programs that turn an unreadable file into one that can be run."""
+_SAVING_DOWNLOADERS = find_role("saving_downloader")
+_OUTPUT_SPLITTERS = find_role("output_splitter")
+_REMOTE_COPIERS = find_role("remote_copier")
+"""Programs that copy files from another machine: `scp host:x.sh .`."""
+FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | find_role("file_source")
+"""Programs that may put into a file what is run later."""
+_OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
+_REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
+
+
+class WrittenFiles(NamedTuple):
+    """What is in the files that were written so far, as far as the text shows it, or where it came from."""
+
+    resolver: TargetResolver
+    texts: dict[str, str]
+    """Path → content."""
+    downloaded: set[str]
+    decoded: set[str]
+    descriptors: dict[str, Word]
+    """What `exec 3>file` opened: descriptor → file."""
+
+    def load_text(self, path: str) -> str | None:
+        """Return the text of a file that is run: what this action wrote there, else what is on the disk."""
+        if path in self.texts:
+            return self.texts[path]
+        return self.resolver.facts.text(path)
+
+    def remember_outputs(self, call: Invocation) -> list[Effect]:
+        """Record what the command puts into files, for when they are run later in the same text.
+
+        Returns the effects of commands in a text that a host will expand.
+        """
+        outputs = self._find_redirect_outputs(call)
+        if call.name in _FILE_DOWNLOADERS:
+            outputs += call.args.get_values("-o --output -O --output-document --out")
+            if call.args.has_flag("-O --remote-name") or call.name in _SAVING_DOWNLOADERS:
+                outputs += [Word(w.text.split("?")[0].rsplit("/", 1)[-1]) for w in call.args.operands if "/" in w.text]
+        outputs += call.args.operands if call.name in _OUTPUT_SPLITTERS else []
+        outputs += _find_copied_files(call) if call.name in _REMOTE_COPIERS else []
+        if call.name in _FILE_DOWNLOADERS | _REMOTE_COPIERS or _reads_download(call):
+            self.downloaded.update(filter(None, self._to_paths(outputs, call)))
+            return []
+        if call.name in _FILE_DECODERS:
+            outputs += call.args.get_values("-o -out --output -r")
+            if call.args.has_flag("-d -D --decode -r --decrypt"):
+                self.decoded.update(filter(None, self._to_paths(outputs, call)))
+        if outputs and (text := find_static_output(call.command)) is not None:
+            self.texts.update(dict.fromkeys(self._to_paths(outputs, call), text))
+            if "!" in text and any(is_command_text(call, path) for path in self._to_paths(outputs, call)):
+                return list(classify_embedded_commands(call, text))
+        return []
+
+    def _find_redirect_outputs(self, call: Invocation) -> list[Word]:
+        """Return the files that the output is redirected to, also by way of a descriptor: `exec 3>x; curl … >&3`."""
+        outputs = []
+        for redirect in call.command.redirects:
+            if redirect.op in _OUTPUT_OPERATORS:
+                outputs.append(redirect.target)
+                if call.name == "exec" and redirect.fd is not None:
+                    self.descriptors[str(redirect.fd)] = redirect.target
+            elif redirect.op == ">&" and (file := self.descriptors.get(redirect.target.text)) is not None:
+                outputs.append(file)
+        return outputs
+
+    def _to_paths(self, words: Sequence[Word], call: Invocation) -> list[str]:
+        return [self.resolver.to_absolute(word.text, call.command.cwd) for word in words if word.is_known]
+
+
+def _reads_download(call: Invocation) -> bool:
+    """Return whether the output of a downloader is piped into the command."""
+    return call.command.pipe_from is not None and any(c.name in _FILE_DOWNLOADERS for c in call.iter_upstream())
+
+
+def _find_copied_files(call: Invocation) -> list[Word]:
+    """Return where the files of another machine end up: the last operand, or their names below it."""
+    *sources, destination = call.args.operands or [Word("")]
+    remote_files = [word.text for word in sources if _REMOTE_FILE.match(word.text)]
+    if not remote_files or _REMOTE_FILE.match(destination.text):
+        return []
+    directory = destination.text.rstrip("/") or "/"
+    return [destination, *(Word(f"{directory}/{text.rsplit('/', 1)[-1].rsplit(':', 1)[-1]}") for text in remote_files)]

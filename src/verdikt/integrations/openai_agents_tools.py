@@ -1,0 +1,260 @@
+"""The tools of an OpenAI Agents agent, decided before they run: one way for each family of tools that the SDK has.
+
+Function tools have guardrails. Shell, patch and custom tools have none, so their executors decide. Tools that the
+provider runs are not visible here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from inspect import isawaitable
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from verdikt.errors import BlockedError
+from verdikt.integrations.sdk_import import import_sdk
+from verdikt.integrations.tool_governor import Ruling, ToolGovernor, outcome_from_result
+from verdikt.integrations.tool_kinds import ToolKind
+from verdikt.model.action import ActionKind
+
+if TYPE_CHECKING:
+    from verdikt.model.action import Action
+
+_agents = import_sdk("agents", "openai-agents")
+
+CHANNEL = "openai_agents.run_state"
+"""Over which a person's answer comes."""
+
+# `needs_approval` gets no session, and tracing may be off, so the session travels in a variable of our own.
+_SESSION_ID: ContextVar[str] = ContextVar("verdikt_session_id", default="")
+
+_SHELL_KIND = ToolKind(ActionKind.BASH)
+
+_MAX_RULINGS = 4096
+"""Number of calls between approval and execution that are remembered; an older one is decided again."""
+
+
+@contextmanager
+def use_session(session_id: str) -> Iterator[None]:
+    """Record the calls of runs in this block under a session id."""
+    token = _SESSION_ID.set(session_id)
+    try:
+        yield
+    finally:
+        _SESSION_ID.reset(token)
+
+
+class AgentToolGate:
+    """Decides the calls of tools, in the two places at which the SDK asks: for an approval, and before the call."""
+
+    def __init__(self, governor: ToolGovernor, session_id: str, *, attended: bool) -> None:
+        self.governor = governor
+        self.session_id = session_id
+        self.attended = attended
+        self.decided: OrderedDict[str, Ruling] = OrderedDict()
+        self._lock = Lock()
+        self._gated_tools: dict[int, Any] = {}
+
+    def gates_tool(self, tool: Any) -> bool:
+        """Return whether a tool decides its calls in its own executor, after the SDK has announced them."""
+        return id(tool) in self._gated_tools
+
+    def get_session_id(self) -> str:
+        """Return the session of the current run."""
+        return _SESSION_ID.get() or self.session_id or "default"
+
+    def wrap_tool(self, tool: Any) -> Any:
+        """Return a tool that is decided before it runs; tools that the provider runs are returned as they are."""
+        if isinstance(tool, _agents.FunctionTool):
+            return self._wrap_function(tool)
+        if isinstance(tool, _agents.ShellTool | _agents.LocalShellTool):
+            gated = self._wrap_shell(tool)
+        elif isinstance(tool, _agents.ApplyPatchTool):
+            gated = self._wrap_patch(tool)
+        elif isinstance(tool, _agents.CustomTool):
+            gated = self._wrap_custom(tool)
+        else:
+            return tool
+        self._gated_tools[id(gated)] = gated  # held, so that its id is not used again
+        return gated
+
+    async def decide(self, tool: str, arguments: object, call_id: str) -> Ruling:
+        """Decide a call, and remember the ruling for the second place at which the SDK asks about it."""
+        action = self.build_action(tool, arguments, call_id)
+        ruling = await self.governor.adecide(action, can_ask=self.attended)
+        with self._lock:
+            self.decided[call_id] = ruling
+            while len(self.decided) > _MAX_RULINGS:
+                self.decided.popitem(last=False)
+        return ruling
+
+    async def decide_execution(self, tool: str, arguments: object, call_id: str, context: Any) -> Ruling:
+        """Return the ruling that counts, right before the call: with the person's answer, if there was a question."""
+        action = self.build_action(tool, arguments, call_id)
+        with self._lock:
+            ruling = self.decided.get(call_id)
+        if ruling is None or ruling.action != action or ruling.needs_answer:
+            # Not the remembered one: the arguments differ, or time has passed since the question.
+            ruling = await self.decide(tool, arguments, call_id)
+        if not ruling.needs_answer:
+            return ruling
+        # `always_approve` approves calls that no person has seen: only an answer to the question about this one counts.
+        if not ruling.was_asked or context.is_tool_approved(tool, call_id) is not True:
+            return ruling
+        return await self.governor.adecide_answered(action, approved=True, channel=CHANNEL)
+
+    def build_action(self, tool: str, arguments: object, call_id: str) -> Action:
+        """Return a call as an action."""
+        return self.governor.build_action(tool, arguments, call_id=call_id, session_id=self.get_session_id())
+
+    def _wrap_function(self, tool: Any) -> Any:
+        async def check_input(data: Any) -> Any:
+            context = data.context
+            ruling = await self.decide_execution(
+                tool.name, context.tool_arguments or "{}", context.tool_call_id, context
+            )
+            output = _agents.ToolGuardrailFunctionOutput
+            return output.allow() if ruling.may_run else output.reject_content(ruling.text)
+
+        async def record_output(data: Any) -> Any:
+            output = _agents.ToolGuardrailFunctionOutput
+            context = data.context
+            action = self.build_action(tool.name, context.tool_arguments or "{}", context.tool_call_id)
+            text = await self.governor.areport(action, outcome_from_result(data.output))
+            ruling = self.decided.get(context.tool_call_id)
+            notes = "\n".join([*(ruling.warnings if ruling else ()), *([text] if text else [])])
+            # The only way to append to a result is to replace it.
+            return output.reject_content(f"{data.output}\n\n{notes}") if notes else output.allow()
+
+        return dataclasses.replace(
+            tool,
+            needs_approval=self._build_approval(tool, lambda arguments: arguments),
+            tool_input_guardrails=[
+                *(tool.tool_input_guardrails or []),
+                _agents.ToolInputGuardrail(guardrail_function=check_input, name="verdikt"),
+            ],
+            tool_output_guardrails=[
+                _agents.ToolOutputGuardrail(guardrail_function=record_output, name="verdikt"),
+                *(tool.tool_output_guardrails or []),
+            ],
+        )
+
+    def _wrap_shell(self, tool: Any) -> Any:
+        if tool.executor is None:
+            return tool  # the provider's container
+
+        async def run(request: Any) -> Any:
+            arguments = {"command": _read_commands(request.data.action)}
+            context, call_id = request.ctx_wrapper, str(request.data.call_id)
+            return await self._execute(tool.name, arguments, call_id, context, lambda: tool.executor(request))
+
+        self.governor.kinds.setdefault(tool.name, _SHELL_KIND)
+        if isinstance(tool, _agents.LocalShellTool):
+            return dataclasses.replace(tool, executor=run)  # it cannot pause, so an ask is refused
+        needs_approval = self._build_approval(tool, lambda action: {"command": _read_commands(action)})
+        return dataclasses.replace(tool, executor=run, needs_approval=needs_approval)
+
+    def _wrap_patch(self, tool: Any) -> Any:
+        """Return a patch tool whose editor decides. An editor is not told the call, so an ask cannot wait: a block."""
+        return dataclasses.replace(tool, editor=_GovernedEditor(tool.editor, self, tool.name))
+
+    def _wrap_custom(self, tool: Any) -> Any:
+        async def run(context: Any, text: str) -> Any:
+            call_id = context.tool_call_id
+            return await self._execute(
+                tool.name, {"input": text}, call_id, context, lambda: tool.on_invoke_tool(context, text)
+            )
+
+        needs_approval = self._build_approval(tool, lambda text: {"input": text})
+        return dataclasses.replace(tool, on_invoke_tool=run, needs_approval=needs_approval)
+
+    def _build_approval(self, tool: Any, read_arguments: Callable[[Any], Any]) -> Callable[..., Awaitable[bool]]:
+        """Return what the SDK asks whether a call waits for a person: first ours, then the tool's own setting."""
+
+        async def needs_approval(context: Any, given: Any, call_id: str) -> bool:
+            ruling = await self.decide(tool.name, read_arguments(given), call_id)
+            # What is blocked must not reach a person: it is refused with its reason when it would run.
+            if ruling.needs_answer or not ruling.may_run:
+                return ruling.needs_answer
+            return await _evaluate_setting(tool.needs_approval, context, given, call_id)
+
+        return needs_approval
+
+    async def _execute(
+        self, tool: str, arguments: dict[str, Any], call_id: str, context: Any, run: Callable[[], Any]
+    ) -> Any:
+        """Run a call that may run, and record its outcome; return the refusal otherwise."""
+        ruling = await self.decide_execution(tool, arguments, call_id, context)
+        if not ruling.may_run:
+            return ruling.text
+        result = run()
+        result = await result if isawaitable(result) else result
+        await self.governor.areport(ruling.action, outcome_from_result(result))
+        return result
+
+
+class _GovernedEditor:
+    """An editor of patches that changes a file only if the call was decided."""
+
+    def __init__(self, editor: Any, gate: AgentToolGate, tool: str) -> None:
+        self.editor = editor
+        self.gate = gate
+        self.tool = tool
+
+    def create_file(self, operation: Any) -> Any:
+        """Create a file."""
+        return self._edit(self.editor.create_file, operation)
+
+    def update_file(self, operation: Any) -> Any:
+        """Change a file."""
+        return self._edit(self.editor.update_file, operation)
+
+    def delete_file(self, operation: Any) -> Any:
+        """Delete a file."""
+        return self._edit(self.editor.delete_file, operation)
+
+    async def _edit(self, edit: Callable[[Any], Any], operation: Any) -> Any:
+        governor = self.gate.governor
+        actions = [
+            dataclasses.replace(self.gate.build_action(f"{self.tool}.{operation.type}", payload, ""), kind=kind)
+            for kind, payload in _describe_operation(operation)
+        ]
+        for action in actions:
+            ruling = await governor.adecide(action, can_ask=False)
+            if not ruling.may_run:
+                raise BlockedError(ruling.text)  # the SDK shows the text to the model as the tool's output
+        result = edit(operation)
+        result = await result if isawaitable(result) else result
+        for action in actions:
+            await governor.areport(action, outcome_from_result(result))
+        return result
+
+
+async def _evaluate_setting(setting: Any, *arguments: Any) -> bool:
+    """Return what the tool's own `needs_approval` says; everything but a plain False pauses."""
+    value = setting(*arguments) if callable(setting) else setting
+    return (await value if isawaitable(value) else value) is not False
+
+
+def _read_commands(action: Any) -> str:
+    """Return the commands of a shell call as one script, in the order in which they run."""
+    commands = getattr(action, "commands", None)
+    if commands is not None:
+        return "\n".join(commands)
+    command = getattr(action, "command", "")
+    return command if isinstance(command, str) else shlex.join(map(str, command))
+
+
+def _describe_operation(operation: Any) -> Iterator[tuple[ActionKind, dict[str, Any]]]:
+    """Yield what an operation of a patch does: a deletion is classified like `rm`, a move also writes its new path."""
+    if operation.type == "delete_file":
+        yield ActionKind.BASH, {"command": shlex.join(["rm", "--", str(operation.path)])}
+        return
+    for path in (operation.path, getattr(operation, "move_to", None)):
+        if path is not None:
+            yield ActionKind.WRITE, {"path": str(path), "content": str(operation.diff or "")}
