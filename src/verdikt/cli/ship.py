@@ -17,6 +17,7 @@ from verdikt.hosts.wiring.inspection import find_wired_files
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
+from verdikt.ledger.unsent_archives import DEFAULT_MAX_UNSENT_BYTES
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.observe.clock import SystemClock
 from verdikt.ship.approval_courier import ApprovalCourier, RemoteAnswers
@@ -54,8 +55,15 @@ def command() -> None:
     default="full",
     help="What leaves this machine: whole entries, no bodies, or nothing but the chain.",
 )
+@click.option(
+    "--max-unsent",
+    type=click.IntRange(min=0),
+    default=DEFAULT_MAX_UNSENT_BYTES,
+    show_default=True,
+    help="Bytes of archives that are kept beyond their time until the service has them.",
+)
 @home_option
-def enrol(*, url: str, code: str, name: str, level: str, home: Path | None) -> None:
+def enrol(*, url: str, code: str, name: str, level: str, max_unsent: int, home: Path | None) -> None:
     """Enrol this machine at a service. Its key is made here and stays here.
 
     Without a code it shows one of its own, which a signed-in person enters in the service's Settings.
@@ -73,7 +81,8 @@ def enrol(*, url: str, code: str, name: str, level: str, home: Path | None) -> N
     machine = answer.get("machine")
     if type(machine) is not int:
         raise ServiceError(f"`{url}` does not answer as a verdikt service")
-    identity.save_enrolment(Enrolment(url.rstrip("/"), machine, level, str(answer.get("service_key", ""))))
+    service_key = str(answer.get("service_key", ""))
+    identity.save_enrolment(Enrolment(url.rstrip("/"), machine, level, service_key, max_unsent))
     click.echo(f"enrolled as machine {machine}; the warm process sends the log from now on, `verdikt ship run` at once")
 
 
@@ -127,8 +136,11 @@ def run(*, once: bool, companion: bool, home: Path | None) -> None:
 
 def _report_status(client: ServiceClient, home: Path, shipper: "Shipper | None" = None) -> None:
     """Tell the service how this machine is: its version, what could not be sent, and which hosts call the hook."""
-    # Settings for all of a user's projects: there is no project here.
-    installation = Installation(project=os.path.expanduser("~"), data_directory=str(home), env=os.environ)
+    # Settings for all of a user's projects: there is no project here. The warm process gives its sender no HOME.
+    user_home = os.path.expanduser("~")
+    installation = Installation(
+        project=user_home, data_directory=str(home), env={"HOME": user_home, "PATH": os.defpath}
+    )
     status = MachineStatus(
         version=__version__,
         unsent=shipper.count_unsent() if shipper else 0,
@@ -142,11 +154,15 @@ def _ship(shipper: "Shipper", courier: ApprovalCourier, identity: MachineIdentit
     """Send the log and carry approvals: once, or as long as this machine is enrolled."""
     clock = SystemClock()
     reported_at = -STATUS_SECONDS
+    acknowledged: dict[str, int] = {}
     while True:
         problem: Unreachable | Refused | None = None
         is_waiting = False
         try:
             shipper.ship_new_lines()
+            if acknowledged != shipper.acknowledged_seqs:
+                acknowledged = shipper.acknowledged_seqs
+                identity.save_acknowledged(acknowledged)
             if not 0 <= clock.now() - reported_at < STATUS_SECONDS:
                 _report_status(shipper.client, home, shipper)
                 reported_at = clock.now()
@@ -159,8 +175,10 @@ def _ship(shipper: "Shipper", courier: ApprovalCourier, identity: MachineIdentit
             problem = error
         if once or not identity.is_enrolled:
             return
-        if not is_waiting:
+        if problem:
             clock.sleep(shipper.choose_pause(problem))
+        elif not is_waiting:
+            shipper.wait_for_entries(clock)
 
 
 def _end_with_stdin() -> None:

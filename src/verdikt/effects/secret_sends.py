@@ -110,8 +110,20 @@ _FILE_LOADERS = _SCRIPT_LOADERS | _VARIABLE_READERS
 _FORGE_CLIENTS = find_role("forge_client")
 _CONTAINER_ENGINES = find_role("container_engine")
 _PUBLISHERS = _FORGE_CLIENTS | _CONTAINER_ENGINES
-SECRET_FILE_PROGRAMS = _FILE_LOADERS | _PUBLISHERS | {"git"}
+_STAGERS = find_role("work_tree_changer")
+SECRET_FILE_PROGRAMS = _FILE_LOADERS | _PUBLISHERS | _STAGERS
 """Programs that load, attach or stage files; a text without one of them is not looked at."""
+_STAGING_VERBS = frozenset(("add", "stage", "push"))
+_UNSTAGING_VERBS = frozenset(("reset", "restore", "rm"))
+_TRACED_VERBS = _STAGING_VERBS | _UNSTAGING_VERBS
+
+
+def handles_secret_files(command: Command) -> bool:
+    """Return whether a command by itself may load, attach, stage or push secret files."""
+    name = command.name
+    if name not in SECRET_FILE_PROGRAMS:
+        return False
+    return name not in _STAGERS or not _STAGING_VERBS.isdisjoint([word.text for word in command.argv])
 
 
 def trace_secret_files(
@@ -131,7 +143,7 @@ def trace_secret_files(
             has_loaded = True
         elif has_loaded:
             effects.extend(list(_derive_variable_sends(command, effects)))
-        if name == "git":
+        if name in _STAGERS:
             # `git commit -m "$(cat .env)"`: the secret is in the message.
             is_staged |= any(
                 inner.feeds == index and any(e.what == "cred.read" for e in effects_by_command[at])
@@ -234,6 +246,8 @@ def _trace_git(
     is_staged: bool,
 ) -> bool:
     """Add what git does with secrets; return whether one is staged afterwards."""
+    if _TRACED_VERBS.isdisjoint([word.text for word in command.argv]):
+        return is_staged
     words = [word for word in command.argv[1:] if not word.text.startswith("-")]
     verb = words[0].text if words else ""
     if verb in ("add", "stage"):
@@ -244,7 +258,7 @@ def _trace_git(
             index = Target("the next commit", "other", f"{resolver.project_root}/.git/index")
             effects.append(derive_effect("cred.copy", effects[0], (index,), note=f"stages {secrets[0].text}"))
         return is_staged or bool(secrets)
-    if verb in ("reset", "restore", "rm"):
+    if verb in _UNSTAGING_VERBS:
         return False
     if verb in ("push", "fetch", "pull") and any(
         _make_remote_path(resolver.project_root, word.text) in resolver.facts.secret_copies for word in words[1:2]

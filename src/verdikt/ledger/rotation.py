@@ -24,6 +24,7 @@ from verdikt.ledger.files import FileStore
 from verdikt.ledger.log_file import ArchiveSegment, iterate_archives
 from verdikt.ledger.log_reader import iterate_lines
 from verdikt.ledger.store import OPERATOR
+from verdikt.ledger.unsent_archives import UnsentArchives
 from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import Entry, EntryKind, decode_entry
 
@@ -217,13 +218,7 @@ class _Rotation:
 
     def _expire_sessions(self) -> None:
         """Record in the operator's log where each chain will begin, then delete its oldest archives."""
-        limit = self._policy.keep_days * DAY_SECONDS
-        expired_archives = [
-            archive
-            for name, archive in iterate_archives(self._reader.ledger)
-            # The operator's log stays: it introduces keys and sessions.
-            if name != OPERATOR and self._now - archive.path.stat().st_mtime > limit
-        ]
+        expired_archives = self._choose_expired_archives()
         cuts: dict[str, ChainHead] = {}
         for archive in expired_archives:
             entry = _read_last_entry(archive)
@@ -239,6 +234,27 @@ class _Rotation:
             self._report.deleted.append(archive.path)
         for session in cuts:
             self._store.refold_session(session)
+
+    def _choose_expired_archives(self) -> list[ArchiveSegment]:
+        """Return the archives that are to go; what a service does not have yet stays, as long as there is room."""
+        limit = self._policy.keep_days * DAY_SECONDS
+        # The operator's log stays: it introduces keys and sessions.
+        archives = [named for named in iterate_archives(self._reader.ledger) if named[0] != OPERATOR]
+        expired = [named for named in archives if self._now - named[1].path.stat().st_mtime > limit]
+        unsent = UnsentArchives(self._store.home)
+        dropped = unsent.choose_dropped(archives, expired)
+        if dropped:
+            self._record_dropped([archive for _, archive in dropped])
+        return [named[1] for named in expired if named in dropped or not unsent.has(named)]
+
+    def _record_dropped(self, archives: list[ArchiveSegment]) -> None:
+        """Say in a signed entry what goes before it was sent; before it goes."""
+        sessions: dict[str, dict[str, int]] = {}
+        for archive in archives:
+            span = sessions.setdefault(_read_last_entry(archive).session, {"first": archive.first_seq, "last": 0})
+            span["first"] = min(span["first"], archive.first_seq)
+            span["last"] = max(span["last"], archive.last_seq)
+        self._store.append(OPERATOR, EntryKind.GAP, {"reason": "unsent", "sessions": sessions}, sign=True)
 
 
 class _HotFileLines:

@@ -9,6 +9,7 @@ _REASONS = {
     "torn": "the last line of the log was incomplete; what there was of it is an artifact of this entry",
     "lost": "entries before this one were cut off",
     "rewritten": "entries before this one were replaced",
+    "unsent": "archives were deleted before the team's service had them: too much waited to be sent",
 }
 """Reason of a gap that the log itself reports → what it means."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from verdikt.errors import ServiceError
+from verdikt.ledger.unsent_archives import ACKNOWLEDGED_NAME, DEFAULT_MAX_UNSENT_BYTES
 from verdikt.team.request_signature import RequestSignature, build_message, format_header
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ class Enrolment:
     level: str = "full"
     service_key: str = ""
     """The key with which the service signs approvals, as it named it then."""
+    max_unsent: int = DEFAULT_MAX_UNSENT_BYTES
+    """How many bytes of archives are kept beyond their time because the service does not have them yet."""
 
 
 class MachineIdentity:
@@ -99,6 +103,12 @@ class MachineIdentity:
         if enrolment.level not in LEVELS:
             raise ServiceError(f"expected one of {', '.join(LEVELS)} as level, found `{enrolment.level}`")
         return enrolment
+
+    def save_acknowledged(self, seqs: Mapping[str, int]) -> None:
+        """Remember how far the service is: archives that it has need not be kept for it."""
+        temporary = self._directory / f".{ACKNOWLEDGED_NAME}.tmp"
+        temporary.write_text(json.dumps(seqs))
+        temporary.replace(self._directory / ACKNOWLEDGED_NAME)
 
     def forget(self) -> None:
         """Send nothing any more; the key stays, so that enrolling again gives the same machine."""

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import zstandard
 
 from verdikt.errors import LedgerError, WireError
 from verdikt.model.entry import Entry, EntryKind
+from verdikt.model.verdict import VerdictKind
 from verdikt.ship.service_client import Refused, Unreachable
 from verdikt.team.index_row import build_index, build_index_row
 from verdikt.team.wire import format_index
 
 if TYPE_CHECKING:
+    from verdikt.observe.clock import Clock
     from verdikt.ship.log_source import LogSource
     from verdikt.ship.service_client import ServiceClient
     from verdikt.team.wire import ReceivedLine
@@ -24,7 +28,11 @@ BATCH_LINES = 300
 BATCH_BYTES = 600_000
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 300.0
-POLL_SECONDS = 2.0
+LOOK_SECONDS = 1.0
+SEND_SECONDS = 5.0
+SEND_LINES = 64
+"""New entries are sent after so many seconds, when there are so many of them, or at the look that finds an ask or a
+block among them: many small batches cost the service more than a few large ones."""
 
 
 @dataclass
@@ -38,6 +46,8 @@ class Shipper:
     sent_count: int = 0
     _seqs: dict[str, int] | None = None
     _failures: int = 0
+    _changed: set[str] = field(default_factory=set)
+    """Sessions that were seen to have grown and are still to be sent."""
 
     def ship_new_lines(self) -> None:
         """Send everything that is new; raise `Unreachable` or `Refused` when the service does not take it."""
@@ -47,23 +57,47 @@ class Shipper:
             self._seqs = {session: _read_seq(head) for session, head in _as_mapping(heads).items()}
             self.source.forget_sizes()
         try:
-            for session in self.source.find_changed_sessions():
+            self._changed.update(self.source.find_changed_sessions())
+            for session in sorted(self._changed):
                 self._ship_session(session, self._seqs)
+                self._changed.discard(session)
         except (Unreachable, Refused):
             # Which of them arrived is asked again.
             self._seqs = None
             raise
+        self._failures = 0
+
+    @property
+    def acknowledged_seqs(self) -> dict[str, int]:
+        """Session → the last entry that the service has, as far as it said so."""
+        return dict(self._seqs or {})
 
     def count_unsent(self) -> int:
         """Return the entries of sessions that cannot be sent to their end."""
         seqs = self._seqs or {}
         return sum(max(0, self.source.read_seq(session) - seqs.get(session, 0)) for session in self.problems)
 
-    def choose_pause(self, error: Unreachable | Refused | None) -> float:
+    def wait_for_entries(self, clock: Clock) -> None:
+        """Wait until what is new is worth sending, or for `SEND_SECONDS`."""
+        started_at = clock.now()
+        while 0 <= clock.now() - started_at < SEND_SECONDS:
+            clock.sleep(LOOK_SECONDS)
+            self._changed.update(self.source.find_changed_sessions())
+            if self._is_urgent():
+                return
+
+    def _is_urgent(self) -> bool:
+        seqs, count = self._seqs or {}, 0
+        for session in self._changed:
+            with suppress(LedgerError, WireError):
+                for line in islice(self.source.read_lines(session, seqs.get(session, 0) + 1), SEND_LINES):
+                    count += 1
+                    if count >= SEND_LINES or _is_ask_or_block(line):
+                        return True
+        return False
+
+    def choose_pause(self, error: Unreachable | Refused) -> float:
         """Return the seconds until the next attempt: longer after each failure, never the same on two machines."""
-        if error is None:
-            self._failures = 0
-            return POLL_SECONDS
         self._failures += 1
         longest = min(FIRST_PAUSE_SECONDS * float(1 << min(self._failures - 1, 12)), LONGEST_PAUSE_SECONDS)
         requested_pause = error.retry_seconds if isinstance(error, Unreachable) else 0.0
@@ -124,6 +158,10 @@ class Shipper:
             line.line if self.level == "full" else _leave_out_body(line, has_index=has_index) for line in batch
         )
         return zstandard.ZstdCompressor(level=3).compress(data)
+
+
+def _is_ask_or_block(line: ReceivedLine) -> bool:
+    return build_index_row(line.fields).verdict in (VerdictKind.ASK, VerdictKind.BLOCK)
 
 
 def _leave_out_body(line: ReceivedLine, *, has_index: bool) -> bytes:

@@ -20,6 +20,7 @@ from verdikt.ledger.projections import Projection
 from verdikt.ledger.rotation import DAY_SECONDS, RotationPolicy, rotate
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind
+from verdikt.model.gap import describe_gap
 
 COUNT = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
 NOW = FakeClock().now()
@@ -185,6 +186,31 @@ def test_rotate_archives_overrides_by_session(tmp_path: Path) -> None:
 
     assert gzip.decompress((tmp_path / "overrides" / "_archive" / MONTH / "s.jsonl.gz").read_bytes()) == b"{}\n"
     assert not path.exists()
+
+
+def test_what_a_service_has_not_yet_stays_as_long_as_there_is_room(tmp_path: Path) -> None:
+    """Acknowledged archives go at their time; others when too much waits, which a signed entry says beforehand."""
+    for session in ("sent", "unsent"):
+        fill_session(tmp_path, session, 5, days_old=31)
+    rotate(open_store(tmp_path), SMALL)
+    (tmp_path / "ship").mkdir()
+    config, acknowledged = tmp_path / "ship" / "config.json", tmp_path / "ship" / "acknowledged.json"
+    config.write_text('{"url": "https://verdikt.example", "machine": 1}')
+    acknowledged.write_text('{"sent": 99, "unsent": 3}')
+    store = open_store(tmp_path, after_days=366)
+
+    rotate(store)
+    assert store.list_sessions() == [OPERATOR, "unsent"]
+    config.write_text('{"url": "https://verdikt.example", "machine": 1, "max_unsent": 10}')
+    rotate(store)
+
+    gap, expired = list(store.read_entries(OPERATOR))[-2:]
+    assert store.list_sessions() == [OPERATOR]
+    assert (gap.kind, bool(gap.sig)) == (EntryKind.GAP, True)
+    assert gap.body == {"reason": "unsent", "sessions": {"unsent": {"first": 1, "last": 6}}}
+    assert expired.body["expired"].keys() == {"unsent"}
+    assert "before the team's service had them" in describe_gap(gap.body)
+    assert {finding.kind for finding in audit(tmp_path).findings} <= {Corruption.GAP}
 
 
 def test_rotate_deletes_archives_after_a_year_and_records_it(tmp_path: Path) -> None:

@@ -7,15 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes import FakeClock
 from tests.unit.serve.team_server import ShippingMachine, TeamServer, run_team
 from tests.unit.web.browser import ensure_vendor_files
 from verdikt.daemon.companion import create_sender
 from verdikt.ledger.chain_verifier import verify_chain
+from verdikt.ledger.files import FileStore
 from verdikt.model.entry import Entry, EntryKind, decode_entry, seal_entry
 from verdikt.observe.clock import SystemClock
 from verdikt.serve.people import Person
 from verdikt.ship.machine_identity import MachineIdentity
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
+from verdikt.ship.shipper import LOOK_SECONDS, SEND_LINES, SEND_SECONDS
 from verdikt.team.search_query import SearchQuery
 
 
@@ -50,6 +53,35 @@ def test_a_restored_older_database_is_caught_up_with(machine: ShippingMachine) -
 
     assert machine.read_stored() == machine.read_log()
     assert shipper.problems == {}
+
+
+@pytest.mark.parametrize(
+    ("entries", "seconds"),
+    [
+        (0, SEND_SECONDS),
+        (5, SEND_SECONDS),
+        (SEND_LINES, LOOK_SECONDS),
+        ("block", LOOK_SECONDS),
+    ],
+)
+def test_entries_are_sent_together_and_an_ask_or_block_at_once(
+    machine: ShippingMachine, entries: int | str, seconds: float
+) -> None:
+    """A few entries wait for others; many of them, and one that people want to see, do not."""
+    shipper, clock = machine.open_shipper(), FakeClock()
+    machine.log("s", 3)
+    shipper.ship_new_lines()
+    if isinstance(entries, int):
+        machine.log("s", entries)
+    else:
+        with FileStore(machine.home, FakeClock(), durable=False) as store:
+            store.append("s", "decision", {"receipt": {"verdict": {"kind": entries, "guard": "rules"}}})
+    started_at = clock.now()
+    shipper.wait_for_entries(clock)
+    shipper.ship_new_lines()
+
+    assert clock.now() - started_at == seconds
+    assert machine.read_stored() == machine.read_log()
 
 
 def test_a_service_that_was_away_is_caught_up_with(machine: ShippingMachine, tmp_path: Path) -> None:
@@ -104,7 +136,7 @@ def test_pauses_grow_and_are_bounded(machine: ShippingMachine) -> None:
     assert all(150 <= pause <= 300 for pause in pauses[10:])
     assert shipper.choose_pause(Unreachable("busy", 10_000)) == 300
     assert shipper.choose_pause(Refused(403, "no", {})) <= 300
-    assert shipper.choose_pause(None) == 2
+    shipper.ship_new_lines()
     assert shipper.choose_pause(Unreachable("gone")) <= 1
 
 
