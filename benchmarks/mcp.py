@@ -148,7 +148,7 @@ def report(name: str, value: float, *, bar_name: str = "", at_least: bool = Fals
     """Print a figure, with its bar."""
     bar = BARS.get(bar_name or name)
     missed = bar is not None and (value < bar if at_least else value > bar)
-    print(f"{name:<28} {value:8.2f}" + (f"   bar {bar:g}{', missed' if missed else ''}" if bar is not None else ""))
+    print(f"{name:<34} {value:8.2f}" + (f"   bar {bar:g}{', missed' if missed else ''}" if bar is not None else ""))
 
 
 def main() -> None:
@@ -163,7 +163,7 @@ def main() -> None:
         subprocess.run(["git", "init", "-q", str(root)], check=True)  # most projects are repositories
         LineClient(relay, env, root).close()  # the first start creates keys and pins
         starts = [[LineClient(command, env, root) for command in (server, relay)] for _ in range(STARTS)]
-        more = statistics.median(relayed.start_seconds - direct.start_seconds for direct, relayed in starts)
+        start_times = [(direct.start_seconds, relayed.start_seconds) for direct, relayed in starts]
         start_cpu = statistics.median(relayed.get_cpu_seconds() for _, relayed in starts)
         direct, relayed = starts.pop()
         for pair in starts:
@@ -182,7 +182,7 @@ def main() -> None:
         rate = LOAD_CALLS / (time.perf_counter() - started)
         growth = relayed.get_memory_megabytes() - memory
         cpu_per_call = (relayed.get_cpu_seconds() - cpu) / LOAD_CALLS
-        big_medians = [statistics.median(times) for times in zip(*big_pairs, strict=True)]
+        print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
         print(f"the relay's CPU per call {cpu_per_call * 1e3:.2f} ms")
         for quantile, position in QUANTILES.items():
             direct_seconds, relayed_seconds, sync_seconds = (times[int(CALLS * position)] for times in rounds)
@@ -192,8 +192,11 @@ def main() -> None:
             report(f"floor, {quantile}", (direct_seconds + sync_seconds) / direct_seconds)
             report(f"call / floor, {quantile}", relayed_seconds / (direct_seconds + sync_seconds))
         report("call, SDK client", measure_sdk_client(servers, {"direct": server, "relayed": relay}, env, root))
-        report("2 MB argument", big_medians[1] / big_medians[0])
-        report("start-up, seconds more", more)
+        for suffix, choose in (("", statistics.median), (", least disturbed", min)):
+            big_direct, big_relayed = map(choose, zip(*big_pairs, strict=True))
+            start_direct, start_relayed = map(choose, zip(*start_times, strict=True))
+            report(f"2 MB argument{suffix}", big_relayed / big_direct, bar_name="2 MB argument")
+            report(f"start-up{suffix}, s more", start_relayed - start_direct, bar_name="start-up, seconds more")
         report("start-up, CPU seconds", start_cpu)
         report("calls per second", rate, at_least=True)
         report("growth, MB", growth)

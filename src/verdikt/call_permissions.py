@@ -42,21 +42,21 @@ _WITHOUT_QUOTES = str.maketrans("", "", "\\'\"")
 
 
 class SettledCall(NamedTuple):
-    """The decision with every permission that counts, the state that counted it, and the question to people, if any."""
+    """The decision with every permission that counts, the state that counted it, and the request to people, if any."""
 
     decision: Decision
     state: SessionState
     approval: ApprovalLookup | None = None
 
     def append_request(self, log: LogWriter, entry: Entry) -> None:
-        """Append the question that the decision in `entry` asks, or the use of the answer that it goes by."""
+        """Append the request that the decision in `entry` asks, or the use of the answer that it goes by."""
         if self.approval is not None:
             append_request(log, self.approval, entry)
 
     def announce(self, store: FileStore, session_id: str) -> Decision:
-        """Leave word of a question that waits, and return the decision in the words that the agent hears.
+        """Leave word of a request that waits, and return the decision in the words that the agent hears.
 
-        The receipt has the rule's own words: those about the question depend on the receipt.
+        The receipt has the rule's own words: those about the request depend on the receipt.
         """
         approval, verdict = self.approval, self.decision.verdict
         if approval is None or not approval.reason:

@@ -12,7 +12,10 @@ import pytest
 
 from tests.acceptance import accept
 from tests.cleanup import close_after_test
-from tests.clients.bench import Bench, Session
+from tests.clients.bench import LOOPBACK_ENV, Bench, Session
+from tests.clients.conversation_model import ConversationModel
+from tests.clients.install import install_client
+from tests.clients.terminal_client import DOWN, ENTER, ESCAPE, SPACE, TerminalClient
 from tests.clients.test_governed import read_entries
 from tests.unit.cli.test_pause import run_at_terminal
 from tests.unit.mcp.scripted_http_server import ScriptedHttpServer
@@ -222,3 +225,37 @@ def test_a_newcomer_governs_a_server_accepts_a_change_and_takes_it_all_back(
     assert bench.run_verdikt("uninstall", "--yes").returncode == 0
     assert read_config(bench) == original
     assert sorted(path.name for path in bench.project.iterdir()) == [".git", ".mcp.json"]
+
+
+def test_a_person_at_the_terminal_says_yes_and_no(create_bench: Callable[[str], Bench]) -> None:
+    """Claude Code shows the relay's question as a form: a yes runs the tool once, and the next call is asked again."""
+    bench = create_bench("claude-2.1.325")
+    # Without hooks: they would decide first, and the relay would not ask about what they decided.
+    words = ["-m", "verdikt", "mcp", "--name", "notes", "--trust-first", "--", sys.executable, str(SERVER)]
+    server = {"command": sys.executable, "args": [*words, str(bench.root / "seen")]}
+    (bench.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
+    known_project = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["notes"]}
+    settings = {
+        "hasCompletedOnboarding": True,
+        "bypassPermissionsModeAccepted": True,
+        "customApiKeyResponses": {"approved": ["scripted"], "rejected": []},
+        "projects": {str(bench.project): known_project},
+    }
+    (bench.home / ".claude.json").write_text(json.dumps(settings))
+    turns = [ModelTurn(f"call {number}", (call(bench, "frobnicate"),)) for number in (1, 2)]
+    with ConversationModel((*turns, ModelTurn("THE-END"))) as model:
+        command, client_env = bench.client.build_command(install_client(bench.version), bench.home, model.url, "do it")
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        env = {"PATH": path, "HOME": str(bench.home), "LANG": "C.UTF-8", **client_env, **LOOPBACK_ENV}
+        options = ["--permission-mode", "bypassPermissions", "do it"]
+        client = close_after_test(TerminalClient([command[0], *options], env, bench.project))
+        client.wait_for("☐")
+        client.press(SPACE, until="☒")
+        client.press(DOWN, until="❯")
+        client.press(ENTER, until="☐")
+        assert list_calls(bench) == ["frobnicate"]
+        client.press(ESCAPE, until="THE-END")
+
+    assert list_calls(bench) == ["frobnicate"]
+    answers = [entry.body["approved"] for entry in read_entries(bench, EntryKind.ANSWER)]
+    assert answers == [True, False]

@@ -9,10 +9,10 @@ import pytest
 
 from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
+from tests.memory_store import MemoryStore
 from verdikt.errors import CanonicalError, ChainBroken, LedgerError
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.keys import Keyring
-from verdikt.ledger.memory_store import MemoryStore
 from verdikt.ledger.projections import Projection
 from verdikt.ledger.store import OPERATOR, LogStore
 from verdikt.model.entry import GENESIS_HASH, Entry, EntryKind

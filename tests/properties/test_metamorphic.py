@@ -2,16 +2,19 @@
 
 The commands are those of `tests/cases`. Each is changed in the ways that leave its meaning alone: an absolute path,
 another name, a wrapper in front, a value joined by `=`, letters together or apart, options in another order, a double
-dash, a documented or an unknown option of the program before its command.
+dash, a documented or an unknown option of the program before its command. The texts of `shell_*.yaml`, which are more
+than one plain command, are put into a group, a subshell, a function, another shell or after another command.
 """
 
+import shlex
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
 import pytest
+import yaml
 
-from tests.unit.effects.test_cases import decide, load_cases
+from tests.unit.effects.test_cases import CASES, decide, load_cases
 from tests.unit.effects.test_first_sight import COMMANDS
 from verdikt.effects.program_record import find_program
 from verdikt.knowledge import Record, find_record, find_task_words
@@ -28,11 +31,18 @@ CHOICES = frozenset("-l --selector --field-selector -f --filename -k --kustomize
 
 
 @cache
+def load_shell_cases() -> list[dict[str, Any]]:
+    """Return the texts of the cases about shell text, with the files that they speak of."""
+    rows = [row for file in sorted(CASES.glob("shell_*.yaml")) for row in yaml.safe_load(file.read_text())]
+    return [{"run": row["run"], "files": row.get("files", {})} for row in rows]
+
+
+@cache
 def list_plain_cases() -> list[tuple[dict[str, Any], list[str], Record]]:
     """Return the cases with a single plain command of a known program, its words and the program's record."""
     cases = []
     first_sight = [{"run": command} for commands in COMMANDS.values() for command in commands]
-    for case in (*(case for _, case in load_cases()), *first_sight):
+    for case in (*(case for _, case in load_cases()), *first_sight, *load_shell_cases()):
         words = case.get("run", "").split(" ")
         record = find_record(words[0])
         if record is not None and "" not in words and not SHELL_CHARACTERS & set(case["run"]):
@@ -194,3 +204,41 @@ def test_other_spelling_never_loosens_a_verdict_nor_blocks_a_harmless_command(
 
     assert faults == []
     assert count
+
+
+def group_text(text: str) -> str:
+    """Return `a; b` as `{ a; b; }`."""
+    return f"{{ {text}\n}}"
+
+
+def open_subshell(text: str) -> str:
+    """Return `a; b` as `(a; b)`."""
+    return f"( {text}\n)"
+
+
+def define_function(text: str) -> str:
+    """Return `a; b` as `f() { a; b; }; f`."""
+    return f"f() {{\n{text}\n}}\nf"
+
+
+def hand_to_shell(text: str) -> str:
+    """Return `a; b` as `bash -c 'a; b'`."""
+    return f"bash -c {shlex.quote(text)}"
+
+
+def put_after_another(text: str) -> str:
+    """Return `a; b` as `true; a; b`."""
+    return f"true\n{text}"
+
+
+@pytest.mark.parametrize("vary", [group_text, open_subshell, define_function, hand_to_shell, put_after_another])
+def test_shell_text_in_another_place_keeps_its_verdict(vary: Callable[[str], str]) -> None:
+    """The verdict is at least as strict, and a text that passes is not blocked."""
+    faults = []
+    for case in load_shell_cases():
+        verdict = decide(case)[1].kind
+        other_verdict = decide({**case, "run": vary(case["run"])})[1].kind
+        if other_verdict < verdict or (verdict is VerdictKind.PASS and other_verdict is VerdictKind.BLOCK):
+            faults.append(f"{verdict.word} → {other_verdict.word}: {case['run']}")
+
+    assert faults == []

@@ -145,7 +145,7 @@ def _classify_steps(action: "Action") -> tuple[list["Step"], list[str]]:
     facts = Facts(RealWorld(action.cwd, guarded=list_guarded_paths(root, os.environ)), secrets=kinds)
     text = extract_command_text(action)
     steps: list[Step] = []
-    ScriptClassifier(TargetResolver(facts), steps).classify_shell(text)
+    ScriptClassifier(TargetResolver(facts), steps=steps).classify_shell(text)
     script = analyse(text, home=facts.home, cwd=facts.cwd, read=facts.text)
     # Inner scripts (`sh -c …`) come first; their effects are repeated at the command that runs them.
     return steps[len(steps) - len(script.commands) :], list(script.problems)

@@ -45,7 +45,7 @@ from verdikt.ratchet import PolicySnapshot
 _SCOPE_CHOICES = {
     "user": "you, in every project",
     "local": "this project, only you: nothing is committed",
-    "project": "this project and everyone who works on it: files to commit, the same on every machine",
+    "project": "this project, everyone: files to commit",
 }
 """The scopes that `init` offers. The managed one needs root, and is named by a flag."""
 
@@ -421,5 +421,8 @@ def _change_to_dict(change: FileChange) -> dict[str, Any]:
 
 
 def _shorten_path(path: str) -> str:
-    relative = os.path.relpath(path)
-    return path if relative.startswith("..") else str(Path(relative))
+    """Return a path as a person writes it: from here, or from the home directory."""
+    relative, home = os.path.relpath(path), os.environ.get("HOME", "")
+    if not relative.startswith(".."):
+        return str(Path(relative))
+    return f"~/{os.path.relpath(path, home)}" if home and path.startswith(f"{home}/") else path

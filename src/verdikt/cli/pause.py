@@ -1,13 +1,12 @@
 """`verdikt pause`: let a person suspend everything but red lines, recorded and expiring."""
 
 import json
-import os
 import sys
 
 import click
 
 from verdikt.cli.duration import parse_duration
-from verdikt.cli.operator_access import require_terminal
+from verdikt.cli.operator_access import get_user_name, require_terminal
 from verdikt.cli.store_access import open_data_store
 from verdikt.ledger import pause
 
@@ -29,7 +28,7 @@ def command(*, duration: str | None, reason: str, end_now: bool, as_json: bool) 
     if duration or end_now:
         # stdout, because the answer goes there: a pause in a pipeline is a script's, not a person's.
         require_terminal("pausing verdikt", screen=sys.stdout)
-        by = os.environ.get("USER") or os.environ.get("LOGNAME") or ""
+        by = get_user_name()
         if end_now:
             pause.end_pause(store, by=by)
         else:
@@ -44,7 +43,7 @@ def command(*, duration: str | None, reason: str, end_now: bool, as_json: bool) 
         click.echo(click.style("paused", fg="yellow") + f" for {seconds // 60} min {seconds % 60} s: {active.reason}")
         click.echo("`verdikt pause --end` ends it")
     else:
-        click.echo("not paused")
+        click.echo("the pause is over: the policy decides again" if end_now else "not paused")
 
 
 def _parse_length(duration: str) -> float:

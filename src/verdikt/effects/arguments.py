@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence, Set
+from dataclasses import dataclass, replace
 from fnmatch import translate
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -83,6 +84,11 @@ def _is_plain_flag(flag: str) -> bool:
     return flag in _PLAIN_FLAGS or flag.startswith("--no-")
 
 
+def is_simple_option(name: str) -> bool:
+    """Return whether an option without a value says all by its name: one letter, or a long name that negates none."""
+    return len(name) == 2 or (name.startswith("--") and not name.startswith("--no-") and name not in _HELP_FLAGS)
+
+
 # The hash of a frozenset is computed once, so that a look-up costs far less than a pass over the options of git.
 @lru_cache(maxsize=4096)
 def _complete_name(names: frozenset[str], name: str) -> str:
@@ -90,23 +96,26 @@ def _complete_name(names: frozenset[str], name: str) -> str:
     return full_names[0] if len(full_names) == 1 else name
 
 
-class OptionTable(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class OptionTable:
     """The options of a program: which take a value, which take none, and how they may be written."""
 
     values: frozenset[str] = frozenset()
     plain: frozenset[str] = frozenset()  # take no value in any command of the program
+    simple: frozenset[str] = frozenset()  # of these, the ones that mean nothing but themselves: no cluster, no `--no-x`
     names: frozenset[str] = frozenset()  # all that are known, for abbreviations
     before: frozenset[str] = frozenset()  # take a value before the first operand only: `git -c x=y`
     single_dash: bool = False  # one dash begins a long name: `-auto-approve`
     abbreviate: bool = False  # a long name may be cut off where that is unambiguous: `--ha` for `--hard`
     posix: bool = False  # the first operand ends the options: what follows is for another program
+    stops: frozenset[str] = frozenset()  # a first operand that does so, because a command has options of its own
     short_help: bool = False  # a last `-h` asks for help: a program with commands that lists no such option
     verb_start: int = 0  # the first operand that may be the verb of the command: `aws SERVICE VERB`
     verb_stop: int | None = None
 
     def with_values(self, values: str, *, single_dash: bool = False) -> OptionTable:
         """Return the table with more options that take a value."""
-        return self._replace(values=self.values | word_set(values), single_dash=self.single_dash or single_dash)
+        return replace(self, values=self.values | word_set(values), single_dash=self.single_dash or single_dash)
 
     def is_plain(self, text: str) -> bool:
         """Return whether the word after this one is surely not the value of an option."""
@@ -133,38 +142,43 @@ class Arguments:
         "_flag_names",
         "_unlisted_flags",
         "after_dashes",
+        "argv",
         "asks_help",
         "doubtful",
         "flags",
+        "forced",
         "operands",
         "table",
     )
 
     def __init__(self, argv: Sequence[Word], table: OptionTable = NO_OPTIONS, forced: Container[int] = ()) -> None:
+        self.argv = argv
+        self.table = table
+        self.forced = forced
         self.flags = flags = []  # type: list[tuple[str, Word | None]]
         self.operands = operands = []  # type: list[Word]
         self.after_dashes: Sequence[Word] = ()
         self.doubtful: list[Word] = []
         self.asks_help = False
-        self.table = table
-        self._flag_names: set[str] | None = None
-        self._unlisted_flags: list[str] = []  # long ones, which may be abbreviations
-        values = table.values
+        self._flag_names: Set[str] | None = None
+        values, simple = table.values, table.simple
         pending_flag = ""
         for position, word in enumerate(argv):
-            text = word.text
+            text, _, _ = word
             if pending_flag:
                 flags.append((pending_flag, word))
                 pending_flag = ""
             elif text[:1] != "-" or text == "-":
                 operands.append(word)
-                if table.posix:
+                if table.posix or (text in table.stops and len(operands) == 1):
                     operands.extend(argv[position + 1 :])
                     break
             elif text in values or (text in table.before and not operands):
                 pending_flag = text
             elif forced and id(word) in forced:
                 pending_flag = self._add_forced_flag(word)
+            elif text in simple:
+                flags.append((text, None))
             elif text == "--":
                 self.after_dashes = argv[position + 1 :]
                 operands.extend(self.after_dashes)
@@ -177,8 +191,8 @@ class Arguments:
                     self._note_doubt(word)
         if pending_flag:
             flags.append((pending_flag, None))
-        if table.short_help and flags and flags[-1] == ("-h", None) and argv[-1].text == "-h":
-            self.asks_help = True
+        is_short_help = table.short_help and flags and flags[-1] == ("-h", None) and argv[-1].text == "-h"
+        self.asks_help = self.asks_help or bool(is_short_help)
 
     def _add_flags(self, word: Word) -> str:
         """Add the flags of one word; return the one whose value is the next word, or an empty string."""
@@ -188,7 +202,8 @@ class Arguments:
             return ""
         if self.table.single_dash or text[1] == "-":
             name, equals, value = text.partition("=")
-            name = self.table.complete(name)
+            if self.table.abbreviate:
+                name = self.table.complete(name)
             if not equals and name in values:
                 return name
             if name[:5] == "--no-" and self.table.abbreviate:
@@ -238,10 +253,9 @@ class Arguments:
         plain, combinations = _split_conditions(conditions)
         if plain and self.flags:
             if self._flag_names is None:
-                self._flag_names = {flag for flag, _ in self.flags}
-                known = self.table.names
-                self._unlisted_flags = [flag for flag in self._flag_names if len(flag) > 4 and flag not in known]
-            if not self._flag_names.isdisjoint(plain):
+                self._flag_names = dict(self.flags).keys()
+                self._unlisted_flags = self._flag_names - self.table.names
+            if not plain.isdisjoint(self._flag_names):
                 return True
             # Sought last and rarely: most long flags are written out, and the table knows them.
             for flag in self._unlisted_flags:
@@ -268,6 +282,8 @@ class Arguments:
             return bool(words) and matches_texts([word.text.lower() for word in words], term.patterns)
         if text[0] != "-":
             return any(operand.text.lower() == text for operand in self.operands)
+        if not self.flags:
+            return False
         if "*" in text or "[" in text:
             return any(matches_any(flag, text) for flag, _ in self.flags)
         return any(flag == text or self._is_abbreviation(flag, (text,)) for flag, _ in self.flags)
@@ -289,6 +305,8 @@ class Arguments:
 
     def get_values(self, names: str) -> list[Word]:
         """Return every value of any of these flags."""
+        if not self.flags:
+            return []
         wanted = word_set(names)
         return [value for flag, value in self.flags if flag in wanted and value is not None]
 
@@ -300,30 +318,46 @@ class Arguments:
         joins several, of `a||b` the second counts only where the first names nothing. `*=*://*` are those that match a
         pattern, `joined` is all of them as one, `'text'` that text itself, and `/` is that path.
         """
-        if selector == "*":
-            return self.operands
-        if selector == "joined":
-            return [Word(" ".join([word.display_text for word in self.operands]))] if self.operands else []
-        if selector[0] in "/~":
-            return [Word(selector)]
-        if selector[0] == "'" and selector.find("'", 1) == len(selector) - 1:
-            return [Word(selector[1:-1])]
-        if "||" in selector:
-            first, _, second = selector.partition("||")
-            return self.select_words(first) or self.select_words(second)
-        if "|" in selector:
-            return [word for part in selector.split("|") for word in self.select_words(part)]
-        if selector == "--":
-            return [*self.after_dashes]
-        if selector[0] == "-" and not selector[1:].isdigit():
-            return self.get_values(selector)
-        if selector.endswith("="):
-            return [Word(w.text[len(selector) :], w.raw, w.glob) for w in self.operands if w.text.startswith(selector)]
-        if "=" in selector:
-            name, _, pattern = selector.partition("=")
-            return [word for word in self.select_words(name) if matches_any(word.text, pattern)]
-        if ":" in selector:
-            start, _, stop = selector.partition(":")
-            return self.operands[int(start) if start else None : int(stop) if stop else None]
-        index = int(selector)
-        return self.operands[index : index + 1 or None] if -len(self.operands) <= index else []
+        return _compile_selector(selector)(self)
+
+
+# Selectors come from records only: each is read once.
+@cache
+def _compile_selector(selector: str) -> Callable[[Arguments], list[Word]]:
+    """Return the function that selects the words which a selector names."""
+    if selector == "*":
+        return lambda args: args.operands
+    if selector == "joined":
+        return lambda args: [Word(" ".join([word.display_text for word in args.operands]))] if args.operands else []
+    if selector[0] in "/~":
+        return lambda _: [Word(selector)]
+    if selector[0] == "'" and selector.find("'", 1) == len(selector) - 1:
+        return lambda _: [Word(selector[1:-1])]
+    if "||" in selector:
+        first, _, second = selector.partition("||")
+        return lambda args: args.select_words(first) or args.select_words(second)
+    if "|" in selector:
+        parts = selector.split("|")
+        return lambda args: [word for part in parts for word in args.select_words(part)]
+    if selector == "--":
+        return lambda args: [*args.after_dashes]
+    if selector[0] == "-" and not selector[1:].isdigit():
+        return lambda args: args.get_values(selector)
+    return _compile_operand_selector(selector)
+
+
+def _compile_operand_selector(selector: str) -> Callable[[Arguments], list[Word]]:
+    """Return the function for a selector of operands: by their key, by a pattern, or by their place."""
+    if selector.endswith("="):
+        start = len(selector)
+        return lambda args: [Word(w.text[start:], w.raw, w.glob) for w in args.operands if w.text.startswith(selector)]
+    if "=" in selector:
+        name, _, pattern = selector.partition("=")
+        return lambda args: [word for word in args.select_words(name) if matches_any(word.text, pattern)]
+    if ":" in selector:
+        first, _, last = selector.partition(":")
+        place = slice(int(first) if first else None, int(last) if last else None)
+        return lambda args: args.operands[place]
+    index = int(selector)
+    place = slice(index, index + 1 or None)
+    return lambda args: args.operands[place] if -len(args.operands) <= index else []

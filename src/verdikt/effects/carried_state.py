@@ -107,6 +107,8 @@ def _find_lost_work(target: Target, moved: Mapping[str, str]) -> Target | None:
 
 def look_up_overwritten(effects: list[Effect], resolver: TargetResolver) -> None:
     """Fill in the state of the project's files that a command overwrites: what git has can be restored."""
+    if "fs.overwrite" not in [effect.what for effect in effects]:
+        return
     # Code that reads a file and writes it again edits it, as `sed -i` does: `t=open(f).read(); open(f, "w").write(t)`.
     reads = [e for e in effects if e.what == "fs.read"] if _is_code(effects) else []
     edited_paths = {target.path for effect in reads for target in effect.targets}

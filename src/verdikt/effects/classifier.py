@@ -72,7 +72,7 @@ def classify(
 
 def classify_shell_text(text: str, facts: Facts, programs: ProgramLayer | None = None) -> Effects:
     """Return the effects of shell text without consulting the cache."""
-    classifier = ScriptClassifier(TargetResolver(facts), programs=programs)
+    classifier = ScriptClassifier(TargetResolver(facts), programs)
     effects = classifier.classify_shell(text) if text and not text.isspace() else []
     return Effects(_deduplicate_effects(effects or [_NO_EFFECT]))
 

@@ -43,7 +43,7 @@ def substitute_listed_names(call: Invocation, index: int) -> None:
     words: list[Word] = []
     for word in command.argv:
         words.extend([word] if word.is_known else names)
-    call.command = command._replace(argv=tuple(words))
+    call.replace_words(tuple(words))
     call.uncertain = _is_selective(source)
 
 

@@ -247,14 +247,21 @@ def select_targets(selector: str, call: Invocation) -> Sequence[Word]:
 
     `program` is the program itself; `input` at the end adds the text on standard input, if it is known.
     """
+    if _is_plain_selector(selector):
+        return call.args.select_words(selector)
     if selector == "program":
         return call.command.argv[:1]
     if selector == "input" or selector.endswith("|input"):
         words = select_targets(selector[: -len("|input")], call) if "|" in selector else []
         return [*words, Word(call.command.stdin)] if call.command.stdin else words
-    subject, colon, rest = selector.partition(":")
-    find_trait = _WORD_TRAITS.get(subject) if colon else None
-    if find_trait is None:
-        return call.args.select_words(selector)
+    subject, _, rest = selector.partition(":")
     name, _, patterns = rest.rpartition("=")
+    find_trait = _WORD_TRAITS[subject]
     return [word for word in call.args.select_words(name) if matches_any(find_trait(word, call), patterns)]
+
+
+@cache
+def _is_plain_selector(selector: str) -> bool:
+    """Return whether the parsed arguments alone say which words a selector names."""
+    is_about_call = selector in ("program", "input") or selector.endswith("|input")
+    return not is_about_call and selector.partition(":")[0] not in _WORD_TRAITS

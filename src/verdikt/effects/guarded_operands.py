@@ -6,7 +6,7 @@ rewrites what it is given, and a module of an interpreter may take an output fil
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from verdikt.effects.target import abbreviate_home, is_guard_path
@@ -48,23 +48,27 @@ def _may_rewrite(call: Invocation, effects: Sequence[Effect]) -> bool:
     """Return whether a program may write to the files that it is given."""
     words = {word.text for word in call.command.argv[1:]}
     name = _find_program_name(call)
-    has_rewriting_option = any(_REWRITING_OPTION.fullmatch(word) for word in words)
     # A linter by its name, unless it is told to repair, or is a file that anything may have written.
     is_linter = name.endswith("lint") and "/" not in call.command.argv[0].text
-    if name in _READERS or (is_linter and not has_rewriting_option):
+    if name in _READERS or (is_linter and not _has_rewriting_option(words)):
         return False
-    if any(effect.what == "unknown.program" for effect in effects):
+    names = [effect.what for effect in effects]
+    if "unknown.program" in names:
         return True
     # A script that can be read says itself what it does.
-    runs = [effect for effect in effects if effect.what == "code.run"]
+    runs = [effect for effect in effects if effect.what == "code.run"] if "code.run" in names else ()
     if any(not target.path or call.facts.text(target.path) is None for effect in runs for target in effect.targets):
         return True
-    if not any(effect.what == _BUILD for effect in effects):
+    if _BUILD not in names:
         return False
-    if has_rewriting_option:
+    if _has_rewriting_option(words):
         return True
     rewrites = find_task_words(name, "rewrites")
     return bool(rewrites & (words | {_ANY_RUN})) and not any(_CHECKING_OPTION.fullmatch(word) for word in words)
+
+
+def _has_rewriting_option(words: Iterable[str]) -> bool:
+    return any(_REWRITING_OPTION.fullmatch(word) for word in words)
 
 
 def _find_program_name(call: Invocation) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import Arguments, word_set
@@ -47,12 +48,16 @@ _TEMPORARY_PREFIXES = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/")
 _WRAPPER_PROGRAMS = find_role("transparent_wrapper")
 _CONCATENATORS = find_role("concatenator")
 _VARIABLE_SETTERS = find_role("variable_setter")
+_SETTER_ENDINGS = tuple(_VARIABLE_SETTERS)
 _ARGUMENT_FEEDERS = find_role("argument_feeder")
 _FILE_EFFECT_PREFIXES = ("fs.", "git.", "cred.", "persist.", "guard.", "code.")
 _SERVED_ZONES = (Zone.HOME, Zone.SYSTEM, Zone.SECRET, Zone.OUTSIDE, Zone.PERSIST)
+MAX_LINE_LENGTH = 120
+"""Number of characters of a command line that messages show."""
 _MAX_PIPELINE = 64
 _MAX_WRAPPED = 8
 _NO_ARGUMENTS = Arguments(())
+_GET_TEXT = attrgetter("text")
 # Builds a named tuple from all its fields at once: effects are made by the dozen, and keyword handling is measurable.
 _make_row = tuple.__new__
 
@@ -67,6 +72,7 @@ class Invocation:
         "args",
         "command",
         "commands",
+        "full_text",
         "name",
         "resolver",
         "subcommand",
@@ -82,8 +88,11 @@ class Invocation:
         name: str = "",
     ) -> None:
         self.command = command
+        # Made at once: nearly every command is asked for it, and most tests of its words begin with this text.
+        self.full_text = join_words(command.argv)
+        """All words of the command, for patterns: a message may be cut off, a decision may not."""
         self._shell_classifier = shell_classifier
-        self.uncertain = bool(command.via) and any(map(_is_possible_wrapper, command.via))
+        self.uncertain = any(map(_is_possible_wrapper, command.via)) if command.via else False
         """Whether every effect of this command is only possible."""
         self.commands = commands
         self.resolver = resolver
@@ -104,13 +113,16 @@ class Invocation:
     def command_line(self) -> str:
         """The command line, shortened for messages."""
         if not self._command_line:
-            self._command_line = render_command_line(self.command.argv)
+            text = self.full_text
+            if UNKNOWN in text:
+                text = " ".join([word.display_text for word in self.command.argv])
+            self._command_line = text if len(text) <= MAX_LINE_LENGTH else text[: MAX_LINE_LENGTH - 1] + "…"
         return self._command_line
 
-    @property
-    def full_text(self) -> str:
-        """All words of the command, for patterns: a message may be cut off, a decision may not."""
-        return " ".join([word.text for word in self.command.argv])
+    def replace_words(self, argv: tuple[Word, ...]) -> None:
+        """Let the command have other words than were written, because what they stand for is known."""
+        self.command = self.command._replace(argv=argv)
+        self.full_text = join_words(argv)
 
     @property
     def facts(self) -> Facts:
@@ -149,10 +161,11 @@ class Invocation:
 
     def list_assignments(self) -> list[tuple[str, Word]]:
         """Return the variables that are set for this command, by itself or by the wrapper around it."""
-        if not self.command.via:
-            return list(self.command.assignments)
-        around = [c for c in find_preceding(self.command, self.commands) if len(c.via) < len(self.command.via)]
-        return [pair for command in (*around[-1:], self.command) for pair in command.assignments]
+        depth = len(self.command.via)
+        for command in reversed(find_preceding(self.command, self.commands)) if depth else ():
+            if len(command.via) < depth:
+                return [*command.assignments, *self.command.assignments]
+        return list(self.command.assignments)
 
     def list_exports(self) -> list[tuple[str, Word]]:
         """Return the variables that earlier commands may have set for this one, in any branch of the script."""
@@ -160,7 +173,7 @@ class Invocation:
         for command in find_preceding(self.command, self.commands) if len(self.commands) > 1 else ():
             if not command.argv:
                 exports += command.assignments
-            elif command.name in _VARIABLE_SETTERS:
+            elif command.argv[0].text.endswith(_SETTER_ENDINGS) and command.name in _VARIABLE_SETTERS:
                 pairs = (word.text.partition("=") for word in command.argv[1:] if "=" in word.text)
                 exports += [(name, Word(value, value)) for name, _, value in pairs]
         return exports
@@ -179,8 +192,8 @@ class Invocation:
     def loads_secret(self, command: Command) -> bool:
         """Return whether a command takes variables from a file of secrets: `source .env`."""
         return (
-            command.name in ("source", ".")
-            and len(command.argv) > 1
+            len(command.argv) > 1
+            and command.argv[0].text in ("source", ".")
             and self.resolve_path(command.argv[1]).zone is Zone.SECRET
         )
 
@@ -371,16 +384,13 @@ class Invocation:
         )
 
 
+def join_words(words: Iterable[Word]) -> str:
+    """Return the texts of words with a blank between each two."""
+    return " ".join(map(_GET_TEXT, words))
+
+
 def _is_possible_wrapper(label: str) -> bool:
     return label.startswith(POSSIBLE_WRAPPER)
-
-
-def render_command_line(argv: Sequence[Word]) -> str:
-    """Return a command line for messages, of at most 120 characters."""
-    text = " ".join([word.text for word in argv])
-    if UNKNOWN in text:
-        text = " ".join([word.display_text for word in argv])
-    return text if len(text) <= 120 else text[:119] + "…"
 
 
 def _is_catch_all(word: Word) -> bool:

@@ -29,7 +29,10 @@ _EFFECTS = {patch.DELETE: "fs.delete"}
 
 def find_git_verb(command_words: tuple[Word, ...]) -> int:
     """Return the index of `apply`, `am` or `mv` among the words of a git command; 0 for other commands."""
-    return next((index for index, word in enumerate(command_words[1:6], 1) if word.text in _GIT_VERBS), 0)
+    for index, word in enumerate(command_words[1:6], 1):
+        if word.text in _GIT_VERBS:
+            return index
+    return 0
 
 
 def classify_git_move(call: Invocation, verb: int) -> list[Effect]:

@@ -7,7 +7,7 @@ differ, what the stricter one finds is added.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import Arguments
 from verdikt.effects.code import classify_query
@@ -30,6 +30,9 @@ _MAX_SINGLE_READINGS = 3
 _NO_VALUES = frozenset(("false", "0", "no", "off", "f", "n", "$false"))
 """Values with which a flag is not set. `none` is left to the records: for some programs it is a value of its own."""
 
+_TARGET_KINDS = frozenset("path host ref pid package database unit resource other".split())
+"""What the targets of a row may be; a row of any other kind has words that mean something by themselves."""
+
 _SEVERITY = {cls: -rank for rank, cls in enumerate(PRECEDENCE)}
 
 
@@ -38,16 +41,15 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
     if program.option_variable:
         _insert_variable_options(program.option_variable, call)
     argv = call.command.argv[1:]
-    if len(argv) <= 3:
+    if "--" in call.full_text and len(argv) <= 3:
         for index, word in enumerate(argv):
             if word.text in _HELP_FLAGS and _asks_help(index, argv, program):
                 return []
     if program.unconditional:
         return apply_rows(program.effects, call)
-    doubtful: list[Word] = []
-    effects = _evaluate_reading(program, _Reading(argv, doubtful), call)
-    if doubtful and program.positional:
-        effects = _add_stricter_readings(program, argv, doubtful, effects, call)
+    effects = _evaluate_reading(program, argv, call)
+    if call.args.doubtful and program.positional:
+        effects = _add_stricter_readings(program, argv, effects, call)
     return effects
 
 
@@ -66,52 +68,37 @@ def _insert_variable_options(name: str, call: Invocation) -> None:
     if values:
         words = [Word(text, text) for value in values for text in value.split()]
         program, *arguments = call.command.argv
-        call.command = call.command._replace(argv=(program, *words, *arguments))
+        call.replace_words((program, *words, *arguments))
 
 
-class _Reading(NamedTuple):
-    """One way to read a command line, from the program or from a command with options of its own on."""
+def _evaluate_reading(
+    program: Program, argv: Sequence[Word], call: Invocation, forced: Container[int] = ()
+) -> list[Effect]:
+    """Return the effects of one way to read a command line; `forced` are the unknown options that take a value in it.
 
-    argv: Sequence[Word]
-    doubtful: list[Word]  # the unknown options that were met, which may take a value
-    forced: Container[int] = ()  # the identities of those that are read with a value
-    dry_run: str = ""  # conditions of the levels above
-
-    def parse_command(self, command: Program, last: Word, call: Invocation) -> _Reading:
-        """Parse the arguments of a command with options of its own, from where it begins."""
-        start = next(index for index, word in enumerate(self.argv) if word is last) + 1
-        argv = self.argv[start:]
-        call.args = Arguments(argv, command.options, self.forced)
-        if self.doubtful:
-            earlier_words = {id(word) for word in self.argv[:start]}
-            self.doubtful[:] = [word for word in self.doubtful if id(word) in earlier_words]
-        # Where every word means the same, an option that takes the next one changes nothing.
-        if command.positional:
-            self.doubtful.extend(call.args.doubtful)
-        return _Reading(argv, self.doubtful, self.forced)
-
-
-def _evaluate_reading(program: Program, reading: _Reading, call: Invocation) -> list[Effect]:
-    call.args = Arguments(reading.argv, program.options, reading.forced)
-    reading.doubtful[:] = call.args.doubtful
-    global_effects = list(program.prepare(call)) if program.prepare is not None else []
-    effects = _evaluate_entry(program, reading, call)
+    The unknown options that were met, which may take a value, are in `call.args.doubtful` afterwards.
+    """
+    call.args = Arguments(argv, program.options, forced)
+    global_effects: list[Effect] = []
+    if program.prepare is not None and (call.args.flags or call.command.assignments):
+        global_effects += program.prepare(call)
+    effects = _evaluate_entry(program, call)
     if (adjust := program.adjust) is not None:
         effects = [adjust(call, effect) for effect in effects]
-    return global_effects + effects
+    return [*global_effects, *effects] if global_effects else effects
 
 
 def _add_stricter_readings(
-    program: Program, argv: Sequence[Word], doubtful: list[Word], effects: list[Effect], call: Invocation
+    program: Program, argv: Sequence[Word], effects: list[Effect], call: Invocation
 ) -> list[Effect]:
     """Return the effects together with those of the strictest reading in which unknown options take a value."""
     strictest, strictness = effects, _measure_strictness(effects)
     other_commands: list[Effect] = []
     names = {effect.what for effect in effects}
     best_state = call.args, call.subcommand, call.command
-    for forced in _list_readings(doubtful):
+    for forced in _list_readings(call.args.doubtful):
         call.subcommand = ""
-        other_effects = _evaluate_reading(program, _Reading(argv, [], forced), call)
+        other_effects = _evaluate_reading(program, argv, call, forced)
         other_strictness = _measure_strictness(other_effects)
         other_names = {effect.what for effect in other_effects}
         if other_strictness > strictness:
@@ -147,31 +134,43 @@ def _measure_strictness(effects: Iterable[Effect]) -> tuple[bool, int, bool]:
     )
 
 
-def _evaluate_entry(entry: Program, reading: _Reading, call: Invocation) -> list[Effect]:
-    """Evaluate a program or a command whose arguments are parsed already."""
-    dry_run = f"{reading.dry_run} {entry.dry_run_flags}" if reading.dry_run else entry.dry_run_flags
+def _evaluate_entry(entry: Program, call: Invocation) -> list[Effect]:
+    """Evaluate a program, or a command with options of its own, whose arguments are parsed already."""
+    dry_run = entry.dry_run_flags
     if not entry.commands:
-        return [] if _is_dry_run(dry_run, call) else _apply_entry(entry, call)
+        return [] if dry_run and _is_dry_run(dry_run, call) else _apply_entry(entry, call)
     match = _match_command(entry, call.args)
     if match is None:
         if not entry.judges_verbs and entry.classify is None and (unlisted_effects := _classify_unlisted(call)):
             return unlisted_effects
-        return [] if _is_dry_run(dry_run, call) else _apply_entry(entry, call)
+        return [] if dry_run and _is_dry_run(dry_run, call) else _apply_entry(entry, call)
     name, command = match
-    depth = name.count(" ") + 1
-    if command.own_flags:
-        if _is_dry_run(dry_run, call):
-            return []
-        call.subcommand = f"{call.subcommand} {name}".strip()
-        return _evaluate_entry(command, reading.parse_command(command, call.args.operands[depth - 1], call), call)
-    if command.options is not entry.options:
-        call.args = Arguments(reading.argv, command.options, reading.forced)
-        reading.doubtful[:] = call.args.doubtful
-    call.args.operands = call.args.operands[depth:]
+    last_word = call.args.operands[name.count(" ")]
     call.subcommand = f"{call.subcommand} {name}".strip()
+    if command.own_flags:
+        if dry_run and _is_dry_run(dry_run, call):
+            return []
+        call.args = _parse_own_options(command, last_word, call.args)
+        return _evaluate_entry(command, call)
+    if command.options is not entry.options:
+        call.args = Arguments(call.args.argv, command.options, call.args.forced)
+    call.args.operands = call.args.operands[name.count(" ") + 1 :]
     if command.dry_run_flags:
         dry_run = f"{dry_run} {command.dry_run_flags}"
-    return [] if _is_dry_run(dry_run, call) else _apply_entry(command, call)
+    return [] if dry_run and _is_dry_run(dry_run, call) else _apply_entry(command, call)
+
+
+def _parse_own_options(command: Program, last_word: Word, args: Arguments) -> Arguments:
+    """Parse the arguments of a command with options of its own, which begin after the last word of its name."""
+    start = next(index for index, word in enumerate(args.argv) if word is last_word) + 1
+    own_args = Arguments(args.argv[start:], command.options, args.forced)
+    # Where every word means the same, an option that takes the next one changes nothing.
+    if not command.positional:
+        own_args.doubtful = []
+    if args.doubtful:
+        earlier_words = {id(word) for word in args.argv[:start]}
+        own_args.doubtful = [word for word in args.doubtful if id(word) in earlier_words] + own_args.doubtful
+    return own_args
 
 
 def _apply_entry(entry: Program, call: Invocation) -> list[Effect]:
@@ -188,12 +187,16 @@ def _match_command(program: Program, args: Arguments) -> tuple[str, Program] | N
     commands = program.commands or {}
     while program.prefixes and args.operands and args.operands[0].text in program.prefixes:
         args.operands = args.operands[1:]
-    texts = [word.text for word in args.operands[: program.command_depth]]
-    for depth in range(len(texts), 0, -1):
-        name = " ".join(texts[:depth]) if depth > 1 else texts[0]
-        if name in commands:
-            return name, commands[name]
-    return None
+    if not args.operands:
+        return None
+    if program.command_depth > 1:
+        texts = [word.text for word in args.operands[: program.command_depth]]
+        for depth in range(len(texts), 1, -1):
+            name = " ".join(texts[:depth])
+            if name in commands:
+                return name, commands[name]
+    name = args.operands[0].text
+    return (name, commands[name]) if name in commands else None
 
 
 def _classify_unlisted(call: Invocation) -> list[Effect]:
@@ -213,7 +216,7 @@ def _classify_unlisted(call: Invocation) -> list[Effect]:
 
 def _is_dry_run(conditions: str, call: Invocation) -> bool:
     """Return whether the call only shows what it would do; `--dry-run=false` does it."""
-    if not conditions or not _holds(conditions, call):
+    if not _holds(conditions, call):
         return False
     has_no = any(value is not None and value.text.lower() in _NO_VALUES for _, value in call.args.flags)
     # npm takes the next word as the value of a flag.
@@ -224,44 +227,44 @@ def _holds(conditions: str, call: Invocation) -> bool:
     return call.args.has_flag(conditions) if ":" not in conditions else holds(conditions, call)
 
 
-def _select_words(selector: str, call: Invocation) -> Sequence[Word]:
-    is_plain = ":" not in selector and selector != "program" and not selector.endswith("input")
-    return call.args.select_words(selector) if is_plain else select_targets(selector, call)
-
-
 def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
     """Return the effects of the rows whose conditions hold."""
     effects: list[Effect] = []
     has_applied = False
     for row in rows:
-        if (
-            (row.otherwise and has_applied)
-            or (row.when and not _holds(row.when, call))
-            or (row.unless and _holds(row.unless, call))
-        ):
+        # All fields at once: every command comes through here, and a named field costs as much as a test of it.
+        what, selector, kind, when, unless, otherwise, recoverable, recoverable_when, possible, always, note = row
+        if (otherwise and has_applied) or (when and not _holds(when, call)) or (unless and _holds(unless, call)):
             continue
-        recoverable = True if row.recoverable_when and _holds(row.recoverable_when, call) else row.recoverable
-        words = _select_words(row.selector, call) if row.selector else ()
-        if row.selector and not words and not row.without_target:
+        words = select_targets(selector, call) if selector else ()
+        if selector and not words and not always:
             continue
+        if recoverable_when and _holds(recoverable_when, call):
+            recoverable = True
         has_applied = True
-        if row.kind.startswith("sql:"):
-            effects += _classify_statements(row, words, call, recoverable=recoverable)
-        elif row.kind == "shell":
-            # In a list of arguments as JSON writes it, each text may be a command.
-            effects += [effect for word in words for effect in call.classify_shell(word.text.strip("[]\"'"))]
-            effects.append(call.make_effect(row.what, recoverable=recoverable, note=row.note))
-        elif row.kind == "script":
-            effects += run_script(words, call)
-        elif row.kind in TARGET_SHAPES:
-            effects += TARGET_SHAPES[row.kind](row, words, call)
-        elif words:
-            effects += call.make_effects(
-                row.what, words, row.kind, recoverable=recoverable, possible=row.possible, note=row.note
-            )
+        if kind in _TARGET_KINDS:
+            if words:
+                effects += call.make_effects(what, words, kind, recoverable=recoverable, possible=possible, note=note)
+            else:
+                effects.append(call.make_effect(what, recoverable=recoverable, possible=possible, note=note))
         else:
-            effects.append(call.make_effect(row.what, recoverable=recoverable, possible=row.possible, note=row.note))
+            effects += _classify_words(row, words, call, recoverable=recoverable)
     return effects
+
+
+def _classify_words(
+    row: EffectSpec, words: Sequence[Word], call: Invocation, *, recoverable: bool | None
+) -> Iterable[Effect]:
+    """Return the effects of words that are more than names of things: statements, code, commands, scripts."""
+    if row.kind.startswith("sql:"):
+        return _classify_statements(row, words, call, recoverable=recoverable)
+    if row.kind == "shell":
+        # In a list of arguments as JSON writes it, each text may be a command.
+        effects = [effect for word in words for effect in call.classify_shell(word.text.strip("[]\"'"))]
+        return [*effects, call.make_effect(row.what, recoverable=recoverable, note=row.note)]
+    if row.kind == "script":
+        return run_script(words, call)
+    return TARGET_SHAPES[row.kind](row, words, call)
 
 
 def run_script(words: Sequence[Word], call: Invocation) -> Iterable[Effect]:

@@ -17,7 +17,7 @@ from verdikt.effects.carried_state import (
     mark_lost_work,
 )
 from verdikt.effects.code import classify_code
-from verdikt.effects.code.powershell_start import POWERSHELL_FIRST_CHARACTERS, is_powershell
+from verdikt.effects.code.powershell_start import is_powershell
 from verdikt.effects.command_input import (
     find_program_word,
     match_programs,
@@ -46,7 +46,12 @@ from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.redirect import classify_redirect
 from verdikt.effects.run_files import IMPORTS_VERDIKT, RunFiles
 from verdikt.effects.runner_settings import list_set_programs
-from verdikt.effects.secret_sends import SECRET_FILE_PROGRAMS, derive_key_variable_sends, trace_secret_files
+from verdikt.effects.secret_sends import (
+    SECRET_FILE_PROGRAMS,
+    derive_key_variable_sends,
+    handles_secret_files,
+    trace_secret_files,
+)
 from verdikt.effects.self_protection import PRODUCT_NAME, find_self_access, mentions_daemon_socket
 from verdikt.effects.special_programs import SPECIAL_PROGRAMS, classify_special_program
 from verdikt.effects.unknown_program import (
@@ -77,6 +82,9 @@ _RUNNER_SETTINGS = ("SHELL=", ".runner", ".linker", "wrapper=")
 _OUTPUT_OPTIONS = ("-o", "--out")
 # Of these the words may say more than a record does.
 _CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
+_RELATED_PREFIXES = (*SECRET_SOURCES, "fs.overwrite", *OUTGOING_PREFIXES)
+"""Effects that say something about each other, or about what the session did before."""
+_UNIX_FIRST_CHARACTERS = frozenset("abcdefghjklmnopqstuvwxyz./~#")
 
 
 class Step(NamedTuple):
@@ -105,7 +113,7 @@ class ScriptClassifier:
     )
 
     def __init__(
-        self, resolver: TargetResolver, steps: list[Step] | None = None, *, programs: ProgramLayer | None = None
+        self, resolver: TargetResolver, programs: ProgramLayer | None = None, *, steps: list[Step] | None = None
     ) -> None:
         self._resolver = resolver
         self._programs = programs
@@ -136,12 +144,16 @@ class ScriptClassifier:
         self._mentions_verdikt = self._mentions_verdikt or PRODUCT_NAME in text
         start = cwd.text if cwd is not None and cwd.is_known else facts.cwd
         script = analyse(text, home=facts.home, cwd=start, read=self._files.load_text)
-        commands = _place_commands(script.commands, cwd, where)
+        commands = script.commands
+        if where or (cwd is not None and not cwd.is_known):
+            commands = _place_commands(commands, cwd, where)
         # Effects that belong to no command of the shell text.
         loose_effects: list[Effect] = []
-        if self._depth == 1 and text.lstrip().startswith(POWERSHELL_FIRST_CHARACTERS) and is_powershell(text):
+        # The first letter rules out nearly every text before the pattern is tried.
+        if self._depth == 1 and text[:1] not in _UNIX_FIRST_CHARACTERS and is_powershell(text):
             loose_effects = self._classify_powershell(text)
-        if len(commands) == 1 and not loose_effects and self._is_single_command(script, commands[0]):
+        is_single = len(commands) == 1 and not (script.codes or script.problems or commands[0].conditional)
+        if is_single and not loose_effects and self.steps is None:
             return self._classify_single(commands)
         effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
         self._add_code_effects(script, commands, effects_by_command, loose_effects)
@@ -173,28 +185,29 @@ class ScriptClassifier:
             owner_effects = effects_by_command[code.command or 0] if known else loose_effects
             owner_effects += self._classify_embedded_code(code, commands)
 
-    def _is_single_command(self, script: Script, command: Command) -> bool:
-        return not (command.conditional or script.codes or script.problems) and self.steps is None
-
     def _classify_single(self, commands: Sequence[Command]) -> list[Effect]:
         """Classify a text of one plain command, which needs little of what relates commands to each other."""
         effects = self._classify_command(0, commands[0], commands)
         if derived := derive_zone_effects(effects, self._resolver.facts, self._secret_copies):
             effects.extend(derived)
             effects.extend(derive_spliced_reads(derived, commands[0], self._resolver.project_root))
-        names = [effect.what for effect in effects]
-        if _has_prefix(names, SECRET_SOURCES):
+        is_moved = self._resolver.facts.moved_work or handles_secret_files(commands[0])
+        if is_moved or _has_prefix(effects, _RELATED_PREFIXES):
+            self._relate_single(commands, effects)
+        return effects
+
+    def _relate_single(self, commands: Sequence[Command], effects: list[Effect]) -> None:
+        """Apply to the effects of the only command what the session remembers, and what they say about each other."""
+        if _has_prefix(effects, SECRET_SOURCES):
             self._carry_secrets(0, commands, [effects])
         if commands[0].name in SECRET_FILE_PROGRAMS:
             trace_secret_files(commands, [effects], self._resolver)
-        if "fs.overwrite" in names:
-            look_up_overwritten(effects, self._resolver)
+        look_up_overwritten(effects, self._resolver)
         if moved := self._resolver.facts.moved_work:
             mark_lost_work(effects, moved)
-        if _has_prefix([effect.what for effect in effects], OUTGOING_PREFIXES):
+        if _has_prefix(effects, OUTGOING_PREFIXES):
             trace_dataflow(commands, [effects])
             effects += derive_key_variable_sends(commands[0], effects)
-        return effects
 
     def _add_zone_effects(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Add to each command's effects what follows from where they fall, in order."""
@@ -206,7 +219,7 @@ class ScriptClassifier:
                 effects.extend(derive_spliced_reads(derived, commands[index], self._resolver.project_root))
             if len(effects_by_command) > 1:
                 self._temporary_paths.update(find_temporary_writes(effects))
-            if has_secret or _has_prefix([effect.what for effect in effects], SECRET_SOURCES):
+            if has_secret or _has_prefix(effects, SECRET_SOURCES):
                 has_secret = True
                 self._carry_secrets(index, commands, effects_by_command)
 
@@ -231,12 +244,12 @@ class ScriptClassifier:
         names = {effect.what for effects in effects_by_command for effect in effects}
         if "cred.read" in names:
             drop_login_reads(commands, effects_by_command)
-        if _has_prefix(names, OUTGOING_PREFIXES):
+        if any(name.startswith(OUTGOING_PREFIXES) for name in names):
             trace_dataflow(commands, effects_by_command)
             for command, effects in zip(commands, effects_by_command, strict=True):
-                if any(effect.what.startswith(OUTGOING_PREFIXES) for effect in effects):
+                if _has_prefix(effects, OUTGOING_PREFIXES):
                     effects.extend(derive_key_variable_sends(command, effects))
-        if any(command.name in SECRET_FILE_PROGRAMS or command.repeated for command in commands):
+        if any(command.repeated or command.name in SECRET_FILE_PROGRAMS for command in commands):
             trace_secret_files(commands, effects_by_command, self._resolver)
         if "fs.overwrite" in names:
             for effects in effects_by_command:
@@ -287,7 +300,8 @@ class ScriptClassifier:
             effects = [*effects, *self._programs.classify(call)]
         if name in SPECIAL_PROGRAMS or "@" in name or (command.pipe_from is not None and command.redirects):
             effects = [*effects, *classify_special_program(call, self._files, self._run_files)]
-        if name in OUTPUT_PROGRAMS or _has_output_option(command.argv):
+        text = call.full_text
+        if name in OUTPUT_PROGRAMS or ((" -o" in text or " --out" in text) and _has_output_option(command.argv)):
             effects = [*effects, *find_guarded_outputs(call, effects)]
         if len(command.argv) > 1:
             for effect in effects:
@@ -348,11 +362,10 @@ class ScriptClassifier:
             effects += classify_hidden_program(call, self._files.texts)
         else:
             effects = classify_unknown_program(call)
-        for effect in effects:
-            if effect.what in _CODE_EFFECTS:
-                effects = effects + classify_offline_order(call)
-                break
-        if _has_runner_setting(command.argv):
+        text = call.full_text
+        if "maintenance" in text and any(effect.what in _CODE_EFFECTS for effect in effects):
+            effects = effects + classify_offline_order(call)
+        if "=" in text and any(mark in text for mark in _RUNNER_SETTINGS):
             lines = list_set_programs(command.argv[1:])
             effects = effects + [effect for line in lines for effect in self._classify_inner(line, command)]
         if call.name in _PLUGIN_LOADERS and effects:
@@ -403,25 +416,14 @@ class ScriptClassifier:
         return effects + derive_hidden_reads(effects, self._resolver.project_root)
 
 
-# Loops and not `any`: every command comes through these, and a generator costs more than its tests.
-
-
-def _has_runner_setting(words: Sequence[Word]) -> bool:
-    """Return whether a word after the program may name what its steps run in: `make SHELL=…`."""
-    return any("=" in word.text and any(mark in word.text for mark in _RUNNER_SETTINGS) for word in words)
-
-
 def _has_output_option(argv: Sequence[Word]) -> bool:
-    for word in argv:  # noqa: SIM110
-        if word.text.startswith(_OUTPUT_OPTIONS):
-            return True
-    return False
+    return any(word.text.startswith(_OUTPUT_OPTIONS) for word in argv)
 
 
-def _has_prefix(names: Iterable[str], prefixes: tuple[str, ...]) -> bool:
+def _has_prefix(effects: Iterable[Effect], prefixes: tuple[str, ...]) -> bool:
     """Return whether the name of an effect begins with one of these."""
-    for name in names:  # noqa: SIM110
-        if name.startswith(prefixes):
+    for effect in effects:  # noqa: SIM110  every command comes through here, and a generator costs more than its tests
+        if effect.what.startswith(prefixes):
             return True
     return False
 

@@ -85,8 +85,20 @@ _FILE_LOADERS = _SCRIPT_LOADERS | _VARIABLE_READERS
 _FORGE_CLIENTS = find_role("forge_client")
 _CONTAINER_ENGINES = find_role("container_engine")
 _PUBLISHERS = _FORGE_CLIENTS | _CONTAINER_ENGINES
-SECRET_FILE_PROGRAMS = _FILE_LOADERS | _PUBLISHERS | {"git"}
+_STAGERS = find_role("work_tree_changer")
+SECRET_FILE_PROGRAMS = _FILE_LOADERS | _PUBLISHERS | _STAGERS
 """Programs that load, attach or stage files; a text without one of them is not looked at."""
+_STAGING_VERBS = frozenset(("add", "stage", "push"))
+_UNSTAGING_VERBS = frozenset(("reset", "restore", "rm"))
+_TRACED_VERBS = _STAGING_VERBS | _UNSTAGING_VERBS
+
+
+def handles_secret_files(command: Command) -> bool:
+    """Return whether a command by itself may load, attach, stage or push secret files."""
+    name = command.name
+    if name not in SECRET_FILE_PROGRAMS:
+        return False
+    return name not in _STAGERS or not _STAGING_VERBS.isdisjoint([word.text for word in command.argv])
 
 
 def trace_secret_files(
@@ -106,7 +118,7 @@ def trace_secret_files(
             has_loaded = True
         elif has_loaded:
             effects.extend(list(_derive_variable_sends(command, effects)))
-        if name == "git":
+        if name in _STAGERS:
             is_staged = _trace_git(command, effects, resolver, copies, is_staged=is_staged)
         elif name in _PUBLISHERS and (files := _list_attached_secrets(command, resolver)):
             what_possible = name not in _FORGE_CLIENTS
@@ -204,6 +216,8 @@ def _trace_git(
     is_staged: bool,
 ) -> bool:
     """Add what git does with secrets; return whether one is staged afterwards."""
+    if _TRACED_VERBS.isdisjoint([word.text for word in command.argv]):
+        return is_staged
     words = [word for word in command.argv[1:] if not word.text.startswith("-")]
     verb = words[0].text if words else ""
     if verb in ("add", "stage"):
@@ -214,7 +228,7 @@ def _trace_git(
             index = Target("the next commit", "other", f"{resolver.project_root}/.git/index")
             effects.append(derive_effect("cred.copy", effects[0], (index,), note=f"stages {secrets[0].text}"))
         return is_staged or bool(secrets)
-    if verb in ("reset", "restore", "rm"):
+    if verb in _UNSTAGING_VERBS:
         return False
     if verb == "push" and is_staged:
         push = next((effect for effect in effects if effect.what.startswith("git.push")), effects[0])

@@ -29,6 +29,7 @@ _QUOTES = frozenset("'\"$\\")
 _TEMPORARY_DIRECTORIES = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
 _GUESSED_NAMES = (".ssh", ".aws", ".gnupg", ".bashrc", ".zshrc", ".netrc", ".claude")
 _GUESSED_SECRETS = (".env", ".env.local", "id_rsa", "id_ed25519", ".netrc", ".pgpass")
+_GUESSED_BEGINNINGS = tuple(name[:3] for name in _GUESSED_SECRETS)
 # Builds a named tuple from all its fields at once; a classification makes dozens, and keyword handling is measurable.
 _make_row = tuple.__new__
 
@@ -43,10 +44,16 @@ def _normalize_roots(home: str, project_root: str) -> tuple[str, str, str]:
     return home, root, root + "/" if root else "\0"
 
 
+@lru_cache(maxsize=64)
+def _list_temporary_prefixes(directories: tuple[str, ...]) -> tuple[str, ...]:
+    """Return how paths of temporary files begin."""
+    return tuple(f"{place}/" for place in (*directories, *_TEMPORARY_DIRECTORIES))
+
+
 class TargetResolver:
     """Resolves the words of one action. Asks the disk and git only when a path's state is requested."""
 
-    __slots__ = ("_cwd", "_home", "_project_prefix", "_project_root", "_temporary_prefixes", "facts")
+    __slots__ = ("_cwd", "_home", "_project_prefix", "_project_root", "facts")
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -55,7 +62,6 @@ class TargetResolver:
         self._home = ""
         self._project_root = ""
         self._project_prefix = ""
-        self._temporary_prefixes: tuple[str, ...] = ()
 
     def _locate_project(self) -> None:
         """Determine the project and the home; deferred until the first path, because most commands name none."""
@@ -70,10 +76,14 @@ class TargetResolver:
             self._locate_project()
         return self._project_root
 
-    def to_absolute(self, text: str, cwd: Word | None = None, *, expand_home: bool = True) -> str:
+    def to_absolute(self, text: str, cwd: Word | None = None) -> str:
         """Return the absolute, normalised path of constant text; empty if the directory it starts from is unknown."""
-        if expand_home and text.startswith("~") and (text == "~" or text[1] == "/"):
+        if text[:1] == "~" and (text == "~" or text[1] == "/"):
             text = (self.facts.home.rstrip("/") or "/") + text[1:]
+        return self._to_normal_path(text, cwd)
+
+    def _to_normal_path(self, text: str, cwd: Word | None) -> str:
+        """Return the same of text in which a tilde means nothing."""
         if text[:1] != "/":
             base = self._cwd
             if cwd is not None:
@@ -100,7 +110,8 @@ class TargetResolver:
             return self._resolve_partial(word, cwd)
         # The shell analysis has already replaced a tilde that stands for the home directory. A tilde that comes out of
         # a variable stays a plain name in most shells, but its author meant the home, so it is treated as the home.
-        path = self.to_absolute(text, cwd, expand_home=text[:1] == "~" and _means_home(raw))
+        is_home = text[:1] == "~" and _means_home(raw)
+        path = self.to_absolute(text, cwd) if is_home else self._to_normal_path(text, cwd)
         if not path:
             return Target(text)
         if glob:
@@ -149,11 +160,10 @@ class TargetResolver:
 
     def _find_outer_zone(self, path: str, short: str) -> Zone:
         """Return the zone of a path outside the project that no table lists; `short` has its home written as `~`."""
-        if not self._temporary_prefixes:
-            self._temporary_prefixes = tuple([f"{place}/" for place in (*self.facts.temp, *_TEMPORARY_DIRECTORIES)])
+        temporary_prefixes = _list_temporary_prefixes(self.facts.temp)
         own = path == self._home or path.startswith(self._home + "/")
         # A home below a temporary directory, as containers and tests have it, is still a home.
-        if path.startswith(self._temporary_prefixes) and not (own and self._home.startswith(self._temporary_prefixes)):
+        if path.startswith(temporary_prefixes) and not (own and self._home.startswith(temporary_prefixes)):
             return Zone.TEMP
         if short.startswith("~"):
             return Zone.HOME if own else Zone.SYSTEM
@@ -240,7 +250,9 @@ class TargetResolver:
 def _may_match_secret(pattern: str) -> bool:
     """Return whether the name of a file is a pattern that was written with secrets in mind: `.env*`, `id_*`."""
     # The first letters must be written out: `*` matches secrets too, and nearly everything else.
-    return any(pattern.startswith(name[:3]) and fnmatchcase(name, pattern) for name in _GUESSED_SECRETS)
+    return pattern.startswith(_GUESSED_BEGINNINGS) and any(
+        pattern.startswith(name[:3]) and fnmatchcase(name, pattern) for name in _GUESSED_SECRETS
+    )
 
 
 def _means_home(raw: str) -> bool:
@@ -281,9 +293,8 @@ class _GlobTable:
     def __contains__(self, path: str) -> bool:
         if path in self._exact or path.startswith(self._prefixes) or path.endswith(self._suffixes):
             return True
-        for infix in self._infixes:
-            if infix in path:
-                return True
+        if any(map(path.__contains__, self._infixes)):
+            return True
         # Compiled on first use: a process that answers one hook call rarely gets here.
         if self._regex is None:
             bodies = (translate(glob.replace("**", "*")) for glob in self._globs)

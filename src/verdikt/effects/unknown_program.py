@@ -15,6 +15,7 @@ from verdikt.knowledge import find_role
 from verdikt.model.effect import Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
+from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
@@ -55,12 +56,23 @@ def classify_unknown_program(call: Invocation) -> list[Effect]:
         upstream = [c for c in call.iter_upstream() if _CMDLET.match(c.name)]
         line = " | ".join(" ".join(w.raw or w.text for w in c.argv) for c in (*reversed(upstream), call.command))
         effects += classify_code("powershell", line, call)
-    elif has_destroy_verb(texts) or _DESTRUCTIVE_NAME.search(call.name):
+    elif has_destroy_verb(_list_own_texts(call, texts)) or _DESTRUCTIVE_NAME.search(call.name):
         label = " ".join([call.name, *texts[:3]])
         effects.append(call.make_effect("unknown.destroy", (Target(label, "other"),), possible=True))
     elif call.name.endswith(_CONTROLLER_SUFFIX) and not _STOP_VERBS.isdisjoint(texts):
         effects.append(call.make_effect("sys.service.stop", (Target(call.name, "unit"),), possible=True))
     return effects
+
+
+def _list_own_texts(call: Invocation, texts: list[str]) -> list[str]:
+    """Return the words of a program without those of the command that it is known to run, which is judged by itself."""
+    commands, depth = call.commands, len(call.command.via)
+    place = next((index for index, other in enumerate(commands) if other is call.command), len(commands))
+    inner = commands[place + 1] if place + 1 < len(commands) else None
+    if inner is None or len(inner.via) <= depth or inner.via[-1].startswith(POSSIBLE_WRAPPER):
+        return texts
+    inner_texts = [word.text for word in inner.argv]
+    return texts[: -len(inner_texts)] if inner_texts and texts[-len(inner_texts) :] == inner_texts else texts
 
 
 def classify_offline_order(call: Invocation) -> list[Effect]:

@@ -6,7 +6,6 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as _derived  # `field` is the name of a condition
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import PolicyError
@@ -111,6 +110,8 @@ class Matcher:
     pattern: tuple[str, ...] = ()
     field: tuple[str, ...] = ()
     condition: Condition | None = None
+    effect_prefixes: tuple[str, ...] = _derived(init=False, repr=False, compare=False)
+    """The names in `effect` with a final dot, so that `fs.delete` fits `fs.delete.tree` and not `fs.deleted`."""
     on_effect: bool = _derived(init=False, repr=False, compare=False)
     on_target: bool = _derived(init=False, repr=False, compare=False)
     on_action: bool = _derived(init=False, repr=False, compare=False)
@@ -126,6 +127,7 @@ class Matcher:
             compile_pattern(pattern)
         if self.field and not self.pattern:
             raise PolicyError("`field` names where `pattern` is searched: expected a `pattern` beside it, found none")
+        object.__setattr__(self, "effect_prefixes", tuple(f"{name}." for name in self.effect))
         # Derived once: which of the three levels have conditions decides how a rule is evaluated.
         on_target = bool(self.target_kind or self.zone or self.state or self.target)
         object.__setattr__(self, "on_target", on_target)
@@ -177,7 +179,7 @@ class Matcher:
 
     def fits_effect(self, effect: Effect) -> bool:
         """Return whether every condition on the effect holds for this one."""
-        if self.effect and not f"{effect.what}.".startswith(_append_dots(self.effect)):
+        if self.effect and not f"{effect.what}.".startswith(self.effect_prefixes):
             return False
         if self.cls and effect.cls not in self.cls:
             return False
@@ -207,13 +209,6 @@ def iter_search_texts(action: Action, fields: tuple[str, ...]) -> Iterator[str]:
 def fits_name(pattern: str, name: str) -> bool:
     """Return whether the name equals the pattern or, with a trailing `*`, begins with it."""
     return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
-
-
-# Called for every rule and effect of a decision; `fs.delete` must fit `fs.delete.tree` and not `fs.deleted`.
-@lru_cache(maxsize=4096)
-def _append_dots(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names with a final dot, so that `startswith` respects the parts of a dotted name."""
-    return tuple(f"{name}." for name in names)
 
 
 def fits_glob(glob: str, target: Target, ctx: GovernanceContext) -> bool:

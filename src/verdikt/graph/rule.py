@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -138,15 +138,16 @@ class Rule:
         if when.on_action and not when.fits_action(action, ctx):
             return None
         exemptions = self._find_exemptions(action, ctx) if self.unless is not None or self.exceptions else ()
-        if any(not exemption.on_effect for exemption in exemptions):
+        if exemptions and any(not exemption.on_effect for exemption in exemptions):
             return None
         if not when.on_effect and (not exemptions or not ctx.effects.items):
             # Without an effect there is nothing that an exemption could look at.
             return self._build_verdict(action, ctx, None, None)
-        by_target = any(exemption.on_target for exemption in exemptions)
-        for effect, target in self._find_matches(ctx, by_target=by_target):
-            if not any(_fits_pair(exemption, effect, target, ctx) for exemption in exemptions):
-                return self._build_verdict(action, ctx, effect, target)
+        for effect in ctx.effects.items:
+            if when.fits_effect(effect):
+                for target in self._list_targets(effect, ctx, exemptions):
+                    if not exemptions or not any(_fits_pair(each, effect, target, ctx) for each in exemptions):
+                        return self._build_verdict(action, ctx, effect, target)
         return None
 
     def _find_exemptions(self, action: Action, ctx: GovernanceContext) -> list[Matcher]:
@@ -155,18 +156,16 @@ class Rule:
         matchers += [exception.matcher for exception in self.exceptions if exception.holds(ctx)]
         return [matcher for matcher in matchers if not matcher.on_action or matcher.fits_action(action, ctx)]
 
-    def _find_matches(self, ctx: GovernanceContext, *, by_target: bool) -> Iterator[tuple[Effect, Target | None]]:
-        """Yield each effect with each of its targets for which the conditions hold."""
+    def _list_targets(
+        self, effect: Effect, ctx: GovernanceContext, exemptions: Sequence[Matcher]
+    ) -> Sequence[Target | None]:
+        """Return the targets of an effect for which the conditions hold; None stands for an effect without a target."""
         when = self.when
-        for effect in ctx.effects.items:
-            if when.fits_effect(effect):
-                if when.on_target:
-                    yield from ((effect, target) for target in effect.targets if when.fits_target(target, ctx))
-                elif by_target:
-                    # Each target by itself, because an exemption may cover one and not another.
-                    yield from ((effect, target) for target in effect.targets or (None,))
-                else:
-                    yield effect, (effect.targets[0] if effect.targets else None)
+        if when.on_target:
+            return [target for target in effect.targets if when.fits_target(target, ctx)]
+        # Each target by itself where an exemption may cover one and not another.
+        is_split = bool(exemptions) and any(exemption.on_target for exemption in exemptions)
+        return (effect.targets if is_split else effect.targets[:1]) or (None,)
 
     def _build_verdict(
         self, action: Action, ctx: GovernanceContext, effect: Effect | None, target: Target | None
@@ -282,7 +281,7 @@ class RuleSet:
     Rules that fire are added to `ctx.verdicts` and `ctx.trace`; the others are not.
     """
 
-    __slots__ = ("_index", "_pass_verdict", "name", "rules")
+    __slots__ = ("_index", "_pass_entry", "name", "rules")
 
     def __init__(self, *rules: Rule, name: str = "rules") -> None:
         if not rules:
@@ -290,7 +289,7 @@ class RuleSet:
         self.name = name
         self.rules: Sequence[Rule] = rules
         self._index = RuleIndex(rules)
-        self._pass_verdict = Verdict(kind=VerdictKind.PASS, guard=name)
+        self._pass_entry = TraceEntry(name, Verdict(kind=VerdictKind.PASS, guard=name))
 
     def dump(self) -> tuple[Any, ...]:
         """Return the set as plain data, each rule as bytes of its own, so that few rules have to be decoded."""
@@ -304,14 +303,18 @@ class RuleSet:
         rule_set.name, rules, index = data
         rule_set.rules = _LazyRules(rules)
         rule_set._index = RuleIndex.load(index, rule_set.rules)
-        rule_set._pass_verdict = Verdict(kind=VerdictKind.PASS, guard=rule_set.name)
+        rule_set._pass_entry = TraceEntry(rule_set.name, Verdict(kind=VerdictKind.PASS, guard=rule_set.name))
         return rule_set
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """Return the strictest verdict of the rules that fire, and of equals the first."""
+        candidates = self._find_candidates(action, ctx)
+        if not candidates:
+            ctx.trace.append(self._pass_entry if not depth else self._pass_entry._replace(depth=depth))
+            return self._pass_entry.verdict
         trace_start = len(ctx.trace)
         fired: list[Verdict] = []
-        for rule in self._find_candidates(action, ctx):
+        for rule in candidates:
             try:
                 verdict = rule.match_action(action, ctx)
             except Exception as error:
@@ -321,7 +324,7 @@ class RuleSet:
                 ctx.verdicts.append(verdict)
                 ctx.trace.append(TraceEntry(verdict.guard, verdict, depth + 1))
                 fired.append(verdict)
-        verdict = strictest_verdict(fired) if fired else self._pass_verdict
+        verdict = strictest_verdict(fired) if fired else self._pass_entry.verdict
         ctx.trace.insert(trace_start, TraceEntry(self.name, verdict, depth))
         return verdict
 

@@ -125,9 +125,9 @@ class RuleIndex:
         if ctx.effects.items:
             self._add_effect_matches(ctx, rule_numbers)
         # In the order of the policy: of equally strict verdicts the first one decides.
+        if not rule_numbers:
+            return []
         rules = self._rules
-        if len(rule_numbers) < 2:
-            return [rules[number] for number in rule_numbers]
         return [rules[number] for number in sorted(set(rule_numbers))]
 
     def _add_action_matches(self, action: Action, rule_numbers: list[int]) -> None:
@@ -170,13 +170,14 @@ class RuleIndex:
         """Append the rules indexed by the names, classes, zones and targets of the effects."""
         rules_by_name, classes, zones, globs = self._effect_name_cache, self._class, self._zone, self._target
         for effect in ctx.effects.items:
-            what = effect.what
-            rule_numbers += rules_by_name[what] if what in rules_by_name else self._find_by_effect_name(what)
+            numbers = rules_by_name.get(effect.what)
+            rule_numbers += self._find_by_effect_name(effect.what) if numbers is None else numbers
             if classes:
                 rule_numbers += classes.get(effect.cls, ())
             if zones:
                 for target in effect.targets:
-                    rule_numbers += zones.get(target.zone, ())
+                    if target.zone in zones:
+                        rule_numbers += zones[target.zone]
             if globs:
                 for target in effect.targets:
                     globs.collect_candidates(target, ctx, rule_numbers)

@@ -1,4 +1,4 @@
-"""Questions that are answered away from the terminal, in the log of the session that asked.
+"""Approval requests, which are answered away from the terminal, in the log of the session that asked.
 
 A request is part of the decision that asked; an answer is a signed entry; the use of an answer is the decision that
 goes by it. All are written under the session's lock, so an answer is used at most once.
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from verdikt.model.entry import Entry
 
 MAX_WAITING = 10
-"""Most questions of one session that may wait at once: more would be signed without being read."""
+"""Most requests of one session that may wait at once: more would be signed without being read."""
 
 OUTBOX = "approvals"
-"""Directory with a file for each question that a service has to hear of; the log has all that is said in it."""
+"""Directory with a file for each request that a service has to hear of; the log has all that is said in it."""
 
 _MICROSECONDS = 1_000_000
 _CLOCK_SKEW_SECONDS = 60.0
@@ -65,7 +65,7 @@ class ApprovalLookup:
     reason: str = ""
     """What the agent hears beside the reason of the rule; empty when the answer says it."""
     request: Mapping[str, Any] | None = None
-    """What the log has to say about a new question."""
+    """What the log has to say about a new request."""
 
 
 def read_service(home: Path) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def look_up_approval(
     needs: Sequence[ApprovalNeed],
     contents: Mapping[str, str],
 ) -> ApprovalLookup:
-    """Return what was asked and answered about a call, or the new question about it.
+    """Return what was asked and answered about a call, or the new request about it.
 
     `contents` are digests of what the call rests on beside the facts in its receipt; an empty one cannot be told.
     """
@@ -146,7 +146,7 @@ def _explain_unfit(requests: Mapping[str, Any], parts: Mapping[str, str], now: f
 def _judge_request(
     store: FileStore, session: str, id: str, request: Mapping[str, Any]
 ) -> tuple[ApprovalLookup | None, str]:
-    """Return what a question about the same digest means for a call; or None, and why it means nothing any more."""
+    """Return what a request about the same digest means for a call; or None, and why it means nothing any more."""
     digest, now = request["digest"], store.clock.now()
     if request["closed"]:
         return None, _USED.format(id=id) if request["approved"] else ""
@@ -211,7 +211,7 @@ def _read_answer(
 
 
 def append_request(log: LogWriter, lookup: ApprovalLookup, decision: Entry) -> None:
-    """Append the question that a decision asks, or the use of the answer that it goes by."""
+    """Append the request that a decision asks, or the use of the answer that it goes by."""
     if lookup.request is not None:
         body = {**lookup.request, "decision": decision.seq, "call_id": str(decision.body.get("call_id", ""))}
         log.append(EntryKind.APPROVAL, {"request": body})
@@ -231,9 +231,9 @@ def record_approval(
     reason: str = "",
     evidence: Mapping[str, Any] | None = None,
 ) -> Entry:
-    """Append what people answered to a question, signed; `until` is when a yes ends, by this machine's clock.
+    """Append what people answered to a request, signed; `until` is when a yes ends, by this machine's clock.
 
-    The first answer stands. Raises `LedgerError` when the question is not open in this session, or is another one.
+    The first answer stands. Raises `LedgerError` when the request is not open in this session, or is another one.
     """
     with store.session(session) as log:
         request = log.read_projection(APPROVALS.name).get(id)
@@ -261,7 +261,7 @@ def record_approval(
 
 
 def describe_request(store: FileStore, session: str, id: str) -> dict[str, Any] | None:
-    """Return a question for the people who answer it, with its document; None when the log has no such question."""
+    """Return a request for the people who answer it, with its document; None when the log has no such request."""
     request = store.read_projection(APPROVALS.name, session).get(id)
     asked = store.reader.read_entry(session, request["seq"]) if request else None
     fields = asked.body.get("request", {}) if asked and asked.kind is EntryKind.APPROVAL else {}
@@ -286,7 +286,7 @@ def describe_request(store: FileStore, session: str, id: str) -> dict[str, Any] 
 
 
 def read_request_state(store: FileStore, session: str, id: str) -> ApprovalState | None:
-    """Return what the log says became of a question; None when it has no such question."""
+    """Return what the log says became of a request; None when it has no such request."""
     request = store.read_projection(APPROVALS.name, session).get(id)
     if request is None:
         return None
@@ -303,7 +303,7 @@ def read_request_state(store: FileStore, session: str, id: str) -> ApprovalState
 
 
 def announce_request(home: Path, session: str, id: str) -> None:
-    """Leave word of a question for the process that asks the service."""
+    """Leave word of a request for the process that asks the service."""
     path = make_private_directory(home / OUTBOX) / id
     if not path.exists():
         temporary = path.with_name(f"{id}.tmp")
@@ -312,7 +312,7 @@ def announce_request(home: Path, session: str, id: str) -> None:
 
 
 def list_announced(home: Path) -> dict[str, str]:
-    """Return the questions that a service has to hear of: id → session."""
+    """Return the requests that a service has to hear of: id → session."""
     announced = {}
     for path in sorted((home / OUTBOX).glob("*")) if (home / OUTBOX).is_dir() else ():
         try:
@@ -325,7 +325,7 @@ def list_announced(home: Path) -> dict[str, str]:
 
 
 def withdraw_request(home: Path, id: str) -> None:
-    """Take a question that has ended out of the outbox; the log keeps it."""
+    """Take a request that has ended out of the outbox; the log keeps it."""
     (home / OUTBOX / id).unlink(missing_ok=True)
 
 

@@ -33,7 +33,7 @@ MAX_STANDING_ASKS = 512
 """Number of calls of a session about which a person was asked and whose end is not recorded; the newest are kept."""
 
 MAX_APPROVALS = 128
-"""Number of questions of a session that are remembered by their digests; the newest are kept."""
+"""Number of requests of a session that are remembered by their digests; the newest are kept."""
 
 _TASK_KINDS = ("agent", "submit_task")
 
@@ -255,7 +255,7 @@ def _fold_calls(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
 
 
 def _fold_asks(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
-    """Fold asks, answers and outcomes into the questions that stand."""
+    """Fold asks, answers and outcomes into the asks that stand."""
     body = entry.body
     call_id = str(body.get("call_id") or "")
     asked = state.get(call_id)
@@ -273,7 +273,7 @@ def _fold_asks(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
 
 
 def _add_ask(state: dict[str, Any], call_id: str, entry: Entry) -> dict[str, Any]:
-    """Return the questions with that of a decision; the first one about the same call stays."""
+    """Return the asks with that of a decision; the first one about the same call stays."""
     receipt = entry.body.get("receipt")
     # Most decisions are no asks, and then nothing is computed.
     if not call_id or not isinstance(receipt, dict) or (receipt.get("verdict") or {}).get("kind") != "ask":
@@ -291,7 +291,7 @@ def _add_ask(state: dict[str, Any], call_id: str, entry: Entry) -> dict[str, Any
 
 
 def _fold_approvals(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
-    """Fold questions that are answered away from the terminal, their answers and their uses."""
+    """Fold requests that are answered away from the terminal, their answers and their uses."""
     body = entry.body
     if entry.kind is not EntryKind.APPROVAL:
         answer = body.get("approval")
@@ -406,7 +406,7 @@ ASKS = Projection(
     fold=_fold_asks,
     kinds=frozenset({EntryKind.DECISION, EntryKind.TOOL_CALL, EntryKind.ANSWER}),
 )
-"""Calls about which a person was asked: call id → seq of the question and of the answer, which alone are trusted."""
+"""Calls about which a person was asked: call id → seq of the ask and of the answer, which alone are trusted."""
 
 APPROVALS = Projection(
     name="approvals",
@@ -414,7 +414,7 @@ APPROVALS = Projection(
     fold=_fold_approvals,
     kinds=frozenset({EntryKind.APPROVAL, EntryKind.GRANT, EntryKind.ANSWER}),
 )
-"""Questions that are answered away from the terminal: id → seq of question and answer, which alone are trusted."""
+"""Requests that are answered away from the terminal: id → seq of request and answer, which alone are trusted."""
 
 _PROJECTIONS = (SESSION, POSTURE, GRANTS, FINDINGS, COUNCIL, EVIDENCE, PAUSE, MEMORY, CALLS, ASKS, APPROVALS)
 

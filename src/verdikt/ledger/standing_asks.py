@@ -1,4 +1,4 @@
-"""Questions to a person that stand in the log, by session and call id, for every process that resumes the call."""
+"""Asks that stand in the log, by session and call id, for every process that resumes the call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_TEXT = 200
 
 
 def find_standing_ask(store: FileStore, log: LogWriter, action: Action) -> StandingAsk | None:
-    """Return what a person was asked about this call, with the answer; None when there is no such question.
+    """Return what a person was asked about this call, with the answer; None when there is no such ask.
 
     The call is the same when its id, its tool and its redacted input are: an approval of other arguments is none.
     """
@@ -37,9 +37,9 @@ def find_standing_ask(store: FileStore, log: LogWriter, action: Action) -> Stand
 def record_answer(
     store: FileStore, session_id: str, call_id: str, *, approved: bool, by: str, channel: str
 ) -> StandingAsk:
-    """Append a person's answer to the question about a call, and return the question with it.
+    """Append a person's answer to the ask about a call, and return the ask with it.
 
-    The same answer again is no second entry. Raises `LedgerError` when no question about the call is open, or when a no
+    The same answer again is no second entry. Raises `LedgerError` when no ask about the call is open, or when a no
     would become a yes.
     """
     with store.session(session_id) as log:
@@ -64,14 +64,14 @@ def record_answer(
 
 
 def close_answered_at_terminal(log: LogWriter, call_id: str) -> None:
-    """End the questions about a call that has run: the person at the terminal was faster, and one yes is one use."""
+    """End the requests about a call that has run: the person at the terminal was faster, and one yes is one use."""
     for id, request in log.read_projection(APPROVALS.name).items():
         if request["call_id"] == call_id and not request["closed"]:
             log.append(EntryKind.APPROVAL, {"id": id, "closed": "terminal"})
 
 
 def _read_ask(store: FileStore, session_id: str, asked: Mapping[str, Any], call_id: str) -> tuple[StandingAsk, str]:
-    """Return the question and the directory it was asked in, from the log: an edit of `state.db` answers nothing."""
+    """Return the ask and the directory it was asked in, from the log: an edit of `state.db` answers nothing."""
     entry = store.reader.read_entry(session_id, asked["seq"])
     if entry is None or entry.kind is not EntryKind.DECISION or entry.body.get("call_id") != call_id:
         raise LedgerError(f"the question about the call `{call_id}` is not where `state.db` says; run `verdikt doctor`")

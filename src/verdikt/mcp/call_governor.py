@@ -44,7 +44,7 @@ OWN_CALL_PREFIX = "mcp-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallRuling:
+class CallDecision:
     """What is to become of a call."""
 
     decision: HostDecision
@@ -108,7 +108,7 @@ class CallGovernor:
             hints=hints,
         )
 
-    def decide(self, action: Action, *, can_ask: bool = True) -> CallRuling:
+    def decide(self, action: Action, *, can_ask: bool = True) -> CallDecision:
         """Return what is to become of a call. It is in the log when this returns; a failure is a block.
 
         Unless the client `can_ask` a person, what the policy asks goes to the team service, where there is one.
@@ -117,7 +117,7 @@ class CallGovernor:
             governance = self._load_governance()
             if self._is_covered(action, governance):
                 self.record_event(action.session_id, "covered", tool=action.tool, call_id=action.call_id)
-                return CallRuling(decision=HostDecision(), is_covered=True)
+                return CallDecision(decision=HostDecision(), is_covered=True)
             # Only a host that says so runs without a person; where it is not known, the policy's posture decides.
             posture = None if is_attended(self._env) else Posture.AUTONOMOUS
             self._group_commit.begin_batch()
@@ -132,8 +132,8 @@ class CallGovernor:
             record_crash(self.data_directory, "mcp.before", error)
             # The text of a foreign exception may quote a secret, so only its type is shown.
             message = str(error) if isinstance(error, VerdiktError) else type(error).__name__
-            return CallRuling(decision=HostDecision.block(f"blocked: no decision could be made ({message})"))
-        return CallRuling(decision=HostDecision.from_verdict(decision.verdict, warnings=decision.warnings))
+            return CallDecision(decision=HostDecision.block(f"blocked: no decision could be made ({message})"))
+        return CallDecision(decision=HostDecision.from_verdict(decision.verdict, warnings=decision.warnings))
 
     def record_answer(self, action: Action, *, allowed: bool, by: str = "", channel: str = CHANNEL) -> bool:
         """Record a person's answer to the ask about a call; return whether it is in the log.

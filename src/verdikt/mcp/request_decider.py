@@ -89,8 +89,8 @@ class RequestDecider:
         state = review.message.params.get("requestState")
         if isinstance(state, str) and state.startswith(STATE_PREFIX):
             return self._continue_request(review, state)
-        ruling = self._governor.decide(review.action, can_ask=self._conversation.can_ask(review.message))
-        decision = ruling.decision
+        call_decision = self._governor.decide(review.action, can_ask=self._conversation.can_ask(review.message))
+        decision = call_decision.decision
         if decision.kind is VerdictKind.BLOCK:
             return refuse_request(review.message, decision)
         review = replace(review, is_policy_ask=decision.kind is VerdictKind.ASK)
@@ -99,7 +99,7 @@ class RequestDecider:
             decision = require_acceptance(decision, review.what, self._governor.server)
         if decision.kind is VerdictKind.ASK:
             return self._ask_client(review, decision)
-        return self._pass_request(review, is_covered=ruling.is_covered)
+        return self._pass_request(review, is_covered=call_decision.is_covered)
 
     def _pass_request(
         self,
@@ -149,12 +149,12 @@ class RequestDecider:
             if pin is None or pin.seen_digest != review.definition:
                 swap = explain_swap(self._governor.server, review.what)
                 return refuse_request(review.message, HostDecision.block(swap))
-        ruling = self._governor.decide(review.action)
-        if ruling.decision.kind >= VerdictKind.ASK:
-            return refuse_request(review.message, ruling.decision)
+        call_decision = self._governor.decide(review.action)
+        if call_decision.decision.kind >= VerdictKind.ASK:
+            return refuse_request(review.message, call_decision.decision)
         if review.is_new:
             self._pins.accept(review.what, by=CHANNEL)
-        return self._pass_request(review, is_approved=True, is_covered=ruling.is_covered, message=message)
+        return self._pass_request(review, is_approved=True, is_covered=call_decision.is_covered, message=message)
 
     def _explain_rejection(self, review: RequestReview) -> HostDecision:
         """Return the block after a person's no. Where the policy asked, it is decided and recorded, with its reason."""
@@ -179,11 +179,11 @@ class RequestDecider:
         if state["about"] == ABOUT_WISHES:
             return self._wishes.settle_wishes(review, state, allowed)
         if state["about"] == ABOUT_APPROVED:
-            ruling = self._governor.decide(review.action)
-            if ruling.decision.kind >= VerdictKind.ASK:
-                return refuse_request(message, ruling.decision)
+            call_decision = self._governor.decide(review.action)
+            if call_decision.decision.kind >= VerdictKind.ASK:
+                return refuse_request(message, call_decision.decision)
             inner = restore_params(message, state["state"], answers)
-            return self._pass_request(review, is_approved=True, is_covered=ruling.is_covered, message=inner)
+            return self._pass_request(review, is_approved=True, is_covered=call_decision.is_covered, message=inner)
         inner = restore_params(message, state["state"], state["responses"])
         asked = replace(review, is_policy_ask=state["is_policy_ask"], definition=state["definition"])
         return self._settle_request(asked, allowed, message=inner)

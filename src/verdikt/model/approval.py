@@ -188,7 +188,7 @@ def explain_misfit(id: str, approved: Mapping[str, str], parts: Mapping[str, str
 
 
 class ApprovalState(enum.StrEnum):
-    """What became of a question."""
+    """What became of a request."""
 
     WAITING = "waiting"
     APPROVED = "approved"
@@ -200,7 +200,7 @@ class ApprovalState(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalAnswer:
-    """What people answered to the question about one digest; part of the receipt of the call that goes by it."""
+    """What people answered to the request about one digest; part of the receipt of the call that goes by it."""
 
     id: str
     digest: str

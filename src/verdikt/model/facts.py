@@ -283,23 +283,27 @@ class Facts:
             self._memory_reads[key] = value
         return value
 
+    def _recall_mapping(self, key: str) -> Mapping[str, Any]:
+        value = self._memory.get(key)
+        if value is None:
+            return _NOTHING
+        self._memory_reads[key] = value
+        return value if isinstance(value, Mapping) else _NOTHING
+
     @property
     def secret_copies(self) -> Mapping[str, Any]:
         """Files into which this session put a secret: path → seq of the entry in the log."""
-        copies = self.recall(SECRET_COPIES_KEY)
-        return copies if copies is not None and isinstance(copies, Mapping) else _NOTHING
+        return self._recall_mapping(SECRET_COPIES_KEY)
 
     @property
     def moved_work(self) -> Mapping[str, str]:
         """Where this session moved work that git does not have: new path → old path."""
-        moved = self.recall(MOVED_WORK_KEY)
-        return moved if moved is not None and isinstance(moved, Mapping) else _NOTHING
+        return self._recall_mapping(MOVED_WORK_KEY)
 
     @property
     def untrusted_sources(self) -> Mapping[str, Any]:
         """What this session has read from outside: source → name → seq of the entry in the log."""
-        sources = self.recall(UNTRUSTED_KEY)
-        return sources if sources is not None and isinstance(sources, Mapping) else _NOTHING
+        return self._recall_mapping(UNTRUSTED_KEY)
 
     @property
     def named_words(self) -> str:

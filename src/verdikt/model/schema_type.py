@@ -108,23 +108,6 @@ def any_type(description: str = "any value") -> SchemaType:
     return SchemaType(lambda node: to_plain(node.value), {}, description)
 
 
-def list_type(item_type: SchemaType, description: str = "") -> SchemaType:
-    """Return the type of a list with at least one item, each of this type."""
-
-    def read_list(node: YamlNode) -> list[Any]:
-        items = node.read_items()
-        if isinstance(node.value, list) and not items:
-            node.add_mismatch("at least one")
-        values = [item_type.read(item) for item in items]
-        return [value for value in values if value is not None]
-
-    return SchemaType(
-        read_list,
-        {"type": "array", "items": item_type.json_schema, "minItems": 1},
-        description or f"a list, each: {item_type.description}",
-    )
-
-
 def mapping_type(fields: Mapping[str, Field], description: str = "mapping") -> SchemaType:
     """Return the type of a mapping with these keys and no others; absent or invalid values are left out."""
 

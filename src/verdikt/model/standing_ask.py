@@ -1,4 +1,4 @@
-"""A question to a person that stands: what was asked about one call, and what the person answered."""
+"""An ask that stands: what was asked about one call, and what the person answered."""
 
 from __future__ import annotations
 

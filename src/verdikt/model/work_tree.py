@@ -1,6 +1,5 @@
 """The files of a project and the state of its repository at one moment, and what differs between two moments."""
 
-import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -158,8 +157,3 @@ def compare_files(
         if old != new:
             changes[path] = (old, new)
     return changes
-
-
-def suffix_of(path: str) -> str:
-    """Return the suffix of a path in lower case, with its dot."""
-    return posixpath.splitext(path)[1].lower()

@@ -121,13 +121,6 @@ class GitIndex:
             other._run_git("read-tree", commit)
             yield other
 
-    def read_path_setting(self, name: str) -> str:
-        """Return a git setting that names a path; an empty string when it is not set."""
-        try:
-            return os.fsdecode(self._run_git("config", "--type=path", "--get", name)).removesuffix("\n")
-        except FindingError:
-            return ""
-
     def find_hooks_directory(self) -> str:
         """Return the directory in which git looks for this repository's hooks."""
         # Without SAFE_OPTIONS, which replace the very setting that is asked for.

@@ -29,6 +29,8 @@ _LAST_OPERAND_WRITERS = find_role("last_operand_writer")
 _FILE_HANDLERS = find_role("file_handler")
 _VARIABLE_SETTERS = find_role("variable_setter")
 _WORD_PRINTERS = find_role("word_printer")
+_PATCHERS = find_role("patcher")
+_TREE_CHANGERS = find_role("work_tree_changer")
 _CODEX_PATCH_PROGRAMS = ("apply_patch", "applypatch")
 _STRIP_OPTION = compile_lazily(r"(?:-p|--strip=)(\d{1,3})")
 _PATCH_LOOKS = frozenset(("--check", "--stat", "--numstat", "--summary", "--dry-run"))
@@ -301,8 +303,8 @@ def _find_patched_paths(command: Command, words: list[str]) -> tuple[str, ...]:
     if command.name in _CODEX_PATCH_PROGRAMS:
         text = next((word for word in words if "***" in word), command.stdin or "")
         strip: int | None = None
-    elif command.name == "patch" or (command.name == "git" and words[:1] in (["apply"], ["am"])):
-        text, strip = command.stdin or "", _find_strip_count(words, 1 if command.name == "git" else None)
+    elif command.name in _PATCHERS or (command.name in _TREE_CHANGERS and words[:1] in (["apply"], ["am"])):
+        text, strip = command.stdin or "", _find_strip_count(words, 1 if command.name in _TREE_CHANGERS else None)
     else:
         return ()
     if not _PATCH_LOOKS.isdisjoint(words):

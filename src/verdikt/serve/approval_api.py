@@ -31,7 +31,7 @@ POLL_SECONDS = 0.4
 
 
 def list_approvals(call: ApiCall) -> Any:
-    """Return the questions that wait, or those that have ended."""
+    """Return the approval requests that wait, or those that have ended."""
     state = call.query.get("state", "waiting")
     if state not in ("waiting", "history"):
         raise WireError(f"expected `waiting` or `history` as state, found `{state[:40]}`")
@@ -55,7 +55,7 @@ def list_approvals(call: ApiCall) -> Any:
 
 
 def read_approval(call: ApiCall) -> Any:
-    """Return one question with everything that people decide by."""
+    """Return one request with everything that people decide by."""
     call.service.approvals.expire(int(call.now))
     approval = call.service.approvals.read_approval(call.signed_in, call.read_id("approval"))
     if approval is None:
@@ -148,7 +148,7 @@ APPROVAL_ROUTES: tuple[ApiRoute, ...] = (
 
 
 async def receive_request(api: MachineApi, machine: EnrolledMachine, body: bytes) -> Response:
-    """Store a question of a machine."""
+    """Store an approval request of a machine."""
     request = parse_request(parse_json(body))
     asking = request.document["machine"]
     if not isinstance(asking, Mapping) or asking.get("id") != machine.id:
@@ -168,7 +168,7 @@ async def receive_request(api: MachineApi, machine: EnrolledMachine, body: bytes
 
 
 async def answer_requests(api: MachineApi, machine: EnrolledMachine, body: bytes) -> Response:
-    """Return what became of a machine's questions; wait for a change as long as the machine says."""
+    """Return what became of a machine's requests; wait for a change as long as the machine says."""
     fields = parse_json(body)
     requests, wait = _read_asked(fields)
     service = api.service
@@ -183,7 +183,7 @@ async def answer_requests(api: MachineApi, machine: EnrolledMachine, body: bytes
 
 
 def _read_asked(fields: Any) -> tuple[dict[str, str], float]:
-    """Return the questions that a machine asks about, with the states that it knows, and how long it waits."""
+    """Return the requests that a machine asks about, with the states that it knows, and how long it waits."""
     requests = fields.get("requests") if isinstance(fields, Mapping) else None
     if not isinstance(requests, Mapping) or not 0 < len(requests) <= MAX_ASKED:
         raise WireError(f"expected 1 to {MAX_ASKED} questions")
@@ -196,7 +196,7 @@ def _read_asked(fields: Any) -> tuple[dict[str, str], float]:
 
 
 async def receive_outcome(api: MachineApi, machine: EnrolledMachine, body: bytes) -> Response:
-    """Note that an approval was used, or that a question was answered at the terminal."""
+    """Note that an approval was used, or that a request was answered at the terminal."""
     fields = parse_json(body)
     request, state = (fields.get(name) if isinstance(fields, Mapping) else None for name in ("id", "state"))
     if not isinstance(request, str) or state not in (ApprovalState.USED, ApprovalState.CANCELLED):

@@ -1,4 +1,4 @@
-"""A question as the page of approvals shows it."""
+"""An approval request as the page of approvals shows it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from verdikt.serve.people import Person
 
 QUICK_SECONDS = 2
-"""A vote that comes faster than this after the question is marked: it was hardly read."""
+"""A vote that comes faster than this after the request is marked: it was hardly read."""
 
 
 def list_voting_groups(person: Person) -> frozenset[str]:
@@ -27,12 +27,12 @@ def list_voting_groups(person: Person) -> frozenset[str]:
 
 
 def read_votes(connection: Connection, approval: int) -> list[RowMapping]:
-    """Return the votes on a question, in the order in which they came."""
+    """Return the votes on a request, in the order in which they came."""
     return read_votes_of(connection, [approval]).get(approval, [])
 
 
 def read_votes_of(connection: Connection, approvals: list[int]) -> dict[int, list[RowMapping]]:
-    """Return the votes on several questions, each with what its person may do now."""
+    """Return the votes on several requests, each with what its person may do now."""
     table, people = schema.vote, schema.person
     votes: dict[int, list[RowMapping]] = {}
     now = people.c.disabled, people.c.roles.label("roles_now"), people.c.groups.label("groups_now")
@@ -51,7 +51,7 @@ def is_person_of(owner: int | None, person: int) -> bool | None:
 def to_vote(row: RowMapping, owner: int | None, *, is_open: bool) -> Vote:
     """Return a vote as it counts on a machine of this person: one who had it when they voted is no other person.
 
-    While the question is open, what the voter may do now counts too: a stolen account that was shut gives no vote.
+    While the request is open, what the voter may do now counts too: a stolen account that was shut gives no vote.
     """
     groups = frozenset(json.loads(row["groups"]))
     if is_open:
@@ -67,7 +67,7 @@ def to_vote(row: RowMapping, owner: int | None, *, is_open: bool) -> Vote:
 
 
 def describe_approval(row: RowMapping, votes: Sequence[RowMapping], person: Person) -> dict[str, Any]:
-    """Return a question as the page shows it, and whether this person can answer it."""
+    """Return a request as the page shows it, and whether this person can answer it."""
     document = json.loads(row["document"])
     is_open = row["state"] == ApprovalState.WAITING
     needs, cast_votes = parse_needs(document), [to_vote(vote, row["owner"], is_open=is_open) for vote in votes]
@@ -120,7 +120,7 @@ def find_chain(connection: Connection, row: RowMapping) -> int | None:
 
 
 def count_shape(connection: Connection, row: RowMapping) -> dict[str, int]:
-    """Return how questions of the same shape ended before."""
+    """Return how requests of the same shape ended before."""
     table = schema.approval
     query = (
         select(table.c.state, func.count())
@@ -131,7 +131,7 @@ def count_shape(connection: Connection, row: RowMapping) -> dict[str, int]:
 
 
 def read_previous_texts(connection: Connection, row: RowMapping) -> dict[str, str]:
-    """Return the texts of the last question of the same rule and machine that was approved, to compare with."""
+    """Return the texts of the last request of the same rule and machine that was approved, to compare with."""
     table = schema.approval
     query = (
         select(table.c.texts)

@@ -1,4 +1,4 @@
-"""Questions of machines to people, as the service keeps them: asked, voted on, settled, used. None is ever deleted."""
+"""Approval requests of machines, as the service keeps them: asked, voted on, settled, used. None is ever deleted."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from verdikt.serve.service_key import ServiceKey
 
 MAX_WAITING = 2000
-"""Most questions of one machine that are taken while others wait: a machine cannot fill the page of everybody."""
+"""Most requests of one machine that are taken while others wait: a machine cannot fill the page of everybody."""
 
 MAX_REASON_CHARS = 300
 _OPEN_STATES = (ApprovalState.WAITING, ApprovalState.APPROVED)
@@ -70,7 +70,7 @@ class Ballot:
 
 
 class Approvals:
-    """The questions of the service; safe for threads."""
+    """The approval requests of the service; safe for threads."""
 
     def __init__(self, database: Database, keys: SecurityKeys, service_key: ServiceKey) -> None:
         self._database = database
@@ -80,7 +80,7 @@ class Approvals:
     # Machines
 
     def submit(self, machine: EnrolledMachine, request: ApprovalRequest, now: int) -> tuple[int, bool]:
-        """Store a question of a machine, once; return its number, and whether it is new."""
+        """Store an approval request of a machine, once; return its number, and whether it is new."""
         table = schema.approval
         with self._database.begin_write() as connection:
             is_of_machine = table.c.machine == machine.id
@@ -125,7 +125,7 @@ class Approvals:
             return int(earlier.id), False
 
     def read_answers(self, machine: EnrolledMachine, requests: Sequence[str], now: int) -> dict[str, Any]:
-        """Return what became of a machine's questions; settled ones with a signed grant.
+        """Return what became of a machine's requests; settled ones with a signed grant.
 
         The grant is made from what is stored, so a replica that was killed after the last vote loses nothing.
         """
@@ -158,7 +158,7 @@ class Approvals:
         return {"state": state, "grant": grant, "signature": self._service_key.sign(encode_grant(grant))}
 
     def report(self, machine: EnrolledMachine, request: str, state: ApprovalState, now: int) -> None:
-        """Note what a machine says became of its question: used, or answered at the terminal."""
+        """Note what a machine says became of its request: used, or answered at the terminal."""
         if state not in (ApprovalState.USED, ApprovalState.CANCELLED):
             raise WireError("expected `used` or `cancelled`")
         table = schema.approval
@@ -170,7 +170,7 @@ class Approvals:
             )
 
     def expire(self, now: int) -> None:
-        """Mark the questions to which no answer came in time."""
+        """Mark the requests to which no answer came in time."""
         table = schema.approval
         overdue = (table.c.state == ApprovalState.WAITING) & (table.c.expires <= now)
         with self._database.begin_read() as connection:
@@ -184,7 +184,7 @@ class Approvals:
     def list_approvals(
         self, person: Person, *, history: bool, text: str = "", cursor: tuple[int, int] | None = None, limit: int = 50
     ) -> list[dict[str, Any]]:
-        """Return questions that wait, the most urgent first, or those that have ended, the newest first."""
+        """Return requests that wait, the most urgent first, or those that have ended, the newest first."""
         table = schema.approval
         waits = table.c.state == ApprovalState.WAITING
         query = _select_visible(person).where(~waits if history else waits)
@@ -202,7 +202,7 @@ class Approvals:
             return [describe_approval(row, votes.get(row["id"], []), person) for row in rows]
 
     def read_approval(self, person: Person, approval: int) -> dict[str, Any] | None:
-        """Return one question with everything that people decide by; None when the organisation has no such one."""
+        """Return one request with everything that people decide by; None when the organisation has no such one."""
         table = schema.approval
         with self._database.begin_read_of(person.organisation) as connection:
             row = connection.execute(_select_visible(person).where(table.c.id == approval)).mappings().one_or_none()
@@ -220,7 +220,7 @@ class Approvals:
             }
 
     def vote(self, person: Person, approval: int, ballot: Ballot, now: int) -> ApprovalState:
-        """Count a vote, and return what the question is now; raise `VoteRefused` when the vote does not count."""
+        """Count a vote, and return what the request is now; raise `VoteRefused` when the vote does not count."""
         table = schema.approval
         with self._database.begin_write() as connection:
             row = (
@@ -289,7 +289,7 @@ class Approvals:
 
 
 def _hash_shape(request: ApprovalRequest) -> str:
-    """Return a digest of tool, effects and rule without arguments, by which equal questions are grouped."""
+    """Return a digest of tool, effects and rule without arguments, by which equal requests are grouped."""
     effects = request.document["effects"]
     names = sorted({str(effect.get("what")) for effect in effects if isinstance(effect, Mapping)})
     return hash_canonical([request.document["action"].get("tool"), names, request.rule])[:32]
@@ -303,7 +303,7 @@ def _select_with_machine() -> Any:
 
 
 def _select_visible(person: Person) -> Any:
-    """Return a query for the questions that a person may see: their own, those they can answer, those of their team.
+    """Return a query for the requests that a person may see: their own, those they can answer, those of their team.
 
     Auditors, authors and admins see all of the organisation.
     """

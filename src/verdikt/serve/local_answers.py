@@ -1,4 +1,4 @@
-"""The one person's own answers: the embedded service as the place where this machine's questions are answered."""
+"""The one person's own answers: the embedded service as the place where its approval requests are answered."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class LocalAnswers:
     machine: EnrolledMachine
 
     def submit(self, fields: Mapping[str, Any]) -> None:
-        """Store a question."""
+        """Store an approval request."""
         self.service.approvals.submit(self.machine, parse_request(fields), int(self.service.clock.now()))
 
     def read_answers(self, requests: Mapping[str, str], wait_seconds: float) -> tuple[Mapping[str, Any], float]:
-        """Return what became of questions; the caller looks again by itself."""
+        """Return what became of requests; the caller looks again by itself."""
         now = self.service.clock.now()
         return self.service.approvals.read_answers(self.machine, list(requests), int(now)), now
 
     def report(self, request: str, state: ApprovalState) -> None:
-        """Note what became of a question."""
+        """Note what became of a request."""
         self.service.approvals.report(self.machine, request, state, int(self.service.clock.now()))
 
     def verify_grant(self, grant: Mapping[str, Any], signature: str) -> bool:

@@ -1,4 +1,4 @@
-"""Who is told of a question, where and when: each person who can answer it, once."""
+"""Who is told of an approval request, where and when: each person who can answer it, once."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class NotificationSettings:
 
 
 class Notifications:
-    """The places where people hear of questions, and what was sent to them; safe for threads."""
+    """The places where people hear of approval requests, and what was sent to them; safe for threads."""
 
     def __init__(self, database: Database, url: str, settings: NotificationSettings) -> None:
         self._database = database
@@ -140,7 +140,7 @@ class Notifications:
         return sent
 
     def _plan_deliveries(self, now: int) -> None:
-        """Write down who is to be told of each question that waits; one row each, however often this runs."""
+        """Write down who is to be told of each request that waits; one row each, however often this runs."""
         approvals, deliveries = schema.approval, schema.delivery
         with self._database.begin_write() as connection:
             waiting = connection.execute(
@@ -244,7 +244,7 @@ class Notifications:
 
 
 def _choose_time(mode: str, risk: int, now: int) -> int:
-    """Return when a question is told: at once, or at the end of the hour or day in which others are collected."""
+    """Return when a request is told: at once, or at the end of the hour or day in which others are collected."""
     every = _DIGEST_SECONDS[risk] if mode == "digest" else 0
     return (now // every + 1) * every if every else now
 
@@ -275,7 +275,7 @@ def _read_recipients(connection: Connection) -> list[tuple[RowMapping, Person | 
 
 
 def _can_answer(notifier: RowMapping, person: Person | None, approval: RowMapping) -> bool:
-    """Return whether a place belongs to those who can answer a question."""
+    """Return whether a place belongs to those who can answer a request."""
     needs = parse_needs(json.loads(approval["document"]))
     if notifier["organisation"] != approval["organisation"]:
         return False
@@ -295,7 +295,7 @@ def _can_answer(notifier: RowMapping, person: Person | None, approval: RowMappin
 
 
 def _read_notices(connection: Connection, ids: Sequence[int], url: str, now: int) -> list[Notice]:
-    """Return what is still waiting of these questions, the most urgent first."""
+    """Return what is still waiting of these requests, the most urgent first."""
     table, machines = schema.approval, schema.machine
     query = (
         select(table.c.id, table.c.rule, table.c.risk, table.c.expires, machines.c.name)

@@ -34,6 +34,7 @@ _SHELL_WORD, _UNKNOWN_PROGRAM, _PLAIN_PROGRAM, _RUNNING_PROGRAM = _NameKind
 # Longer lines are rarely plain, and looking for the first odd character in them would only delay the full analysis.
 _MAX_LINE_LENGTH = 400
 _UNQUOTED_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=*?~-"
+_UNQUOTED_LINE = _UNQUOTED_CHARACTERS + b" "
 _QUOTED = r"""'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*\""""
 _PIECE = rf"[A-Za-z0-9_./:@%+,=*?~-]+|{_QUOTED}"
 _WORD = rf"(?:{_PIECE})+|!|\\[()]"
@@ -42,11 +43,12 @@ _TOKENS = compile_lazily(rf"2>/dev/null|2>&1|{_WORD}|\|\|?|&&")
 _HOME = compile_lazily(r"(?:^|[^A-Za-z0-9])~")
 _PROGRAM_NAME = compile_lazily(r"[A-Za-z_][A-Za-z0-9_+-]*")
 _CONDITIONAL_OPERATORS = frozenset(("&&", "||"))
-_OPERATORS = frozenset(("|", *_CONDITIONAL_OPERATORS))
 _STDERR_REDIRECTS = {
     "2>/dev/null": Redirect(">", 2, Word("/dev/null", "/dev/null")),
     "2>&1": Redirect(">&", 2, Word("1", "1")),
 }
+_SEPARATORS = frozenset(("", "|", *_CONDITIONAL_OPERATORS, *_STDERR_REDIRECTS))
+"""The tokens that are no words; the empty one is the end of the line."""
 
 
 def analyse(
@@ -66,7 +68,7 @@ def analyse(
     (and of git, as `git co`). Set `script` for the text of a file, whose arguments are unknown.
     """
     if not aliases and (commands := parse_plain_line(text)) is not None:
-        return Script(text=text, commands=commands)
+        return Script(text, commands)
     result: Script = _load_full_analysis().analyse_by_parser(
         text, home=home, cwd=cwd, env=env, read=read, aliases=aliases, script=script
     )
@@ -83,18 +85,20 @@ def parse_plain_line(text: str) -> tuple[Command, ...] | None:
     # `~/x` is a home directory, and `HEAD~1` is itself.
     if "~" in text and _HOME.search(text):
         return None
-    if not text.encode().translate(None, _UNQUOTED_CHARACTERS + b" "):
+    if not text.encode().translate(None, _UNQUOTED_LINE):
         # Nothing but unquoted words and blanks, as in most lines: splitting is faster than the pattern.
         tokens = text.split(" ")
         if "" in tokens:
             return None
-        words = [*map(_parse_word, tokens)]
-        return (_make_command(tuple(words), (0, len(text))),) if _is_inert(words, feeds_pipe=False) else None
-    tokens = _TOKENS.findall(text)
-    # The tokens must add up to the text: anything else in it, or a second blank, may mean something to the shell.
-    if not tokens or " ".join(tokens) != text:
-        return None
-    return _build_commands(tokens)
+    else:
+        tokens = _TOKENS.findall(text)
+        # The tokens must add up to the text: anything else in it, or a second blank, may mean something to the shell.
+        if not tokens or " ".join(tokens) != text:
+            return None
+        if not _SEPARATORS.isdisjoint(tokens):
+            return _build_commands(tokens)
+    words = [*map(_parse_word, tokens)]
+    return (_make_command(tuple(words), (0, len(text))),) if _is_inert(words, feeds_pipe=False) else None
 
 
 def _make_command(
@@ -112,7 +116,7 @@ def _make_command(
 
 
 def _build_commands(tokens: list[str]) -> tuple[Command, ...] | None:
-    """Return the commands of a line with quotes, pipes, lists or redirections of standard error."""
+    """Return the commands of a line with pipes, lists or redirections of standard error."""
     commands: list[Command] = []
     words: list[Word] = []
     redirects: list[Redirect] = []
@@ -120,7 +124,11 @@ def _build_commands(tokens: list[str]) -> tuple[Command, ...] | None:
     previous_operator = ""
     offset = start = 0
     for token in (*tokens, ""):
-        if not token or token in _OPERATORS:
+        if token not in _SEPARATORS:
+            words.append(_parse_word(token))
+        elif (redirect := _STDERR_REDIRECTS.get(token)) is not None:
+            redirects.append(redirect)
+        else:
             feeds_pipe, reads_pipe = token == "|", previous_operator == "|"
             if not words or not _is_inert(words, feeds_pipe=feeds_pipe):
                 return None
@@ -140,10 +148,6 @@ def _build_commands(tokens: list[str]) -> tuple[Command, ...] | None:
                 )
             )
             words, redirects, previous_operator, start = [], [], token, offset + len(token) + 1
-        elif (redirect := _STDERR_REDIRECTS.get(token)) is not None:
-            redirects.append(redirect)
-        else:
-            words.append(_parse_word(token))
         offset += len(token) + 1
     return tuple(commands)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 from verdikt.model.action import UNKNOWN as UNKNOWN  # noqa: PLC0414 - every reader of commands needs it
@@ -72,7 +73,9 @@ class Command(NamedTuple):
     def name(self) -> str:
         """The program's name without its directory; empty when unknown."""
         argv = self.argv
-        text = argv[0].text if argv else ""
+        if not argv:
+            return ""
+        text = argv[0].text
         if UNKNOWN in text:
             return ""
         return text if "/" not in text else text[text.rfind("/") + 1 :]
@@ -103,24 +106,11 @@ class CommandDraft:
 
     def to_command(self) -> Command:
         """Return the finished, immutable command."""
-        # Field by field: `dataclasses.asdict` copies every word and takes several times as long.
-        return Command(
-            argv=self.argv,
-            assignments=self.assignments,
-            redirects=self.redirects,
-            cwd=self.cwd,
-            via=self.via,
-            host=self.host,
-            stdin=self.stdin,
-            pipe_from=self.pipe_from,
-            pipe_to=self.pipe_to,
-            background=self.background,
-            conditional=self.conditional,
-            repeated=self.repeated,
-            span=self.span,
-            depth=self.depth,
-            feeds=self.feeds,
-        )
+        return Command._make(_GET_FIELDS(self))
+
+
+# Of all ways to copy the fields this is the fastest: it runs no bytecode for any of them.
+_GET_FIELDS = attrgetter(*Command._fields)
 
 
 class Code(NamedTuple):

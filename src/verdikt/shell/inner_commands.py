@@ -53,8 +53,10 @@ def _trace_possible_wrapper(call: CommandCall) -> None:
 
 def has_no_inner_commands(words: list[Word]) -> bool:
     """Whether the records alone show that a command runs no other one; False means that it has to be walked."""
-    tracers = find_tracers(words[0].text)
-    return all(tracer.is_inert is not None and tracer.is_inert(words) for tracer in tracers)
+    for tracer in find_tracers(words[0].text):  # noqa: SIM110  a generator costs more than the tests of most programs
+        if tracer.is_inert is None or not tracer.is_inert(words):
+            return False
+    return True
 
 
 def is_file_writer(name: str) -> bool:
@@ -118,7 +120,15 @@ def _trace_source(call: CommandCall) -> str | None:
 
 
 def _has_no_subcommand_row(words: list[Word]) -> bool:
-    return find_subcommand_row(words)[0] is None
+    runner = find_runner(words[0].text.rsplit("/", 1)[-1])
+    if runner is None or runner.commands is None:
+        return True
+    rows, levels = runner.commands.rows, runner.commands.levels
+    for word in words:
+        # Which word is the command has to be found out only if one of them is the name of one that runs others.
+        if word.text in rows or word.text in levels:
+            return find_subcommand_row(words)[0] is None
+    return True
 
 
 _FILE_WRITERS: dict[str, CommandTracer] = {

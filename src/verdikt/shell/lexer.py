@@ -278,10 +278,11 @@ class Lexer:
 
     def _add_word(self, start: int, stop: int) -> int:
         raw = self.text[start:stop]
-        if self._header:
+        if self._state == _INSIDE and not self._header:
+            self.slots.append("x")
+            self.token_indexes.append(len(self.tokens))
+        elif self._header:
             self._read_header_word(raw)
-        elif self._state == _INSIDE:
-            self._emit_slot("x")
         elif raw in RESERVED_WORDS:
             return self._add_reserved_word(raw, start, stop)
         elif raw == "[[":

@@ -1,6 +1,7 @@
 """Parser: tokens → statements. The grammar is tree-sitter-bash, applied to the lexer's skeleton of the text."""
 
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from verdikt.shell.lexer import OPERATOR, REDIRECT, TARGET, WORD, Lexer
@@ -156,13 +157,12 @@ class _StatementBuilder:
     def __init__(self, lexer: Lexer, problems: list[str]) -> None:
         self.lexer = lexer
         self.problems = problems
-        self.tokens_by_start: dict[int, int] = {}  # where a token begins in the skeleton → the token
-        self.tokens_by_end: dict[int, int] = {}
-        at = 0
-        for slot, place in zip(lexer.slots, lexer.token_indexes, strict=True):
-            self.tokens_by_start[at] = place
-            at += len(slot) + 1
-            self.tokens_by_end[at - 1] = place
+        # One blank is between the slots of the skeleton, so a slot ends one before the next one begins.
+        offsets = list(accumulate([len(slot) + 1 for slot in lexer.slots], initial=0))
+        self.tokens_by_start = dict(zip(offsets, lexer.token_indexes, strict=False))
+        """Where a token begins in the skeleton → the token."""
+        self.tokens_by_end = dict(zip([offset - 1 for offset in offsets[1:]], lexer.token_indexes, strict=True))
+        self._ends_by_start: dict[int, int] = {}  # first token of a simple command → the token after it
 
     def build_list(self, nodes: "list[Node]", depth: int) -> Statement:
         """Return the statements of these nodes, with the pipes and lists that join them."""
@@ -178,7 +178,7 @@ class _StatementBuilder:
         """Return the operator that follows a statement; empty when a closing word does."""
         tokens = self.lexer.tokens
         if node.type == "command":
-            index = _read_simple_command(self.lexer, self._get_token_index(node))[1]
+            index = self._ends_by_start[self._get_token_index(node)]
         else:
             index = self.tokens_by_end[node.end_byte] + 1
             while index < len(tokens) and tokens[index][0] in (REDIRECT, TARGET):
@@ -190,7 +190,7 @@ class _StatementBuilder:
         kind = node.type
         if kind == "command":
             first = self._get_token_index(node)
-            simple = _read_simple_command(self.lexer, first)[0]
+            simple, self._ends_by_start[first] = _read_simple_command(self.lexer, first)
             begins_with_word = not simple.assignments and self.lexer.tokens[first][0] != REDIRECT
             if begins_with_word and simple.words and simple.words[0] in NON_STARTING_WORDS:
                 # The grammar takes a stray `fi` or `done` for the name of a program.

@@ -1,4 +1,4 @@
-"""Carry questions to the people who answer them, and their answers into the log, where the next hook finds them."""
+"""Carry approval requests to the people who answer them, and the answers into the log, where the next hook looks."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class AnswerSource(Protocol):
     """Where people answer: a service over the network, or the one in this process."""
 
     def submit(self, fields: Mapping[str, Any]) -> None:
-        """Hand over a question; the same one may be handed over again."""
+        """Hand over an approval request; the same one may be handed over again."""
 
     def read_answers(self, requests: Mapping[str, str], wait_seconds: float) -> tuple[Mapping[str, Any], float]:
-        """Return what became of questions, and the time of the source's clock."""
+        """Return what became of requests, and the time of the source's clock."""
 
     def report(self, request: str, state: ApprovalState) -> None:
         """Say that an approval was used, or is no longer needed."""
@@ -55,11 +55,11 @@ class RemoteAnswers:
     """The public key that the service named when the machine enrolled."""
 
     def submit(self, fields: Mapping[str, Any]) -> None:
-        """Send a question."""
+        """Send an approval request."""
         self.client.call("POST", "/v1/approvals", json.dumps(fields).encode())
 
     def read_answers(self, requests: Mapping[str, str], wait_seconds: float) -> tuple[Mapping[str, Any], float]:
-        """Return what became of questions, after a wait for the next change."""
+        """Return what became of requests, after a wait for the next change."""
         body = {"requests": dict(requests), "wait": wait_seconds}
         answer = self.client.call("POST", "/v1/approval-answers", json.dumps(body).encode())
         answers, time = answer.get("answers"), answer.get("time")
@@ -68,7 +68,7 @@ class RemoteAnswers:
         return answers, float(time)
 
     def report(self, request: str, state: ApprovalState) -> None:
-        """Tell the service what became of a question here."""
+        """Tell the service what became of a request here."""
         self.client.call("POST", "/v1/approval-outcomes", json.dumps({"id": request, "state": state}).encode())
 
     def verify_grant(self, grant: Mapping[str, Any], signature: str) -> bool:
@@ -88,7 +88,7 @@ class ApprovalCourier:
     store: FileStore
     source: AnswerSource
     problems: dict[str, str] = field(default_factory=dict)
-    """Question → why its answer was not taken."""
+    """Request → why its answer was not taken."""
     _submitted: set[str] = field(default_factory=set)
 
     def deliver(self, wait_seconds: float = 0.0) -> bool:
@@ -113,7 +113,7 @@ class ApprovalCourier:
         return True
 
     def _submit_request(self, session: str, id: str) -> bool:
-        """Send a question that was not sent yet; return whether an answer can be waited for."""
+        """Send a request that was not sent yet; return whether an answer can be waited for."""
         if id in self._submitted:
             return True
         request = describe_request(self.store, session, id)
@@ -126,7 +126,7 @@ class ApprovalCourier:
         except Refused as error:
             if error.status != 422:
                 raise
-            # It would be refused again: the machine goes on with its other questions.
+            # It would be refused again: the machine goes on with its other requests.
             self.problems[id] = str(error)
             withdraw_request(self.store.home, id)
             return False
@@ -139,7 +139,7 @@ class ApprovalCourier:
         self._submitted.discard(id)
 
     def _take_answer(self, session: str, id: str, answer: Mapping[str, Any], offset: float) -> None:
-        """Write an answer into the log after holding it against the question."""
+        """Write an answer into the log after holding it against the request."""
         state = answer.get("state")
         if state == ApprovalState.EXPIRED:
             withdraw_request(self.store.home, id)

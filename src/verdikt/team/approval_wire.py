@@ -1,4 +1,4 @@
-"""Approvals between machine and service: the question, the votes that settle it, and the signed grant."""
+"""Approvals between machine and service: the request, the votes that settle it, and the signed grant."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _DOMAIN = b"verdikt approval grant v1\n"
 _VOTE_DOMAIN = b"verdikt approval vote v1\n"
 
 RISKS: dict[str, int] = {"destructive": 3, "network": 2, "spawn": 2, "execute": 2, "write": 1, "read": 0}
-"""Class of the strongest effect → how urgent the question is: 3 is high, 2 medium, 1 and 0 low."""
+"""Class of the strongest effect → how urgent the request is: 3 is high, 2 medium, 1 and 0 low."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequest:
-    """A question as a machine sends it. `document` has the digest `digest`; all that people decide by is in it."""
+    """An approval request as a machine sends it. `document` has the digest `digest`; people decide by what is in it."""
 
     id: str
     digest: str
@@ -80,7 +80,7 @@ def read_statement(action: Mapping[str, Any]) -> str:
 
 
 def build_request_fields(request: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return a question as it is sent: with the texts of files, as far as there is room for them."""
+    """Return a request as it is sent: with the texts of files, as far as there is room for them."""
     sent, room = {}, MAX_TEXTS_BYTES
     for path, text in sorted(texts.items()):
         room -= len(text.encode("utf-8", "backslashreplace"))
@@ -90,7 +90,7 @@ def build_request_fields(request: Mapping[str, Any], texts: Mapping[str, str]) -
 
 
 def parse_request(fields: Any) -> ApprovalRequest:
-    """Return the question of a machine; raise `WireError` unless every part of it is as it should be."""
+    """Return the request of a machine; raise `WireError` unless every part of it is as it should be."""
     if not isinstance(fields, Mapping):
         raise WireError("expected a question as a JSON object")
     types = {"id": str, "digest": str, "document": dict, "texts": dict, "seq": int, "rule": str, "reason": str}
@@ -185,7 +185,7 @@ def is_satisfied(need: ApprovalNeed, votes: Iterable[Vote]) -> bool:
 def build_grant(
     *, request: str, digest: str, machine: int, approved: bool, votes: Sequence[Mapping[str, Any]], not_after: int
 ) -> dict[str, Any]:
-    """Return what the service signs when a question is settled; times are seconds of the service's clock."""
+    """Return what the service signs when a request is settled; times are seconds of the service's clock."""
     return {
         "v": 1,
         "approval": request,
@@ -210,7 +210,7 @@ def encode_vote(approval: int, person: int, digest: str, *, approved: bool) -> b
 
 
 def build_challenge(request: str, digest: str) -> bytes:
-    """Return what a security key signs: this digest, in answer to this question.
+    """Return what a security key signs: this digest, in answer to this request.
 
     Not the digest alone: the same call, asked about again, has the same one, and a signature can be written in more
     ways than one, so a list of those that were used would not show that one comes again.
@@ -219,7 +219,7 @@ def build_challenge(request: str, digest: str) -> bytes:
 
 
 def find_grant_problem(grant: Any, *, request: str, digest: str, machine: int, needs: Sequence[ApprovalNeed]) -> str:
-    """Return why a grant is not the answer to a machine's own question; empty when it is."""
+    """Return why a grant is not the answer to a machine's own request; empty when it is."""
     if not isinstance(grant, Mapping) or grant.get("v") != 1 or not isinstance(grant.get("votes"), list):
         return "expected a grant"
     if grant.get("approval") != request or grant.get("digest") != digest:

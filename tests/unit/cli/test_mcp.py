@@ -45,6 +45,7 @@ def test_a_server_at_an_address_is_named_after_its_host() -> None:
         (["mcp", "--listen", "127.0.0.1:0"], "either"),
         (["mcp", "--listen", "127.0.0.1:0", "--to", "http://x/", "--", "y"], "either"),
         (["mcp", "--listen", "127.0.0.1:0", "--", "y"], "--to URL with --listen"),
+        (["mcp", "--attended", "--to", "http://127.0.0.1/"], "--listen with --attended"),
         (["mcp", "--to", "ftp://x/"], "the address of a server"),
         (["mcp", "--listen", "0.0.0.0:0", "--to", "http://127.0.0.1/"], "--everywhere"),
         (["mcp", "--listen", "x", "--to", "http://127.0.0.1/"], "HOST:PORT"),

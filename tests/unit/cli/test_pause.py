@@ -68,7 +68,8 @@ def test_pause_at_terminal_is_recorded_and_ended(tmp_path: Path) -> None:
 
     code, output = run_at_terminal("pause", "--end", env=env)
     assert code == 0
-    assert "not paused" in output
+    assert "the pause is over" in output
+    assert "not paused" in run_at_terminal("pause", env=env)[1]
     assert pause.find_active_pause(store) is None
 
 

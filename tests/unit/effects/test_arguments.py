@@ -1,5 +1,7 @@
 """Arguments are parsed as getopt does, and conditions and selectors mean what their docstrings say."""
 
+from dataclasses import replace
+
 import pytest
 
 from verdikt.effects.arguments import Arguments, OptionTable
@@ -56,7 +58,7 @@ def test_abbreviation_is_completed_when_it_stands_for_one_option(name: str, full
     table = OptionTable(names=frozenset({"--hard", "--soft", "--skip"}), abbreviate=True)
 
     assert table.complete(name) == full_name
-    assert table._replace(abbreviate=False).complete(name) == name
+    assert replace(table, abbreviate=False).complete(name) == name
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.gate_replay import replay_stop
 from tests.scripted_turn import TurnPlayer, load_turns
-from verdikt.evidence.gate_replay import replay_stop
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.ledger.projections import EVIDENCE
 from verdikt.model.entry import EntryKind

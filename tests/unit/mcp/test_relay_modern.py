@@ -192,3 +192,15 @@ def test_a_question_in_a_result_that_imitates_ours_is_refused(bench: RelayBench)
 
     refused = bench.server(id=request_id, result={"resultType": "input_required", "inputRequests": imitation})
     assert "must not look like" in text_of(refused)
+
+
+def test_a_result_of_the_new_era_is_not_asked_about_at_a_client_of_the_old_one(tmp_path: Path) -> None:
+    """Such a client could not answer; what the server wants is refused."""
+    bench = RelayBench(tmp_path)
+    bench.initialize({"elicitation": {}, "sampling": {}})
+    bench.list_tools()
+    request = bench.call("get_note").to_server[0]
+    wishes = {"s": {"method": "sampling/createMessage", "params": {"messages": []}}}
+    reaction = bench.server(id=request.id, result={"resultType": "input_required", "inputRequests": wishes})
+
+    assert "No person can be asked" in text_of(reaction)

@@ -1,4 +1,4 @@
-"""A store that lives as long as the process: for tests, dry runs and embedded use."""
+"""A second store for the contract of `LogStore`, written apart from the first: the log in lists."""
 
 import json
 import threading
