@@ -247,7 +247,7 @@ def select_targets(selector: str, call: Invocation) -> Sequence[Word]:
 
     `program` is the program itself; `input` at the end adds the text on standard input, if it is known.
     """
-    if is_plain_selector(selector):
+    if _is_plain_selector(selector):
         return call.args.select_words(selector)
     if selector == "program":
         return call.command.argv[:1]
@@ -261,7 +261,7 @@ def select_targets(selector: str, call: Invocation) -> Sequence[Word]:
 
 
 @cache
-def is_plain_selector(selector: str) -> bool:
+def _is_plain_selector(selector: str) -> bool:
     """Return whether the parsed arguments alone say which words a selector names."""
     is_about_call = selector in ("program", "input") or selector.endswith("|input")
     return not is_about_call and selector.partition(":")[0] not in _WORD_TRAITS

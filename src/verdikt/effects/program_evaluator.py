@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from verdikt.effects.arguments import Arguments
 from verdikt.effects.code import classify_query
 from verdikt.effects.command_verbs import find_verb, has_destroy_verb
-from verdikt.effects.conditions import holds, is_plain_selector, select_targets
+from verdikt.effects.conditions import holds, select_targets
 from verdikt.effects.program_record import EffectSpec, Program, find_program
 from verdikt.effects.target_shapes import TARGET_SHAPES
 from verdikt.model.effect import PRECEDENCE, Target
@@ -236,10 +236,8 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
         what, selector, kind, when, unless, otherwise, recoverable, recoverable_when, possible, always, note = row
         if (otherwise and has_applied) or (when and not _holds(when, call)) or (unless and _holds(unless, call)):
             continue
-        words: Sequence[Word] = ()
-        if selector:
-            is_plain = is_plain_selector(selector)
-            words = call.args.select_words(selector) if is_plain else select_targets(selector, call)
+        # Most rows are about all operands.
+        words = call.args.operands if selector == "*" else select_targets(selector, call) if selector else ()
         if selector and not words and not always:
             continue
         if recoverable_when and _holds(recoverable_when, call):
