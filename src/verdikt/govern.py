@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from verdikt.ledger.call_record import build_call_record
 from verdikt.ledger.data_directory import get_data_directory, has_stored_policy
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.kept_files import explain_restorations
+from verdikt.ledger.named_words import record_named_words
 from verdikt.ledger.policy_store import store_policy
 from verdikt.ledger.projections import ASKS, load_projections
 from verdikt.ledger.shared_memory import SharedMemory
@@ -25,11 +26,10 @@ from verdikt.ledger.standing_asks import close_answered_at_terminal, find_standi
 from verdikt.model import session_edits
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
-from verdikt.model.facts import NAMED_WORDS_KEY, Facts
+from verdikt.model.facts import Facts
 from verdikt.model.hook_message import Answer, Prompt, Turn, add_notice
-from verdikt.model.named_words import fold_named_words
 from verdikt.model.posture import Posture
-from verdikt.model.redaction import redact_action, redact_text
+from verdikt.model.redaction import redact_action
 from verdikt.model.session_state import SessionState, StoredMemory
 from verdikt.model.verdict import Decision, VerdictKind, add_warning, decision_from_error, strictest_posture
 from verdikt.model.world import World, WorldFactory
@@ -42,7 +42,6 @@ from verdikt.observe.world import RealWorld, find_project_root, to_absolute
 if TYPE_CHECKING:
     from verdikt.call_permissions import StoppedCall
     from verdikt.council.council_run import ProgressCallback
-    from verdikt.graph.flow_rules import FlowRule
     from verdikt.graph.policy import Policy
     from verdikt.guidance.completion import Completion, TaskCompletionChecker
     from verdikt.guidance.feedback import FeedbackProviderConfig
@@ -261,21 +260,12 @@ class Governance(GovernanceParts):
         try:
             if prompt.human:
                 self.evidence_gate.record_prompt(prompt)
-                if flows := self.policy.section("flow"):
-                    self._remember_named_words(prompt, flows)
+                # Only flows that make an exception for what a person named have to know it.
+                if any(rule.unless for rule in self.policy.section("flow") or ()):
+                    record_named_words(self.store, prompt)
         except Exception as error:
             self._record_crash("prompt", error, prompt.session_id)
         return Answer()
-
-    def _remember_named_words(self, prompt: Prompt, flows: Sequence[FlowRule]) -> None:
-        """Record what a person named, for flows that make an exception for it."""
-        if not any(rule.unless for rule in flows):
-            return
-        with self.store.session(prompt.session_id) as session:
-            before = str(_read_memory(session).get(NAMED_WORDS_KEY) or "")
-            words = fold_named_words(before, redact_text(prompt.text)[0])
-            if words != before:
-                session.append(EntryKind.FEEDBACK, {"given": [], "failures": {}, "kept": {NAMED_WORDS_KEY: words}})
 
     def stop(self, turn: Turn) -> Answer:
         """Decide whether the agent may finish: first the completion checks, then the evidence gate.

@@ -17,7 +17,7 @@ from verdikt.effects.carried_state import (
     mark_lost_work,
 )
 from verdikt.effects.code import classify_code
-from verdikt.effects.code.powershell_start import is_powershell
+from verdikt.effects.code.powershell_start import POWERSHELL_FIRST_CHARACTERS, is_powershell
 from verdikt.effects.command_input import (
     detect_language,
     find_program_word,
@@ -155,8 +155,10 @@ class ScriptClassifier:
         # Effects that belong to no command of the shell text.
         loose_effects: list[Effect] = []
         # The first letter rules out nearly every text before the pattern is tried.
-        if self._depth == 1 and text[:1] not in _UNIX_FIRST_CHARACTERS and is_powershell(text):
-            loose_effects = self._classify_powershell(text)
+        # The first letter rules out nearly every text, and the first word nearly every other.
+        if self._depth == 1 and text[:1] not in _UNIX_FIRST_CHARACTERS:
+            is_candidate = text.lstrip().startswith(POWERSHELL_FIRST_CHARACTERS)
+            loose_effects = self._classify_powershell(text) if is_candidate and is_powershell(text) else []
         is_single = len(commands) == 1 and not (script.codes or script.problems or commands[0].conditional)
         if is_single and not loose_effects and self.steps is None:
             return self._classify_single(commands)
