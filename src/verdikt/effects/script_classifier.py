@@ -17,7 +17,7 @@ from verdikt.effects.carried_state import (
     mark_lost_work,
 )
 from verdikt.effects.code import classify_code
-from verdikt.effects.code.powershell_start import POWERSHELL_FIRST_CHARACTERS, is_powershell
+from verdikt.effects.code.powershell_start import OTHER_FIRST_CHARACTERS, POWERSHELL_FIRST_CHARACTERS, is_powershell
 from verdikt.effects.command_input import (
     find_program_word,
     match_programs,
@@ -117,7 +117,7 @@ class ScriptClassifier:
         self._resolver = resolver
         self._programs = programs
         self._depth = 0
-        self._files = WrittenFiles(resolver, texts={}, downloaded=set(), decoded=set(), descriptors={})
+        self._files = WrittenFiles(resolver, {}, set(), set(), {})
         self._temporary_paths: set[str] = set()
         self._secret_copies: set[str] = set()
         self._mentions_verdikt = False
@@ -148,7 +148,8 @@ class ScriptClassifier:
             commands = _place_commands(commands, cwd, where)
         # Effects that belong to no command of the shell text.
         loose_effects: list[Effect] = []
-        if self._depth == 1 and text.lstrip().startswith(POWERSHELL_FIRST_CHARACTERS) and is_powershell(text):
+        may_be_powershell = self._depth == 1 and text[:1] not in OTHER_FIRST_CHARACTERS
+        if may_be_powershell and text.lstrip().startswith(POWERSHELL_FIRST_CHARACTERS) and is_powershell(text):
             loose_effects = self._classify_powershell(text)
         is_single = len(commands) == 1 and not (script.codes or script.problems or commands[0].conditional)
         if is_single and not loose_effects and self.steps is None:

@@ -10,6 +10,8 @@ _POWERSHELL_START = compile_lazily(
 """The beginning of text that only PowerShell understands."""
 POWERSHELL_FIRST_CHARACTERS = (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ$(&[", "irm", "iwr", "ri")
 """One of these begins such a text, and few others: a test that is cheaper than the pattern."""
+OTHER_FIRST_CHARACTERS = frozenset("abcdefghjklmnopqstuvwxyz./~#")
+"""One of these begins nearly every other text."""
 
 
 def is_powershell(text: str) -> bool:
