@@ -7,6 +7,9 @@ question and a condition teach the model what grammar tells apart, which a few h
     [items] names of the columns      then one item per line; a frame takes the items that have its columns
     [done], [none], [admission] …     then one frame per line; `t|…` is a sentence as it stands, about tests
     [titles done] template            then titles; the template makes the items of the list below each
+    [titles claiming] template        the same, with titles that claim by themselves (`Two bugs fixed:`)
+    [verbs done], [verbs none]        then verbs of work (`adjusted`) and of looking (`inspected`), several in a line
+    [verb frames], [objects]          then what the verbs stand in (`I {verb} {object}.`): the verb alone tells the act
 """
 
 import re
@@ -32,6 +35,9 @@ TOPIC_LETTERS = {
 ITEMS_PER_FRAME = 12
 """Number of items that each frame is filled with: enough to show that the item does not matter."""
 
+SENTENCES_PER_VERB = 5
+"""Number of frames that each verb is put in: what occurs in fewer sentences gets no weight."""
+
 MESSAGE_SIZES = (1, 2, 1, 3)
 """Numbers of sentences in a message, in turn."""
 
@@ -46,6 +52,9 @@ class Frames:
     items: list[dict[str, str]] = field(default_factory=list)
     frames: list[tuple[str, str]] = field(default_factory=list)
     titles: list[tuple[str, str, str]] = field(default_factory=list)
+    verbs: list[tuple[str, str]] = field(default_factory=list)
+    verb_frames: list[str] = field(default_factory=list)
+    objects: list[str] = field(default_factory=list)
 
 
 def read_frames(path: Path) -> Frames:
@@ -63,6 +72,12 @@ def read_frames(path: Path) -> Frames:
             found.items.append(dict(zip(columns, cells, strict=True)))
         elif section.startswith("titles "):
             found.titles.append((section.removeprefix("titles "), line, rest))
+        elif section.startswith("verbs "):
+            found.verbs += [(section.removeprefix("verbs "), verb.strip()) for verb in line.split("|")]
+        elif section == "verb frames":
+            found.verb_frames.append(line)
+        elif section == "objects":
+            found.objects += [words.strip() for words in line.split("|")]
         else:
             found.frames.append((section, line))
     return found
@@ -92,6 +107,12 @@ def list_sentences(found: Frames) -> Iterator[Label]:
         for item in choose_items(found.items, frame)[:ITEMS_PER_FRAME]:
             topics = (item["topics"],) if act not in ("none", "delegation") else ()
             yield fill_frame(frame, item), act, topics
+    for act, verb in found.verbs:
+        for step in range(SENTENCES_PER_VERB):
+            place = crc32(f"{verb} {step}".encode())
+            frame = found.verb_frames[(place + step) % len(found.verb_frames)]
+            item = {"verb": verb, "object": found.objects[place // 64 % len(found.objects)]}
+            yield fill_frame(frame, item), act, ("change",) if act == "done" else ()
 
 
 def expand_frames(path: Path) -> Iterator[tuple[str, list[Label]]]:
@@ -108,10 +129,11 @@ def expand_frames(path: Path) -> Iterator[tuple[str, list[Label]]]:
         ends = ["\n\n" if piece[0][-1].isalnum() else "\n" if is_in_lines else " " for piece in pieces]
         yield "".join(piece[0] + end for piece, end in zip(pieces, ends, strict=True)).rstrip(), pieces
         number += 1
-    for act, title, template in found.titles:
+    for kind, title, template in found.titles:
         for step in range(ITEMS_PER_FRAME // 2):
             items = choose_items(found.items, f"{title} {step} {template}")[:3]
-            labels: list[Label] = [(title, "none", ())]
+            labels: list[Label] = [(title, "done", ("change",)) if kind == "claiming" else (title, "none", ())]
+            act = "done" if kind == "claiming" else kind
             labels += [(fill_frame(template, item), act, (item["topics"],) if act != "none" else ()) for item in items]
             head = title if title.endswith((":", "：")) else f"## {title}"
             yield "\n".join([head, *(f"- {label[0]}" for label in labels[1:])]), labels

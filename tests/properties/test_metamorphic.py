@@ -207,27 +207,27 @@ def test_other_spelling_never_loosens_a_verdict_nor_blocks_a_harmless_command(
 
 
 def group_text(text: str) -> str:
-    """Return `{ a; b; }` for `a; b`."""
+    """Return `a; b` as `{ a; b; }`."""
     return f"{{ {text}\n}}"
 
 
 def open_subshell(text: str) -> str:
-    """Return `(a; b)` for `a; b`."""
+    """Return `a; b` as `(a; b)`."""
     return f"( {text}\n)"
 
 
 def define_function(text: str) -> str:
-    """Return `f() { a; b; }; f` for `a; b`."""
+    """Return `a; b` as `f() { a; b; }; f`."""
     return f"f() {{\n{text}\n}}\nf"
 
 
 def hand_to_shell(text: str) -> str:
-    """Return `bash -c 'a; b'` for `a; b`."""
+    """Return `a; b` as `bash -c 'a; b'`."""
     return f"bash -c {shlex.quote(text)}"
 
 
 def put_after_another(text: str) -> str:
-    """Return `true; a; b` for `a; b`."""
+    """Return `a; b` as `true; a; b`."""
     return f"true\n{text}"
 
 

@@ -7,7 +7,7 @@ Portuguese, `he` is a person in English and `have` in Spanish.
 """
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -23,7 +23,7 @@ CUES: dict[str, dict[str, str]] = {
         " team upstream vendor colleague colleagues bot reviewer"
         " provider maintainer",
         "ME": "me us",
-        "NOW": "now",
+        "NOW": "now finally henceforth",
         "AGAIN": "again anymore longer",
         "PAST": "yesterday ago previously earlier originally formerly last monday tuesday wednesday thursday friday"
         " before"
@@ -56,7 +56,10 @@ CUES: dict[str, dict[str, str]] = {
         " resolved solved success successfully implemented",
         "BAD": "fail fails failed failing broken red missing untested unverified error errors failure failures"
         " warnings",
-        "LOOK": "looked read reviewed analyzed analysed investigated traced noticed compared checked reproduced",
+        "LOOK": "looked read reviewed analyzed analysed investigated traced noticed compared checked reproduced"
+        " inspected profiled reread skimmed scanned studied examined audited followed measured timed"
+        " counted explored researched searched grepped queried debugged watched weighed considered"
+        " discussed browsed located identified understood noted",
         "TRY": "started starting began trying tried",
         "THE": "the a an this that these those its it",
         "IN": "in on at of to for from with by into as",
@@ -68,7 +71,7 @@ CUES: dict[str, dict[str, str]] = {
         "YOU": "du dein deine deinem deinen sie ihr ihnen dir dich",
         "THEY": "er ihm jemand andere nutzer kollege kollegin kollegen autor team maintainer bot anbieter maintainerin",
         "ME": "mir mich",
-        "NOW": "jetzt nun sofort nunmehr",
+        "NOW": "jetzt nun sofort nunmehr endlich diesmal",
         "AGAIN": "wieder mehr erneut",
         "PAST": "gestern letzte letzten letzter letztes damals früher vorher montag dienstag freitag vor"
         " januar februar märz april mai juni juli august september oktober november dezember",
@@ -99,7 +102,11 @@ CUES: dict[str, dict[str, str]] = {
         " bestanden läuft laufen durch klappt passt stimmt",
         "BAD": "fehlt fehlen fehlgeschlagen schlägt fehl kaputt rot ungetestet offen fehler fehlschlag fehlschläge"
         " warnungen",
-        "LOOK": "angesehen gelesen analysiert gefunden untersucht angeschaut verglichen geschaut nachgestellt verfolgt",
+        "LOOK": "angesehen gelesen analysiert gefunden untersucht angeschaut verglichen geschaut nachgestellt"
+        " verfolgt durchgesehen durchgelesen überflogen geprüft begutachtet nachvollzogen gemessen"
+        " gezählt nachgeprüft erkundet recherchiert durchsucht abgefragt reproduziert debuggt beobachtet"
+        " abgewogen erwogen durchforstet entdeckt bemerkt verstanden profiliert ausgewertet betrachtet"
+        " gesichtet durchgegangen studiert",
         "TRY": "beginne begonnen angefangen versuche versucht arbeite gerade probiert",
         "THE": "der die das den dem des ein eine einen einem einer diese dieser dieses es",
         "IN": "über auf an im am zum zur für von vom mit bei in aus nach zu",
@@ -114,7 +121,7 @@ CUES: dict[str, dict[str, str]] = {
         "THEY": "il elle ils elles quelqu'un collègue équipe auteur mainteneurs utilisateur utilisateurs bot"
         " fournisseur prestataire",
         "ME": "me moi m",
-        "NOW": "maintenant désormais dorénavant présent",
+        "NOW": "maintenant désormais dorénavant présent enfin",
         "AGAIN": "plus nouveau",
         "PAST": "hier dernier dernière auparavant avant lundi mardi vendredi ans"
         " janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
@@ -144,7 +151,9 @@ CUES: dict[str, dict[str, str]] = {
         "GOOD": "terminé terminée terminés corrigé corrigée corrigés corrigées prêt prête fonctionne fonctionnent"
         " passent vert verts verte réussis marche propre",
         "BAD": "échoue échouent échoué manque cassé rouge échec échecs erreur erreurs avertissement avertissements",
-        "LOOK": "regardé lu analysé trouvé examiné parcouru comparé relu remarqué suivi",
+        "LOOK": "regardé lu analysé trouvé examiné parcouru comparé relu remarqué suivi inspecté profilé survolé"
+        " étudié audité mesuré compté vérifié exploré cherché interrogé reproduit débogué observé"
+        " envisagé réfléchi fouillé épluché localisé identifié compris consulté décortiqué constaté",
         "TRY": "commencé commence essayé essaie essaye",
         "THE": "le la les l un une du ce cette ces des",
         "IN": "dans sur à au aux de d pour avec par en",
@@ -158,7 +167,7 @@ CUES: dict[str, dict[str, str]] = {
         "THEY": "él ella ellos alguien compañero compañera equipo autor usuario usuarios mantenedores proveedor"
         " mantenedor",
         "ME": "me mí",
-        "NOW": "ahora ya",
+        "NOW": "ahora ya finalmente",
         "AGAIN": "nuevo más vez vuelve vuelven",
         "PAST": "ayer pasado pasada anterior antes lunes martes viernes hace"
         " enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
@@ -188,7 +197,10 @@ CUES: dict[str, dict[str, str]] = {
         "GOOD": "listo lista completado completada terminado terminada funciona funcionan corregido corregida resuelto"
         " resuelta arreglado arreglada pasan verde limpio correctos bien",
         "BAD": "falla fallan falló falta faltan roto rojo fallo fallos error errores avisos",
-        "LOOK": "revisé leído leí analizado encontré revisado mirado miré comparé seguí repasé reproduje",
+        "LOOK": "revisé leído leí analizado encontré revisado mirado miré comparé seguí repasé reproduje"
+        " inspeccioné perfilé recorrí releí estudié examiné audité rastreé medí conté verifiqué comprobé"
+        " exploré investigué analicé busqué consulté observé sopesé consideré localicé identifiqué noté"
+        " entendí comparado medido repasado inspeccionado estudiado comprobado",
         "TRY": "empecé empezado intenté intentado probé",
         "THE": "el la los las un una este esta estos lo",
         "IN": "de en por para con al del a",
@@ -204,7 +216,7 @@ CUES: dict[str, dict[str, str]] = {
         "THEY": "ele ela eles alguém colega equipe time autor usuário usuários mantenedores provedor"
         " fornecedor mantenedor",
         "ME": "me mim",
-        "NOW": "agora já passa passou passaram",
+        "NOW": "agora já passa passou passaram finalmente enfim",
         "AGAIN": "mais novamente novo voltou voltaram volta",
         "PAST": "ontem passado passada anterior antes segunda terça sexta há"
         " janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
@@ -234,7 +246,10 @@ CUES: dict[str, dict[str, str]] = {
         "GOOD": "pronto pronta concluído concluída concluídos terminado corrigido corrigida corrigidos resolvido"
         " resolvida funciona funcionam passam verde verdes limpo certo sucesso",
         "BAD": "falha falham falhou quebrado vermelho falta faltam erro erros falhas avisos",
-        "LOOK": "analisei li encontrei olhei revisei comparei conferi percorri segui notei medi reproduzi",
+        "LOOK": "analisei li encontrei olhei revisei comparei conferi percorri segui notei medi reproduzi"
+        " inspecionei perfilei reli estudei examinei auditei rastreei contei verifiquei explorei"
+        " investiguei procurei consultei depurei observei considerei repassei vasculhei localizei"
+        " identifiquei entendi constatei avaliei chequei",
         "TRY": "comecei tentei começo",
         "THE": "o a os as um uma este esta esse essa",
         "IN": "de do da no na em com para por dos das nos nas ao pelo pela",
@@ -246,7 +261,7 @@ CUES: dict[str, dict[str, str]] = {
         "YOU": "вы ты вам вас ваш ваша вашу ваши тебе",
         "THEY": "он она они кто-то коллега пользователь автор мейнтейнеры бот поставщик мейнтейнер",
         "ME": "мне меня",
-        "NOW": "теперь уже отныне",
+        "NOW": "теперь уже отныне наконец",
         "AGAIN": "снова больше",
         "PAST": "вчера прошлой прошлом раньше ранее назад понедельник вторник пятницу"
         " январе феврале марте апреле мае июне июле августе сентябре октябре ноябре декабре",
@@ -275,7 +290,11 @@ CUES: dict[str, dict[str, str]] = {
         "GOOD": "готово исправлено исправлен исправлена работает работают завершено завершена решено сделано проходят"
         " пройдены готов готова готовы зелёный зелёные зелёная",
         "BAD": "падает падают упал упало ошибка ошибки ошибок сломан падений красный",
-        "LOOK": "посмотрел посмотрела прочитал проанализировал нашел изучил сравнил проследил заметил замерил",
+        "LOOK": "посмотрел посмотрела прочитал проанализировал нашел изучил сравнил проследил заметил замерил"
+        " просмотрел осмотрел прочёл перечитал исследовал рассмотрел проверил отследил сопоставил измерил"
+        " посчитал перепроверил поискал воспроизвёл понаблюдал взвесил обдумал обсудил обнаружил понял"
+        " оценил разобрал глянул изучила прочитала проверила сравнила нашла измерила просмотрела"
+        " проанализировала",
         "TRY": "начал начала пытаюсь попробовал пробовал начинаю",
         "IN": "в на с для по из к от у за",
         "AND": "и или",
@@ -283,7 +302,7 @@ CUES: dict[str, dict[str, str]] = {
     "ja": {
         "D": "ました 済み 完了 なりました てあります した。",
         "THEY": "さんが チームが 同僚 作者 誰か メンテナー 業者",
-        "NOW": "現在 ようにな これで",
+        "NOW": "現在 ようにな これで ようやく やっと 今後",
         "AGAIN": "なくなり 再び もう",
         "PAST": "昨日 先週 以前 前回 年前 月に 当時 昨年 昨夜",
         "STILL": "まだ 未だ 未",
@@ -306,7 +325,8 @@ CUES: dict[str, dict[str, str]] = {
         "BE": "です。 います。 あります。 います ています れています てい",
         "GOOD": "成功 パス 通り 動作 問題なく 直り 解消 解決 緑",
         "BAD": "失敗 エラー 落ち 赤",
-        "LOOK": "確認し 調べ 調査 読み 見つけ 比べ 目を通し 把握 気づ 再現",
+        "LOOK": "確認し 調べ 調査 読み 見つけ 比べ 目を通し 把握 気づ 再現 見ました 見てみ 眺め 追い"
+        " たどり 計測し 測り 数え 分析し 検索し 観察 洗い出 評価し 拝見 精査 突き合わせ",
         "TRY": "試し 開始 中です ところです",
     },
     "zh": {
@@ -314,7 +334,7 @@ CUES: dict[str, dict[str, str]] = {
         "I": "我",
         "YOU": "你 您",
         "THEY": "同事 团队 他 她 他们 作者 有人 维护者 供应商 上游 机器人",
-        "NOW": "现在 如今",
+        "NOW": "现在 如今 终于",
         "AGAIN": "不再 又 重新 恢复",
         "PAST": "昨天 上周 月份 之前 上次 年前 当时 去年 昨晚 周五 周一 周二",
         "LATER": "之后 然后 接着 马上",
@@ -337,14 +357,15 @@ CUES: dict[str, dict[str, str]] = {
         "BE": "是 在 有",
         "GOOD": "修复 正常 没问题 干净 成功 绿",
         "BAD": "失败 报错 错误 红",
-        "LOOK": "看了 查看 检查 分析 读了 发现 对比 注意到 翻了 找到了 复现",
+        "LOOK": "看了 查看 检查 分析 读了 发现 对比 注意到 翻了 找到了 复现 浏览 阅读 研究 审查 审阅"
+        " 追踪 测量 统计 核对 调查 搜索 观察 排查 定位 评估 通读 过了一遍 梳理 查阅",
         "TRY": "正在 尝试 开始 试了",
     },
     "ko": {
         "D": "했습니다 됐습니다 되었습니다 했어요 완료",
         "I": "제가 저는",
         "THEY": "동료 팀에서 대리 담당자 누군가 작성자 메인테이너 업체",
-        "NOW": "이제",
+        "NOW": "이제 드디어 이제부터",
         "AGAIN": "더_이상 다시 더는",
         "PAST": "어제 지난 월에 이전 년_전 예전 작년 어젯밤 금요일 월요일",
         "LATER": "그다음 이어서 곧 다음",
@@ -367,7 +388,8 @@ CUES: dict[str, dict[str, str]] = {
         "BE": "입니다 있습니다 됩니다 합니다",
         "GOOD": "통과 성공 정상 해결 문제없이 초록불",
         "BAD": "실패 오류 에러 빨간불",
-        "LOOK": "살펴 분석 읽어 검토 읽었 찾았 비교 훑 파악 알아",
+        "LOOK": "살펴 분석 읽어 검토 읽었 찾았 비교 훑 파악 알아 봤습니다 들여다 조사했 점검했 추적했"
+        " 측정했 세어 검색했 조회했 관찰했 발견했 대조했 평가했",
         "TRY": "시도 시작 중입니다",
     },
 }
@@ -443,10 +465,13 @@ def detect_latin_language(text: str) -> str:
     """Return the likeliest language of a text in Latin script, by its commonest words; English in doubt."""
     text = text[:_DETECTED].lower()
     words = _LATIN_WORD.findall(text)
-    votes = {
-        language: sum(word in get_classes(language) for word in words)
-        + 2 * sum(text.count(letter) for letter in _LETTERS.get(language, ""))
-        + sum(word.endswith(_TELLING_ENDINGS[language]) for word in words) / 2
-        for language in LATIN
-    }
-    return max(LATIN, key=lambda language: votes[language])
+    votes = [sum(column) for column in zip((0.0,) * len(LATIN), *map(_list_votes, words), strict=True)]
+    for place, language in enumerate(LATIN):
+        votes[place] += 2 * sum(map(text.count, _LETTERS.get(language, "")))
+    return LATIN[votes.index(max(votes))]
+
+
+@lru_cache(maxsize=4_096)
+def _list_votes(word: str) -> tuple[float, ...]:
+    """Return how much a word speaks for each language in Latin script."""
+    return tuple((word in get_classes(name)) + word.endswith(_TELLING_ENDINGS[name]) / 2 for name in LATIN)

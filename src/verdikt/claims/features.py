@@ -25,6 +25,10 @@ WORDS = 90
 
 _IDEOGRAPH = "\u3040-\u30ff\u3400-\u9fff"
 _TOKEN = compile_lazily(rf"[{_IDEOGRAPH}]|(?:(?![{_IDEOGRAPH}])[^\W\d_])+(?:'[a-z]{{1,2}}\b)?|\d+|[§¶?!:;,，、；：]")
+_PLAIN_TOKEN = compile_lazily(r"[^\W\d_]+(?:'[a-z]{1,2}\b)?|\d+|[§¶?!:;,，、；：]")
+_HAS_IDEOGRAPH = compile_lazily(f"[{_IDEOGRAPH}]")
+"""The same words at a third of the cost, where no ideograph is among them."""
+
 _RUN = compile_lazily(rf"[{_IDEOGRAPH}]{{2,}}")
 _MASKS = compile_lazily(f"{CODE}{{2,}}|{QUOTE}{{2,}}")
 _FILE = compile_lazily(
@@ -33,6 +37,13 @@ _FILE = compile_lazily(
 )
 """A file that is named without backticks; it is code all the same, and `build.js` is no build."""
 
+_CODE_SPAN = compile_lazily(r"`[^`\n]{1,300}`")
+_NAMED = "qfile"
+_NAMED_CODE = compile_lazily(rf"`[^`\n]{{0,300}}?{_NAMED}[^`\n]{{0,300}}`")
+"""What stands for the name of a file, and code that holds one."""
+
+_CLAUSE_END = compile_lazily(r"[、，,；;：:]\s*")
+_ENDINGS = " *_)\"'.!?…。！？」）"
 _TITLE_WORDS = 12
 _PAIRED_CLASSES = 9
 """Number of classes of words in a sentence whose pairs are features, so that their number stays bounded."""
@@ -41,12 +52,17 @@ _COMMON_CLASSES = frozenset({"THE", "IN", "AND"})
 """Classes that say nothing about mood, which would only crowd the pairs."""
 
 
-def list_words(text: str) -> list[str]:
-    """Return the words of a masked text in lower case; each ideograph is a word, and a number is `0` or `1`."""
+@lru_cache(maxsize=64)
+def list_words(text: str) -> tuple[str, ...]:
+    """Return the words of a masked text in lower case; each ideograph is a word, and a number is `0` or `1`.
+
+    The last texts are remembered, because a sentence is read by itself, as a neighbour and as a title.
+    """
     # A run of masks is one word: grammatically, code is a name for something.
     text = _MASKS.sub(lambda match: match[0][0], text.lower())
     # `0 failed` and `2 failed` say opposite things; which number it is beyond that says nothing.
-    return [("1" if word.strip("0") else "0") if word[0].isdigit() else word for word in _TOKEN.findall(text)[:WORDS]]
+    words = (_TOKEN if _HAS_IDEOGRAPH.search(text) else _PLAIN_TOKEN).findall(text)[:WORDS]
+    return tuple([("1" if word.strip("0") else "0") if word[0].isdigit() else word for word in words])
 
 
 class _Word(NamedTuple):
@@ -113,7 +129,15 @@ def _has_korean_past(word: str) -> bool:
 _START, _END, _ARTICLE, _UNKNOWN = map(_hash_text, ("^", "$", "uTHE", "ux"))
 _BREAKS = frozenset(_hash_text("u" + mark) for mark in ",:;，、；：")
 _CLASS_HASHES = {name: _hash_text("u" + name) for classes in CUES.values() for name in classes}
+_TURNS = _BREAKS | {_CLASS_HASHES[name] for name in ("BECAUSE", "BUT", "IF", "ASK")}
+"""What ends the first clause of a sentence."""
+
 _NAMES = frozenset(_CLASS_HASHES[name] for name in _CLASS_HASHES.keys() - _COMMON_CLASSES)
+_SIGNS = ("D", "GOOD", "NOW", "AGAIN")
+"""Classes without any of which a sentence tells how a thing is, not that it was changed."""
+
+_MOODS = (*_SIGNS, *"I YOU THEY WILL WOULD CAN IF NOT BAD LOOK PAST ALWAYS ASK LET".split())
+_SIGN_HASHES, _MOOD_HASHES = (frozenset(_CLASS_HASHES[name] for name in names) for names in (_SIGNS, _MOODS))
 _SILENT = frozenset({_UNKNOWN, *(_CLASS_HASHES[name] for name in _COMMON_CLASSES)})
 
 
@@ -135,6 +159,14 @@ def list_features(sentence: MarkedSentence) -> set[int]:
     features.update(*(word.characters for word in words))
     for run in _RUN.findall(sentence.masked):
         features.update(_hash_characters(run))
+    if sentence.language in _PIECEWISE:
+        # Where the verb stands last, the end of a clause tells what the start does elsewhere.
+        ends = _CLAUSE_END.split(sentence.masked.rstrip(_ENDINGS))
+        features.update(
+            _hash_text(f"e{place} {clause[-size:]}")
+            for place, clause in ((0, ends[-1]), (1, ends[0]))
+            for size in range(2, min(9, len(clause) + 1))
+        )
     own = [_START, *(word.word for word in words), _END]
     features.update(own, *_list_sequences(own, 3))
     shapes = [_START, *(word.shape for word in words), _END]
@@ -155,7 +187,8 @@ def list_cue_features(sentence: MarkedSentence) -> set[int]:
 
 
 def _mask_files(sentence: MarkedSentence) -> MarkedSentence:
-    if "." not in sentence.masked:
+    # The last character ends a sentence, not a name.
+    if "." not in sentence.masked[:-1]:
         return sentence
     return replace(sentence, masked=_FILE.sub(lambda match: CODE * len(match[0]), sentence.masked))
 
@@ -168,21 +201,26 @@ def _list_class_features(sentence: MarkedSentence, words: list[_Word]) -> set[in
         classes += [_CLASS_HASHES[name] for name in _find_pieces(text, sentence.language)]
     features = set(classes)
     features.update(*_list_sequences(_condense_classes(classes), 4))
-    # The first clause by itself: `Login done, reset missing` begins with a claim.
-    first = list(itertools.takewhile(lambda name: name not in _BREAKS, classes))
+    # The first clause by itself: `Login done, reset missing` begins with a claim, and `Moved it so that …` is one.
+    first = [*classes[:1], *itertools.takewhile(lambda name: name not in _TURNS, classes[1:])]
     if len(first) < len(classes):
         skeleton = _condense_classes(first)
         for grams in (skeleton, *_list_sequences(skeleton, 4)):
             features.update(_join_hashes(itertools.repeat(_END), grams, 0x7FEB352D))
     named = sorted(_NAMES.intersection(classes))[:_PAIRED_CLASSES]
-    for index, name in enumerate(named):
-        features.update(_join_hashes(itertools.repeat(name), named[index + 1 :], 0x38B34AE5))
+    features.update(_join_pairs(itertools.combinations(named, 2), 0x38B34AE5))
     if text.rstrip(" *_)").endswith(("?", "？")):
         features.update(_join_hashes(itertools.repeat(_START), named, 0x52DCE729))
+    # Which of them are there together, and that the others are not: a sum of weights alone cannot tell.
+    found = frozenset(classes)
+    signs = sum(_SIGN_HASHES & found) & 0xFFFFFFFF
+    before = sorted({*_SIGNS, "I", "LOOK"}.intersection(_name_classes(sentence.previous, sentence.language)))
+    context = _hash_text(f"{bool(sentence.previous)} {' '.join(before)}")
+    features.update(_join_hashes((signs, signs), (sum(_MOOD_HASHES & found), context), 0x5BD1E995), (signs ^ _START,))
     # `I looked at the log. The disk filled up.`: what a past tense reports depends on the sentence before it.
     own = sorted(set(classes) - _SILENT)[:_PAIRED_CLASSES]
-    for name in sorted(map(_hash_text, _name_classes(sentence.previous, sentence.language)))[:_PAIRED_CLASSES]:
-        features.update(_join_hashes(itertools.repeat(name), own, 0x6B43A9B5))
+    previous = sorted(map(_hash_text, _name_classes(sentence.previous, sentence.language)))[:_PAIRED_CLASSES]
+    features.update(_join_pairs(itertools.product(previous, own), 0x6B43A9B5))
     return features
 
 
@@ -194,13 +232,22 @@ def list_topic_features(sentence: MarkedSentence) -> set[int]:
     features.update(*(word.characters for word in words))
     for run in _RUN.findall(sentence.text):
         features.update(_hash_characters(run))
+    # What stands beside a name, whichever it is: `renamed … to …` is about a file, `deployed to …` is not.
+    named = _NAMED_CODE.sub(_NAMED, _FILE.sub(_NAMED, sentence.text))
+    plain = [_hash_text(word) for word in list_words(_CODE_SPAN.sub(CODE, named))]
+    features.update(_join_hashes(plain, plain[2:], 0x2C1B3C6D), *_list_sequences(plain, 3))
     return features or {_START}
 
 
-def _join_hashes(first: Iterable[int], second: Iterable[int], factor: int) -> list[int]:
+def _join_pairs(pairs: Iterable[tuple[int, int]], factor: int) -> list[int]:
     """Return the hash of each pair; another factor makes other features of the same pairs."""
     # Plain arithmetic costs a fifth of joining and hashing the texts.
-    return [(left * factor + right) & 0xFFFFFFFF for left, right in zip(first, second, strict=False)]
+    return [(left * factor + right) & 0xFFFFFFFF for left, right in pairs]
+
+
+def _join_hashes(first: Iterable[int], second: Iterable[int], factor: int) -> list[int]:
+    """Return the hash of what stands at the same place in both."""
+    return _join_pairs(zip(first, second, strict=False), factor)
 
 
 def _list_sequences(items: list[int], longest: int) -> Iterator[list[int]]:
@@ -236,7 +283,7 @@ def _list_marks(sentence: MarkedSentence, size: int) -> Iterator[str]:
     yield f"m title {bool(title)}"
     yield from map("t {}".format, title)
     yield from map("t {} {}".format, title, title[1:])
-    classes = sorted(_name_classes(sentence.title, sentence.language))
+    classes = _name_classes(sentence.title, sentence.language)
     yield from map("t class {}".format, classes)
     # `How it works` and `It works` are different titles.
     yield f"t classes {' '.join(classes)}"
@@ -252,8 +299,9 @@ def _list_context(place: str, text: str, language: str) -> Iterator[str]:
         yield f"c {place} end {text.rstrip(' *_)')[-1:]}"
 
 
-def _name_classes(text: str, language: str) -> set[str]:
-    """Return the classes of words in a text, without those that say nothing about mood."""
+@lru_cache(maxsize=64)
+def _name_classes(text: str, language: str) -> tuple[str, ...]:
+    """Return the classes of words in a text in order of their names, without those that say nothing about mood."""
     if language in _PIECEWISE:
-        return set(_find_pieces(text, language))
-    return {_read_class(word, language) for word in list_words(text)} - _COMMON_CLASSES - {"x"}
+        return tuple(sorted(set(_find_pieces(text, language))))
+    return tuple(sorted({_read_class(word, language) for word in list_words(text)} - _COMMON_CLASSES - {"x"}))

@@ -29,6 +29,7 @@ _MENTIONED_AFTER = compile_lazily(
     r"\b(?:match(?:es|ing)?|like|from|according to|using|uses?|via|see|reads?|reading|per|with|against|by|based on"
     r"|imports?|run(?:ning|s)?|ran|of|as|following|mirrors?|than|through|call(?:s|ing)?|check(?:s|ed|ing)?"
     r"|review(?:ed|s|ing)?|open(?:ed|s)?|look(?:ed|ing)? at|compare[ds]?|so that|because|before|after|and ran"
+    r"|(?:links?|linked|points?|pointing|refers?) to"
     r"|described in|reported in|defined in|covered (?:by|in)|whether|if|why|how|what)\s+(?:the |our |your |its |all )*"
     r"(?:tests? (?:in|of) )?[`\"'*(]*$",
     re.IGNORECASE,

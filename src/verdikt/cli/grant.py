@@ -20,9 +20,10 @@ from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.errors import LedgerError
 from verdikt.graph.guard_index import index_guards
 from verdikt.ledger import grants
-from verdikt.model.grant import Grant
+from verdikt.model.grant import ANY_SESSION, Grant
 from verdikt.model.yaml_node import suggest_name
 from verdikt.policy import load_policy
+from verdikt.report.entry_line import shorten_session
 
 _MAX_SECONDS = 30 * 86_400
 
@@ -135,8 +136,11 @@ def list_grants(as_json: bool, home: Path | None) -> None:
     if not live_grants:
         click.echo("no valid grants")
     for grant in live_grants:
-        until = format_timestamp(grant.expires * 1_000_000)
-        click.echo(f"{grant.id}  {grant.guard}  {grant.target}  session {grant.session}  until {until}  {grant.reason}")
+        until = format_timestamp(grant.expires * 1_000_000)[:16]
+        where = "any session" if grant.session == ANY_SESSION else f"session {shorten_session(grant.session)}"
+        often = "once, " if grant.once else ""
+        click.echo(f"{grant.id}  {grant.guard}  {often}{where}, until {until}: {grant.reason}")
+        click.echo(f"          {grant.target}")
 
 
 @command.command()

@@ -189,7 +189,9 @@ def render_status(status: dict[str, Any]) -> Iterator[str]:
             f"  {'today':<10}{format_count(today['decisions'], 'decision')}, {format_count(today['asks'], 'ask')},"
             f" {format_count(today['blocks'], 'block')}, {format_count(today['unproven_turns'], 'unproven turn')}"
         )
-        yield f"  {'findings':<10}{status['open_findings']} open"
+        # Plans of every repository are in one log.
+        where = " in all projects" if status["open_findings"] else ""
+        yield f"  {'findings':<10}{status['open_findings']} open{where}"
     else:
         yield f"  {'today':<10}nothing recorded yet"
     warm = status["warm"]

@@ -77,6 +77,15 @@ def _find_calls(request: ProofRequest, *commands: str) -> tuple[int, ...]:
     return ()
 
 
+def _has_deleted_ref(request: ProofRequest, name: str) -> bool:
+    """Return whether a command of this turn deleted a branch or a tag of that name."""
+    runs = (run for call in request.turn.calls for run in call.successful_runs("other", "commit", "look"))
+    return any(
+        run.argv[0] in _HISTORY_PROGRAMS and name in run.argv and not {"-d", "-D", "--delete"}.isdisjoint(run.argv)
+        for run in runs
+    )
+
+
 def _find_uncommitted(request: ProofRequest, before: GitState, after: GitState) -> Missing | None:
     """Return why the commit that is claimed is not there; None when it is."""
     facts = request.turn.facts
@@ -108,11 +117,14 @@ def _prove_refs(request: ProofRequest, before: GitState, after: GitState, prefix
         old -= {after.branch} if after.branch != before.branch else set()
     differing = old - new if is_deletion else new - old
     moved = {name for name in new & old if before.refs.get(prefix + name) != after.refs.get(prefix + name)}
+    if is_deletion:
+        # One that was made after the prompt leaves no trace in the states; the command that took it away does.
+        differing |= {name for name in names if name not in new and _has_deleted_ref(request, name)}
     wrong = [name for name in names if name not in (differing | (set() if is_deletion else moved))]
+    if wrong and is_deletion:
+        return Missing(f"`{wrong[0]}` still exists" if wrong[0] in new else f"nothing deleted the {word} `{wrong[0]}`")
     if wrong:
-        return Missing(
-            f"git has no {word} `{wrong[0]}` that is new" if not is_deletion else f"`{wrong[0]}` still exists"
-        )
+        return Missing(f"git has no {word} `{wrong[0]}` that is new")
     if not differing and not moved:
         return Missing(f"git shows no new {word} since you were asked")
     return hold("git_state", *_find_calls(request, word, "switch", "checkout"))

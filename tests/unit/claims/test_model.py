@@ -59,6 +59,11 @@ def test_sentence_with_two_acts_has_both_with_their_own_topics() -> None:
     ("text", "act"),
     [
         ("I sent the report to the team.", "done"),
+        ("The report was sent to the team.", "done"),
+        ("Der Bericht wurde an das Team geschickt.", "done"),
+        ("Отчёт отправлен команде.", "done"),
+        ("报告已发给团队。", "done"),
+        ("The report was sent by the cron job at midnight.", "none"),
         ("The report is sent to the team every Monday.", "none"),
         ("Should I send the report to the team?", "none"),
         ("Marta sent the report to the team yesterday.", "none"),

@@ -3,9 +3,12 @@
 import io
 import json
 import os
+import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -587,3 +590,31 @@ def test_text_of_an_agent_cannot_control_the_terminal(run: Run, home: Path, word
 
     assert [line for line in output.splitlines() if not line.isprintable()] == []
     assert "31m" in output
+
+
+@pytest.mark.parametrize(("columns", "date"), [(120, "2023-"), (72, "11-14 ")])
+def test_tail_at_a_terminal_is_in_columns_and_ends_at_its_width(home: Path, columns: int, date: str) -> None:
+    """No line is wrapped, and what a narrow screen has no room for is cut with a mark."""
+    store = close_after_test(FileStore(home, FakeClock(), durable=False))
+    store.append("0c9f2f5e-6f2a-4f0e-9d5b-1f2a3b4c5d6e", "contract", {"objective": "a long request " * 20})
+    store.close()
+    child, terminal = pty.fork()
+    if child == 0:
+        env = os.environ | {"VERDIKT_HOME": str(home), "COLUMNS": str(columns), "NO_COLOR": "1"}
+        os.execve(sys.executable, [sys.executable, "-m", "verdikt", "ledger", "tail"], env)
+    with os.fdopen(terminal, "rb", buffering=0) as screen:
+        output = b""
+        with suppress(OSError):  # raised when the command has ended
+            while data := screen.read(4096):
+                output += data
+    os.waitpid(child, 0)
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in output.decode().splitlines()]
+
+    assert all(len(line) <= columns for line in lines)
+    assert (
+        len({line.index(kind) for line in lines for kind in ("decision", "posture", "contract") if kind in line}) == 1
+    )
+    (cut,) = (line for line in lines if "contract" in line)
+    assert cut.startswith(date)
+    assert "0c9f2f5e    1 contract" in cut
+    assert cut.endswith("…")

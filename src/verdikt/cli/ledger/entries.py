@@ -47,7 +47,10 @@ if TYPE_CHECKING:
 _COLOURS = {"block": "red", "ask": "yellow", "warn": "yellow", "pass": "green"}
 _POLL_SECONDS = 0.2
 
-_MIN_TEXT = 12
+_WIDE_COLUMNS = 100
+"""From this width on, a line has the full date and time."""
+
+_MIN_TEXT = 8
 """A summary is not cut to less than this, however narrow the terminal."""
 
 
@@ -142,7 +145,10 @@ def _print_entry(entry: Entry, as_json: bool, answers: AskAnswers) -> None:
     kind, rule = str(entry.kind), f" by {guard}" if guard and verdict != "pass" else ""
     position = f"{format_timestamp(entry.ts)} {session} {entry.seq}"
     if columns:  # for a person in columns, for programs with one blank between the fields
-        position = f"{format_timestamp(entry.ts)} {session:<8} {entry.seq:>4}"
+        timestamp = format_timestamp(entry.ts)
+        # On a narrow screen the year and the seconds would take the room of what was done.
+        timestamp = timestamp[5:16] if columns < _WIDE_COLUMNS else timestamp
+        position = f"{timestamp} {session:<8} {entry.seq:>4}"
         kind, verdict = f"{kind:<10}", verdict and f"{verdict:<5}"
     note = _describe_exemption(entry) or answers.notes.get((entry.session, entry.seq), "")
     text = f"{summarize_entry(entry)}{f' ({note})' if note else ''}"
