@@ -89,7 +89,8 @@ _OUTPUT_OPTIONS = ("-o", "--out")
 _CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
 _RELATED_PREFIXES = (*SECRET_SOURCES, "fs.overwrite", *OUTGOING_PREFIXES)
 """Effects that say something about each other, or about what the session did before."""
-_UNIX_FIRST_CHARACTERS = frozenset("abcdefghjklmnopqstuvwxyz./~#")
+_UNIX_FIRST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz./~#")
+_POWERSHELL_BEGINNINGS = ("ri", "ir", "iw")  # `ri`, `irm`, `iwr`
 
 
 class Step(NamedTuple):
@@ -154,8 +155,9 @@ class ScriptClassifier:
             commands = _place_commands(commands, cwd, where)
         # Effects that belong to no command of the shell text.
         loose_effects: list[Effect] = []
-        # The first letter rules out nearly every text before the pattern is tried.
-        if self._depth == 1 and text[:1] not in _UNIX_FIRST_CHARACTERS and is_powershell(text):
+        # The first letters rule out nearly every text before the pattern is tried.
+        may_be_powershell = text[:1] not in _UNIX_FIRST_CHARACTERS or text[:2] in _POWERSHELL_BEGINNINGS
+        if self._depth == 1 and may_be_powershell and is_powershell(text):
             loose_effects = self._classify_powershell(text)
         is_single = len(commands) == 1 and not (script.codes or script.problems or commands[0].conditional)
         if is_single and not loose_effects and self.steps is None:
