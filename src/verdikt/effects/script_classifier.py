@@ -17,7 +17,7 @@ from verdikt.effects.carried_state import (
     mark_lost_work,
 )
 from verdikt.effects.code import classify_code
-from verdikt.effects.code.powershell_start import POWERSHELL_FIRST_CHARACTERS, is_powershell
+from verdikt.effects.code.powershell_start import is_powershell
 from verdikt.effects.command_input import (
     detect_language,
     find_program_word,
@@ -89,7 +89,8 @@ _OUTPUT_OPTIONS = ("-o", "--out")
 _CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
 _RELATED_PREFIXES = (*SECRET_SOURCES, "fs.overwrite", *OUTGOING_PREFIXES)
 """Effects that say something about each other, or about what the session did before."""
-_UNIX_FIRST_CHARACTERS = frozenset("abcdefghjklmnopqstuvwxyz./~#")
+_UNIX_FIRST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz./~#")
+_POWERSHELL_BEGINNINGS = ("ri", "ir", "iw")  # `ri`, `irm`, `iwr`
 
 
 class Step(NamedTuple):
@@ -123,7 +124,7 @@ class ScriptClassifier:
         self._resolver = resolver
         self._programs = programs
         self._depth = 0
-        self._files = WrittenFiles(resolver, texts={}, downloaded=set(), decoded=set(), descriptors={})
+        self._files = WrittenFiles(resolver, {}, set(), set(), {})
         self._temporary_paths: set[str] = set()
         self._secret_copies: set[str] = set()
         self._mentions_verdikt = False
@@ -154,11 +155,10 @@ class ScriptClassifier:
             commands = _place_commands(commands, cwd, where)
         # Effects that belong to no command of the shell text.
         loose_effects: list[Effect] = []
-        # The first letter rules out nearly every text before the pattern is tried.
-        # The first letter rules out nearly every text, and the first word nearly every other.
-        if self._depth == 1 and text[:1] not in _UNIX_FIRST_CHARACTERS:
-            is_candidate = text.lstrip().startswith(POWERSHELL_FIRST_CHARACTERS)
-            loose_effects = self._classify_powershell(text) if is_candidate and is_powershell(text) else []
+        # The first letters rule out nearly every text before the pattern is tried.
+        may_be_powershell = text[:1] not in _UNIX_FIRST_CHARACTERS or text[:2] in _POWERSHELL_BEGINNINGS
+        if self._depth == 1 and may_be_powershell and is_powershell(text):
+            loose_effects = self._classify_powershell(text)
         is_single = len(commands) == 1 and not (script.codes or script.problems or commands[0].conditional)
         if is_single and not loose_effects and self.steps is None:
             return self._classify_single(commands)
