@@ -47,7 +47,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "shell/statement_walker.py": "coproc",
     },
     "other languages: functions, modules, dialects, file names and formats, which are read here": {
-        "effects/code/": "powershell-cmdlet base64 docker rmdir sendmail tar mysql",
+        "effects/code/": "powershell-cmdlet base64 crontab docker git python3 rmdir sendmail tar mysql",
         "effects/code_sections.py": "cmake dart gradlew mvnw wscript",
         "effects/armed_text.py": "base64 cat chmod curl echo git net rmdir systemctl truncate wget",
         "effects/tool_classifier.py": "python3",

@@ -37,11 +37,25 @@ def add_armed_effects(
             ]
 
 
+def find_inline_imports(language: str, text: str, *, load_text: TextLoader, call: Invocation) -> list[Effect]:
+    """Return `code.armed` for each armed file that code on the command line imports: `python -c 'import pkg'`."""
+    directory = call.resolver.to_absolute(".", call.command.cwd)
+    if language not in _INLINE_MARKS or not any(mark in text for mark in _INLINE_MARKS[language]) or not directory:
+        return []
+    name = f"{call.name} {call.command.argv[1].text}" if len(call.command.argv) > 1 else call.name
+    origin = call.make_effect("code.run")
+    lines = text.replace(";", "\n")
+    return find_armed_imports(f"{directory}/{name}", language, origin, load_text=load_text, call=call, text=lines)
+
+
+_INLINE_MARKS = {"python": ("import",), "node": ("./",), "ruby": ("require", "load"), "php": ("include", "require")}
+
+
 def find_armed_imports(
-    path: str, language: str, origin: Effect, *, load_text: TextLoader, call: Invocation
+    path: str, language: str, origin: Effect, *, load_text: TextLoader, call: Invocation, text: str | None = None
 ) -> list[Effect]:
     """Return `code.armed` for each file that a file which is run imports, one level deep, and that is armed."""
-    text = load_text(path)
+    text = load_text(path) if text is None else text
     effects = []
     resolver = call.resolver
     for candidate_paths in list_local_imports(language, path, text, resolver.project_root) if text else ():

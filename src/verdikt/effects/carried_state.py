@@ -20,7 +20,7 @@ from verdikt.shell.command import Word
 if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
 
-SECRET_SOURCES = ("cred.read", "fs.move")
+SECRET_SOURCES = ("cred.read", "fs.move", "env.read.all")
 """Effects without which a command puts no secret anywhere."""
 _CONTENT_EFFECTS = ("fs.write", "fs.overwrite", "fs.append", "fs.link", "fs.link.out")
 _LOSS_EFFECTS = DELETE_EFFECTS | {"fs.truncate", "fs.overwrite"}
@@ -46,7 +46,7 @@ def find_secret_destinations(effects: Sequence[Effect], resolver: TargetResolver
 
 
 def _takes_secret(effect: Effect, resolver: TargetResolver) -> bool:
-    if effect.what.startswith("cred.read"):
+    if effect.what.startswith("cred.read") or effect.what == "env.read.all":
         return True
     return effect.what == "fs.move" and any(holds_secret(target, resolver.facts) for target in effect.targets)
 
@@ -79,9 +79,11 @@ def find_moved_work(
 
 
 def is_uncommitted_work(path: str, resolver: TargetResolver) -> bool:
-    """Return whether a path of the project holds work that is in no commit and that this session did not make."""
+    """Return whether a path of the project or the home holds work that is in no commit and no session made."""
     if not resolver.project_root or not path.startswith(resolver.project_root + "/"):
-        return False
+        # What lies in a home is in no commit of this project.
+        target = resolver.resolve_absolute(path)
+        return target.zone is Zone.HOME and not target.path.startswith(f"{resolver.facts.home}/.cache/")
     if any(mark in path for mark in "*?["):
         return True
     return resolver.resolve_absolute(path, with_state=True).state in _LOST_STATES

@@ -24,6 +24,7 @@ _LANGUAGES_BY_ROLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("loads_elixir", ("elixir",)),
     ("loads_settings", ("settings", IMAGE)),
     ("shell", (SHELL,)),
+    ("loads_shell", (SHELL,)),
     ("loads_nothing", ()),
 )
 _LANGUAGES = {

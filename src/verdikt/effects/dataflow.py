@@ -5,7 +5,7 @@ Effects of the whole script are given as one list per command; the functions add
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects import host
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from verdikt.shell.command import Command
 
 _LOOKUP_PROGRAMS = find_role("name_lookup")
+_VARIABLE_READERS = find_role("variable_reader")
+_VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)")
 OUTGOING_PREFIXES = (
     "net.send",
     "net.fetch",
@@ -40,6 +42,10 @@ _ENVIRONMENT_PRINTERS = find_role("environment_printer")
 _REF_CREATORS = find_role("work_tree_changer")
 _PASS_THROUGH_PROGRAMS = find_role("pass_through")
 """Programs whose output holds everything they read."""
+_BULK_READS = ("fs.read", "db.read", "container.read", "git.read", "backup.read", "k8s.read")
+"""Effects of programs that print what is theirs or yours; a raw connection takes it elsewhere."""
+_STREAM_LANGUAGES = find_role("awk_filter")
+_OUTPUT_SUBSTITUTION = ">()"
 _MAX_PIPELINE = 64
 """How many commands of a pipeline are followed back."""
 
@@ -65,7 +71,12 @@ def trace_dataflow(commands: Sequence[Command], effects_by_command: list[list[Ef
     if not outgoing:
         return
     secret, environment = _find_taint(commands, effects_by_command)
-    substituted = any(flag for flag, command in zip(secret, commands, strict=True) if command.feeds is not None)
+    # The words of a function's call feed no command of their own.
+    substituted = any(
+        flag
+        for flag, command in zip(secret, commands, strict=True)
+        if command.feeds is not None or "$()" in command.via
+    )
     for index, own_effects in outgoing:
         command = commands[index]
         if command.name in RAW_CONNECTION_PROGRAMS and _is_fed_by_shell(index, commands):
@@ -75,7 +86,8 @@ def trace_dataflow(commands: Sequence[Command], effects_by_command: list[list[Ef
         sends = [e for e in own_effects if not e.targets or not all(map(_is_local_target, e.targets))]
         if sends:
             taint = _Taint(secret[index], environment, substituted)
-            effects_by_command[index] += _derive_secret_sends(index, sends[0], commands, effects_by_command, taint)
+            send = next((effect for effect in sends if effect.certain), sends[0])
+            effects_by_command[index] += _derive_secret_sends(index, send, commands, effects_by_command, taint)
 
 
 def drop_login_reads(commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
@@ -134,7 +146,7 @@ def _derive_secret_sends(
     if feeders and commands[index].name in _LOOKUP_PROGRAMS:
         note = "in the name that is asked for"
         effects.append(derive_effect("cred.send", send, send.targets, possible=True, note=note))
-    if send.what == "net.send" and _has_effect(upstream, effects_by_command, "fs.read"):
+    if send.what == "net.send" and any(_has_effect(upstream, effects_by_command, what) for what in _BULK_READS):
         effects.append(derive_effect("net.send.file", send, send.targets))
     # A command inside a substitution makes words for another; it is not the one that receives the secret in its words.
     is_substituted = commands[index].feeds is not None
@@ -174,6 +186,27 @@ def reads_secret_upstream(index: int, commands: Sequence[Command], effects_by_co
     return any(e.what.startswith("cred.read") for i in _find_upstream(index, commands) for e in effects_by_command[i])
 
 
+def find_secret_variables(
+    index: int, commands: Sequence[Command], effects_by_command: list[list[Effect]]
+) -> Iterator[str]:
+    """Yield the variables that a command fills with a secret: `K=$(cat key)`, `read K < key`."""
+    command = commands[index]
+    if command.name in _VARIABLE_READERS and _has_effect([index], effects_by_command, "cred.read", prefix=True):
+        yield from (word.text for word in command.argv[1:] if word.text.isidentifier())
+    elif command.assignments and not command.argv:
+        feeders = [i for i in range(max(0, index - _MAX_PIPELINE), index) if commands[i].feeds == index]
+        if _has_effect(feeders, effects_by_command, "cred.read", prefix=True):
+            yield from (name for name, _ in command.assignments)
+
+
+def uses_variables(command: Command, names: Collection[str]) -> bool:
+    """Return whether a word, or text on standard input, has one of these variables in it."""
+    if not names:
+        return False
+    raws = [word.raw for word in command.argv] + [redirect.target.raw for redirect in command.redirects]
+    return any(name in names for raw in raws if "$" in raw for name in _VARIABLE.findall(raw))
+
+
 def find_temporary_writes(effects: Sequence[Effect]) -> list[str]:
     """Return the temporary files that a command writes."""
     return [
@@ -188,11 +221,18 @@ def find_temporary_writes(effects: Sequence[Effect]) -> list[str]:
 def _find_upstream(index: int, commands: Sequence[Command]) -> list[int]:
     """Return the commands whose output one reads, nearest first."""
     upstream: list[int] = []
-    above = commands[index].pipe_from
+    above = _find_source(commands[index])
     while above is not None and 0 <= above < len(commands) and len(upstream) < _MAX_PIPELINE:
         upstream.append(above)
         above = commands[above].pipe_from
     return upstream
+
+
+def _find_source(command: Command) -> int | None:
+    """Return the command whose output one reads: through a pipe, or as `>(…)` in the words of the other."""
+    if command.pipe_from is None and command.via and command.via[-1] == _OUTPUT_SUBSTITUTION:
+        return command.feeds
+    return command.pipe_from
 
 
 def _find_taint(commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> tuple[list[bool], list[bool]]:
@@ -203,13 +243,18 @@ def _find_taint(commands: Sequence[Command], effects_by_command: list[list[Effec
         return secret, environment
     for index in range(len(commands) - 1, -1, -1):
         # The output of a wrapper is the output of what it runs.
-        for inner in range(index + 1, len(commands)):
-            if len(commands[inner].via) <= len(commands[index].via):
-                break
+        inner = index + 1
+        while inner < len(commands) and len(commands[inner].via) > len(commands[index].via):
             secret[index] |= secret[inner]
             environment[index] |= environment[inner]
-    for index, command in enumerate(commands):
-        above = command.pipe_from
+            inner += 1
+        if secret[index] and commands[index].name in _STREAM_LANGUAGES:
+            # `awk '{ print | "nc host 9" }'`: what it reads goes into the commands that it runs.
+            secret[index:inner] = [True] * (inner - index)
+    # A command inside `>(…)` stands before the one whose output it reads.
+    substituted = [i for i, command in enumerate(commands) if _OUTPUT_SUBSTITUTION in command.via]
+    for index in (*range(len(commands)), *substituted):
+        command, above = commands[index], _find_source(commands[index])
         if above is not None and 0 <= above < len(commands) and above != index:
             secret[index] |= secret[above]
             environment[index] |= environment[above] and command.name not in _FILTER_PROGRAMS

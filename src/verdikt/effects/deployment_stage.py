@@ -19,6 +19,8 @@ _TEST = compile_lazily(r"(?i)(?:^|[._-])test(?:ing|s)?(?:$|[._-])")
 _STAGE_OPTIONS = "-e --env --environment --database --settings"
 _TEST_OPTIONS = "--env --environment --settings"
 _STAGE_VARIABLES = ("ENV", "ENVIRONMENT", "SETTINGS_MODULE")
+_PROTECTION_SWITCHES = ("DISABLE_DATABASE_ENVIRONMENT_CHECK",)
+"""Variables that only a live database needs: they switch its protection off."""
 _ADDRESS_VARIABLES = ("URL", "DSN", "URI")
 
 
@@ -40,6 +42,10 @@ def list_stages(call: Invocation) -> list[str]:
 def _iter_live_hints(call: Invocation) -> Iterator[str]:
     yield from (word.text for word in call.args.get_values(_STAGE_OPTIONS))
     yield from _iter_stage_operands(call)
+    if any(name in _PROTECTION_SWITCHES for name, _ in call.command.assignments) or any(
+        word.text.partition("=")[0] in _PROTECTION_SWITCHES for word in call.command.argv[1:]
+    ):
+        yield "production"
     for command in find_preceding(call.command, call.commands):
         yield from (value.text for name, value in command.assignments if name.endswith(_STAGE_VARIABLES))
         if command.name == "export":

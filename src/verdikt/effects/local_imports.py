@@ -58,7 +58,7 @@ def _list_python_imports(directory: str, text: str, root: str) -> list[tuple[str
     return [
         tuple(
             f"{place}{ending}"
-            for start in dict.fromkeys((directory, root if module[0] != "." else directory))
+            for start in dict.fromkeys((directory, root, f"{root}/src") if module[0] != "." else (directory,))
             for ending in (".py", "/__init__.py")
             if (place := _to_place(start, module))
         )

@@ -278,7 +278,10 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
     verb_effect = infer_verb_effect(action.tool)
     schema = find_schema((manifest or {}).get(action.tool), payload)
     searches = not _SEARCH_VERBS.isdisjoint(split_tool_name(action.tool)[:1])
-    arguments = list_tool_arguments(payload, schema, runs=verb_effect in ("mcp.run", ""), searches=searches)
+    runs = verb_effect in ("mcp.run", "") or not _TERMINAL_WORDS.isdisjoint(
+        (*_split_service_name(action.tool), *split_tool_name(action.tool))
+    )
+    arguments = list_tool_arguments(payload, schema, runs=runs, searches=searches)
     for kind, text, language in arguments:
         if kind is ArgumentKind.SHELL:
             yield from call.classify_shell(text)
@@ -308,6 +311,8 @@ def _classify_bare_arguments(action: Action, payload: Mapping[str, Any], call: I
         yield from call.classify_shell(" ".join([program, *(quote_shell_word(word) for word in words)]))
 
 
+_TERMINAL_WORDS = frozenset("term terminal tty pty tmux screen console shell repl ssh bash zsh powershell".split())
+"""Words of a tool's name that tell that what it sends is typed into a shell."""
 _ARGUMENT_KEYS = ("args", "argv", "arguments", "params")
 
 

@@ -236,7 +236,8 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
         what, selector, kind, when, unless, otherwise, recoverable, recoverable_when, possible, always, note = row
         if (otherwise and has_applied) or (when and not _holds(when, call)) or (unless and _holds(unless, call)):
             continue
-        words = select_targets(selector, call) if selector else ()
+        # Most rows are about all operands.
+        words = call.args.operands if selector == "*" else select_targets(selector, call) if selector else ()
         if selector and not words and not always:
             continue
         if recoverable_when and _holds(recoverable_when, call):

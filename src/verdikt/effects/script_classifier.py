@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from verdikt.effects.armed_loads import add_armed_effects
+from verdikt.effects.armed_loads import add_armed_effects, find_inline_imports
 from verdikt.effects.carried_state import (
     SECRET_SOURCES,
     find_moved_work,
@@ -19,6 +19,7 @@ from verdikt.effects.carried_state import (
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.powershell_start import is_powershell
 from verdikt.effects.command_input import (
+    detect_language,
     find_program_word,
     match_programs,
     substitute_listed_names,
@@ -31,10 +32,12 @@ from verdikt.effects.dataflow import (
     downgrade_conditional_writes,
     downgrade_own_ref_deletes,
     drop_login_reads,
+    find_secret_variables,
     find_temporary_writes,
     mark_own_deletes,
     reads_secret_upstream,
     trace_dataflow,
+    uses_variables,
 )
 from verdikt.effects.endless_spawn import mark_endless_spawns
 from verdikt.effects.environment_variables import classify_assignment
@@ -77,6 +80,8 @@ MAX_DEPTH = 6
 """How far texts inside texts are followed; beyond that, unknown."""
 
 _INTERPRETERS = SHELLS | find_role("code_runner")
+_EXPORTERS = find_role("variable_exporter")
+"""Builtins that set variables for the programs which follow."""
 _PLUGIN_LOADERS = find_role("plugin_loader")
 _RUNNER_SETTINGS = ("SHELL=", ".runner", ".linker", "wrapper=")
 _OUTPUT_OPTIONS = ("-o", "--out")
@@ -212,6 +217,7 @@ class ScriptClassifier:
     def _add_zone_effects(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Add to each command's effects what follows from where they fall, in order."""
         has_secret = False
+        secret_variables: set[str] = set()
         for index, effects in enumerate(effects_by_command):
             if derived := derive_zone_effects(effects, self._resolver.facts, self._secret_copies):
                 derived = [effect for effect in derived if not self._is_own_temporary(effect)]
@@ -221,12 +227,21 @@ class ScriptClassifier:
                 self._temporary_paths.update(find_temporary_writes(effects))
             if has_secret or _has_prefix(effects, SECRET_SOURCES):
                 has_secret = True
-                self._carry_secrets(index, commands, effects_by_command)
+                secret_variables.update(find_secret_variables(index, commands, effects_by_command))
+                self._carry_secrets(index, commands, effects_by_command, secret_variables)
 
-    def _carry_secrets(self, index: int, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
+    def _carry_secrets(
+        self,
+        index: int,
+        commands: Sequence[Command],
+        effects_by_command: list[list[Effect]],
+        variables: Collection[str] = (),
+    ) -> None:
         """Remember the files into which a command puts a secret, and report them as `cred.copy`."""
         effects = effects_by_command[index]
-        is_fed = reads_secret_upstream(index, commands, effects_by_command)
+        is_fed = reads_secret_upstream(index, commands, effects_by_command) or uses_variables(
+            commands[index], variables
+        )
         if effects and (copies := find_secret_destinations(effects, self._resolver, is_fed=is_fed)):
             self._secret_copies.update(target.path for target in copies)
             effects.append(make_copy_effect(effects[0], copies))
@@ -335,21 +350,24 @@ class ScriptClassifier:
         effects: list[Effect] = []
         for effect in classify_assignment(call, name, value):
             effects.append(effect)
-            # `BASH_ENV=x.sh`: a file that the shell runs before anything else.
-            if (
-                effect.what == "code.run"
-                and effect.targets[0].path
-                and (text := self._files.load_text(effect.targets[0].path))
-            ):
-                effects += self._classify_inner(text, call.command)
+            if effect.what == "code.run" and effect.targets[0].path:
+                effects += self._classify_startup_text(call, effect.targets[0].path)
         return effects
+
+    def _classify_startup_text(self, call: Invocation, path: str) -> list[Effect]:
+        """Classify a file that a program runs before anything else because a variable names it: `BASH_ENV=x.sh`."""
+        text = self._files.load_text(path)
+        if not text:
+            return []
+        language = detect_language("", path, SHELLS)
+        return self._classify_code(language, text, call) if language else self._classify_inner(text, call.command)
 
     def _classify_program(self, call: Invocation) -> list[Effect]:
         command = call.command
         effects: list[Effect] = []
         program = find_program(call.name)
         if program is not None:
-            effects = evaluate_program(program, call)
+            effects = evaluate_program(program, call) or _classify_own_program(call)
         elif command.argv[0].glob:
             for name in match_programs(call.name):
                 effects += evaluate_program(find_program(name) or Program(), call)
@@ -372,7 +390,7 @@ class ScriptClassifier:
             effects = effects + self._classify_plugins(call, effects[0])
         for effect in effects:
             if effect.what == "code.run":
-                return effects + self._run_files.classify_run(call, effects)
+                return effects + self._classify_run(call, effects)
         return effects
 
     def _classify_plugins(self, call: Invocation, effect: Effect) -> list[Effect]:
@@ -380,6 +398,13 @@ class ScriptClassifier:
         words = call.command.argv
         names = [value.text for option, value in pairwise(words) if option.text == "-p" and value.is_known]
         return [found for name in names for found in self._run_files.classify_module(call, name, effect)]
+
+    def _classify_run(self, call: Invocation, effects: list[Effect]) -> list[Effect]:
+        """Classify the files that a command runs; those that a variable names run before what follows."""
+        if call.name not in _EXPORTERS:
+            return self._run_files.classify_run(call, effects)
+        paths = [target.path for effect in effects if effect.what == "code.run" for target in effect.targets]
+        return [found for path in paths if path for found in self._classify_startup_text(call, path)]
 
     @property
     def _run_files(self) -> RunFiles:
@@ -401,6 +426,7 @@ class ScriptClassifier:
         if self._depth >= MAX_DEPTH:
             return [_make_unknown_effect("nested too deeply to follow")]
         effects = self._classify_code(code.language, code.text, call)
+        effects += find_inline_imports(code.language, code.text, load_text=self._files.load_text, call=call)
         if code.language == "python" and IMPORTS_VERDIKT.search(code.text):
             effects.append(call.make_effect("guard.forge"))
         if self._mentions_verdikt and mentions_daemon_socket(code.text):
@@ -426,6 +452,12 @@ def _has_prefix(effects: Iterable[Effect], prefixes: tuple[str, ...]) -> bool:
         if effect.what.startswith(prefixes):
             return True
     return False
+
+
+def _classify_own_program(call: Invocation) -> list[Effect]:
+    """Return the effect of a program of the project that has the name of one of the machine, such as `./wipe`."""
+    program = call.command.argv[0]
+    return list(call.make_effects("code.run", [program])) if program.text[:1] in (".", "~") else []
 
 
 def _classify_written_shell(resolver: TargetResolver, text: str, command: Command) -> list[Effect]:

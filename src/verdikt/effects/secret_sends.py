@@ -11,7 +11,7 @@ from verdikt.effects.secret_issuers import ISSUER_DOMAINS, LISTED_DOMAINS, VARIA
 from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.effects.zone_effects import derive_effect, holds_secret
 from verdikt.knowledge import find_role
-from verdikt.model.effect import Effects, Target
+from verdikt.model.effect import Certainty, Effects, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
@@ -53,7 +53,32 @@ def add_issuer_sends(effects: Effects, facts: Facts) -> Effects:
         for effect, target in _list_foreign_hosts(effects, OUTGOING_PREFIXES)
         if effect.certain and not _is_within(target.text, domains)
     ]
-    return Effects((*effects.items, *sends[:1])) if sends else effects
+    sends = sends[:1] or list(_derive_remote_sends(effects, domains, facts))
+    return Effects((*effects.items, *sends)) if sends else effects
+
+
+def _derive_remote_sends(effects: Effects, domains: Sequence[str], facts: Facts) -> Iterator[Effect]:
+    """Yield `cred.send` where a remote of git gets a key in its address: the next push or fetch sends it.
+
+    The effect `cred.copy` lets the session remember the remote.
+    """
+    is_used = any(effect.what.startswith(("git.push", "git.fetch")) for effect in effects)
+    for effect in effects:
+        for target in effect.targets if effect.what.startswith("git.remote") else ():
+            name = host.parse_host(target.text) if "://" in target.text else ""
+            if "." in name and not _is_within(name, domains):
+                send = derive_effect("cred.send", effect, (Target(name, "host"),), note="a key in a remote's address")
+                # The address itself is known: only the key was taken out of it.
+                yield send._replace(certainty=Certainty.CERTAIN if is_used else Certainty.POSSIBLE)
+                remote = effect.targets[0].text
+                kept = Target(f"the remote {remote}", "other", _make_remote_path(facts.project_root, remote))
+                yield derive_effect("cred.copy", effect, (kept,))
+                return
+
+
+def _make_remote_path(project_root: str, remote: str) -> str:
+    """Return the name under which the session remembers a remote; git keeps none of its own there."""
+    return f"{project_root}/.git/remotes/{remote}"
 
 
 def find_unlisted_hosts(effects: Effects) -> list[tuple[Effect, Target]]:
@@ -109,7 +134,7 @@ def trace_secret_files(
     copies = {t.path for effects in effects_by_command for e in effects if e.what == "cred.copy" for t in e.targets}
     copies.update(resolver.facts.secret_copies)
     is_staged = f"{resolver.project_root}/.git/index" in resolver.facts.secret_copies
-    for command, effects in zip(commands, effects_by_command, strict=True):
+    for index, (command, effects) in enumerate(zip(commands, effects_by_command, strict=True)):
         if not effects:
             continue
         name = command.name
@@ -119,6 +144,11 @@ def trace_secret_files(
         elif has_loaded:
             effects.extend(list(_derive_variable_sends(command, effects)))
         if name in _STAGERS:
+            # `git commit -m "$(cat .env)"`: the secret is in the message.
+            is_staged |= any(
+                inner.feeds == index and any(e.what == "cred.read" for e in effects_by_command[at])
+                for at, inner in enumerate(commands[:index])
+            )
             is_staged = _trace_git(command, effects, resolver, copies, is_staged=is_staged)
         elif name in _PUBLISHERS and (files := _list_attached_secrets(command, resolver)):
             what_possible = name not in _FORGE_CLIENTS
@@ -230,6 +260,11 @@ def _trace_git(
         return is_staged or bool(secrets)
     if verb in _UNSTAGING_VERBS:
         return False
+    if verb in ("push", "fetch", "pull") and any(
+        _make_remote_path(resolver.project_root, word.text) in resolver.facts.secret_copies for word in words[1:2]
+    ):
+        send = derive_effect("cred.send", effects[0], effects[0].targets, note="a key in the remote's address")
+        effects.append(send._replace(certainty=Certainty.CERTAIN))
     if verb == "push" and is_staged:
         push = next((effect for effect in effects if effect.what.startswith("git.push")), effects[0])
         effects.append(derive_effect("cred.send", push, push.targets, note="a secret that was staged before"))

@@ -85,6 +85,10 @@ class Frame:
         new.stdin, new.pipe_from, new.stdin_file = stdin, pipe_from, stdin_file
         return new
 
+    def lacks_input(self) -> bool:
+        """Return whether nothing is known of standard input: no text, no file, no pipe."""
+        return self.stdin is None and self.stdin_file is None and self.pipe_from is None
+
     def create_inner_frame(
         self, label: str, span: tuple[int, int], *, host: str = "", repeated: bool = False
     ) -> "Frame":

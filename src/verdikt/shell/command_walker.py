@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 
+from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import builtin, evaluated_text, exec_options, inner_commands, redirection
 from verdikt.shell.command import UNKNOWN, Code, CommandDraft, Word
@@ -29,6 +30,7 @@ _FILE_EXECUTION = compile_lazily(
 )
 
 _OUTERMOST_FRAME = Frame()
+_TEXT_RUNNERS = find_role("shell") | {"eval"}
 
 FileReader = Callable[[str], str | None]
 
@@ -41,6 +43,8 @@ class CommandWalker(Expander):
     _outermost_text = ""
     _exports_functions = False  # whether the text can define a function by a variable
     _has_no_file_execution: bool | None = None
+    reads_programs = False  # the words that are expanded now are the program of a shell
+    shell_input: Frame | None = None  # the standard input that `exec < file` gave to all that follows
 
     def __init__(
         self,
@@ -95,6 +99,14 @@ class CommandWalker(Expander):
                 words += self.expand_words(raw, scope)
         return words
 
+    def _expand_program_words(self, raws: list[str], scope: Scope, frame: Frame) -> list[Word]:
+        """Expand the words of a shell, of which `$(cat file)` may be its program: the file is read as `sh file` is."""
+        before, self.reads_programs = self.reads_programs, True
+        try:
+            return self._expand_all_words(raws, scope, frame)
+        finally:
+            self.reads_programs = before
+
     def _walk_simple_command(self, command: SimpleCommand, scope: Scope, frame: Frame) -> str | None:
         if scope.has_alternatives and (names := self._find_alternatives(command, scope)):
             self._walk_alternatives(command, names, scope, frame)
@@ -104,7 +116,10 @@ class CommandWalker(Expander):
             self.add_problem(f"it runs more than {_MAX_COMMANDS} commands")
             return None
         span = frame.span or (command.start, command.end)
-        words = self._expand_all_words(command.words, scope, frame)
+        if command.words and command.words[0] in _TEXT_RUNNERS:
+            words = self._expand_program_words(command.words, scope, frame)
+        else:
+            words = self._expand_all_words(command.words, scope, frame)
         call = CommandCall(self, words, scope=scope, frame=frame, span=span)
         if command.assignments:
             persists = not command.words
@@ -119,6 +134,10 @@ class CommandWalker(Expander):
             if replaces_stdin:
                 source, self.input_source = self.input_source, None
                 call.frame = frame.with_stdin(stdin, source, redirection.find_stdin_file(call.redirects))
+                if command.words == ["exec"]:
+                    self.shell_input = call.frame
+        if self.shell_input is not None and call.frame.lacks_input():
+            call.frame = frame.with_stdin(self.shell_input.stdin, None, self.shell_input.stdin_file)
         if command.test_text:
             self._walk_test(command.test_text, scope)
         call.first_inner_index = first

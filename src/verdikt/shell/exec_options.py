@@ -125,7 +125,7 @@ def trace_shell_lines(call: CommandCall) -> None:
     if call.frame.stdin is not None:
         lines += call.frame.stdin.splitlines()[:200]
     for line in lines:
-        stripped = line.strip().removeprefix(":")
+        stripped = line.strip().removeprefix("+").removeprefix(":")
         prefix = next((prefix for prefix in prefixes if stripped.startswith(prefix)), None)
         if prefix is None:
             trace_shell_calls(call, "vim" if call.name in _EDITORS else call.name, stripped)

@@ -11,7 +11,7 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import text_filters
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.escape_sequences import decode_escapes
-from verdikt.shell.redirection import find_written_file
+from verdikt.shell.redirection import find_written_file, read_contents
 
 if TYPE_CHECKING:
     from verdikt.shell.command_call import CommandCall
@@ -66,12 +66,16 @@ def _predict_cat(call: "CommandCall") -> str | None:
     if any(word.text in ("-n", "-A", "-b", "-E", "-v", "-e", "-T") for word in words):
         return None
     if not files:
-        return call.frame.stdin
+        file = call.frame.stdin_file if call.walker.reads_programs and call.frame.stdin is None else None
+        return call.frame.stdin if file is None else read_contents(call.walker, file, call.scope)
     pieces: list[str] = []
     for file in files:
         # Only what the text itself wrote: reading other files is left to the programs that would run them.
         known = file.is_known and file.text != "-"
-        contents = find_written_file(call.walker, file, call.scope)[1] if known else call.frame.stdin
+        if known and call.walker.reads_programs:
+            contents = read_contents(call.walker, file, call.scope)
+        else:
+            contents = find_written_file(call.walker, file, call.scope)[1] if known else call.frame.stdin
         if contents is None:
             return None
         pieces.append(contents)

@@ -53,6 +53,9 @@ def _find_command_word(words: list[Word], start: int, level: CommandLevel) -> in
 def trace_row(call: CommandCall, row: Wrapper, start: int) -> str | None:
     """Walk the command that a row finds among the words from `start` on; return its constant output."""
     words = call.words
+    if row.repeated:
+        # What comes in through the pipe is for the wrapper itself: `ls | entr make` reads names of files.
+        call.frame = call.frame.with_stdin(None)
     options, at, host = _parse_wrapper_options(words, row, start)
     scope = _create_wrapper_scope(call, row, options)
     at = _trace_text_options(call, row, options, at, host=host, scope=scope)

@@ -26,6 +26,8 @@ _MAX_ITEMS = 64
 
 def fold_constants(language: str, text: str) -> str:
     """Return the same script with a string in the place of every expression whose value is known."""
+    if language == "node":
+        text = _qualify_path_functions(text)
     script = _ConstantFolder(language, inline_table_values(text[:_MAX_SCRIPT]))
     folded = script.fold_script()
     arguments = find_constant_arguments(language, folded)
@@ -33,6 +35,15 @@ def fold_constants(language: str, text: str) -> str:
     if script.has_renamed_call or arguments:
         folded = _ConstantFolder(language, folded, arguments).fold_script()
     return folded + text[_MAX_SCRIPT:]
+
+
+def _qualify_path_functions(text: str) -> str:
+    """Write `path.join(` for `join(` where the name was taken out of the module for paths."""
+    for match in script_patterns.PATH_IMPORT.finditer(text[:_MAX_SCRIPT]):
+        names = [name for name in re.findall(r"\w+", match[1]) if name in ("join", "resolve", "normalize")]
+        for name in names:
+            text = re.sub(rf"(?<![\w.$]){name}\(", f"path.{name}(", text)
+    return text
 
 
 class _ConstantFolder:

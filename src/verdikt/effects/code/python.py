@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from verdikt.effects import host
@@ -16,16 +17,27 @@ from verdikt.effects.code.python_constants import (
     mentions_name,
 )
 from verdikt.effects.code.python_functions import (
-    CLOUD_DELETE_METHODS,
-    CLOUD_DELETE_PREFIXES,
-    DROP_METHODS,
+    CODE_FUNCTIONS,
+    CONNECT_FUNCTIONS,
     FETCH_FUNCTIONS,
     FILE_READERS,
+    FILE_RUNNERS,
+    FIRST_ARGUMENT_NAMES,
     PATH_FUNCTIONS,
+    PATH_TESTS,
     SEND_FUNCTIONS,
+    SEND_METHODS,
+    SENSITIVE_MODULES,
     SHELL_FUNCTIONS,
     SPAWN_FUNCTIONS,
     UNPICKLE_FUNCTIONS,
+)
+from verdikt.effects.code.python_libraries import (
+    classify_library_method,
+    find_keyword,
+    find_request_effect,
+    reads_file,
+    runs_or_changes,
 )
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
@@ -39,16 +51,13 @@ _SHELLS = frozenset(path for name in find_role("shell") for path in (name, f"/bi
 _SHELL_READING_INPUT = compile_lazily(r"\s*'?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh'?(?:\s+'?-[se]*'?)*\s*$")
 _MAX_NODES = 100_000
 """Maximum number of syntax nodes that are looked at; no file that verdikt reads is long enough to have as many."""
-# `getattr(os, name)` with an unknown name may call anything of these modules.
-_SENSITIVE_MODULES = frozenset(
-    ("os", "subprocess", "shutil", "builtins", "__builtins__", "sys", "ctypes", "socket", "pty")
-)
 # `!command` in a notebook, or a cell that begins with `%%bash`.
 _NOTEBOOK_MAGIC = compile_lazily(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MULTILINE)
-
-_FIRST_ARGUMENT_NAMES = ("args", "cmd", "command", "url", "path", "file")
 # A folded `~` stands for the home directory, and a `*` for the files of a listing.
 _UNQUOTED = "~*"
+_CALLBACK_KEYWORDS = ("target", "func", "function", "callback", "initializer")
+_MAX_CALLBACK_ITEMS = 20
+_MAX_INLINED_CALLS = 20
 
 
 class _ModuleClassifier(PythonConstants):
@@ -63,6 +72,11 @@ class _ModuleClassifier(PythonConstants):
         self.sql_statements: list[str] = []
         self.tainted_names: frozenset[str] = frozenset()
         """Names that hold the whole environment."""
+        self.secret_names: frozenset[str] = frozenset()
+        """Names that hold a variable of the environment that is named like a secret."""
+        self.connections: list[Target] = []
+        self.functions: dict[str, ast.FunctionDef] = {}
+        self.inlined_calls = 0
         self.written_paths: set[str] = set()
         self.started_programs: set[str] = set()
         self.downloads = False
@@ -80,9 +94,13 @@ class _ModuleClassifier(PythonConstants):
             self.record_node(node)
         if self.imports_environment():
             self.tainted_names = find_tainted_names(tree, self.is_whole_environment)
+            self.secret_names = find_tainted_names(tree, lambda value: self.has_environment_secret([value]))
+        self.functions = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
+        inlined_nodes = self._find_inlined_nodes(nodes) if self.functions else frozenset()
         for node in nodes:
             if isinstance(node, ast.Call):
-                self._classify_call(node)
+                if id(node) not in inlined_nodes:
+                    self._classify_each_turn(node)
             elif isinstance(node, ast.While | ast.For | ast.ListComp | ast.GeneratorExp) and self._is_fork_bomb(node):
                 self.effects.append(self.call.make_effect("sys.crash", note="starts itself over and over"))
         if self.sql_statements and not self.throwaway_database:
@@ -93,12 +111,30 @@ class _ModuleClassifier(PythonConstants):
         if self.opens_socket and (self.duplicates_descriptor or self.starts_shell):
             self.effects.append(self.call.make_effect("net.shell", note="a shell over a socket"))
 
+    def _classify_each_turn(self, node: ast.Call) -> None:
+        """Classify a call, in a loop over a constant list once for each item that its arguments name."""
+        name = self._find_loop_name(node) if self.alternatives else ""
+        if not name:
+            self._classify_call(node)
+            return
+        for text in dict.fromkeys(self.alternatives[name]):
+            self.values[name] = text
+            self._classify_call(node)
+
+    def _find_loop_name(self, node: ast.Call) -> str:
+        places = [*node.args, *(keyword.value for keyword in node.keywords), node.func]
+        names = (inner.id for place in places for inner in ast.walk(place) if isinstance(inner, ast.Name))
+        return next((name for name in names if name in self.alternatives), "")
+
     def _classify_call(self, node: ast.Call) -> None:
-        function = self.resolve_name(node.func)
+        function = self.resolve_name(node.func).removeprefix("builtins.").removeprefix("__builtins__.")
         if not function:
             return
-        first = node.args[0] if node.args else _find_keyword(node, _FIRST_ARGUMENT_NAMES)
+        first = node.args[0] if node.args else find_keyword(node, FIRST_ARGUMENT_NAMES)
         add = self.effects.extend
+        self._classify_callbacks(node)
+        if function in self.functions and (node.args or node.keywords):
+            self._classify_inlined(node, self.functions[function])
         if function in PATH_FUNCTIONS:
             for what, index in PATH_FUNCTIONS[function]:
                 argument = first if index == 0 else node.args[index] if len(node.args) > index else None
@@ -119,10 +155,33 @@ class _ModuleClassifier(PythonConstants):
             add(self._classify_network_call(node, first, function))
         elif function in ("eval", "exec", "compile") or function in UNPICKLE_FUNCTIONS:
             add(self._classify_eval(first))
-        elif not self._classify_special_call(node, function, first):
+        elif not self._classify_library_call(node, function, first) and not self._classify_special_call(
+            node, function, first
+        ):
             self.duplicates_descriptor |= function == "os.dup2"
             self.opens_socket |= function in ("socket.socket", "socket.create_connection", "socket.create_server")
             self._classify_method(node, function)
+
+    def _classify_library_call(self, node: ast.Call, function: str, first: ast.expr | None) -> bool:
+        """Classify functions that run text or a file, or that connect; return whether this was one."""
+        if function in CODE_FUNCTIONS:
+            # The set-up of `timeit` stands after the statement that needs it.
+            values = [*node.args, *(keyword.value for keyword in node.keywords)]
+            texts = [
+                value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)
+            ]
+            self.effects.extend(self._classify_eval(ast.Constant("\n".join(reversed(texts)))))
+        elif ".git." in function and function.rpartition(".git.")[2].isidentifier():
+            verb = function.rpartition(".git.")[2].replace("_", "-")
+            self.effects.extend(self._classify_argv(["git", verb, *map(self.evaluate_text, node.args)]))
+        elif function in CONNECT_FUNCTIONS:
+            self.opens_socket |= function == "socket.create_connection"
+            self.effects.extend(self._classify_connection(first))
+        elif function in FILE_RUNNERS:
+            self.effects.extend(self._classify_run_file(node.args[FILE_RUNNERS[function] :][:1]))
+        else:
+            return False
+        return True
 
     def _is_fork_bomb(self, loop: ast.AST) -> bool:
         """Return whether an endless loop forks in every turn."""
@@ -153,17 +212,96 @@ class _ModuleClassifier(PythonConstants):
     def _classify_indirect_call(self, node: ast.Call, function: str) -> bool:
         """Classify calls that decide what other code runs; return whether this was one."""
         module, _, attribute = function.rpartition(".")
-        if function == "map" and len(node.args) > 1 and (mapped := self.resolve_name(node.args[0])) in PATH_FUNCTIONS:
-            self.effects.extend(self._classify_path_argument(PATH_FUNCTIONS[mapped][0][0], node.args[1]))
-        elif function in ("sys.path.insert", "sys.path.append") and node.args:
+        if function in ("sys.path.insert", "sys.path.append") and node.args:
             place = self.evaluate_text(node.args[-1])
             if place.startswith(("/tmp/.", "/var/tmp/.", "/dev/shm/")):
                 self.effects.append(self.call.make_effect("code.unknown", note=f"takes modules from {place}"))
-        elif attribute == DYNAMIC_ATTRIBUTE and module in _SENSITIVE_MODULES:
+        elif attribute == DYNAMIC_ATTRIBUTE and module in SENSITIVE_MODULES:
             self.effects.append(self.call.make_effect("code.unknown", note="calls what the text does not name"))
         else:
             return False
         return True
+
+    def _find_inlined_nodes(self, nodes: Sequence[ast.AST]) -> frozenset[int]:
+        """Return the calls in functions that are only called with constants: those are judged where they are called."""
+        calls: dict[str, list[ast.Call]] = {name: [] for name in self.functions}
+        for node in nodes:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in calls:
+                calls[node.func.id].append(node)
+        mentions = Counter(node.id for node in nodes if isinstance(node, ast.Name) and node.id in calls)
+        inlined = [
+            self.functions[name]
+            for name, own_calls in calls.items()
+            if own_calls and not self.functions[name].decorator_list and mentions[name] == len(own_calls)
+            if sum(map(len, calls.values())) <= _MAX_INLINED_CALLS
+            if all(self._binds_all(call, self.functions[name]) for call in own_calls)
+        ]
+        return frozenset(id(n) for function in inlined for n in ast.walk(function) if isinstance(n, ast.Call))
+
+    def _binds_all(self, call: ast.Call, function: ast.FunctionDef) -> bool:
+        """Return whether a call gives a constant for every parameter of a plain function."""
+        own = function.args
+        if own.vararg or own.kwarg or own.kwonlyargs or own.posonlyargs or not own.args:
+            return False
+        values = [*call.args, *(keyword.value for keyword in call.keywords)]
+        return len(values) == len(own.args) and all(UNKNOWN not in self.evaluate_text(value) for value in values)
+
+    def _classify_inlined(self, node: ast.Call, function: ast.FunctionDef) -> None:
+        """Classify the body of a function of this module, with the constants that it is called with."""
+        parameters = [argument.arg for argument in function.args.args]
+        given = [*zip(parameters, node.args, strict=False), *((k.arg, k.value) for k in node.keywords if k.arg)]
+        texts = {name: text for name, value in given if UNKNOWN not in (text := self.evaluate_text(value))}
+        if not texts:
+            return
+        if self.inlined_calls >= _MAX_INLINED_CALLS:
+            note = "more calls than can be followed"
+            self.effects.append(self.call.make_effect("code.unknown", possible=True, note=note))
+            return
+        self.inlined_calls += 1
+        before = dict(self.values)
+        self.values.update(texts)
+        inner_nodes = list(ast.walk(function))
+        for inner in inner_nodes:
+            if isinstance(inner, ast.Assign):
+                self.record_node(inner)
+        for inner in inner_nodes:
+            if isinstance(inner, ast.Call):
+                self._classify_call(inner)
+        self.values = before
+
+    def _classify_callbacks(self, node: ast.Call) -> None:
+        """Classify a function that another is handed with its arguments: `Thread(target=os.system, args=(…,))`."""
+        named = [keyword.value for keyword in node.keywords if keyword.arg in _CALLBACK_KEYWORDS]
+        for position, value in enumerate([*named, *node.args]):
+            if not isinstance(value, ast.Name | ast.Attribute) or not runs_or_changes(self.resolve_name(value)):
+                continue
+            rest = node.args[max(0, position + 1 - len(named)) :]
+            arguments = find_keyword(node, ("args",))
+            if isinstance(arguments, ast.List | ast.Tuple):
+                rest = arguments.elts
+            # `map(f, [a, b])` calls it once for each item, `Timer(1, f, [a, b])` once with both.
+            items = next((item.elts for item in rest if isinstance(item, ast.List | ast.Tuple)), [])
+            for chosen in [rest, items, *([item] for item in items[1:_MAX_CALLBACK_ITEMS])]:
+                if chosen and UNKNOWN not in self.evaluate_text(chosen[0]):
+                    self._classify_call(ast.Call(func=value, args=list(chosen), keywords=[]))
+
+    def _classify_connection(self, argument: ast.expr | None) -> Iterator[Effect]:
+        """Yield the effect of connecting to a host, or to one with a port."""
+        if isinstance(argument, ast.Tuple) and argument.elts:
+            argument = argument.elts[0]
+        text = self.evaluate_text(argument)
+        target = Target(host.parse_host(text), "host")
+        if host.is_local_host(target.text):
+            yield self.call.make_effect("net.local", (target,))
+        else:
+            self.connections.append(target)
+            yield self.call.make_effect("net.connect", (target,), possible=UNKNOWN in text)
+
+    def _classify_run_file(self, arguments: Sequence[ast.expr]) -> Iterable[Effect]:
+        """Classify a file that is run as Python, as the command that does the same."""
+        text = self.evaluate_text(arguments[0]) if arguments else UNKNOWN
+        self.started_programs.add(text)
+        return () if UNKNOWN in text or not text else self._classify_argv(["python3", text])
 
     def _classify_print(self, node: ast.Call, first: ast.expr | None) -> None:
         if first is not None and len(node.args) == 1 and self.is_whole_environment(first):
@@ -180,6 +318,8 @@ class _ModuleClassifier(PythonConstants):
     def _classify_method(self, node: ast.Call, function: str) -> None:
         """Classify methods of paths, files, databases and connections, which only their name identifies."""
         if not isinstance(node.func, ast.Attribute):
+            if function not in PATH_TESTS:
+                self._classify_handed_secret(node)
             return
         name, owner = function.rpartition(".")[2], node.func.value
         if self._classify_path_method(node, name, owner):
@@ -201,7 +341,21 @@ class _ModuleClassifier(PythonConstants):
         ):
             self.throwaway_database = True
         elif name == "connect" and self.opens_socket:
-            self.effects.append(self.call.make_effect("net.connect"))
+            self.effects.extend(self._classify_connection(node.args[0] if node.args else None))
+        elif name in SEND_METHODS and self._sends_variable(node):
+            note = "a secret from the environment"
+            self.effects.append(self.call.make_effect("cred.send", (self.connections[0],), possible=True, note=note))
+        elif name in SEND_METHODS and self.connections and reads_file(node.args):
+            self.effects.append(self.call.make_effect("net.send.file", (self.connections[0],)))
+        elif name not in PATH_TESTS:
+            self._classify_handed_secret(node)
+
+    def _sends_variable(self, node: ast.Call) -> bool:
+        """Return whether a variable that is named like a secret is among what a connection is given to send."""
+        return bool(self.connections) and (
+            self.has_environment_secret(node.args)
+            or any(mentions_name(value, self.secret_names) for value in node.args)
+        )
 
     def _classify_path_method(self, node: ast.Call, name: str, owner: ast.expr) -> bool:
         """Classify methods of paths and open files; return whether this was one."""
@@ -230,15 +384,24 @@ class _ModuleClassifier(PythonConstants):
 
     def _classify_secret_read(self, node: ast.Call) -> bool:
         """Classify a call that reads the files it is given; return whether a secret was among them."""
-        secrets = [
+        secrets = self._find_secret_arguments(node)
+        self.effects.extend(self.call.make_effects("fs.read", secrets) if secrets else ())
+        return bool(secrets)
+
+    def _classify_handed_secret(self, node: ast.Call) -> None:
+        """Classify a secret file whose name an unknown function is given, which may read it."""
+        if secrets := self._find_secret_arguments(node):
+            targets = tuple(map(self.call.resolve_path, secrets))
+            self.effects.append(self.call.make_effect("cred.read", targets, possible=True))
+
+    def _find_secret_arguments(self, node: ast.Call) -> list[Word]:
+        return [
             Word(text)
             for argument in node.args
             if (text := self.evaluate_text(argument))[:1] in ("/", "~")
             and UNKNOWN not in text
             and self.call.resolve_path(Word(text)).zone is Zone.SECRET
         ]
-        self.effects.extend(self.call.make_effects("fs.read", secrets) if secrets else ())
-        return bool(secrets)
 
     def _classify_shell_call(self, argument: ast.expr | None) -> Iterator[Effect]:
         text = self.evaluate_text(argument)
@@ -303,9 +466,12 @@ class _ModuleClassifier(PythonConstants):
             return
         if calls & FETCH_FUNCTIONS:
             yield self.call.make_effect("code.remote", note="runs what it downloads")
+        for node in ast.walk(argument) if argument is not None else ():
+            if isinstance(node, ast.Call) and self.resolve_name(node.func) == "open":
+                yield from self._classify_run_file(node.args[:1])
 
     def _classify_open(self, node: ast.Call, argument: ast.expr | None) -> Iterator[Effect]:
-        mode_argument = node.args[1] if len(node.args) > 1 else _find_keyword(node, ("mode",))
+        mode_argument = node.args[1] if len(node.args) > 1 else find_keyword(node, ("mode",))
         mode = self.evaluate_text(mode_argument) if mode_argument is not None else "r"
         # What is no mode is an argument of another `open`, such as that of `webbrowser` or `zipfile`.
         if UNKNOWN in mode or not set(mode) <= set("rwaxbtU+"):
@@ -339,7 +505,7 @@ class _ModuleClassifier(PythonConstants):
         elif self.has_environment_secret(sent):
             yield self.call.make_effect("cred.send", hosts, possible=True, note="a secret from the environment")
         else:
-            yield self.call.make_effect(_find_request_effect(node, function), hosts, possible=UNKNOWN in text)
+            yield self.call.make_effect(find_request_effect(node, function), hosts, possible=UNKNOWN in text)
 
     def _sends_environment(self, node: ast.Call) -> bool:
         """Return whether the whole environment is among the arguments of a call."""
@@ -357,46 +523,6 @@ class _ModuleClassifier(PythonConstants):
         ):
             return  # every program reads and writes what some variable names
         yield from self.call.make_effects(what, [Word(text, text.replace(UNKNOWN, "…"), "*" in text)])
-
-
-def _find_keyword(node: ast.Call, names: tuple[str, ...]) -> ast.expr | None:
-    return next((keyword.value for keyword in node.keywords if keyword.arg in names), None)
-
-
-def _find_request_effect(node: ast.Call, function: str) -> str:
-    """Return the effect of an HTTP request to another machine."""
-    keywords = {keyword.arg for keyword in node.keywords}
-    if "files" in keywords:
-        return "net.send.file"
-    if (
-        function in SEND_FUNCTIONS
-        or keywords & {"data", "json"}
-        or (function.endswith("urlopen") and len(node.args) > 1)
-    ):
-        return "net.send"
-    return "net.fetch"
-
-
-def classify_library_method(name: str, owner: str, modules: Collection[str], *, throwaway: bool) -> str:
-    """Return what a method of a database, cloud or mail library does, by its name; empty for any other.
-
-    `owner` is the expression before the name, `modules` what is imported; `throwaway` says that the database does not
-    outlive the program.
-    """
-    if name in DROP_METHODS:
-        return "" if throwaway else "db.drop"
-    cloud = "boto3" in modules
-    if name.startswith("delete_") and any(module.startswith("kubernetes") for module in modules):
-        return "k8s.delete.all" if "namespace" in name.split("_")[1:2] else "k8s.delete"
-    if name == "prune" and "docker" in modules:
-        return "container.volume.remove" if owner.endswith(".volumes") else "container.prune"
-    if name in ("sendmail", "send_message") and "smtplib" in modules:
-        return "message.send"
-    if name in CLOUD_DELETE_METHODS or (cloud and name.startswith(CLOUD_DELETE_PREFIXES)):
-        return "cloud.delete"
-    if name == "delete" and ".all()" in (end := owner[-200:]) and ".objects" in end:
-        return "cloud.delete" if cloud else "" if throwaway else "db.delete.all"
-    return ""
 
 
 def classify_python(text: str, call: Invocation) -> Iterator[Effect]:

@@ -3,10 +3,12 @@
 import ast
 import base64
 import binascii
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import quote_shell_word
+from verdikt.effects.code.python_sequences import MAX_ITEMS, bind_target, list_elements, to_pairs
 from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
@@ -31,13 +33,17 @@ _STAR_IMPORTS = {
 }
 """The names that `from module import *` brings, of those that matter."""
 _PATH_FUNCTIONS = frozenset(
-    "os.path.expanduser os.path.abspath os.path.realpath pathlib.Path Path str os.fspath pathlib.PurePath".split()
+    "os.path.expanduser os.path.abspath os.path.realpath pathlib.Path Path str os.fspath pathlib.PurePath "
+    "shlex.split os.path.expandvars os.path.normpath sqlalchemy.text sqlalchemy.sql.text psycopg.sql.SQL "
+    "psycopg2.sql.SQL".split()
 )
 """Functions whose result is the path they are given."""
-_IDENTITY_METHODS = (".expanduser", ".resolve", ".absolute", ".strip", ".decode", ".encode", ".lower")
+_IDENTITY_METHODS = (".expanduser", ".resolve", ".absolute", ".strip", ".decode", ".encode", ".lower", ".split")
 """Methods whose result is close enough to the value they are called on."""
 _LISTING_FUNCTIONS = ("pathlib.Path.iterdir", "os.listdir", "os.scandir")
 _WHOLE_ENVIRONMENT = compile_lazily(r"^(?:[\w.]+\()*os\.environ(?:\.(?:items|copy|values)\(\))?(?:,[^)]*)?\)*$")
+_PERCENT_FIELD = compile_lazily(r"%[sdr]")
+_FORMAT_FIELD = compile_lazily(r"\{([^{}]*)\}")
 _MAX_DEPTH = 20
 _MAX_ASSIGNMENTS = 2_000
 # In an argument list a folded `~` stands for the home directory, and a `*` for the files of a listing.
@@ -50,6 +56,10 @@ class PythonConstants:
     def __init__(self) -> None:
         self.qualified_names: dict[str, str] = {}
         self.values: dict[str, str] = {}
+        self.elements: dict[str, Sequence[ast.expr]] = {}
+        """Names of lists and dictionaries, with their items."""
+        self.alternatives: dict[str, list[str]] = {}
+        """Names that stand for several texts in turn: the variables of loops."""
 
     def record_node(self, node: ast.AST) -> None:
         """Record what a statement binds a name to: an import, an assignment, a loop, a `with`."""
@@ -74,6 +84,12 @@ class PythonConstants:
             self._assign_name(node.targets[0].id, node.value)
         elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple):
             self._assign_tuple(node.targets[0].elts, node.value)
+        elif isinstance(node, ast.For | ast.comprehension) and (items := list_elements(node.iter, self.elements)):
+            for name, texts in bind_target(node.target, items, self.evaluate_text).items():
+                self.alternatives[name] = [*self.alternatives.get(name, ()), *texts][:MAX_ITEMS]
+                self.values[name] = self.alternatives[name][0]
+        elif isinstance(node, ast.Call | ast.AugAssign):
+            self._extend_list(node)
         elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Tuple):
             if not _is_filtered_loop(node):
                 self._assign_walk(node.target.elts, node.iter)
@@ -83,6 +99,27 @@ class PythonConstants:
                 self._assign_name(node.target.id, node.iter)
         elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
             self._assign_name(node.optional_vars.id, node.context_expr)
+
+    def _extend_list(self, node: ast.Call | ast.AugAssign) -> None:
+        """Record `words.append(x)`, `words.extend([…])` and `words += […]`."""
+        target: ast.expr
+        if isinstance(node, ast.AugAssign):
+            target, added = node.target, node.value
+            is_list = isinstance(added, ast.List | ast.Tuple)
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "extend") and len(node.args) == 1:
+            target, added = node.func.value, node.args[0]
+            is_list = node.func.attr == "extend"
+        else:
+            return
+        if not isinstance(target, ast.Name) or target.id not in self.values:
+            return
+        text = self.evaluate_text(added)
+        if target.id in self.elements:
+            items = list_elements(added, self.elements) if is_list else [added]
+            self.elements[target.id] = [*self.elements[target.id], *(items or ())][:MAX_ITEMS]
+            self.values[target.id] += f" {text if is_list else quote_shell_word(text, _UNQUOTED)}"
+        elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+            self.values[target.id] += text
 
     def _assign_tuple(self, names: list[ast.expr], value: ast.expr) -> None:
         """Record `a, b = 1, 2`, and `handle, path = tempfile.mkstemp()`."""
@@ -103,6 +140,8 @@ class PythonConstants:
 
     def _assign_name(self, name: str, value: ast.expr) -> None:
         text = self.evaluate_text(value)
+        if (pairs := to_pairs(value)) is not None:
+            self.elements[name] = pairs
         # An unknown value does not clear an earlier constant: statements are not visited in the order of execution.
         if UNKNOWN not in text:
             self.values[name] = text
@@ -147,6 +186,8 @@ class PythonConstants:
             )
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             return self.evaluate_text(node.left, depth + 1) + self.evaluate_text(node.right, depth + 1)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant):
+            return self._evaluate_percent(node, depth)
         # `/` joins paths of pathlib.
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             return f"{self.evaluate_text(node.left, depth + 1).rstrip('/')}/{self.evaluate_text(node.right, depth + 1)}"
@@ -154,9 +195,34 @@ class PythonConstants:
             return " ".join(quote_shell_word(self.evaluate_text(item, depth + 1), _UNQUOTED) for item in node.elts)
         if isinstance(node, ast.Call):
             return self._evaluate_call(node, depth)
+        if isinstance(node, ast.Attribute) and node.attr == "path" and isinstance(node.value, ast.Name):
+            return self.values.get(node.value.id, UNKNOWN)  # an entry of `os.scandir`
         if isinstance(node, ast.Subscript) and self.resolve_name(node.value) == "os.environ":
             return "~" if self.evaluate_text(node.slice, depth + 1) == "HOME" else UNKNOWN
         return UNKNOWN
+
+    def _evaluate_percent(self, node: ast.BinOp, depth: int) -> str:
+        """Return the result of `"…%s…" % value`, and of one with several values."""
+        values = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+        texts = iter([self.evaluate_text(value, depth + 1) for value in values])
+        return _PERCENT_FIELD.sub(lambda match: next(texts, UNKNOWN), _get_string(node.left))
+
+    def _evaluate_format(self, node: ast.Call, function: str, arguments: list[str], owner: str | None) -> str | None:
+        """Return the result of `"…{}…".format(value)`; fields with a conversion or an attribute are unknown."""
+        if not function.endswith(".format") or owner is None:
+            return None
+        texts = iter(arguments)
+        named = {keyword.arg: self.evaluate_text(keyword.value) for keyword in node.keywords}
+
+        def fill(match: "re.Match[str]") -> str:
+            name = match[1]
+            if not name:
+                return next(texts, UNKNOWN)
+            if name.isdigit():
+                return arguments[int(name)] if int(name) < len(arguments) else UNKNOWN
+            return named.get(name, UNKNOWN)
+
+        return _FORMAT_FIELD.sub(fill, owner)
 
     def _find_character_codes(self, node: ast.expr) -> ast.expr | None:
         """Return the list of numbers in `map(chr, […])` and `chr(n) for n in […]`; None for anything else."""
@@ -175,6 +241,7 @@ class PythonConstants:
             self._evaluate_path_call(function, arguments, owner),
             self._evaluate_place(function, arguments),
             self._evaluate_join(node, function, depth),
+            self._evaluate_format(node, function, arguments, owner),
         ):
             if text is not None:
                 return text
@@ -250,7 +317,12 @@ class PythonConstants:
         """Return whether an expression is every variable of the environment, and not one of them."""
         if not self.imports_environment():
             return False
-        return _WHOLE_ENVIRONMENT.match(ast.unparse(node).replace("__import__('os')", "os")) is not None
+        text = ast.unparse(node).replace("__import__('os')", "os")
+        for name, qualified in self.qualified_names.items():
+            # `from os import environ as e`, `import os as o`.
+            if qualified in ("os", "os.environ") and name != qualified:
+                text = re.sub(rf"(?<![\w.]){re.escape(name)}\b", qualified, text)
+        return _WHOLE_ENVIRONMENT.match(text) is not None
 
     def selects_environment_secrets(self, node: ast.expr) -> bool:
         """Return whether an expression filters the environment for variables that are named like secrets."""

@@ -1,4 +1,4 @@
-"""Functions and methods of Python by what they do, as tables."""
+"""What functions of Python's libraries do, by their qualified names. Data only."""
 
 from verdikt.effects.arguments import word_set
 
@@ -9,7 +9,8 @@ SHELL_FUNCTIONS = word_set(
 SPAWN_FUNCTIONS = word_set(
     "subprocess.run subprocess.call subprocess.check_call subprocess.check_output subprocess.Popen "
     "asyncio.create_subprocess_exec pty.spawn os.execv os.execve os.execvp os.execvpe os.execl os.execlp os.execle "
-    "os.execlpe os.spawnl os.spawnlp os.spawnv os.spawnvp os.posix_spawn os.posix_spawnp sh.bash"
+    "os.execlpe os.spawnl os.spawnlp os.spawnv os.spawnvp os.posix_spawn os.posix_spawnp sh.bash "
+    "distutils.spawn.spawn"
 )
 PATH_FUNCTIONS: dict[str, tuple[tuple[str, int], ...]] = {
     "os.remove": (("fs.delete", 0),),
@@ -32,18 +33,47 @@ PATH_FUNCTIONS: dict[str, tuple[tuple[str, int], ...]] = {
     "os.symlink": (("fs.link", 1),),
     "os.link": (("fs.link", 1),),
     "os.truncate": (("fs.truncate", 0),),
+    "shutil.make_archive": (("fs.read", 2),),
 }
 """Function → its effects, each with the index of the argument that it falls on."""
 FETCH_FUNCTIONS = word_set(
     "urllib.request.urlopen urllib.request.urlretrieve urllib2.urlopen requests.get requests.head httpx.get "
-    "httpx.head requests.options aiohttp.ClientSession urllib.urlopen urllib3.PoolManager urllib.request.Request"
+    "httpx.head requests.options aiohttp.ClientSession urllib.urlopen urllib3.PoolManager urllib.request.Request "
+    "webbrowser.open webbrowser.open_new webbrowser.open_new_tab"
 )
 SEND_FUNCTIONS = word_set(
     "requests.post requests.put requests.patch requests.delete requests.request httpx.post httpx.put httpx.patch "
     "httpx.delete"
 )
+CONNECT_FUNCTIONS = word_set(
+    "socket.create_connection http.client.HTTPConnection http.client.HTTPSConnection ftplib.FTP ftplib.FTP_TLS "
+    "smtplib.SMTP smtplib.SMTP_SSL telnetlib.Telnet imaplib.IMAP4 imaplib.IMAP4_SSL poplib.POP3 poplib.POP3_SSL "
+    "nntplib.NNTP xmlrpc.client.ServerProxy asyncio.open_connection websocket.create_connection websockets.connect "
+    "websockets.sync.client.connect paramiko.Transport pysftp.Connection fabric.Connection"
+)
+"""Functions that connect to the host that their first argument names, alone, in a URL or with a port."""
+SEND_METHODS = word_set("send sendall sendto sendmail storbinary storlines write request put publish send_message")
+"""Methods of a connection that send their arguments."""
+FILE_RUNNERS = {
+    "runpy.run_path": 0,
+    "execfile": 0,
+    "importlib.util.spec_from_file_location": 1,
+    "importlib.machinery.SourceFileLoader": 1,
+    "imp.load_source": 1,
+}
+"""Functions that run a file of Python, each with the index of the argument that names it."""
+CODE_FUNCTIONS = word_set(
+    "timeit.timeit timeit.repeat timeit.Timer cProfile.run profile.run pdb.run pdb.runeval bdb.run trace.run"
+)
+"""Functions that run the program text in their arguments."""
 UNPICKLE_FUNCTIONS = word_set("pickle.loads marshal.loads dill.loads cloudpickle.loads")
 """Functions that run code while they unpack their argument."""
+# `getattr(os, name)` with an unknown name may call anything of these modules.
+SENSITIVE_MODULES = frozenset(
+    ("os", "subprocess", "shutil", "builtins", "__builtins__", "sys", "ctypes", "socket", "pty")
+)
+
+FIRST_ARGUMENT_NAMES = ("args", "cmd", "command", "url", "path", "file")
 # By name alone: the module that a method belongs to is rarely known.
 FILE_READERS = word_set(
     "read read_file read_csv read_table read_json getline getlines input open add write load from_private_key_file "
@@ -51,6 +81,14 @@ FILE_READERS = word_set(
     "open_code connect put ZipFile GzipFile run_path read_configuration"
 )
 """Functions that read the file they are given the name of, in whichever module."""
+PATH_TESTS = word_set(
+    "exists lexists isfile isdir islink is_file is_dir stat lstat access print pprint append extend insert "
+    "add_argument add_option format join startswith endswith replace split rsplit partition index count find "
+    "match search fullmatch compile sub Path PurePath PosixPath expanduser abspath realpath dirname basename "
+    "normpath relpath relative_to get setdefault debug info warning error critical exception log str repr len "
+    "isinstance fnmatch assertEqual assertIn environ.setdefault setenv ValueError RuntimeError echo write"
+)
+"""Functions that look at the name of a file, and not into it."""
 DROP_METHODS = word_set("drop_all drop_table drop_database drop_collection flushall flushdb")
 CLOUD_DELETE_METHODS = word_set(
     "delete_bucket terminate_instances delete_table delete_db_instance delete_object delete_objects delete_stack"

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from verdikt.effects import host
 from verdikt.effects.code import script_patterns
 from verdikt.effects.code.constant_folding import fold_constants
+from verdikt.effects.code.python_functions import PATH_TESTS
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.knowledge import find_role
-from verdikt.model.effect import Effect, Target
+from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
@@ -53,6 +54,7 @@ def classify_script(language: str, text: str, call: Invocation) -> Iterator[Effe
     for match in script_patterns.OPEN_CALL.finditer(text):
         yield from _classify_open(match, call)
     yield from _classify_addresses(text, call)
+    yield from _classify_connections(text, call)
     if language == "osascript":
         yield from _classify_applescript(text, call)
 
@@ -107,6 +109,8 @@ def _is_joined(language: str, match: "re.Match[str]") -> bool:
 
 def _classify_eval_source(text: str, call: Invocation) -> Iterator[Effect]:
     """Yield the effect of running text as a program, by where the text comes from."""
+    if script_patterns.RUN_ADDRESS.search(text):
+        yield call.make_effect("code.remote", note="runs a file from an address")
     if script_patterns.RUN_FETCHED.search(text):
         yield call.make_effect("code.remote", note="runs what it downloads")
     if script_patterns.RUN_DECODED.search(text):
@@ -160,6 +164,9 @@ def _classify_downloaded_run(text: str, call: Invocation) -> Iterator[Effect]:
         words = _first_group(match, 0, 3).split()
         if words and (words[0] in downloads or words[-1] in downloads):
             yield call.make_effect("code.remote", note="runs what it downloaded")
+    for match in script_patterns.LOADED_PATH.finditer(text) if downloads else ():
+        if _first_group(match) in downloads:
+            yield call.make_effect("code.remote", note="loads what it downloaded")
 
 
 # Files, databases, addresses, the environment.
@@ -169,16 +176,37 @@ def _classify_file_calls(language: str, text: str, call: Invocation) -> Iterator
     """Yield the effects of calls that name a file."""
     for what, pattern in script_patterns.FILE_CALLS:
         for match in pattern.finditer(text):
-            yield from _classify_path(what, _first_group(match), match, call, language)
+            path = _first_group(match)
+            if path.startswith("-") and (words := script_patterns.NEXT_STRING.match(text, match.end())):
+                path = _first_group(words)  # `rm("-rf", path)`, as a shell has it
+            yield from _classify_path(what, path, match, call, language)
     for match in script_patterns.DELETE_CALL.finditer(text):
         owner = match["of"]
         if (
             owner is None
             or script_patterns.FILE_MODULE.match(owner)
             # `const x = require("fs")`: the owner is a module under another name.
-            or re.search(rf"\b{re.escape(owner)}\s*=\s*(?:await\s+)?(?:require|import)\b", text)
+            or re.search(
+                rf"\b{re.escape(owner)}\s*=\s*(?:await\s+)?(?:require|import)\s*\(?\s*{script_patterns.FILE_LIBRARY}",
+                text,
+            )
         ):
             yield from _classify_path("fs.delete", _first_group(match, 1), match, call, language)
+    for match in script_patterns.PATH_METHOD.finditer(text):
+        if (path := _first_group(match, 0, 3))[:1] in ("/", "~"):
+            yield from call.make_effects("fs.delete" if match[4] == "unlink" else "fs.delete.tree", [_to_word(path)])
+    yield from _classify_handed_secrets(text, call)
+
+
+def _classify_handed_secrets(text: str, call: Invocation) -> Iterator[Effect]:
+    """Yield `cred.read` for a secret file whose name an unknown function is given, which may read it."""
+    for match in script_patterns.HANDED_PATH.finditer(text):
+        path = _first_group(match, 1)
+        if path[:1] not in ("/", "~") or match[1] in PATH_TESTS:
+            continue
+        target = call.resolve_path(_to_word(path))
+        if target.zone is Zone.SECRET:
+            yield call.make_effect("cred.read", (target,), possible=True)
 
 
 def _classify_path(what: str, path: str, match: "re.Match[str]", call: Invocation, language: str) -> Iterator[Effect]:
@@ -264,6 +292,15 @@ def _classify_loops(language: str, text: str, call: Invocation) -> Iterator[Effe
         if script_patterns.PERL_UNLINK.search(text):
             for match in script_patterns.PERL_FIND_DELETE.finditer(text):
                 yield from call.make_effects("fs.delete.tree", [_to_word(_first_group(match))])
+
+
+def _classify_connections(text: str, call: Invocation) -> Iterator[Effect]:
+    """Yield the effect of a raw connection to another machine that the text names."""
+    if script_patterns.RAW_CONNECTION.search(text) is None:
+        return
+    names = [name for name in script_patterns.FOREIGN_HOST.findall(text) if not host.is_local_host(name)]
+    if names:
+        yield call.make_effect("net.connect", (Target(names[0], "host"),))
 
 
 def _classify_addresses(text: str, call: Invocation) -> Iterator[Effect]:

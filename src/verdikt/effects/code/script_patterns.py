@@ -136,10 +136,10 @@ SHELL_CALL = compile_lazily(
     r"|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder"
     r"|System\.cmd"
     r"|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess"
-    r"|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run"
-    r"|do\s+shell\s+script)\b\s*[(\[*.]*\s*"
+    r"|exec[a-zA-Z]\w*|spawn\w+|system2|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run"
+    r"|do\s+shell\s+script)\b\s*\)?\s*(?:\{\s*[^{}]{1,40}\}\s*)?[(\[*.]*\s*"
     r"(?:new\s+String\s*\[\]\s*\{\s*|(?:java\.util\.)?(?:List\.of|Arrays\.asList|listOf)\s*\(\s*)?"
-    rf"{STRING_GROUPS}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*)?{STRING_GROUPS})*)",
+    rf"{STRING_GROUPS}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*|c\(\s*)?{STRING_GROUPS})*)",
     re.DOTALL,
 )
 GO_IMPORT = compile_lazily(r"(?m)^[ \t]*import[ \t]+(?:\([^)]*\)|[\w.]*[ \t]*\"[^\"\n]*\")")
@@ -166,17 +166,21 @@ FILE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             "rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync"
             "|deleteDirectory|remove_entry|emptyDirSync|RemoveAll|remove_dir_all|remove_all|removeItem\\(\\s*atPath:"
             "|delete-directory/files|delete-directory|delete-tree|removeDirectoryRecursive|removePathForcibly"
-            "|delete-tree!|FileUtils/deleteDirectory|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm",
+            "|delete-tree!|FileUtils/deleteDirectory|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm"
+            # Compound names say it in every library.
+            "|(?:remove|delete|rm|purge|wipe|empty)_?(?:[dD]ir(?:ectory|s)?|[tT]ree|[fF]older|[rR]ecursive)"
+            "(?:_?[sS]ync|_?[sS]ecure|_?[rR]ecursive(?:ly)?)?[!?]?",
         ),
         (
             "fs.delete",
             "array_map\\(\\s*['\"]unlink['\"]|unlink|unlinkSync|unlinkIfExists|deleteIfExists|remove_file|removeFile"
-            "|delete-file|Sys\\.remove|Remove",
+            "|delete-file|Sys\\.remove|Remove|(?:remove|delete|unlink)_?(?:[fF]ile|[pP]ath)s?(?:_?[sS]ync)?",
         ),
         (
             "fs.overwrite",
             "writeFileSync|writeFile|file_put_contents|createWriteStream|writeAllText|outputFileSync|outputFile"
-            "|copyFileSync|ftruncate|writeTextFile|File\\.write|IO\\.write",
+            "|copyFileSync|ftruncate|writeTextFile|File\\.write|IO\\.write|Bun\\.write|binwrite|write_file|spit"
+            "|os\\.WriteFile|ioutil\\.WriteFile|fs::write|Files\\.write(?:String)?|File::create|os\\.Create",
         ),
         ("fs.truncate", "truncateSync|truncate"),
         ("fs.append", "appendFileSync|appendFile"),
@@ -187,7 +191,7 @@ FILE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             "File\\.readlines|File\\.foreach|IO\\.foreach|File\\.stream!|File\\.open!|Bun\\.file|io\\.lines"
             "|readLines|read|read_to_string|readAllText|readAllLines|ReadFile|fromFile|cpSync|copyFileSync|cp|cp_r|"
             "copyFile|FileUtils\\.cp|copy|load_file|safe_load_file|source|readRDS|read\\.csv|openSync"
-            "|createReadStream|os\\.Open|Open",
+            "|createReadStream|os\\.Open|Open|binread|read_file|readSync|fs::read|open_file|load_yaml|read_binary",
         ),
         ("fs.chmod", "chmodSync|chmod"),
         ("fs.move", "renameSync|rename"),
@@ -204,6 +208,13 @@ FILE_MODULE = compile_lazily(
     r"^(?:File|FileUtils|IO|FS|fs\w*|Deno|Bun|os|Files|Dir|Pathname|file|filesystem|path|unlink|require\(.*"
     r"|import\(.*)$"
 )
+FILE_LIBRARY = r"""["'](?:node:)?(?:fs|fs/promises|fs-extra|graceful-fs|rimraf|del|trash)["']"""
+"""A module of Node whose `delete` and `remove` are of files; that of a web server is of a route."""
+PATH_IMPORT = compile_lazily(
+    r"""\{([^{}]*)\}\s*(?:=\s*(?:await\s+)?(?:require|import)\s*\(\s*|from\s+)["'](?:node:)?(?:path|path/posix)["']"""
+)
+"""Names that Node takes out of its module for paths: `const { join } = require("path")`."""
+NEXT_STRING = compile_lazily(rf"\s*,\s*\[?\s*{STRING_GROUPS}")
 OPEN_CALL = compile_lazily(
     rf"\b(?:open|fopen|File\.open|File\.new|io\.open|sysopen)\b\s*\(?\s*(?:my\s+)?(?:[$\w]+\s*,\s*)?{STRING_GROUPS}"
     rf"\s*(?:,\s*{STRING_GROUPS})?"
@@ -222,8 +233,8 @@ EVAL_CALL = compile_lazily(
     r"\b(?:eval|new\s+Function|runInThisContext|runInNewContext|loadstring|instance_eval|class_eval|create_function)\b"
 )
 EVAL_TEXT = compile_lazily(
-    rf"\b(?:eval|Function|runInThisContext|runInNewContext|loadstring|load|instance_eval|Code\.eval_string"
-    rf"|assert)\s*\(?\s*{STRING_GROUPS}"
+    rf"\b(?:eval|Function(?=\()|Worker\)?(?=\()|runInThisContext|runInNewContext|loadstring|load|instance_eval|Code\.eval_string"
+    rf"|assert)\s*\(?\s*(?:(?:'\w*'|\"\w*\")\s*,\s*)*{STRING_GROUPS}"
 )
 FETCH_CALL = compile_lazily(
     r"""\bfetch\s*\(|\baxios\b|require\(['"]https?['"]\)|https?\.get\(|URI\.open|open-uri|\bLWP::|Net::HTTP"""
@@ -241,6 +252,16 @@ RUN_FETCHED = compile_lazily(
     r"\b(?:system|exec|popen|shell_exec|passthru|execSync|spawn|spawnSync|eval)\s*\(?\s*(?:URI\.open|Net::HTTP\.get"
     r"|LWP::Simple::get|file_get_contents\(\s*['\"]https?:|get\(\s*['\"]https?:|await\s+\(?await\s+fetch)"
 )
+RUN_ADDRESS = compile_lazily(
+    r"""\b(?:include|include_once|require|require_once|(?:devtools::)?source_url|load|dofile|importScripts"""
+    r"""|source(?=\())\s*\(?\s*["']https?://"""
+)
+"""Calls that run a file, given an address instead."""
+HANDED_PATH = compile_lazily(rf"([A-Za-z_][\w!?]*)\s*\(\s*{STRING_GROUPS}")
+PATH_METHOD = compile_lazily(
+    rf"""{STRING_GROUPS}\s*\)?\s*\.\s*(rmtree|rm_rf|rmdir|unlink|delete|deleteRecursively|deleteDir|deleteIfExists)\b"""
+)
+"""A method of a path, such as that of Ruby's `Pathname` after folding."""
 EMPTY_WRITE = compile_lazily(
     rf"""\b(?:writeFileSync|writeFile|file_put_contents|File\.write|IO\.write"""
     rf"""|outputFileSync)\b\s*\(?\s*{STRING_GROUPS}\s*,\s*(?:''|""|``)\s*[),;]?"""
@@ -279,8 +300,8 @@ SQL_CALL = compile_lazily(
     re.DOTALL,
 )
 FILE_OBJECT = compile_lazily(
-    rf"(?:\bnew\s+)?\b(?:java\.io\.)?File\(\s*{STRING_GROUPS}(?:\s*,\s*{STRING_GROUPS})?\s*\)\.(deleteDir|delete"
-    rf"|deleteRecursively)\b"
+    rf"(?:\bnew\s+)?\b(?:java\.io\.)?(?:File|Directory|Link)\(\s*{STRING_GROUPS}(?:\s*,\s*{STRING_GROUPS})?\s*\)\."
+    rf"(deleteDir|deleteSync|deleteRecursively|delete)\b"
 )
 PROCESS_SEQUENCE = compile_lazily(
     rf"\b(?:Seq|List|Process|ProcessBuilder)\((?:Seq\()?((?:\s*{STRING_GROUPS}\s*,?)+)\)+\s*\.(?:!{{1,2}}|start"
@@ -302,6 +323,14 @@ PROCESS_START = compile_lazily(
     r"|\bspawn\b|\bsystem\b|\bProcessBuilder\b|\|&\s*getline|\brun\s*\(\s*pipeline|\bexecuteSync\b"
     r"|\bexec(?:File)?Sync\(\s*(?![\"'`\s])|syscall\.Exec|exec\.Command)"
 )
+RAW_CONNECTION = compile_lazily(
+    r"\bdgram\b|\bnet\.(?:connect|createConnection|Dial)\b|\btls\.connect\b|\b(?:TCP|UDP)Socket\b|\bf?sockopen\b"
+    r"|\bIO::Socket\b|\bstream_socket_client\b|\bWebSocket\b|\brequire\(['\"]ws['\"]\)|\bDeno\.connect\b|\bSocket\("
+)
+FOREIGN_HOST = compile_lazily(
+    r"""["'`](?:wss?://|tcp://|udp://|ssl://|tls://)?((?:[a-z0-9-]+\.)+[a-z]{2,}|\d{1,3}(?:\.\d{1,3}){3})(?::\d+)?[/"'`]"""
+)
+"""A string that is a host: of those in a script with a raw connection, one is where it leads."""
 LINE_COMMENT = {
     "node": "//",
     "php": "//",
@@ -325,6 +354,7 @@ DOWNLOADED_FILE = compile_lazily(
     rf"""|\bfile_put_contents\(\s*{STRING_GROUPS}\s*,\s*file_get_contents\(\s*["']https?:|\b(?:File|IO)\.(?:write"""
     rf"""|binwrite)\(?\s*{STRING_GROUPS}\s*,\s*(?:URI\.open|Net::HTTP\.get|open\(\s*["']https?:))"""
 )
+LOADED_PATH = compile_lazily(rf"\b(?:include|require|load|dofile)(?:_once)?\s*\(?\s*{STRING_GROUPS}")
 FORK_BOMB = compile_lazily(
     r"\bfork\s+while\s+fork|\b(?:while|until)\b[^{;]{0,20}[{(;]?\s*(?:do\s+)?fork\b|\bloop\s*(?:\{|do)\s*fork\b"
 )

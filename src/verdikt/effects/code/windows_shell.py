@@ -38,6 +38,10 @@ _PRINT_FILE_BUILTINS = find_role("cmd_print_file")
 _HARMLESS_BUILTINS = find_role("cmd_harmless")
 _CMD_SHELLS = find_role("cmd_shell")
 _POWERSHELLS = find_role("powershell")
+_DOWNLOADED_FILE = compile_lazily(
+    r"""(?i)(?:-OutFile|-Destination|DownloadFile\([^,]+,)\s*["']?(?:\.[\\/])?([^\s"';)]+\.\w+)"""
+)
+"""The file that a download is saved as."""
 
 
 def classify_windows_shell(text: str, call: Invocation, language: str) -> Iterator[Effect]:
@@ -45,6 +49,11 @@ def classify_windows_shell(text: str, call: Invocation, language: str) -> Iterat
     if len(text) > _MAX_TEXT:
         yield call.make_effect("code.unknown", possible=True, note="too long to be read")
     text = text[:_MAX_TEXT]
+    if any(
+        re.search(rf"(?im)(?:^|[;&|{{])\s*[.&]?\s*[\"']?(?:\.[\\/])?{re.escape(name)}(?=[\s;\"']|$)", text)
+        for name in _DOWNLOADED_FILE.findall(text)
+    ):
+        yield call.make_effect("code.remote", note="runs what it downloaded")
     for statement in split_statements(text):
         bare = strip_strings(statement)
         # Searched with strings included: type names are often given as strings.

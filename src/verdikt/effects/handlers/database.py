@@ -231,7 +231,9 @@ def classify_redis(call: Invocation) -> Iterator[Effect]:
             yield call.make_effect("db.drop", target, recoverable=aside, note="every key")
         elif name in _REDIS_ADMIN and not (rest and rest[0] in _REDIS_READ):
             whole = any("flush" in part for part in rest)
-            yield call.make_effect("db.drop" if whole else "db.admin", target, recoverable=True if whole else None)
+            # `SCRIPT FLUSH` empties a cache of scripts; a script that is run may call FLUSHALL.
+            kept = host is None or not name.startswith("eval")
+            yield call.make_effect("db.drop" if whole else "db.admin", target, recoverable=kept if whole else None)
         elif name in ("del", "unlink") and call.command.repeated:
             yield call.make_effect("db.delete.all", target, recoverable=True, note="many keys")
         else:

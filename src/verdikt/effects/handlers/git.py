@@ -129,7 +129,6 @@ def classify_push(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect(
             "git.push.delete", _to_hosts(remote), possible=True, note="deletes branches that are not here"
         )
-        return
     yield from _classify_refspecs(call, args, specs, repository.branch)
     if remote and _is_just_added(call, remote[0].text):
         yield call.make_effect("net.send.file", _to_hosts(remote), note="pushes to an address that was added only now")
@@ -153,7 +152,8 @@ def _classify_refspecs(call: Invocation, args: Arguments, specs: list[Word], bra
     forced = args.has_flag("-f --force")  # which also takes away the lease
     plain = "git.push.lease" if leased else "git.push"
     for spec in specs:
-        text, target = spec.text, (Target(_find_remote_branch(spec.text), "ref"),)
+        branches = _find_remote_branch(spec.text)
+        text, target = spec.text, (Target("everything" if branches == "*" else branches, "ref"),)
         if args.has_flag("-d --delete") or (text.startswith((":", "+:")) and len(text) > 1):
             yield call.make_effect("git.push.delete", target, possible=not spec.is_known)
         elif forced or text.startswith("+"):

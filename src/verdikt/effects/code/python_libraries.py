@@ -1,0 +1,72 @@
+"""What calls of Python's libraries do, as far as their names and keywords tell."""
+
+import ast
+from collections.abc import Collection, Sequence
+
+from verdikt.effects.code.python_functions import (
+    CLOUD_DELETE_METHODS,
+    CLOUD_DELETE_PREFIXES,
+    DROP_METHODS,
+    PATH_FUNCTIONS,
+    SEND_FUNCTIONS,
+    SHELL_FUNCTIONS,
+    SPAWN_FUNCTIONS,
+)
+
+
+def find_keyword(node: ast.Call, names: tuple[str, ...]) -> ast.expr | None:
+    """Return the value of the first keyword argument of one of these names."""
+    return next((keyword.value for keyword in node.keywords if keyword.arg in names), None)
+
+
+def reads_file(values: Sequence[ast.expr]) -> bool:
+    """Return whether the contents of a file are among these expressions."""
+    calls = [inner.func for value in values for inner in ast.walk(value) if isinstance(inner, ast.Call)]
+    return any(
+        function.id == "open" if isinstance(function, ast.Name) else function.attr in ("read_text", "read_bytes")
+        for function in calls
+        if isinstance(function, ast.Name | ast.Attribute)
+    )
+
+
+def runs_or_changes(function: str) -> bool:
+    """Return whether a function starts programs, or changes the files that it is given."""
+    return function in PATH_FUNCTIONS or function in SHELL_FUNCTIONS or function in SPAWN_FUNCTIONS
+
+
+def find_request_effect(node: ast.Call, function: str) -> str:
+    """Return the effect of an HTTP request to another machine."""
+    keywords = {keyword.arg for keyword in node.keywords}
+    if "files" in keywords or reads_file([k.value for k in node.keywords if k.arg in ("data", "content")]):
+        return "net.send.file"
+    if (
+        function in SEND_FUNCTIONS
+        or keywords & {"data", "json"}
+        or (function.endswith("urlopen") and len(node.args) > 1)
+    ):
+        return "net.send"
+    return "net.fetch"
+
+
+def classify_library_method(name: str, owner: str, modules: Collection[str], *, throwaway: bool) -> str:
+    """Return what a method of a database, cloud or mail library does, by its name; empty for any other.
+
+    `owner` is the expression before the name, `modules` what is imported; `throwaway` says that the database does not
+    outlive the program.
+    """
+    if name in DROP_METHODS:
+        return "" if throwaway else "db.drop"
+    cloud = "boto3" in modules
+    if name.startswith("delete_") and any(module.startswith("kubernetes") for module in modules):
+        return "k8s.delete.all" if "namespace" in name.split("_")[1:2] else "k8s.delete"
+    if name == "prune" and "docker" in modules:
+        return "container.volume.remove" if owner.endswith(".volumes") else "container.prune"
+    if name in ("write", "write_to_user") and "crontab" in modules:
+        return "persist.cron"
+    if name in ("sendmail", "send_message") and "smtplib" in modules:
+        return "message.send"
+    if name in CLOUD_DELETE_METHODS or (cloud and name.startswith(CLOUD_DELETE_PREFIXES)):
+        return "cloud.delete"
+    if name == "delete" and ".all()" in (end := owner[-200:]) and ".objects" in end:
+        return "cloud.delete" if cloud else "" if throwaway else "db.delete.all"
+    return ""
