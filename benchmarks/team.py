@@ -127,6 +127,8 @@ def measure_load(report: Report, server: PostgresServer, count: int, entries: in
     report.print_bar("memory after ÷ before", memory_after / memory_before, MAX_MEMORY_GROWTH)
     longest = max(replica.longest_seconds for replica in replicas)
     report.print_bar("event loop held at most, ms", longest * 1000, MAX_LOOP_SECONDS * 1000)
+    computed = max(replica.longest_cpu_seconds for replica in replicas)
+    print(f"{'most that one callback computed, ms':<40}{computed * 1000:>10.3g}")
     report.compare("after the load", find_differences(database, warming + machines))
 
 

@@ -37,6 +37,8 @@ class Replica:
     process: subprocess.Popen[str] | None = None
     longest_seconds: float = 0.0
     """How long its loop was held at most; known when it has been stopped."""
+    longest_cpu_seconds: float = 0.0
+    """The most that one callback itself computed; the rest of its time is that of other processes and threads."""
 
     def start(self) -> None:
         """Start it and wait until it listens."""
@@ -68,7 +70,9 @@ class Replica:
         self.process.terminate()
         output, _ = self.process.communicate(timeout=30)
         if self.is_probed:
-            self.longest_seconds = float(loads(output)["longest_seconds"])
+            figures = loads(output)
+            self.longest_seconds = float(figures["longest_seconds"])
+            self.longest_cpu_seconds = float(figures["longest_cpu_seconds"])
 
     def read_cpu_seconds(self) -> float:
         """Return the time that its process has used."""

@@ -88,6 +88,8 @@ class TeamService(AbstractContextManager["TeamService"]):
             timeout_keep_alive=30,
             limit_concurrency=2000,
         )
+        # What is slow to import comes before the event loop, whose other tasks it would hold.
+        config.load()
         self._server = uvicorn.Server(config)
         # Else its parts for threads are imported by the first request, while the others wait.
         anyio.run(anyio.sleep, 0)
