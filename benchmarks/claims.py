@@ -27,7 +27,16 @@ from tools.train_claims import (
 
 from verdikt.claims.cues import CUES
 from verdikt.claims.features import list_cue_features, list_features, list_words
-from verdikt.claims.model import ACTS, TOPICS, ClaimModel, SentenceClaim, load_model, read_claims, read_model
+from verdikt.claims.model import (
+    ACTS,
+    TOPICS,
+    ClaimModel,
+    SentenceClaim,
+    find_command_topics,
+    load_model,
+    read_claims,
+    read_model,
+)
 from verdikt.claims.sentences import MarkedSentence
 from verdikt.claims.topics import refine_claims
 
@@ -92,7 +101,9 @@ def evaluate_model(model: ClaimModel, batches: Iterable[Batch], read: FeatureRea
 
 def read_topics(model: ClaimModel, labelled: LabelledSentence) -> set[str]:
     """Return the topics of a sentence as the gate reads them: what names in it make certain is added."""
-    claim = SentenceClaim(labelled.text, 0, len(labelled.text), "done", model.list_topics(labelled.sentence))
+    topics = model.list_topics(labelled.sentence)
+    topics += find_command_topics(model, labelled.sentence, topics)
+    claim = SentenceClaim(labelled.text, 0, len(labelled.text), "done", topics)
     return {topic for refined in refine_claims([claim]) if refined.act == "done" for topic in refined.topics}
 
 

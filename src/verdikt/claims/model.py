@@ -45,7 +45,10 @@ _KNOWN_SCRIPT = compile_lazily("[а-яё]+|[\u3040-\u30ff\u3400-\u9fff]+|[\uac00
 Chinese, Korean. In Latin script the vocabulary tells the languages apart."""
 
 _CLAUSE = compile_lazily(r"[,;:—–，、；：]\s*|\s-\s")
+_CONJUNCTION = compile_lazily(r"\s(?:and|then|und|sowie|et|puis|y|e|и)\s")
 _WORD = compile_lazily(r"[^\W\d_]+")
+_COMMAND_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
+"""What one command does: a sentence may report it in a few words beside much else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +177,8 @@ def _read_sentence(model: ClaimModel, message: str, sentence: MarkedSentence) ->
     topics = dict.fromkeys(acts, model.list_topics(sentence)) if acts else {}
     if len(acts) > 1:
         topics = _divide_topics(model, sentence, acts, topics[acts[0]])
+    elif acts == ["done"]:
+        topics["done"] += find_command_topics(model, sentence, topics["done"])
     text = message[sentence.start : sentence.end]
     if not acts:
         score = _to_confidence(min(max(margins.values()), 0.0)) if is_known else 0.0
@@ -201,9 +206,22 @@ def _divide_topics(
     return {act: tuple(name for name in TOPICS if name in found[act]) or topics for act in acts}
 
 
-def _list_clauses(sentence: MarkedSentence) -> list[MarkedSentence]:
-    """Return the parts of a sentence between commas and words like `but`."""
-    cuts = [0, len(sentence.masked)]
+def find_command_topics(model: ClaimModel, sentence: MarkedSentence, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what only a part of a sentence reports: `fixed the total, the tests pass, and it is committed`."""
+    conjunctions = [match.start() for match in _CONJUNCTION.finditer(sentence.masked)]
+    clauses = _list_clauses(sentence, conjunctions)
+    found: set[str] = set()
+    for clause in clauses if len(clauses) > 1 else ():
+        # Named first: most clauses name none of these, and a second reading is not free.
+        named = _COMMAND_TOPICS.intersection(model.list_topics(clause)).difference(known)
+        if named and model.score_acts(list_features(clause), clause.language)["done"] > 0:
+            found |= named
+    return tuple(name for name in TOPICS if name in found)
+
+
+def _list_clauses(sentence: MarkedSentence, cuts: Iterable[int] = ()) -> list[MarkedSentence]:
+    """Return the parts of a sentence between commas, words like `but` and further places."""
+    cuts = [0, len(sentence.masked), *cuts]
     cuts += [match.end() for match in _CLAUSE.finditer(sentence.masked)]
     classes = get_classes(sentence.language)
     cuts += [match.start() for match in _WORD.finditer(sentence.masked) if classes.get(match[0].lower()) == "BUT"]

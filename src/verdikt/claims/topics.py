@@ -49,7 +49,7 @@ _NOUN_USE = compile_lazily(
 )
 """`an install section`, `the build script`: a thing that was written, not something that was done."""
 
-_TOPIC_STEMS = {"install": "install", "deploy": "deploy", "release": "release", "build": "build", "push": "push"}
+_TOPIC_STEMS = {name: name for name in ("install", "deploy", "release", "build", "push", "commit")}
 _UNVERIFIED = compile_lazily(
     r"\b(?:unverified|untested|unchecked|not (?:yet )?(?:verified|tested)|without (?:running|testing|verifying)\b)\b",
     re.IGNORECASE,

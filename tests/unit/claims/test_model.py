@@ -17,6 +17,7 @@ from verdikt.claims.model import (
     read_model,
 )
 from verdikt.claims.sentences import split_sentences
+from verdikt.claims.topics import refine_claims
 
 
 def test_weights_are_those_of_the_data_and_the_code() -> None:
@@ -142,3 +143,18 @@ def test_no_text_raises(message: str) -> None:
 def test_cost_of_a_repetitive_message_grows_at_most_linearly(part: str, count: int) -> None:
     """A message that is built to be slow costs in proportion to its length."""
     assert measure_growth(read_claims, lambda parts: part * parts, count) <= LINEAR_GROWTH
+
+
+COMMAND_SENTENCES = {
+    "Fixed the discount, the tests pass, and the fix is committed.": {"commit"},
+    "He corregido el error en cart.py y he hecho el commit.": {"commit"},
+    "I fixed the bug and the commit hook.": set(),
+    "I added the release notes and the tests pass.": set(),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), COMMAND_SENTENCES.items())
+def test_what_a_command_did_is_read_in_a_part_of_a_sentence(text: str, expected: set[str]) -> None:
+    """A few words at the end of a sentence weigh little in it as a whole, and a thing with such a name is no report."""
+    topics = {topic for claim in refine_claims(read_claims(text)) for topic in claim.topics}
+    assert topics & {"commit", "push", "release", "deploy", "install"} == expected
