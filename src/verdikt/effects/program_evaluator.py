@@ -108,6 +108,9 @@ def _add_stricter_readings(
             # Another command may be another matter to a policy, and what it writes may be guarded.
             other_commands += other_effects
             names |= other_names
+        elif program.commands:
+            # A file that is run may do anything, so each one that may be meant is looked at.
+            other_commands += [effect for effect in other_effects if effect.what == "code.run"]
     # What looks at the arguments later shall see them as the stricter reading does.
     call.args, call.subcommand, call.command = best_state
     return strictest + [effect for effect in (*effects, *other_commands) if effect not in strictest]
