@@ -222,16 +222,23 @@ async def measure_block(governance: Governance, decide: Decide, label: str) -> d
 
     In batches: a program decides always in a thread or never, and its caches stay with that thread.
     """
-    times: dict[str, list[float]] = {name: [] for name in ("bare", "adapter", "bare cpu", "adapter cpu")}
+    names = ("bare", "bare async", "adapter")
+    times: dict[str, list[float]] = {f"{name}{kind}": [] for name in names for kind in ("", " cpu")}
 
-    async def decide_bare(command: str, call_id: str) -> None:
+    def build_action(command: str, call_id: str, session_id: str) -> Action:
         payload = {"command": command}
-        governance.before(
-            Action(kind=ActionKind.BASH, tool="sh", payload=payload, session_id="b", cwd=os.getcwd(), call_id=call_id)
+        return Action(
+            kind=ActionKind.BASH, tool="sh", payload=payload, session_id=session_id, cwd=os.getcwd(), call_id=call_id
         )
 
+    async def decide_bare(command: str, call_id: str) -> None:
+        governance.before(build_action(command, call_id, "b"))
+
+    async def decide_bare_async(command: str, call_id: str) -> None:
+        await governance.abefore(build_action(command, call_id, "c"))
+
     for first in range(0, ROUNDS, BATCH):
-        for name, run in (("bare", decide_bare), ("adapter", decide)):
+        for name, run in zip(names, (decide_bare, decide_bare_async, decide), strict=True):
             for number in range(first, first + BATCH):
                 started = time.perf_counter(), time.process_time()
                 await run(COMMANDS[number % len(COMMANDS)], f"{name}-{label}-{number}")
