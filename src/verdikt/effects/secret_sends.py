@@ -113,13 +113,15 @@ _PUBLISHERS = _FORGE_CLIENTS | _CONTAINER_ENGINES
 _STAGERS = find_role("work_tree_changer")
 SECRET_FILE_PROGRAMS = _FILE_LOADERS | _PUBLISHERS | _STAGERS
 """Programs that load, attach or stage files; a text without one of them is not looked at."""
-_STAGING_VERBS = frozenset(("add", "stage", "push"))
+_REMOTE_VERBS = frozenset(("push", "fetch", "pull"))
+"""What git does with a remote, whose address may hold a key."""
+_STAGING_VERBS = frozenset(("add", "stage")) | _REMOTE_VERBS
 _UNSTAGING_VERBS = frozenset(("reset", "restore", "rm"))
 _TRACED_VERBS = _STAGING_VERBS | _UNSTAGING_VERBS
 
 
 def handles_secret_files(command: Command) -> bool:
-    """Return whether a command by itself may load, attach, stage or push secret files."""
+    """Return whether a command by itself may load, attach, stage or send secret files."""
     name = command.name
     if name not in SECRET_FILE_PROGRAMS:
         return False
@@ -260,7 +262,7 @@ def _trace_git(
         return is_staged or bool(secrets)
     if verb in _UNSTAGING_VERBS:
         return False
-    if verb in ("push", "fetch", "pull") and any(
+    if verb in _REMOTE_VERBS and any(
         _make_remote_path(resolver.project_root, word.text) in resolver.facts.secret_copies for word in words[1:2]
     ):
         send = derive_effect("cred.send", effects[0], effects[0].targets, note="a key in the remote's address")
