@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import threading
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 ORGANISATION = "default"
 _SHARDS = 1024
+_GC_THRESHOLDS = (20_000, 20, 20)
 
 
 @dataclass
@@ -93,6 +95,7 @@ class TeamService(AbstractContextManager["TeamService"]):
         self._server = uvicorn.Server(config)
         # Else its parts for threads are imported by the first request, while the others wait.
         anyio.run(anyio.sleep, 0)
+        settle_memory()
         # SQLite is for one process, which then does all the work.
         working = None if self.store.database.is_postgresql else threading.Thread(target=self.worker.run, name="worker")
         if working:
@@ -109,6 +112,14 @@ class TeamService(AbstractContextManager["TeamService"]):
     def stop(self) -> None:
         """Ask `run` to end, from another thread."""
         self._server.should_exit = True
+
+
+def settle_memory() -> None:
+    """Leave what was loaded by now out of every later search for garbage, which would hold the event loop for long."""
+    gc.collect()
+    gc.freeze()
+    # A request makes thousands of objects, and leaves none in cycles.
+    gc.set_threshold(*_GC_THRESHOLDS)
 
 
 def load_oidc(path: Path, environment: Mapping[str, str]) -> OidcSettings:
