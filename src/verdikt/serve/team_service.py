@@ -95,7 +95,6 @@ class TeamService(AbstractContextManager["TeamService"]):
         self._server = uvicorn.Server(config)
         # Else its parts for threads are imported by the first request, while the others wait.
         anyio.run(anyio.sleep, 0)
-        settle_memory()
         # SQLite is for one process, which then does all the work.
         working = None if self.store.database.is_postgresql else threading.Thread(target=self.worker.run, name="worker")
         if working:
@@ -115,10 +114,10 @@ class TeamService(AbstractContextManager["TeamService"]):
 
 
 def settle_memory() -> None:
-    """Leave what was loaded by now out of every later search for garbage, which would hold the event loop for long."""
+    """Leave what this process loaded by now out of every later search for garbage, which would hold the event loop."""
     gc.collect()
     gc.freeze()
-    # A request makes thousands of objects, and leaves none in cycles.
+    # A batch makes thousands of objects: else the search would begin several times for each.
     gc.set_threshold(*_GC_THRESHOLDS)
 
 
