@@ -94,7 +94,12 @@ def _serve_team(database: str, listen: str, public_url: str, oidc: Path | None) 
     _import_extra("logs").configure_logs()
     settings = module.load_oidc(oidc, os.environ) if oidc else None
     with module.TeamService(database, listen, public_url, oidc=settings) as team:
-        team.run(lambda: click.echo(f"listening on {team.address}"))
+
+        def announce() -> None:
+            module.settle_memory()
+            click.echo(f"listening on {team.address}")
+
+        team.run(announce)
 
 
 def _run_worker(database: str, public_url: str) -> None:

@@ -49,7 +49,7 @@ def extract_subject(payload: object) -> str:
 
 def describe_payload(payload: object) -> str:
     """Return what a call is about in a list of many calls: its subject, or the first text of its input."""
-    if not isinstance(payload, Mapping):
+    if type(payload) is not dict and not isinstance(payload, Mapping):
         return payload if isinstance(payload, str) else ""
     return extract_subject(payload) or _first_text(payload, tuple(payload))
 

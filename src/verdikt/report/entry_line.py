@@ -15,6 +15,9 @@ _DIGEST_LENGTH = 12
 
 _SHORT_ID_LENGTH = 8
 
+# A dictionary, which a body nearly always is, is known at once; of any other class the registry is asked.
+_OBJECT = (dict, Mapping)
+
 
 def shorten_session(session: str) -> str:
     """Return the beginning of a long session id, which every command accepts in its place."""
@@ -25,7 +28,7 @@ def receipt_of(entry: Entry) -> Mapping[str, Any]:
     """Return the receipt of a decision's entry."""
     # An entry of another writer may lack it; then the body's own fields are all there is to show.
     receipt = entry.body.get("receipt")
-    return receipt if isinstance(receipt, Mapping) else entry.body
+    return receipt if isinstance(receipt, _OBJECT) else entry.body
 
 
 def verdict_of(entry: Entry) -> tuple[str, str]:
@@ -33,7 +36,7 @@ def verdict_of(entry: Entry) -> tuple[str, str]:
     if entry.kind is not EntryKind.DECISION:
         return "", ""
     verdict = receipt_of(entry).get("verdict")
-    if isinstance(verdict, Mapping):
+    if isinstance(verdict, _OBJECT):
         return str(verdict.get("kind", "")), str(verdict.get("guard", ""))
     return str(verdict or ""), str(receipt_of(entry).get("guard", ""))
 
@@ -66,7 +69,7 @@ def effects_of(entry: Entry) -> tuple[str, ...]:
 def _get_fields(body: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """Return a member that is an object; empty for anything else, because an entry may come from another writer."""
     value = body.get(key)
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, _OBJECT) else {}
 
 
 def _list_fields(body: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:

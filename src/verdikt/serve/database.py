@@ -109,9 +109,12 @@ def _create_ingest(url: URL) -> Engine:
     than a question before each group.
     """
     engine = create_engine(url, pool_size=2, max_overflow=6, connect_args={"connect_timeout": 10})
+    driver: Any = engine.dialect.loaded_dbapi
 
     @event.listens_for(engine, "connect")
     def take_role(connection: Any, _: object) -> None:
+        # The driver's compiled one: the one that it takes else for COPY is Python, for each hash of each entry.
+        connection.adapters.register_dumper(bytes, driver.types.string.BytesBinaryDumper)
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT rolbypassrls AND pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = 'verdikt_ingest'"

@@ -8,13 +8,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import zstandard
-from sqlalchemy import BigInteger, Integer, LargeBinary, SmallInteger, Text, bindparam, select, tuple_, update
+from sqlalchemy import BigInteger, Integer, LargeBinary, SmallInteger, Text, select
 
 from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import GENESIS_HASH, EntryKind
 from verdikt.model.session_state import CANARY_SESSION
 from verdikt.model.verdict import VerdictKind
 from verdikt.serve import schema
+from verdikt.serve.ingest_statements import (
+    ADVANCE_CHAIN,
+    COUNTERS,
+    LOCK_CHAINS,
+    build_chain_insert,
+    build_tally_insert,
+)
 from verdikt.serve.insertion import insert_for
 from verdikt.team.chain_extension import Continuation, extend_chain, find_overlap_seq
 from verdikt.team.index_row import IndexRow, build_index_row, read_objective, read_place
@@ -153,10 +160,8 @@ class _Transaction:
         return chains
 
     def _select_chains(self, keys: list[tuple[int, str]]) -> dict[tuple[int, str], _LockedChain]:
-        table = schema.chain
-        query = select(table).where(tuple_(table.c.machine, table.c.session).in_(keys)).order_by(table.c.id)
         chains: dict[tuple[int, str], _LockedChain] = {}
-        for row in self._connection.execute(query.with_for_update()).mappings():
+        for row in self._connection.execute(LOCK_CHAINS, {"keys": keys}).mappings():
             chain = _LockedChain(
                 row["id"],
                 row["organisation"],
@@ -290,33 +295,18 @@ class _Transaction:
     def _update_chains(self) -> None:
         if not self._changed:
             return
-        names = (
-            "signed_seq",
-            "first_ts",
-            "last_ts",
-            "host",
-            "directory",
-            "title",
-            "decisions",
-            "asks",
-            "blocks",
-            "claims",
-        )
         rows = [
             {
                 "chain_id": chain.id,
                 "seq": chain.head.seq,
                 "hash": bytes.fromhex(chain.head.hash),
                 "received": self._now,
-                **{name: chain.row[name] for name in (*names, "proofs", "forked")},
+                **{name: chain.row[name] for name in COUNTERS},
             }
             for chain in self._changed.values()
         ]
         # One statement for all, of which the driver sends many at once.
-        changes: dict[str, Any] = {name: bindparam(name) for name in rows[0] if name != "chain_id"}
-        self._connection.execute(
-            update(schema.chain).where(schema.chain.c.id == bindparam("chain_id")).values(**changes), rows
-        )
+        self._connection.execute(ADVANCE_CHAIN, rows)
 
     def _write_tallies(self) -> None:
         if not self._tallies:
@@ -326,10 +316,7 @@ class _Transaction:
             {**dict(zip(names, key, strict=True)), "shard": self._shard, "count": count}
             for key, count in sorted(self._tallies.items())
         ]
-        insert = insert_for(self._database, schema.tally)
-        key_columns = [column.name for column in schema.tally.primary_key]
-        total = schema.tally.c["count"] + insert.excluded["count"]
-        self._connection.execute(insert.on_conflict_do_update(index_elements=key_columns, set_={"count": total}), rows)
+        self._connection.execute(build_tally_insert(self._database.is_postgresql), rows)
 
     def _copy(self, table: Table, columns: list[Column[Any]], rows: list[tuple[Any, ...]]) -> None:
         """Write rows with COPY, which is several times faster than INSERT, and in binary twice as fast again."""
@@ -359,9 +346,6 @@ def _list_names(columns: list[Column[Any]]) -> str:
 
 def insert_chains(connection: Connection, database: Database, keys: list[tuple[int, int, str, int]], now: int) -> None:
     """Create the chains that are not there: (organisation, machine, session, generation), with nothing in them."""
-    zeros = dict.fromkeys(
-        ("seq", "signed_seq", "first_ts", "last_ts", "decisions", "asks", "blocks", "claims", "proofs"), 0
-    )
     rows = [
         {
             "organisation": organisation,
@@ -370,14 +354,7 @@ def insert_chains(connection: Connection, database: Database, keys: list[tuple[i
             "generation": generation,
             "hash": _GENESIS,
             "received": now,
-            "host": "",
-            "directory": "",
-            "title": "",
-            "forked": False,
-            **zeros,
         }
         for organisation, machine, session, generation in sorted(keys)
     ]
-    # With something to return, all rows go in one statement.
-    insert = insert_for(database, schema.chain).on_conflict_do_nothing().returning(schema.chain.c.id)
-    connection.execute(insert, rows)
+    connection.execute(build_chain_insert(database.is_postgresql), rows)

@@ -14,4 +14,9 @@ if TYPE_CHECKING:
 
 def insert_for(database: Database, table: Table) -> Any:
     """Return an INSERT of the database's dialect, which knows ON CONFLICT."""
-    return postgresql.insert(table) if database.is_postgresql else sqlite.insert(table)
+    return insert_in(table, is_postgresql=database.is_postgresql)
+
+
+def insert_in(table: Table, *, is_postgresql: bool) -> Any:
+    """Return an INSERT of one of the two dialects."""
+    return postgresql.insert(table) if is_postgresql else sqlite.insert(table)

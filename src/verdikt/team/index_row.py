@@ -14,6 +14,8 @@ from verdikt.report.entry_line import receipt_of, summarize_entry, verdict_of
 
 SUMMARY_CHARS = 240
 _SHAPE_CHARS = 32
+# What is asked of each entry many times: a dictionary, which it nearly always is, is known at once.
+_OBJECT = (dict, Mapping)
 
 # Stored in databases: a number is never given to another word, new ones are added at the end.
 KIND_CODES: dict[str, int] = {
@@ -51,25 +53,33 @@ class IndexRow(NamedTuple):
 def build_index_row(fields: Mapping[str, Any], index: Mapping[str, Any] | None = None) -> IndexRow:
     """Return the index row of a verified line; of one without its body, what its header and the machine's index say."""
     kind = str(fields["kind"])
-    if "body" not in fields or kind not in ENTRY_KINDS or not isinstance(fields["body"], Mapping):
+    if "body" not in fields or kind not in ENTRY_KINDS or not isinstance(fields["body"], _OBJECT):
         return _build_row(fields, KIND_CODES.get(kind, 0), **_read_index(index or {}))
     entry = Entry(**{**fields, "kind": EntryKind(kind)})
+    receipt = receipt_of(entry)
+    action = receipt.get("action")
+    if not isinstance(action, _OBJECT):
+        action = entry.body
+    row: dict[str, Any] = {"tool": _clip(action.get("tool")), "host": _clip(action.get("host"))}
+    if entry.kind is EntryKind.DECISION:
+        row |= _read_decision(entry, receipt, row["tool"])
+    return _build_row(fields, KIND_CODES.get(kind, 0), summary=summarize_entry(entry, SUMMARY_CHARS), **row)
+
+
+def _read_decision(entry: Entry, receipt: Mapping[str, Any], tool: str) -> dict[str, Any]:
+    """Return the columns that only a decision has."""
     verdict, guard = verdict_of(entry)
-    action = _find_action(entry)
-    effect_class, effect = _find_dominant_effect(entry)
-    tool = _clip(action.get("tool"))
-    return _build_row(
-        fields,
-        KIND_CODES.get(kind, 0),
-        verdict=VERDICT_CODES.get(verdict),
-        guard=_clip(guard),
-        effect_class=CLASS_CODES.get(effect_class, 0),
-        tool=tool,
-        effect=effect,
-        host=_clip(action.get("host")),
-        summary=summarize_entry(entry, SUMMARY_CHARS),
-        shape=_hash_shape(entry, tool, guard) if entry.kind is EntryKind.DECISION else "",
-    )
+    effects = receipt.get("effects")
+    effects = [effect for effect in effects if isinstance(effect, _OBJECT)] if isinstance(effects, list) else []
+    dominant = receipt.get("dominant")
+    return {
+        "verdict": VERDICT_CODES.get(verdict),
+        "guard": _clip(guard),
+        "effect_class": CLASS_CODES.get(dominant, 0) if isinstance(dominant, str) else 0,
+        # The first effect of the most restrictive class.
+        "effect": _clip(next((effect.get("what") for effect in effects if effect.get("class") == dominant), "")),
+        "shape": _hash_shape(tool, tuple(sorted({_clip(effect.get("what")) for effect in effects})), guard),
+    }
 
 
 def _build_row(
@@ -132,34 +142,10 @@ def _make_storable(text: str) -> str:
     return text.replace("\0", "␀").encode("utf-8", "replace").decode()
 
 
-def _find_action(entry: Entry) -> Mapping[str, Any]:
-    action = receipt_of(entry).get("action")
-    return action if isinstance(action, Mapping) else entry.body
-
-
-def _list_effects(entry: Entry) -> list[Mapping[str, Any]]:
-    effects = receipt_of(entry).get("effects")
-    return [effect for effect in effects if isinstance(effect, Mapping)] if isinstance(effects, list) else []
-
-
-def _find_dominant_effect(entry: Entry) -> tuple[str, str]:
-    """Return the most restrictive class of a decision, and the name of its first effect of that class."""
-    if entry.kind is not EntryKind.DECISION:
-        return "", ""
-    dominant = receipt_of(entry).get("dominant")
-    name = next((effect.get("what") for effect in _list_effects(entry) if effect.get("class") == dominant), "")
-    return (dominant if isinstance(dominant, str) else ""), _clip(name)
-
-
-def _hash_shape(entry: Entry, tool: str, guard: str) -> str:
-    """Return a digest of tool, effects and guard without arguments, by which equal asks are grouped."""
-    effects = sorted({_clip(effect.get("what")) for effect in _list_effects(entry)})
-    return _hash_names(tool, tuple(effects), guard)
-
-
 # A fleet has few shapes, and they come again and again.
 @lru_cache(maxsize=4096)
-def _hash_names(tool: str, effects: tuple[str, ...], guard: str) -> str:
+def _hash_shape(tool: str, effects: tuple[str, ...], guard: str) -> str:
+    """Return a digest of tool, effects and guard without arguments, by which equal asks are grouped."""
     return hash_canonical([tool, list(effects), guard])[:_SHAPE_CHARS]
 
 
@@ -177,6 +163,8 @@ def read_place(fields: Mapping[str, Any]) -> tuple[str, str]:
 
 def read_objective(fields: Mapping[str, Any]) -> str:
     """Return what a contract says the person asked for, in one line; empty for every other entry."""
+    if fields["kind"] != EntryKind.CONTRACT:
+        return ""
     body = fields.get("body", ABSENT_BODY)
-    objective = body.get("objective") if fields["kind"] == EntryKind.CONTRACT and isinstance(body, Mapping) else ""
+    objective = body.get("objective") if isinstance(body, Mapping) else ""
     return _make_storable(" ".join(objective.split()))[:SUMMARY_CHARS] if isinstance(objective, str) else ""

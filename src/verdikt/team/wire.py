@@ -134,14 +134,14 @@ def parse_line(line: bytes, number: int = 1, load: Callable[[bytes], Any] | None
 
 def _find_field_problem(fields: dict[str, Any]) -> str:
     """Return what is wrong with the types of a line whose hash is right: the machine that hashed it may be hostile."""
-    session, kind = fields.get("session"), fields.get("kind")
+    session, seq, ts, kind = fields.get("session"), fields.get("seq"), fields.get("ts"), fields.get("kind")
     if fields.get("v") not in READABLE_VERSIONS:
         return f"version `{fields.get('v')}` is newer than this service: upgrade it"
     if not isinstance(session, str) or not 0 < len(session) <= MAX_SESSION_CHARS or not _is_storable(session):
         return f"expected a session of 1 to {MAX_SESSION_CHARS} characters"
-    if type(fields.get("seq")) is not int or not 0 < fields["seq"] <= MAX_SEQ:
+    if type(seq) is not int or not 0 < seq <= MAX_SEQ:
         return "expected a positive sequence number"
-    if type(fields.get("ts")) is not int or not 0 <= fields["ts"] <= _MAX_TIMESTAMP:
+    if type(ts) is not int or not 0 <= ts <= _MAX_TIMESTAMP:
         return "expected a time in microseconds"
     if not isinstance(kind, str) or not isinstance(fields.get("prev"), str) or not isinstance(fields.get("kid"), str):
         return "expected text as kind, prev and kid"
@@ -157,9 +157,12 @@ def build_stretches(lines: Sequence[ReceivedLine]) -> Iterator[Stretch]:
     """Yield the lines as stretches; raise `WireError` when lines of one session do not follow each other."""
     by_session: dict[str, list[ReceivedLine]] = {}
     for number, line in enumerate(lines, start=1):
-        stretch = by_session.setdefault(line.fields["session"], [])
-        if stretch and (line.seq != stretch[-1].seq + 1 or line.prev != stretch[-1].hash):
-            raise WireError(f"line {number}: expected entry {stretch[-1].seq + 1} of its session, found another")
+        fields = line.fields
+        stretch = by_session.setdefault(fields["session"], [])
+        if stretch:
+            last = stretch[-1].fields
+            if fields["seq"] != last["seq"] + 1 or fields["prev"] != last["hash"]:
+                raise WireError(f"line {number}: expected entry {last['seq'] + 1} of its session, found another")
         stretch.append(line)
     for session, session_lines in by_session.items():
         yield Stretch(session, tuple(session_lines))
