@@ -453,7 +453,7 @@ def test_views_select_by_verdict_rule_host_project_and_time(run: Run, home: Path
     clock = FakeClock()
     store = close_after_test(FileStore(home, clock, durable=False))
     body = decision("block", "no_push", "network")
-    body["receipt"]["action"] |= {"host": "claude", "cwd": "/work/shop/api"}  # type: ignore[index]
+    body["receipt"]["action"] |= {"host": "claude", "cwd": "/srv/shop/api"}  # type: ignore[index]
     clock.sleep(86_400)
     store.append("s3", "decision", body)
     store.close()
@@ -465,12 +465,12 @@ def test_views_select_by_verdict_rule_host_project_and_time(run: Run, home: Path
     assert list_sessions("--verdict", "block") == ["s1", "s3"]
     assert list_sessions("--rule", "no_push") == ["s3"]
     assert list_sessions("--host", "claude") == ["s3"]
-    assert list_sessions("--project", "/work/shop") == ["s3"]
-    assert list_sessions("--project", "/work/sho") == []
+    assert list_sessions("--project", "/srv/shop") == ["s3"]
+    assert list_sessions("--project", "/srv/sho") == []
     assert list_sessions("--since", "2023-11-15") == ["s3"]
     assert list_sessions("--until", "2023-11-15") == ["s1", "s1", "s1", "s2"]
     assert list_sessions("--since", "1h") == []
-    for words in (("--verdict", "block"), ("--rule", "no_push"), ("--host", "claude"), ("--project", "/work/shop")):
+    for words in (("--verdict", "block"), ("--rule", "no_push"), ("--host", "claude"), ("--project", "/srv/shop")):
         stats = json.loads(run("ledger", "stats", "--json", *words).output)
         assert stats["entries"] == len(list_sessions(*words))
     assert json.loads(run("ledger", "stats", "--json", "--session", "s3").output)["verdict"] == {"block": 1}
