@@ -3,16 +3,15 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from verdikt.effects import host
-from verdikt.effects.code import quote_shell_word
 from verdikt.effects.code.fallback_parser import FallbackParser
+from verdikt.effects.code.python_call_effects import CallEffects
 from verdikt.effects.code.python_constants import (
     DECODER_FUNCTIONS,
     DYNAMIC_ATTRIBUTE,
-    PythonConstants,
     find_tainted_names,
     mentions_name,
 )
@@ -35,7 +34,6 @@ from verdikt.effects.code.python_functions import (
 from verdikt.effects.code.python_libraries import (
     classify_library_method,
     find_keyword,
-    find_request_effect,
     reads_file,
     runs_or_changes,
 )
@@ -47,39 +45,29 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
 _SHELLS = frozenset(path for name in find_role("shell") for path in (name, f"/bin/{name}"))
-# A shell without a program of its own, such as `sh` or `bash -s`, runs its input.
-_SHELL_READING_INPUT = compile_lazily(r"\s*'?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh'?(?:\s+'?-[se]*'?)*\s*$")
 _MAX_NODES = 100_000
 """Maximum number of syntax nodes that are looked at; no file that verdikt reads is long enough to have as many."""
 # `!command` in a notebook, or a cell that begins with `%%bash`.
 _NOTEBOOK_MAGIC = compile_lazily(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MULTILINE)
-# A folded `~` stands for the home directory, and a `*` for the files of a listing.
-_UNQUOTED = "~*"
 _CALLBACK_KEYWORDS = ("target", "func", "function", "callback", "initializer")
 _MAX_CALLBACK_ITEMS = 20
 _MAX_INLINED_CALLS = 20
 
 
-class _ModuleClassifier(PythonConstants):
+class _ModuleClassifier(CallEffects):
     """Walks one module and collects the effects of its calls."""
 
     def __init__(self, call: Invocation) -> None:
-        super().__init__()
-        self.call = call
+        super().__init__(call)
         self.opens_socket = self.duplicates_descriptor = self.starts_shell = False
         self.effects: list[Effect] = []
         self.node_count = 0
         self.sql_statements: list[str] = []
-        self.tainted_names: frozenset[str] = frozenset()
-        """Names that hold the whole environment."""
         self.secret_names: frozenset[str] = frozenset()
         """Names that hold a variable of the environment that is named like a secret."""
         self.connections: list[Target] = []
         self.functions: dict[str, ast.FunctionDef] = {}
         self.inlined_calls = 0
-        self.written_paths: set[str] = set()
-        self.started_programs: set[str] = set()
-        self.downloads = False
         self.throwaway_database = False
         """Whether the database lives only as long as the program."""
 
@@ -297,12 +285,6 @@ class _ModuleClassifier(PythonConstants):
             self.connections.append(target)
             yield self.call.make_effect("net.connect", (target,), possible=UNKNOWN in text)
 
-    def _classify_run_file(self, arguments: Sequence[ast.expr]) -> Iterable[Effect]:
-        """Classify a file that is run as Python, as the command that does the same."""
-        text = self.evaluate_text(arguments[0]) if arguments else UNKNOWN
-        self.started_programs.add(text)
-        return () if UNKNOWN in text or not text else self._classify_argv(["python3", text])
-
     def _classify_print(self, node: ast.Call, first: ast.expr | None) -> None:
         if first is not None and len(node.args) == 1 and self.is_whole_environment(first):
             self.effects.append(self.call.make_effect("env.read.all"))
@@ -403,54 +385,6 @@ class _ModuleClassifier(PythonConstants):
             and self.call.resolve_path(Word(text)).zone is Zone.SECRET
         ]
 
-    def _classify_shell_call(self, argument: ast.expr | None) -> Iterator[Effect]:
-        text = self.evaluate_text(argument)
-        self.started_programs.update(text.split())
-        if text.replace(UNKNOWN, "").strip():
-            yield from self.call.classify_shell(text.replace(UNKNOWN, "$x"))
-        else:
-            yield self.call.make_effect(
-                "code.unknown", possible=True, note="a shell command that the text does not show"
-            )
-
-    def _classify_spawn(self, node: ast.Call, argument: ast.expr | None, function: str) -> Iterator[Effect]:
-        piped_input = next((self.evaluate_text(k.value) for k in node.keywords if k.arg == "input"), UNKNOWN)
-        if UNKNOWN not in piped_input and _SHELL_READING_INPUT.match(self.evaluate_text(argument)):
-            yield from self.call.classify_shell(piped_input)
-        if function.startswith(("os.exec", "os.spawn", "os.posix_spawn")):
-            self.started_programs.update(self.evaluate_text(argument) for argument in node.args[:2])
-            # The mode of `os.spawn*` and the path of `os.exec*` stand before the words of the command.
-            words = node.args[2:] if function.startswith("os.spawn") else node.args[1:]
-            if words and isinstance(words[0], ast.List | ast.Tuple):
-                yield from self._classify_shell_call(words[0])
-            else:
-                known_words = [word for word in words if not isinstance(word, ast.Starred)]
-                yield from self._classify_argv([self.evaluate_text(word) for word in known_words])
-            return
-        if isinstance(argument, ast.List | ast.Tuple):
-            texts = [self.evaluate_text(item) for item in argument.elts]
-            self.started_programs.update(texts)
-            yield from self.call.classify_shell(
-                " ".join('"$x"' if UNKNOWN in text else quote_shell_word(text, _UNQUOTED) for text in texts)
-            )
-            return
-        yield from self._classify_shell_call(argument)
-
-    def _classify_as_command(
-        self, words: Sequence[str], arguments: Sequence[ast.expr], suffix: str, *options: str
-    ) -> Iterable[Effect]:
-        """Classify a call on a source and a destination as the command that does the same."""
-        texts = [self.evaluate_text(argument) for argument in arguments[:2]]
-        if len(texts) < 2:
-            texts.append(".")
-        if any(UNKNOWN in text for text in texts) or not texts[0]:
-            return ()
-        return self._classify_argv([*words, texts[0] + suffix, *options, texts[1]])
-
-    def _classify_argv(self, words: list[str]) -> Iterable[Effect]:
-        line = " ".join(quote_shell_word(word, _UNQUOTED).replace(UNKNOWN, "$x") for word in words)
-        return self.call.classify_shell(line)
-
     def _classify_eval(self, argument: ast.expr | None) -> Iterator[Effect]:
         text = self.evaluate_text(argument)
         calls = (
@@ -469,60 +403,6 @@ class _ModuleClassifier(PythonConstants):
         for node in ast.walk(argument) if argument is not None else ():
             if isinstance(node, ast.Call) and self.resolve_name(node.func) == "open":
                 yield from self._classify_run_file(node.args[:1])
-
-    def _classify_open(self, node: ast.Call, argument: ast.expr | None) -> Iterator[Effect]:
-        mode_argument = node.args[1] if len(node.args) > 1 else find_keyword(node, ("mode",))
-        mode = self.evaluate_text(mode_argument) if mode_argument is not None else "r"
-        # What is no mode is an argument of another `open`, such as that of `webbrowser` or `zipfile`.
-        if UNKNOWN in mode or not set(mode) <= set("rwaxbtU+"):
-            mode = "r"
-        what = "fs.read"
-        if "w" in mode:
-            what = "fs.overwrite"
-        elif "a" in mode:
-            what = "fs.append"
-        elif set("x+") & set(mode):
-            what = "fs.write"
-        if what != "fs.read":
-            self.written_paths.add(self.evaluate_text(argument))
-        yield from self._classify_path_argument(what, argument)
-
-    def _classify_network_call(self, node: ast.Call, argument: ast.expr | None, function: str) -> Iterator[Effect]:
-        text = self.evaluate_text(argument)
-        self.downloads = True
-        if function.endswith(".urlretrieve") and len(node.args) > 1:
-            self.written_paths.add(self.evaluate_text(node.args[1]))
-        if function.endswith(".request") and len(node.args) > 1:
-            text = self.evaluate_text(node.args[1])
-        hosts = (Target(host.parse_host(text), "host"),)
-        if host.is_metadata_host(hosts[0].text):
-            yield self.call.make_effect("cred.read", hosts, note="credentials of the machine")
-        sent = [*node.args, *(k.value for k in node.keywords if k.arg in ("data", "json", "params"))]
-        if host.is_local_host(hosts[0].text):
-            yield self.call.make_effect("net.local", hosts)
-        elif self._sends_environment(node):
-            yield self.call.make_effect("cred.send", hosts, note="the whole environment")
-        elif self.has_environment_secret(sent):
-            yield self.call.make_effect("cred.send", hosts, possible=True, note="a secret from the environment")
-        else:
-            yield self.call.make_effect(find_request_effect(node, function), hosts, possible=UNKNOWN in text)
-
-    def _sends_environment(self, node: ast.Call) -> bool:
-        """Return whether the whole environment is among the arguments of a call."""
-        values = [*node.args, *(k.value for k in node.keywords)]
-        return any(map(self.is_whole_environment, values)) or any(mentions_name(v, self.tainted_names) for v in values)
-
-    def _classify_path_argument(self, what: str, argument: ast.expr | None) -> Iterator[Effect]:
-        yield from self._classify_path(what, self.evaluate_text(argument))
-
-    def _classify_path(self, what: str, text: str) -> Iterator[Effect]:
-        if (
-            UNKNOWN in text
-            and what in ("fs.read", "fs.overwrite", "fs.append", "fs.write", "fs.chmod", "fs.link", "fs.move")
-            and not text.replace(UNKNOWN, "").strip("/.")
-        ):
-            return  # every program reads and writes what some variable names
-        yield from self.call.make_effects(what, [Word(text, text.replace(UNKNOWN, "…"), "*" in text)])
 
 
 def classify_python(text: str, call: Invocation) -> Iterator[Effect]:
