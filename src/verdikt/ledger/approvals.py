@@ -28,6 +28,7 @@ from verdikt.model.approval import (
 from verdikt.model.canonical_json import hash_canonical
 from verdikt.model.entry import EntryKind
 from verdikt.model.redaction import redact_text
+from verdikt.observe.atomic_file import DRAFT_SUFFIX, write_atomically
 from verdikt.observe.clock import format_local_time as format_time
 
 if TYPE_CHECKING:
@@ -306,9 +307,7 @@ def announce_request(home: Path, session: str, id: str) -> None:
     """Leave word of a request for the process that asks the service."""
     path = make_private_directory(home / OUTBOX) / id
     if not path.exists():
-        temporary = path.with_name(f"{id}.tmp")
-        temporary.write_text(json.dumps({"session": session}))
-        temporary.replace(path)
+        write_atomically(path, json.dumps({"session": session}).encode())
 
 
 def list_announced(home: Path) -> dict[str, str]:
@@ -319,7 +318,7 @@ def list_announced(home: Path) -> dict[str, str]:
             session = json.loads(path.read_bytes())["session"]
         except (OSError, ValueError, KeyError, TypeError):
             continue
-        if path.suffix != ".tmp" and isinstance(session, str):
+        if path.suffix != DRAFT_SUFFIX and isinstance(session, str):
             announced[path.name] = session
     return announced
 
