@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 from asyncio import CancelledError, current_task, get_running_loop
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 from weakref import finalize
 
-from verdikt.errors import LedgerError
+from verdikt.errors import BlockedError, LedgerError
 from verdikt.govern import Governance
 from verdikt.integrations.tool_kinds import ToolKinds, classify_call, parse_kinds
 from verdikt.integrations.worker_threads import WorkerThreads
@@ -71,6 +72,15 @@ class Ruling:
     def text(self) -> str:
         """The refusal in words for the model; never empty."""
         return render_refusal(self.verdict)
+
+    def build_error(self) -> BlockedError:
+        """Return the refusal as an exception, for places where a text would be taken for a result."""
+        verdict = self.verdict
+        return BlockedError(self.text, guard=verdict.guard, reason=verdict.reason, fix=verdict.fix)
+
+    def join_notes(self, *texts: str) -> str:
+        """Return what the policy has to say about a result: the warnings of the decision, and these texts."""
+        return "\n".join(filter(None, (*self.warnings, *texts)))
 
     @property
     def question(self) -> dict[str, Any]:
@@ -202,10 +212,25 @@ class ToolGovernor:
     async def areport(self, action: Action, outcome: Outcome) -> str:
         """Record what came of a call, in a worker thread."""
         try:
-            return _to_answer(await self.governance.aafter(action, outcome)).context
+            return _to_answer(await self.run_in_thread(self.governance.after, action, outcome)).context
         except Exception as error:
             self._record_failure("after", error)
             return ""
+
+    @contextmanager
+    def report_errors(self, action: Action, *, unless: tuple[type[BaseException], ...] = ()) -> Iterator[None]:
+        """Record the call as failed if the block raises, a cancellation included, and raise it again.
+
+        `unless` are the SDK's own exceptions with which a call waits or is stopped, but has not ended.
+        """
+        try:
+            yield
+        except unless:
+            raise
+        except BaseException as error:
+            # Not awaited, also in a task: it may be cancelled, and an await would raise before anything is recorded.
+            self.report(action, outcome_from_error(error))
+            raise
 
     def begin_turn(self, text: str, *, session_id: str) -> str:
         """Record a person's request, forget earlier refusals, and return text for the model."""
@@ -220,7 +245,8 @@ class ToolGovernor:
         """Record a person's request, in a worker thread."""
         try:
             self._reset_refusals(session_id)
-            return _to_answer(await self.governance.aprompt(self._build_prompt(text, session_id))).context
+            prompt = self._build_prompt(text, session_id)
+            return _to_answer(await self.run_in_thread(self.governance.prompt, prompt)).context
         except Exception as error:
             self._record_failure("prompt", error)
             return ""
