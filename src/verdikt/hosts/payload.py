@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from verdikt.daemon.protocol import MAX_PAYLOAD_BYTES
 from verdikt.errors import CanonicalError, HookError
 from verdikt.hosts.hook_event import HookEvent, HookEventKind
 from verdikt.hosts.host import FieldNames, Host
@@ -15,9 +16,6 @@ from verdikt.model.canonical_json import parse_json
 from verdikt.model.hook_message import Prompt, Turn
 from verdikt.model.posture import HOST_MODE_POSTURES
 from verdikt.model.tool_kind import classify_tool
-
-MAX_PAYLOAD_BYTES = 24 * 1024 * 1024
-"""Longest payload that is read."""
 
 _TYPE_NAMES = {
     dict: "an object",
