@@ -1,7 +1,5 @@
 """What a sentence says in plain words that a proof depends on, in nine languages."""
 
-import re
-
 import pytest
 
 from verdikt.claims.named_objects import read_test_count
@@ -132,4 +130,3 @@ def test_number_of_tests_that_were_added_is_no_number_that_passed() -> None:
 def test_wordings_compile(what: str) -> None:
     """Every pattern is a regular expression."""
     assert isinstance(has_wording(what, ""), bool)
-    assert all(re.compile(pattern) for pattern in WORDINGS[what] if not pattern.startswith("{near:"))
