@@ -12,6 +12,7 @@ from verdikt.effects.execution_context import (
     find_execution_context,
     find_preceding,
     is_contained,
+    is_throwaway_data,
     resolve_in_container,
     resolve_remote,
 )
@@ -351,7 +352,10 @@ class Invocation:
         """Return an effect of this command; class and recoverability follow from its name and targets unless given."""
         uncertain = possible or self.uncertain
         if self.command.host:
-            if is_contained(what, self.context.kind):
+            kind = self.context.kind
+            if is_contained(what, kind) or (
+                kind == "container" and is_throwaway_data(what, self.command.host, targets)
+            ):
                 what, targets, recoverable = "container.exec", (), None
             else:
                 uncertain = uncertain or self._is_uncertain_elsewhere(what, targets)

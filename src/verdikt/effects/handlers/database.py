@@ -6,7 +6,7 @@ from itertools import islice
 
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
-from verdikt.effects.code.sql import classify_file_access, classify_sql, is_throwaway
+from verdikt.effects.code.sql import classify_file_access, classify_sql
 from verdikt.effects.deployment_stage import list_stages
 from verdikt.effects.handlers.database_session import (
     classify_session,
@@ -14,6 +14,7 @@ from verdikt.effects.handlers.database_session import (
     is_read_only_connection,
     is_read_only_file,
 )
+from verdikt.effects.installation_names import is_throwaway
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
