@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
 
-from verdikt.effects.installation_names import is_live_name, is_throwaway
+from verdikt.effects.installation_names import is_for_trials, is_live_name, is_throwaway
 from verdikt.effects.target import is_build_output
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Target, Zone
@@ -106,7 +106,7 @@ def is_throwaway_data(what: str, container: str, targets: Sequence[Target]) -> b
     """
     if not what.startswith(_DATA_PREFIXES) or is_live_name(container):
         return False
-    return is_throwaway(container) or (bool(targets) and all(is_throwaway(target.text) for target in targets))
+    return is_for_trials(container) or (bool(targets) and all(is_throwaway(target.text) for target in targets))
 
 
 def resolve_remote(call: Invocation, word: Word) -> Target:

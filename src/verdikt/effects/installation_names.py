@@ -14,6 +14,11 @@ def is_live_name(name: str) -> bool:
     return _LIVE_NAME.search(name) is not None
 
 
+def is_for_trials(name: str) -> bool:
+    """Return whether a name says that what has it was made for a trial, and nothing that people depend on."""
+    return is_throwaway(name) and not is_live_name(name)
+
+
 def is_throwaway(name: str) -> bool:
     """Return whether a name says that what has it can be lost without harm: test, tmp, demo."""
     return _THROWAWAY_NAME.search(name.lower()) is not None

@@ -47,6 +47,7 @@ from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.redirect import classify_redirect
+from verdikt.effects.rewritten_files import downgrade_rewrites
 from verdikt.effects.run_files import IMPORTS_VERDIKT, RunFiles
 from verdikt.effects.runner_settings import list_set_programs
 from verdikt.effects.secret_sends import (
@@ -276,6 +277,7 @@ class ScriptClassifier:
         if "fs.overwrite" in names:
             for effects in effects_by_command:
                 look_up_overwritten(effects, self._resolver)
+            downgrade_rewrites(commands, effects_by_command)
         if "fs.move" in names or self._resolver.facts.moved_work:
             self._follow_moved_work(effects_by_command)
         if "proc.spawn" in names:

@@ -83,6 +83,8 @@ _CHANGE_KEYWORDS = frozenset(
         "DETACH",
     )
 )
+
+
 class StatementEffect(NamedTuple):
     """The effect of one statement: a `db` name, its target, and whether the target can be made again."""
 
