@@ -298,7 +298,7 @@ class Invocation:
                 targets = [t if t.zone is not Zone.TEMP else t._replace(zone=Zone.OUTSIDE) for t in targets]
             return targets
         cwd, resolve = self.command.cwd, self.resolver.resolve_path
-        return [resolve(word, cwd) for word in words]
+        return [resolve(words[0], cwd)] if len(words) == 1 else [resolve(word, cwd) for word in words]
 
     def _is_partial_glob(self, word: Word) -> bool:
         """Return whether a pattern stands for some of the project's files, and not for all of a directory."""

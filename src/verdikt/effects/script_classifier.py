@@ -167,7 +167,8 @@ class ScriptClassifier:
         if is_single and not loose_effects and self.steps is None:
             return self._classify_single(commands)
         effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
-        self._add_code_effects(script, commands, effects_by_command, loose_effects)
+        if script.codes:
+            self._add_code_effects(script, commands, effects_by_command, loose_effects)
         self._add_zone_effects(commands, effects_by_command)
         if loose_effects:
             loose_effects += derive_zone_effects(loose_effects, facts)
