@@ -137,20 +137,23 @@ def trace_secret_files(
     """Add what becomes of secret files that commands load, attach or stage, in order."""
     has_loaded = False
     copies = {t.path for effects in effects_by_command for e in effects if e.what == "cred.copy" for t in e.targets}
-    copies.update(resolver.facts.secret_copies)
-    is_staged = f"{resolver.project_root}/.git/index" in resolver.facts.secret_copies
+    remembered = resolver.facts.secret_copies
+    copies.update(remembered)
+    is_staged = bool(remembered) and f"{resolver.project_root}/.git/index" in remembered
+    # Without a secret that is read, none feeds a loop or a message.
+    has_secret = bool([1 for effects in effects_by_command for e in effects if e.what == "cred.read"])
     for index, (command, effects) in enumerate(zip(commands, effects_by_command, strict=True)):
         if not effects:
             continue
         name = command.name
         is_loaded = name in _FILE_LOADERS and _loads_secret_file(command, effects, resolver)
-        if is_loaded or _feeds_loop(command, commands, effects):
+        if is_loaded or (has_secret and _feeds_loop(command, commands, effects)):
             has_loaded = True
         elif has_loaded:
             effects.extend(list(_derive_variable_sends(command, effects)))
         if name in _STAGERS:
             # `git commit -m "$(cat .env)"`: the secret is in the message.
-            is_staged |= any(
+            is_staged |= has_secret and any(
                 inner.feeds == index and any(e.what == "cred.read" for e in effects_by_command[at])
                 for at, inner in enumerate(commands[:index])
             )

@@ -36,7 +36,8 @@ _MAX_LINE_LENGTH = 400
 _UNQUOTED_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=*?~-"
 _UNQUOTED_LINE = _UNQUOTED_CHARACTERS + b" "
 _OPERATOR_CHARACTERS = b"|&"
-_QUOTED = r"""'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*\""""
+# Runs of plain characters, and between them what a backslash leaves as it is.
+_QUOTED = r"""'[^'\n]*'|"[^"$`\\!\n]*(?:\\[^$`"\\\n][^"$`\\!\n]*)*\""""
 _PIECE = rf"[A-Za-z0-9_./:@%+,=*?~-]+|{_QUOTED}"
 _WORD = rf"(?:{_PIECE})+|!|\\[()]"
 _PIECES = compile_lazily(_PIECE)
