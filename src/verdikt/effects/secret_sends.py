@@ -113,6 +113,8 @@ _PUBLISHERS = _FORGE_CLIENTS | _CONTAINER_ENGINES
 _STAGERS = find_role("work_tree_changer")
 SECRET_FILE_PROGRAMS = _FILE_LOADERS | _PUBLISHERS | _STAGERS
 """Programs that load, attach or stage files; a text without one of them is not looked at."""
+_STARTING_VERBS = frozenset(("run", "create"))
+"""What a container engine does with an image, which may get secrets."""
 _REMOTE_VERBS = frozenset(("push", "fetch", "pull"))
 """What git does with a remote, whose address may hold a key."""
 _STAGING_VERBS = frozenset(("add", "stage")) | _REMOTE_VERBS
@@ -125,7 +127,8 @@ def handles_secret_files(command: Command) -> bool:
     name = command.name
     if name not in SECRET_FILE_PROGRAMS:
         return False
-    return name not in _STAGERS or not _STAGING_VERBS.isdisjoint([word.text for word in command.argv])
+    verbs = _STAGING_VERBS if name in _STAGERS else _STARTING_VERBS if name in _CONTAINER_ENGINES else None
+    return verbs is None or not verbs.isdisjoint([word.text for word in command.argv])
 
 
 def trace_secret_files(
@@ -134,20 +137,23 @@ def trace_secret_files(
     """Add what becomes of secret files that commands load, attach or stage, in order."""
     has_loaded = False
     copies = {t.path for effects in effects_by_command for e in effects if e.what == "cred.copy" for t in e.targets}
-    copies.update(resolver.facts.secret_copies)
-    is_staged = f"{resolver.project_root}/.git/index" in resolver.facts.secret_copies
+    remembered = resolver.facts.secret_copies
+    copies.update(remembered)
+    is_staged = bool(remembered) and f"{resolver.project_root}/.git/index" in remembered
+    # Without a secret that is read, none feeds a loop or a message.
+    has_secret = bool([1 for effects in effects_by_command for e in effects if e.what == "cred.read"])
     for index, (command, effects) in enumerate(zip(commands, effects_by_command, strict=True)):
         if not effects:
             continue
         name = command.name
         is_loaded = name in _FILE_LOADERS and _loads_secret_file(command, effects, resolver)
-        if is_loaded or _feeds_loop(command, commands, effects):
+        if is_loaded or (has_secret and _feeds_loop(command, commands, effects)):
             has_loaded = True
         elif has_loaded:
             effects.extend(list(_derive_variable_sends(command, effects)))
         if name in _STAGERS:
             # `git commit -m "$(cat .env)"`: the secret is in the message.
-            is_staged |= any(
+            is_staged |= has_secret and any(
                 inner.feeds == index and any(e.what == "cred.read" for e in effects_by_command[at])
                 for at, inner in enumerate(commands[:index])
             )
@@ -235,8 +241,9 @@ def _iter_options(command: Command) -> Iterator[tuple[str, str]]:
 def _runs_foreign_image(command: Command) -> bool:
     """Return whether a container runs an image under the name of an account: `someone/image`, not `postgres:16`."""
     texts = [word.text for word in command.argv[1:]]
-    is_run = any(text in ("run", "create") for text in texts[:2])
-    return is_run and any("/" in text and text[:1] not in ("-", "/", ".", "~") and ":/" not in text for text in texts)
+    if _STARTING_VERBS.isdisjoint(texts[:2]):
+        return False
+    return any("/" in text and text[:1] not in ("-", "/", ".", "~") and ":/" not in text for text in texts)
 
 
 def _trace_git(

@@ -81,6 +81,10 @@ _ENDS = compile_lazily(r"(?i)^[^?#]*/(?:do)?(?:delete|destroy|purge|wipe|termina
 """Addresses that say by their last word that something ends."""
 
 
+# `field@file` uploads a file, `field=@file` and `field:=@file.json` send its text.
+_HTTPIE_FILE = compile_lazily(r"[^=@]*(?::?=)?@(.+)")
+
+
 def classify_httpie(call: Invocation) -> Iterator[Effect]:
     """`http DELETE host/path`: the method is a word."""
     operands = call.args.operands
@@ -90,7 +94,7 @@ def classify_httpie(call: Invocation) -> Iterator[Effect]:
     items = [word for word in operands[2 if given else 1 :] if "=" in word.text or "@" in word.text]
     hosts = tuple(host.to_host_target(word) for word in urls)
     local = all(host.is_local_host(target.text) or target.text.startswith(":") for target in hosts)
-    files = [Word(word.text.partition("@")[2], word.raw) for word in items if "@" in word.text.partition("=")[0]]
+    files = [Word(match[1], word.raw) for word in items if (match := _HTTPIE_FILE.match(word.text))]
     yield from call.make_effects("fs.read", files) if local else call.classify_sent_files(files)
     yield call.make_effect(
         "net.local" if local else "net.send.file" if files else "net.send" if items else "net.fetch", hosts

@@ -133,6 +133,8 @@ def classify_package_program(call: Invocation, *, programs: Mapping[str, str]) -
             yield from call.classify_shell(shlex.join([programs[name], *texts[texts.index(word.text) + 1 :]]))
 
 
+_MEMORY_DATABASE = compile_lazily(r"jdbc:(?:h2:mem|hsqldb:mem|derby:memory|sqlite::memory):")
+"""Addresses of databases that end with the program."""
 _DROP_TASK = compile_lazily(r"(?i)(?:flyway:?clean|dropall)$")
 _PUBLISH_TASK = compile_lazily(
     r"(?:^|:)(?:deploy|deploy-file|perform|uploadarchives|upload|publish(?!m2$)[^:]*|closeandrelease[^:]*|releasestaging[^:]*)$",
@@ -143,7 +145,7 @@ _PUBLISH_TASK = compile_lazily(
 def classify_tasks(call: Invocation) -> Iterator[Effect]:
     """Classify Maven goals, Gradle and sbt tasks: the names say what is published; what is local is built."""
     for word in call.args.operands:
-        if _DROP_TASK.search(word.text):
+        if _DROP_TASK.search(word.text) and not _MEMORY_DATABASE.search(call.full_text):
             yield call.make_effect("db.drop", (Target("the configured database", "database"),))
         elif _PUBLISH_TASK.search(word.text) and "local" not in word.text.lower():
             yield call.make_effect("pkg.publish", (Target(word.text, "other"),))
