@@ -43,6 +43,9 @@ _LANGUAGE_BY_SUFFIX = {
     ".cxx": "c",
     ".hpp": "c",
     ".java": "java",
+    **dict.fromkeys((".cs", ".csx"), "csharp"),
+    ".cr": "crystal",
+    ".nim": "nim",
     ".kt": "kotlin",
     ".kts": "kotlin",
     ".groovy": "groovy",
@@ -97,7 +100,7 @@ _IMAGE_NAMES = ("Dockerfile", "Containerfile", "Earthfile")
 _HOOK_DIRECTORIES = ("/.husky/", "/.githooks/", "/.git-hooks/", "/.git/hooks/", "/hooks/pre-", "/hooks/post-")
 _SHEBANG = compile_lazily(r"#!\s*\S*/(?:env\s+(?:-S\s+)?)?([A-Za-z]+)")
 _SHELL_NAMES = frozenset("sh bash zsh dash ksh ash fish".split())
-_C_LIKE = frozenset("node go rust c java kotlin groovy scala swift dart php".split())
+_C_LIKE = frozenset("node go rust c java kotlin groovy scala swift dart php csharp".split())
 # Strings first, so that `//` in an address is no comment; what a comment holds is blanked, line by line.
 _C_TOKENS = compile_lazily(
     r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|(//[^\n]*)|(/\*.*?(?:\*/|\Z))", re.DOTALL

@@ -10,10 +10,10 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
 
 _DECODER_CALL = compile_lazily(
-    r"(?:String\.|string\.|Base64\.|MIME::Base64::|Buffer\.|scalar\s+|codecs\.|:?base64[:.])*"
+    r"(?:String\.|string\.|fmt\.|Base64\.|MIME::Base64::|Buffer\.|scalar\s+|codecs\.|:?base64[:.])*"
     r"(?P<name>atob|base64_decode|decode_base64|decode64|strict_decode64|urlsafe_decode64|decode64!|hex2bin|strrev"
     r"|str_rot13|reverse|fromCharCode|char|chr|from|pack|implode|join|StringReverse|decodeURIComponent|unescape"
-    r"|urldecode|rawurldecode|escapeshellarg|shellescape|paste0?|sprintf|format|str_c|concat)!?\s*\(\s*"
+    r"|urldecode|rawurldecode|escapeshellarg|shellescape|paste0?|[sS]printf|format|Format|str_c|concat)!?\s*\(\s*"
 )
 _STRING_METHOD = compile_lazily(
     r"""\s*(?:\.|:|->|\?\.)\s*(?P<name>toString|trim|strip|chomp|to_s|freeze|dup|trim_end|reverse|rstrip|downcase"""
@@ -28,7 +28,7 @@ _JOIN_METHOD = compile_lazily(
 _BASE64_FUNCTIONS = frozenset(
     "atob base64_decode decode_base64 decode64 decode64! strict_decode64 urlsafe_decode64".split()
 )
-_PARTIAL_FUNCTIONS = ("paste", "paste0", "sprintf", "format", "str_c", "concat", "join", "implode")
+_PARTIAL_FUNCTIONS = ("paste", "paste0", "sprintf", "Sprintf", "format", "Format", "str_c", "concat", "join", "implode")
 """Functions whose result is known in part even if one of their arguments is not."""
 
 
@@ -110,14 +110,14 @@ def _apply_function(name: str, arguments: list[str]) -> str | None:
         return (" " if name == "paste" else "").join(arguments)
     if name in ("escapeshellarg", "shellescape"):
         return first
-    if name in ("sprintf", "format"):
+    if name in ("sprintf", "Sprintf", "format", "Format"):
         return _format_string(first, arguments[1:])
     return decode_percent(first)
 
 
 def _format_string(template: str, arguments: list[str]) -> str:
     values = iter(arguments)
-    return re.sub(r"%[sdv]|\{\}", lambda _: next(values, UNKNOWN), template)
+    return re.sub(r"%[sdv]|\{\d?\}", lambda _: next(values, UNKNOWN), template)
 
 
 def _decode_characters(codes: list[str]) -> str | None:

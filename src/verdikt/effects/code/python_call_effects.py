@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from verdikt.effects import host
 from verdikt.effects.code import quote_shell_word
-from verdikt.effects.code.python_constants import PythonConstants, mentions_name
+from verdikt.effects.code.python_environment import EnvironmentReads, mentions_name
 from verdikt.effects.code.python_libraries import find_keyword, find_request_effect
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect, Target
@@ -18,7 +18,7 @@ _SHELL_READING_INPUT = compile_lazily(r"\s*'?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?s
 _UNQUOTED = "~*"
 
 
-class CallEffects(PythonConstants):
+class CallEffects(EnvironmentReads):
     """Classifies single calls, and remembers what is written, started and downloaded on the way."""
 
     def __init__(self, call: Invocation) -> None:

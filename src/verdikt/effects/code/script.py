@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from verdikt.effects import host
-from verdikt.effects.code import script_patterns
+from verdikt.effects.code import script_patterns, script_syntax
 from verdikt.effects.code.constant_folding import fold_constants
 from verdikt.effects.code.python_functions import PATH_TESTS
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
@@ -33,6 +33,8 @@ def classify_script(language: str, text: str, call: Invocation) -> Iterator[Effe
     yield from _classify_eval_source(text, call)
     if language != "awk":  # the shell analysis has folded the constants of awk
         text = fold_constants(language, text)
+    if language == "rust":
+        text = script_patterns.RUST_ARGUMENTS.sub(", ", script_patterns.RUST_REFERENCE.sub("", text))
     yield from _classify_eval_text(language, text, call)
     if language == "php":
         text = script_patterns.PHP_JOIN.sub(
@@ -100,7 +102,7 @@ def _to_word(text: str) -> Word:
 
 def _is_joined(language: str, match: "re.Match[str]") -> bool:
     """Return whether something unknown is joined to the string at the end of a match."""
-    pattern = script_patterns.JOINED_EXPRESSION[language in script_patterns.DOT_JOIN_LANGUAGES]
+    pattern = script_patterns.JOINED_EXPRESSION[language in script_syntax.DOT_JOIN_LANGUAGES]
     return pattern.match(match.string, match.end()) is not None
 
 
@@ -152,6 +154,8 @@ def _classify_shell_call(match: "re.Match[str]", call: Invocation, language: str
     if looks_like_sql(first) or (language in ("node", "php") and match.group(0).startswith("run")):
         return
     words = [text if text[:1] == "~" or "*" in text else f"'{text}'" for text in arguments]
+    if language == "csharp":
+        words = arguments[:1]  # the whole command line after the program
     # The shell knows its own home, whatever the language makes of other names.
     line = _to_word(_HOME_VARIABLE.sub(_HOME_MARK, first)).text.replace(_HOME_MARK, "$HOME")
     yield from call.classify_shell(" ".join([line, *words]).replace(UNKNOWN, "$x"))
@@ -267,12 +271,26 @@ def _classify_library_calls(language: str, text: str, call: Invocation) -> Itera
     for match in script_patterns.PROCESS_SEQUENCE.finditer(text):
         words = _find_strings(match.group(1))
         yield from call.classify_shell(" ".join(word if word[:1] == "~" else f"'{word}'" for word in words))
-    if language == "node":
+    yield from _classify_own_syntax(language, text, call)
+
+
+def _classify_own_syntax(language: str, text: str, call: Invocation) -> Iterator[Effect]:
+    """Yield the effects of what only one language has: `$`…`` of Bun, `file delete` of Tcl."""
+    if language == "groovy":
+        yield from _classify_executed(text, call)
+    elif language == "node":
         for match in script_patterns.BUN_SHELL.finditer(text):
             yield from call.classify_shell(re.sub(r"\$\{[^}]*\}", "$x", match.group(1)))
     elif language == "tcl":
         for match in script_patterns.TCL_DELETE.finditer(text):
             yield from call.make_effects("fs.delete.tree", [_to_word(match.group(1).strip('"{}'))])
+
+
+def _classify_executed(text: str, call: Invocation) -> Iterator[Effect]:
+    """Yield the effects of words and of text that Groovy's own method executes."""
+    for match in script_patterns.EXECUTED.finditer(text):
+        words = [f"'{word}'" for word in _find_strings(match[1])] if match[1] else [_first_group(match, 4)]
+        yield from call.classify_shell(" ".join(words))
 
 
 def _classify_loops(language: str, text: str, call: Invocation) -> Iterator[Effect]:
