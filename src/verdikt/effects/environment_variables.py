@@ -39,6 +39,9 @@ _PROGRAM_OVERRIDE_VARIABLES = word_set(
     "CMAKE_CXX_COMPILER_LAUNCHER PYTHONBREAKPOINT CARGO_TARGET_RUNNER"
 )
 """Variables that name a program to run instead of another one."""
+_INSTALLED = compile_lazily(r"/(?:\.?venv|node_modules|\.local|\.cargo|site-packages|usr|opt)(?:/|$)")
+_SHELL_SCRIPT = compile_lazily(r"(?!#!)|#!\s*\S*(?:/|\s)(?:ba|z|da|k)?sh\b")
+"""Text that a shell runs: by its first line, or without one."""
 _SEARCH_PATH_VARIABLES = word_set(
     "PYTHONPATH NODE_PATH PERL5LIB PERLLIB RUBYLIB GEM_PATH CLASSPATH LUA_PATH GIT_EXEC_PATH PYTHONHOME GCONV_PATH"
 )
@@ -90,9 +93,19 @@ def _classify_code_location(call: Invocation, name: str, value: Word) -> Iterato
         if _is_world_writable(first):
             note = "programs would be taken from there before any other place"
             yield call.make_effect("code.unknown", (Target(first or ".", "other"),), note=note)
+        if call.name and UNKNOWN not in first and not _INSTALLED.search(first):
+            yield from _classify_stand_in(call, Word(f"{first.rstrip('/')}/{call.name}"))
     elif name in _SEARCH_PATH_VARIABLES and any(map(_is_hidden_temporary, value.text.split(":"))):
         note = f"{name} has code loaded from there"
         yield call.make_effect("code.unknown", (Target(value.display_text, "other"),), note=note)
+
+
+def _classify_stand_in(call: Invocation, file: Word) -> Iterator[Effect]:
+    """Yield what a script does that answers to the name of the program: `PATH=$PWD/bin:$PATH git status`."""
+    target = call.resolve_path(file)
+    text = call.facts.text(target.path) if target.zone is not Zone.SYSTEM and target.path else None
+    if text and _SHELL_SCRIPT.match(text):
+        yield call.make_effect("code.run", (target,), note="answers to the name of another program")
 
 
 def _classify_options(call: Invocation, name: str, options: str) -> Iterator[Effect]:

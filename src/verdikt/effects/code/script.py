@@ -332,6 +332,8 @@ def _classify_addresses(text: str, call: Invocation) -> Iterator[Effect]:
         name = host.parse_host(address)
         what = "net.local" if host.is_local_host(name) else "net.send" if sends else "net.fetch"
         yield call.make_effect(what, (Target(name, "host"),))
+        if what == "net.send" and script_patterns.SESSION_OF_PAGE.search(text):
+            yield call.make_effect("cred.send", (Target(name, "host"),), note="what a page knows its visitor by")
 
 
 def _classify_environment_dump(language: str, text: str, call: Invocation) -> Iterator[Effect]:

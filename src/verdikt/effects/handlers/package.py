@@ -41,11 +41,11 @@ def _is_foreign_package(text: str, *, repositories: bool = False) -> bool:
     spec = text.split(" @ ", 1)[-1].strip()
     spec = spec.split("@", 1)[1] if _NAMED_ADDRESS.match(spec) else spec
     if _SOURCE_ADDRESS.match(spec):
-        return not _is_known_registry(spec)
+        return not is_known_registry(spec)
     return repositories and bool(_OWNER_REPO.match(spec)) and not spec.endswith((".tgz", ".tar.gz", "/"))
 
 
-def _is_known_registry(address: str) -> bool:
+def is_known_registry(address: str) -> bool:
     """Return whether an address is that of a public registry, or lies on this machine."""
     host = address.split("://", 1)[-1].split("/", 1)[0].rsplit("@", 1)[-1].partition(":")[0]
     return host in _KNOWN_REGISTRIES or is_local_host(parse_host(address))
@@ -64,9 +64,9 @@ def classify_install(
     address = address or next(
         (value for name, value in (*call.list_assignments(), *call.list_exports()) if name in _INDEX_VARIABLES), None
     )
-    if address is not None and "://" in address.text and not _is_known_registry(address.text):
+    if address is not None and "://" in address.text and not is_known_registry(address.text):
         foreign.append(address)
-    foreign += [word for word in args.get_values("--trusted-host") if not _is_known_registry(word.text)]
+    foreign += [word for word in args.get_values("--trusted-host") if not is_known_registry(word.text)]
     targets = tuple(Target(word.display_text, "package") for word in foreign or packages)
     yield call.make_effect("pkg.foreign" if foreign else does, targets)
 
@@ -97,7 +97,7 @@ def _classify_pair(call: Invocation, key: str, value: str) -> Effect:
         return call.make_effect("cred.write", (Target(key, "other"),))
     is_unverified = key.lower() in _VERIFY_SETTINGS and value.lower() in ("false", "0", "no")
     addresses = [part for part in value.split(",") if part not in _NO_ADDRESSES]
-    if is_unverified or (_SOURCE_SETTING.search(key) and not all(map(_is_known_registry, addresses))):
+    if is_unverified or (_SOURCE_SETTING.search(key) and not all(map(is_known_registry, addresses))):
         return call.make_effect("pkg.source", (Target(value or key, "host"),))
     return call.make_effect("pkg.setting", (Target(key, "other"),))
 
