@@ -15,6 +15,7 @@ from verdikt.effects.runner_settings import (
     read_assignments,
     read_cmake,
     read_image,
+    read_process_records,
     read_recipes,
     read_string_calls,
     read_task_calls,
@@ -46,6 +47,7 @@ _LANGUAGE_BY_SUFFIX = {
     ".java": "java",
     **dict.fromkeys((".cs", ".csx"), "csharp"),
     ".cr": "crystal",
+    **dict.fromkeys((".csproj", ".fsproj", ".vbproj", ".targets", ".props", ".proj"), "xml"),
     ".nim": "nim",
     ".kt": "kotlin",
     ".kts": "kotlin",
@@ -171,6 +173,8 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
         sections += read_task_calls(text)
     else:
         sections += read_string_calls(language, sections[0].text)
+    if language == "node" and "args" in text:
+        sections += read_process_records(sections[0].text)
     if language == "go":
         sections += [
             CodeSection(SHELL, match[1], count_line(text, match.start())) for match in _GO_GENERATE.finditer(text)

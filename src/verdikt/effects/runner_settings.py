@@ -29,7 +29,9 @@ _MAKE_SHELL = compile_lazily(
 _IMAGE_COMMAND = compile_lazily(r"(?i)^\s*(?:RUN|CMD|ENTRYPOINT)\s+(?:--\S+\s+)*")
 _XML_EXECUTABLE = compile_lazily(r"<executable>\s*([^<]+?)\s*</executable>|<exec\b[^>]*\bexecutable=\"([^\"]+)\"")
 _XML_ARGUMENT = compile_lazily(r"<argument>\s*([^<]*?)\s*</argument>|<arg\b[^>]*\b(?:value|line)=\"([^\"]*)\"")
-_XML_DELETE = compile_lazily(r"<delete\b[^>]*\bdir=\"([^\"]+)\"")
+_XML_DELETE = compile_lazily(r"<(?:delete|RemoveDir|Delete)\b[^>]*\b(?:dir|file|Directories|Files)=\"([^\"]+)\"")
+_XML_COMMAND = compile_lazily(r"<Exec\b[^>]*\bCommand=\"([^\"]+)\"")
+_XML_HOME = compile_lazily(r"\$\{(?:user\.home|env\.HOME)\}|\$\((?:HOME|UserProfile)\)")
 _TASK_IMPORT = compile_lazily(r"(?m)^\s*(?:from|import)\s+(?:invoke|fabric|nox|duty|poethepoet|doit)\b")
 _PYTHON_STRING = compile_lazily(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
 _TASK_CALL = compile_lazily(r"\b\w+\.(?:run|sudo|local|run_always|run_install)\(([^\n]*)")
@@ -40,6 +42,10 @@ _INLINE_TEXT = compile_lazily(
     r"(?:\"((?:[^\"\\\n]|\\.)+)\"|'((?:[^'\\\n]|\\.)+)')"
 )
 """Commands inside a line of a build's own language: `run_shell(command = "…")`, `local("…")`."""
+_PROCESS_RECORD = compile_lazily(
+    r"""\b(?:script|command|cmd|exec|program|file)["']?\s*:\s*("[^"\n]*"|'[^'\n]*')\s*,\s*["']?args["']?\s*:\s*"""
+    r"""(\[[^\[\]]*\]|"[^"\n]*"|'[^'\n]*')"""
+)
 _COMMAND_LINE = compile_lazily(r"\bcommandLine\b\s*[(=]?\s*(?:listOf\()?([^)\n]*)")
 _STRING_CALLS = {
     "groovy": compile_lazily(r"\"([^\"\\\n]+)\"\s*\.execute\(|'([^'\\\n]+)'\s*\.execute\("),
@@ -124,7 +130,9 @@ def read_xml(text: str) -> list[CodeSection]:
     import html  # its table of 2,200 names takes 2 % of a process for one call, and few builds are in XML
 
     text = re.sub(r"(?s)<!--.*?-->", lambda match: "\n" * match[0].count("\n"), text)
-    sections = []
+    text = _XML_HOME.sub("~", text)
+    commands = [(match[1], match.start()) for match in _XML_COMMAND.finditer(text)]
+    sections = [CodeSection(SHELL, html.unescape(line), count_line(text, start)) for line, start in commands]
     for match in _XML_EXECUTABLE.finditer(text):
         end = text.find("</configuration>" if match[1] else "</exec>", match.end())
         words = _XML_ARGUMENT.findall(text, match.end(), end if end >= 0 else len(text))
@@ -144,6 +152,17 @@ def read_string_calls(language: str, text: str) -> list[CodeSection]:
     for match in _COMMAND_LINE.finditer(text) if language in ("groovy", "kotlin") else ():
         words = [first or second for first, second in _PYTHON_STRING.findall(match[1])]
         sections.append(CodeSection(SHELL, " ".join(map(_quote_word, words)), count_line(text, match.start())))
+    return sections
+
+
+def read_process_records(text: str) -> list[CodeSection]:
+    """Return the processes that settings in JavaScript describe: `{script: "bash", args: ["-c", "…"]}`."""
+    sections = []
+    for match in _PROCESS_RECORD.finditer(text):
+        words = [first or second for first, second in _PYTHON_STRING.findall(match[2])]
+        name = match[1].strip("\"'")
+        line = f"{name} {words[0]}" if match[2][:1] != "[" and words else " ".join(map(_quote_word, [name, *words]))
+        sections.append(CodeSection(SHELL, line, count_line(text, match.start())))
     return sections
 
 

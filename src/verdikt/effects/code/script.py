@@ -59,6 +59,11 @@ def classify_script(language: str, text: str, call: Invocation) -> Iterator[Effe
     yield from _classify_connections(text, call)
     if language == "osascript":
         yield from _classify_applescript(text, call)
+    elif language == "r":
+        # It loads the profile of the project first, whatever its own text does.
+        yield call.make_effect("code.run", note=language)
+    elif language == "julia" and script_patterns.JULIA_BUILD.search(text):
+        yield call.make_effect("code.build")
 
 
 # Text of the script.
@@ -158,7 +163,9 @@ def _classify_shell_call(match: "re.Match[str]", call: Invocation, language: str
         words = arguments[:1]  # the whole command line after the program
     # The shell knows its own home, whatever the language makes of other names.
     line = _to_word(_HOME_VARIABLE.sub(_HOME_MARK, first)).text.replace(_HOME_MARK, "$HOME")
-    yield from call.classify_shell(" ".join([line, *words]).replace(UNKNOWN, "$x"))
+    whole = " ".join([line, *words]).replace(UNKNOWN, "$x")
+    # Between quotes a shell takes `~` as it stands, and we have folded it from what the language knows as the home.
+    yield from call.classify_shell(whole.replace('"~/', '"$HOME/'))
 
 
 def _classify_downloaded_run(text: str, call: Invocation) -> Iterator[Effect]:

@@ -193,6 +193,7 @@ JOINED_EXPRESSION = (compile_lazily(r"\s*(?:\+|\.\.|<>)\s*[$\w(]"), compile_lazi
 PHP_JOIN = compile_lazily(r"""([)"'])\s*\.\s*(?=\w+\()""")
 EXECUTED = compile_lazily(rf"(?:\[((?:\s*{STRING_GROUPS}\s*,?)+)\]|{STRING_GROUPS})\s*\.\s*execute\s*\(")
 """Groovy: `["rm", "-rf", "x"].execute()`, `"rm -rf x".execute()`."""
+JULIA_BUILD = compile_lazily(r"\bPkg\.(?:build|test|instantiate|precompile|add|develop)\(")
 BUN_SHELL = compile_lazily(r"\$`([^`]+)`")
 TCL_DELETE = compile_lazily(r"\bfile\s+delete\s+(?:-force\s+)?(?:--\s+)?([^\s;\]]+)")
 # A socket and the start of a process in one script are taken for a reverse shell.
