@@ -94,18 +94,21 @@ class _ModuleClassifier(InlinedCalls):
 
     def _classify_each_turn(self, node: ast.Call) -> None:
         """Classify a call, in a loop over a constant list once for each item that its arguments name."""
-        name = self._find_loop_name(node) if self.alternatives else ""
-        if not name:
+        names = self._find_loop_names(node) if self.alternatives else []
+        if not names:
             self._classify_call(node)
             return
-        for text in dict.fromkeys(self.alternatives[name]):
-            self.values[name] = text
+        # Names of one loop go on together: `for verb, place in […]`.
+        for turn in range(max(len(self.alternatives[name]) for name in names)):
+            for name in names:
+                texts = self.alternatives[name]
+                self.values[name] = texts[turn] if turn < len(texts) else texts[0]
             self._classify_call(node)
 
-    def _find_loop_name(self, node: ast.Call) -> str:
+    def _find_loop_names(self, node: ast.Call) -> list[str]:
         places = [*node.args, *(keyword.value for keyword in node.keywords), node.func]
         names = (inner.id for place in places for inner in ast.walk(place) if isinstance(inner, ast.Name))
-        return next((name for name in names if name in self.alternatives), "")
+        return [name for name in dict.fromkeys(names) if name in self.alternatives]
 
     def _classify_call(self, node: ast.Call) -> None:
         function = self.resolve_name(node.func).removeprefix("builtins.").removeprefix("__builtins__.")
