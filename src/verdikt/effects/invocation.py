@@ -89,7 +89,7 @@ class Invocation:
     ) -> None:
         self.command = command
         # Made at once: nearly every command is asked for it, and most tests of its words begin with this text.
-        self.full_text = join_words(command.argv)
+        self.full_text = " ".join(map(_GET_TEXT, command.argv))
         """All words of the command, for patterns: a message may be cut off, a decision may not."""
         self._shell_classifier = shell_classifier
         self.uncertain = any(map(_is_possible_wrapper, command.via)) if command.via else False
@@ -122,7 +122,7 @@ class Invocation:
     def replace_words(self, argv: tuple[Word, ...]) -> None:
         """Let the command have other words than were written, because what they stand for is known."""
         self.command = self.command._replace(argv=argv)
-        self.full_text = join_words(argv)
+        self.full_text = " ".join(map(_GET_TEXT, argv))
 
     @property
     def facts(self) -> Facts:

@@ -61,8 +61,8 @@ class Program:
     """Conditions under which nothing happens."""
     commands: Mapping[str, Program] | None = None
     """Command (up to three words) → what it does. The options of the program itself count for it too."""
-    command_depth: int = 0
-    """How many words the longest name of a command has."""
+    group_words: frozenset[str] = frozenset()
+    """The words with which the names of commands begin that have several: `compose` of `docker compose up`."""
     prefixes: frozenset[str] = frozenset()
     """Words before a command that change nothing of what it does: `gcloud beta`."""
     judges_verbs: bool = False
@@ -191,7 +191,7 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         commands=commands or None,
         prefixes=word_set(entry.get("prefixes", "")),
         judges_verbs=any("verb:" in row.when or row.when.startswith("0=") for row in effects),
-        command_depth=min(max((name.count(" ") + 1 for name in commands), default=0), MAX_COMMAND_WORDS),
+        group_words=frozenset(name.partition(" ")[0] for name in commands if " " in name),
         classify=classify,
         prepare=_import_handler(entry["prepare"], "classify_") if "prepare" in entry else None,
         adjust=_import_handler(entry["adjust"], "adjust_") if "adjust" in entry else None,

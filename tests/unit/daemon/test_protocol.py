@@ -147,3 +147,21 @@ def test_every_variable_that_a_decision_reads_is_sent() -> None:
 def _find_variable_names(tree: ast.AST) -> set[str]:
     texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
     return {text for text in texts if isinstance(text, str) and VARIABLE.fullmatch(text)}
+
+
+@pytest.mark.parametrize(
+    ("end", "seconds"),
+    [
+        (b"patience=45\0", 45),
+        (b"patience=15\0", 15),
+        (b"patience=999\0", protocol.MAX_PATIENCE_SECONDS),
+        (b"patience=9999\0", 0),
+        (b"patience=-1\0", 0),
+        (b"patience=\0", 0),
+        (b"patience=1\0HOME=/\0", 0),
+        (b"", 0),
+    ],
+)
+def test_patience_is_the_last_field(end: bytes, seconds: int) -> None:
+    """What a client can wait for people is bounded, and nothing else is taken for it."""
+    assert protocol.decode_patience(b"1\0claude\0PreToolUse\0\0/\0native\0HOME=/h\0" + end) == seconds
