@@ -80,7 +80,7 @@ def accept(*, server: str, tools: tuple[str, ...], effects: tuple[str, ...], yes
         elif yes or click.confirm(f"Accept {len(waiting)} of {server}'s tools?", default=False):
             server_pins = open_book(get_data_directory(os.environ), book)
             for pin in waiting:
-                server_pins.accept(pin.name, by=get_user_name(), effects=effects)
+                server_pins.accept(pin.name, by=get_user_name(), effects=effects, shown_digest=pin.seen_digest)
             click.echo(f"accepted {', '.join(pin.name for pin in waiting)}")
 
 

@@ -122,6 +122,7 @@ class RelayHandler(BaseHTTPRequestHandler):
         if reaction.ask_id:
             answer_reaction = self._ask_on_stream(stream, reaction)
             if answer_reaction is None:
+                relay.abandon_question(reaction.ask_id)
                 return
             reaction = answer_reaction
         if reaction.to_server:
