@@ -1,4 +1,4 @@
-"""Messages that the relay, a server and a client could read differently: what is decided is what the other side sees."""
+"""Messages that the relay, a server and a client could read differently: what is decided is what is seen."""
 
 import io
 from pathlib import Path
