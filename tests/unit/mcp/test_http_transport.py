@@ -17,7 +17,7 @@ from verdikt.errors import McpError
 from verdikt.mcp.event_stream import read_events
 from verdikt.mcp.http_headers import is_allowed_origin, is_own_host
 from verdikt.mcp.http_relay import HttpRelay
-from verdikt.mcp.http_transport import RelayListener, parse_listen_address
+from verdikt.mcp.http_transport import MAX_CONNECTIONS, RelayListener, parse_listen_address
 from verdikt.mcp.question import QUESTION_KEY
 from verdikt.mcp.relay import Relay
 from verdikt.mcp.sealed_state import StateSealer
@@ -93,9 +93,12 @@ class Closer:
         self._listener = listener
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening, and wait for requests whose outcome is still being recorded; one that asks may wait on."""
         self._listener.shutdown()
         self._listener.server_close()
+        for _ in range(MAX_CONNECTIONS):
+            if not self._listener.slots.acquire(timeout=5):
+                break
 
 
 def listen(root: Path, upstream: ScriptedHttpServer, *, has_person: bool = True) -> HttpClient:
