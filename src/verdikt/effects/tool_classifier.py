@@ -173,6 +173,8 @@ def _classify_read(action: Action, call: Invocation) -> Iterator[Effect]:
         for path in paths[:_MAX_READ_PATHS]
     ]
     yield call.make_effect("fs.list" if is_listing else "fs.read", tuple(targets))
+    if len(paths) > _MAX_READ_PATHS:
+        yield _make_overflow_effect(call, "files")
     secrets = tuple(target for target in targets if holds_secret(target, call.facts))
     if secrets:
         yield call.make_effect("cred.read", secrets)
@@ -198,6 +200,13 @@ def _classify_write(action: Action, call: Invocation) -> Iterator[Effect]:
     what = "fs.delete" if action.tool in _DELETE_TOOLS else "fs.write" if action.tool in _EDIT_TOOLS else "fs.overwrite"
     for path in paths[:_MAX_WRITE_PATHS]:
         yield from _classify_file_write(call, what, path, _collect_content(action.payload))
+    if len(paths) > _MAX_WRITE_PATHS:
+        yield _make_overflow_effect(call, "files")
+
+
+def _make_overflow_effect(call: Invocation, what: str) -> Effect:
+    """Return the effect of what is beyond a bound: it could be anything, and must not pass as nothing."""
+    return call.make_effect("unknown.parse", possible=True, note=f"more {what} than can be looked at")
 
 
 def _classify_patch(text: str, call: Invocation) -> Iterator[Effect]:
@@ -258,6 +267,8 @@ def _classify_file_content(call: Invocation, path: str, content: str) -> Iterato
         for effect in call.classify_shell(content[:_MAX_CONTENT]):
             if effect.what.startswith(_ENVRC_PREFIXES):
                 yield effect
+        if len(content) > _MAX_CONTENT:
+            yield _make_overflow_effect(call, "text")
     elif name == "package.json" and content:
         yield from _classify_lifecycle_scripts(call, content)
     yield from classify_package_source(call, path, content)
@@ -283,6 +294,8 @@ def _find_workflow_leaks(call: Invocation, content: str) -> Iterator[Effect]:
             for effect in call.classify_shell(match.group(1)):
                 if effect.what.startswith(("cred.send", "net.shell")):
                     yield effect
+    if len(content) > _MAX_CONTENT:
+        yield _make_overflow_effect(call, "text")
     names = _WORKFLOW_SECRETS.findall(content[:_MAX_CONTENT])
     sends_all = any(re.search(rf"\b(?:curl|wget|nc)\b.*\$\{{?{name}\b", content) for name in names)
     if sends_all or _WORKFLOW_LEAK.search(content):
