@@ -45,6 +45,7 @@ WORDINGS: dict[str, tuple[Words | str, ...]] = {
             " mergead mesclad rebasead слил влил влит смерж смёрж ребейз マージ リベース 合并 变基 병합 머지 리베이스"
         ),
     ),
+    "branch": (Words("branch. branches. branched."),),
     "new_branch": (
         Words(
             "angelegt. erstellt. erzeugt. criad criei créé creé creado. creada. создал создан 作成 作り 切 建好"

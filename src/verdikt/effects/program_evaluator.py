@@ -47,7 +47,11 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
                 return []
     if program.unconditional:
         return apply_rows(program.effects, call)
-    effects = _evaluate_reading(program, argv, call)
+    if program.is_flat:
+        call.args = Arguments(argv, program.options)
+        effects = apply_rows(program.effects, call) if not call.args.asks_help or program.runs_others else []
+    else:
+        effects = _evaluate_reading(program, argv, call)
     if call.args.doubtful and program.positional:
         effects = _add_stricter_readings(program, argv, effects, call)
     return effects

@@ -84,6 +84,8 @@ class Program:
     it may have commands."""
     unconditional: bool = False
     """Whether the effects do not depend on the arguments, so that the arguments need not be parsed."""
+    is_flat: bool = False
+    """Whether its rows say all: no commands, no handler, no dry run, no operand that must be there."""
     positional: bool = False
     """Whether it matters which word is which operand, so that an unknown option must be read both ways."""
 
@@ -181,7 +183,7 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
     is_conditional = (
         commands
         or classify
-        or any(entry.get(key) for key in ("dry_run", "needs", "prepare", "adjust"))
+        or any(map(entry.get, _BEYOND_ROWS))
         or any(row.selector or row.when or row.unless or row.recoverable_when for row in effects)
     )
     return Program(
@@ -200,6 +202,7 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         needs=entry.get("needs", 0),
         own_flags=own_flags,
         unconditional=bool(effects) and not is_conditional,
+        is_flat=bool(effects) and not (commands or classify or any(map(entry.get, _BEYOND_ROWS))),
         positional=bool(commands or classify or any(map(_is_positional, effects))),
     )
 
@@ -225,6 +228,7 @@ def _build_row(row: Record) -> EffectSpec:
     )
 
 
+_BEYOND_ROWS = ("dry_run", "needs", "prepare", "adjust")
 _VALUE_KEYS = ("values", "globals")
 _OPTION_KEYS = (*_VALUE_KEYS, "glued", "flags", "dry_run", "when", "unless", "recoverable_when")
 

@@ -47,6 +47,7 @@ from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.redirect import classify_redirect
+from verdikt.effects.rewritten_files import downgrade_rewrites
 from verdikt.effects.run_files import IMPORTS_VERDIKT, RunFiles
 from verdikt.effects.runner_settings import list_set_programs
 from verdikt.effects.secret_sends import (
@@ -166,7 +167,8 @@ class ScriptClassifier:
         if is_single and not loose_effects and self.steps is None:
             return self._classify_single(commands)
         effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
-        self._add_code_effects(script, commands, effects_by_command, loose_effects)
+        if script.codes:
+            self._add_code_effects(script, commands, effects_by_command, loose_effects)
         self._add_zone_effects(commands, effects_by_command)
         if loose_effects:
             loose_effects += derive_zone_effects(loose_effects, facts)
@@ -276,6 +278,7 @@ class ScriptClassifier:
         if "fs.overwrite" in names:
             for effects in effects_by_command:
                 look_up_overwritten(effects, self._resolver)
+            downgrade_rewrites(commands, effects_by_command)
         if "fs.move" in names or self._resolver.facts.moved_work:
             self._follow_moved_work(effects_by_command)
         if "proc.spawn" in names:
@@ -321,7 +324,7 @@ class ScriptClassifier:
         if self._programs is not None:
             effects = [*effects, *self._programs.classify(call)]
         if name in SPECIAL_PROGRAMS or "@" in name or (command.pipe_from is not None and command.redirects):
-            effects = [*effects, *classify_special_program(call, self._files, self._make_run_files)]
+            effects = [*effects, *classify_special_program(call, self._files, self._run_files)]
         text = call.full_text
         if name in OUTPUT_PROGRAMS or ((" -o" in text or " --out" in text) and _has_output_option(command.argv)):
             effects = [*effects, *find_guarded_outputs(call, effects)]
@@ -404,16 +407,17 @@ class ScriptClassifier:
         """Classify the modules of the project that a test runner is told to load: `pytest -p helpers.wipe`."""
         words = call.command.argv
         names = [value.text for option, value in pairwise(words) if option.text == "-p" and value.is_known]
-        return [found for name in names for found in self._make_run_files().classify_module(call, name, effect)]
+        return [found for name in names for found in self._run_files.classify_module(call, name, effect)]
 
     def _classify_run(self, call: Invocation, effects: list[Effect]) -> list[Effect]:
         """Classify the files that a command runs; those that a variable names run before what follows."""
         if call.name not in _EXPORTERS:
-            return self._make_run_files().classify_run(call, effects)
+            return self._run_files.classify_run(call, effects)
         paths = [target.path for effect in effects if effect.what == "code.run" for target in effect.targets]
         return [found for path in paths if path for found in self._classify_startup_text(call, path)]
 
-    def _make_run_files(self) -> RunFiles:
+    @property
+    def _run_files(self) -> RunFiles:
         is_deepest = self._depth >= MAX_DEPTH
         return RunFiles(self._resolver, self._files, self._classify_code, is_deepest=is_deepest)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from json import loads as parse_json
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,9 @@ from verdikt.effects.code import classify_code
 from verdikt.effects.embedded_commands import classify_embedded_commands, classify_skill, is_command_text
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.mcp_tools import classify_arguments, classify_mcp_tool, collect_paths
+from verdikt.effects.package_sources import classify_package_source
 from verdikt.effects.script_classifier import ScriptClassifier
+from verdikt.effects.secret_sends import holds_encoded_secret
 from verdikt.effects.zone_effects import derive_zone_effects, holds_secret
 from verdikt.model import patch
 from verdikt.model.action import ActionKind
@@ -84,6 +87,8 @@ _LIFECYCLE_SCRIPT = compile_lazily(
 _WORKFLOW_LEAK = compile_lazily(
     r"\$\{\{\s*secrets\.[^}]*\}\}.*(?:curl|wget|nc)\b|(?:curl|wget|nc)\b.*\$\{\{\s*(?:secrets\.|toJSON\(secrets\))"
 )
+_WORKFLOW_SECRETS = compile_lazily(r"\b(\w+)\s*:\s*[\"']?\$\{\{\s*toJSON\(\s*secrets\s*\)")
+"""A variable that holds all secrets of a workflow."""
 _WORKFLOW_COMMAND = compile_lazily(r"(?m)^\s*(?:-\s+)?(?:run|script):\s*[|>]?-?\s*(.*)$")
 _WORKFLOW_NAMES = (".gitlab-ci.yml", "Jenkinsfile", "azure-pipelines.yml", ".travis.yml")
 _RUN_ON_OPEN = compile_lazily(r'"runOn"\s*:\s*"folderOpen"')
@@ -266,6 +271,7 @@ def _classify_file_content(call: Invocation, path: str, content: str) -> Iterato
             yield _make_overflow_effect(call, "text")
     elif name == "package.json" and content:
         yield from _classify_lifecycle_scripts(call, content)
+    yield from classify_package_source(call, path, content)
 
 
 def _classify_lifecycle_scripts(call: Invocation, content: str) -> Iterator[Effect]:
@@ -290,7 +296,9 @@ def _find_workflow_leaks(call: Invocation, content: str) -> Iterator[Effect]:
                     yield effect
     if len(content) > _MAX_CONTENT:
         yield _make_overflow_effect(call, "text")
-    if _WORKFLOW_LEAK.search(content):
+    names = _WORKFLOW_SECRETS.findall(content[:_MAX_CONTENT])
+    sends_all = any(re.search(rf"\b(?:curl|wget|nc)\b.*\$\{{?{name}\b", content) for name in names)
+    if sends_all or _WORKFLOW_LEAK.search(content):
         yield call.make_effect("cred.send", possible=True, note="a workflow that sends its secrets out")
 
 
@@ -324,6 +332,9 @@ def _classify_fetch(action: Action, call: Invocation) -> Iterator[Effect]:
             yield from derive_zone_effects([effect], call.facts)
         return
     name = host.parse_host(address)
-    yield call.make_effect("net.local" if host.is_local_host(name) else "net.fetch", (Target(name, "host"),))
+    is_local = host.is_local_host(name)
+    yield call.make_effect("net.local" if is_local else "net.fetch", (Target(name, "host"),))
+    if not is_local and holds_encoded_secret(address):
+        yield call.make_effect("cred.send", (Target(name, "host"),), note="a secret in the address")
     if host.is_metadata_host(name):
         yield call.make_effect("cred.read", (Target(name, "host"),), note="credentials of the machine")

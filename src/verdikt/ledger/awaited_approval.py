@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COURIER_LOCK = "courier.lock"
 """In the outbox; locked by each process that carries requests to a service and answers back."""
 
-HANDOVER_SECONDS = 5.0
+HANDOVER_SECONDS = 10.0
 """How long the service has to take a request. One that is dead or cannot be reached is not waited for."""
 
 

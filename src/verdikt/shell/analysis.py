@@ -36,7 +36,8 @@ _MAX_LINE_LENGTH = 400
 _UNQUOTED_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=*?~-"
 _UNQUOTED_LINE = _UNQUOTED_CHARACTERS + b" "
 _OPERATOR_CHARACTERS = b"|&"
-_QUOTED = r"""'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*\""""
+# Runs of plain characters, and between them what a backslash leaves as it is.
+_QUOTED = r"""'[^'\n]*'|"[^"$`\\!\n]*(?:\\[^$`"\\\n][^"$`\\!\n]*)*\""""
 _PIECE = rf"[A-Za-z0-9_./:@%+,=*?~-]+|{_QUOTED}"
 _WORD = rf"(?:{_PIECE})+|!|\\[()]"
 _PIECES = compile_lazily(_PIECE)
@@ -85,14 +86,11 @@ def parse_plain_line(text: str) -> tuple[Command, ...] | None:
     """Return the commands of a plain line; None for every other text."""
     if len(text) > _MAX_LINE_LENGTH or not text.isascii():
         return None
-    # Some builtins evaluate what stands between single quotes: `test -v 'a[$(cmd)]'`.
-    if "[$(" in text or "[`" in text or "BASH_FUNC_" in text:
-        return None
     # `~/x` is a home directory, and `HEAD~1` is itself.
     if "~" in text and _HOME.search(text):
         return None
     odd_characters = text.encode().translate(None, _UNQUOTED_LINE)
-    if not odd_characters.strip(_OPERATOR_CHARACTERS):
+    if not odd_characters or not odd_characters.strip(_OPERATOR_CHARACTERS):
         # Nothing but unquoted words, blanks and operators, as in most lines: splitting is faster than the pattern.
         tokens = text.split(" ")
         if "" in tokens:
@@ -102,6 +100,9 @@ def parse_plain_line(text: str) -> tuple[Command, ...] | None:
             operators = "".join([token for token in tokens if token in _OPERATORS])
             return _build_commands(tokens) if operators.encode() == odd_characters else None
     else:
+        # Some builtins evaluate what stands between single quotes: `test -v 'a[$(cmd)]'`.
+        if "[$(" in text or "[`" in text or "BASH_FUNC_" in text:
+            return None
         tokens = _TOKENS.findall(text)
         # The tokens must add up to the text: anything else in it, or a second blank, may mean something to the shell.
         if not tokens or " ".join(tokens) != text:

@@ -149,9 +149,20 @@ class _ConstantFolder(ScriptExpressions):
             self._function_aliases[name] = alias[1]
         elif items := self._parse_list(start, 0)[0]:
             self._lists[name] = items
+        elif choices := self._list_choices(start):
+            self._values[name] = self._pick_item(choices)
         elif record := script_syntax.RECORD.match(self._text, start):
             for key, text in self._parse_fields(record.end()):
                 self._values[f"{name}.{key}"] = text
+
+    def _list_choices(self, start: int) -> list[str]:
+        """Return the constants that a condition chooses from: `x ? "a" : "b"`, `x ?? "a"`, `x || "a"`."""
+        if self._text[start : start + 1] in ("{", "[", "("):
+            return []
+        statement = script_syntax.STATEMENT.match(self._text, start)
+        ends = [match.end() for match in script_syntax.CHOICE.finditer(statement[0])] if statement else []
+        values = [self._parse_expression(start + end, 1)[0] for end in ends]
+        return [value for value in values if value]
 
     # Loops: a name that stands for several values in turn.
 

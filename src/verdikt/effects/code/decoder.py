@@ -46,7 +46,7 @@ def apply_method(text: str, position: int, value: str) -> tuple[str, int] | None
     if name == "reverse" or ".reverse" in name:
         value = value[::-1]
     elif name.startswith("unpack"):
-        value = _decode_base64(value)
+        value = decode_base64(value)
     elif name == "swapcase":
         value = value.swapcase()
     return value, match.end()
@@ -90,7 +90,7 @@ def _join_list(
 def _apply_function(name: str, arguments: list[str]) -> str | None:
     first = arguments[0]
     if name in _BASE64_FUNCTIONS:
-        return _decode_base64(first)
+        return decode_base64(first)
     # Node's `Buffer.from(text, encoding)`.
     if name == "from":
         return _decode_packed({"base64": "m", "hex": "H*"}.get(arguments[1] if len(arguments) > 1 else "", ""), first)
@@ -131,7 +131,7 @@ def _decode_characters(codes: list[str]) -> str | None:
 def _decode_packed(template: str, text: str) -> str | None:
     """Decode text by a `pack` template of Perl and Ruby: base64, uuencode or hexadecimal digits."""
     if template.startswith(("m", "u")):
-        return _decode_base64(text)
+        return decode_base64(text)
     if template.startswith("H"):
         try:
             return bytes.fromhex(text).decode(errors="replace")
@@ -140,7 +140,8 @@ def _decode_packed(template: str, text: str) -> str | None:
     return None
 
 
-def _decode_base64(text: str) -> str:
+def decode_base64(text: str) -> str:
+    """Decode base64 in either alphabet, with or without padding; `UNKNOWN` for anything else."""
     try:
         # URL-safe letters and missing padding are accepted, as the decoders of most languages do.
         return base64.b64decode(text.replace("-", "+").replace("_", "/") + "==").decode(errors="replace")

@@ -24,6 +24,7 @@ from verdikt.effects.code.python_functions import (
     SHELL_FUNCTIONS,
     SPAWN_FUNCTIONS,
     UNPICKLE_FUNCTIONS,
+    YAML_LOADERS,
 )
 from verdikt.effects.code.python_inlined_calls import InlinedCalls
 from verdikt.effects.code.python_libraries import (
@@ -45,6 +46,7 @@ _MAX_NODES = 100_000
 """Maximum number of syntax nodes that are looked at; no file that verdikt reads is long enough to have as many."""
 # `!command` in a notebook, or a cell that begins with `%%bash`.
 _NOTEBOOK_MAGIC = compile_lazily(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MULTILINE)
+_YAML_CALL = compile_lazily(r"!!python/object/(?:apply|new):([\w.]+\.\w+)\s*(\[[^\[\]\n]*\])")
 _CALLBACK_KEYWORDS = ("target", "func", "function", "callback", "initializer")
 _MAX_CALLBACK_ITEMS = 20
 
@@ -92,18 +94,21 @@ class _ModuleClassifier(InlinedCalls):
 
     def _classify_each_turn(self, node: ast.Call) -> None:
         """Classify a call, in a loop over a constant list once for each item that its arguments name."""
-        name = self._find_loop_name(node) if self.alternatives else ""
-        if not name:
+        names = self._find_loop_names(node) if self.alternatives else []
+        if not names:
             self._classify_call(node)
             return
-        for text in dict.fromkeys(self.alternatives[name]):
-            self.values[name] = text
+        # Names of one loop go on together: `for verb, place in […]`.
+        for turn in range(max(len(self.alternatives[name]) for name in names)):
+            for name in names:
+                texts = self.alternatives[name]
+                self.values[name] = texts[turn] if turn < len(texts) else texts[0]
             self._classify_call(node)
 
-    def _find_loop_name(self, node: ast.Call) -> str:
+    def _find_loop_names(self, node: ast.Call) -> list[str]:
         places = [*node.args, *(keyword.value for keyword in node.keywords), node.func]
         names = (inner.id for place in places for inner in ast.walk(place) if isinstance(inner, ast.Name))
-        return next((name for name in names if name in self.alternatives), "")
+        return [name for name in dict.fromkeys(names) if name in self.alternatives]
 
     def _classify_call(self, node: ast.Call) -> None:
         function = self.resolve_name(node.func).removeprefix("builtins.").removeprefix("__builtins__.")
@@ -181,6 +186,8 @@ class _ModuleClassifier(InlinedCalls):
             self._classify_print(node, first)
         elif self._reaches_shell(function) and first is not None and UNKNOWN not in self.evaluate_text(first):
             self.effects.extend(self._classify_shell_call(first))
+        elif function in YAML_LOADERS:
+            self.effects.extend(self._classify_tagged_calls(node, first))
         elif function in ("keyring.get_password", "dotenv.dotenv_values"):
             self.effects.append(self.call.make_effect("cred.read", (Target(function, "other"),)))
         elif function.startswith("sh.") and function.count(".") == 1 and node.args:
@@ -329,6 +336,18 @@ class _ModuleClassifier(InlinedCalls):
             and UNKNOWN not in text
             and self.call.resolve_path(Word(text)).zone is Zone.SECRET
         ]
+
+    def _classify_tagged_calls(self, node: ast.Call, argument: ast.expr | None) -> Iterator[Effect]:
+        """Yield what the tags of a YAML file call while it is loaded without care."""
+        loader = find_keyword(node, ("Loader",)) or (node.args[1] if len(node.args) > 1 else None)
+        is_safe = loader is not None and "Safe" in ast.unparse(loader)
+        path = self.evaluate_text(argument.args[0]) if isinstance(argument, ast.Call) and argument.args else UNKNOWN
+        target = self.call.resolve_path(Word(path)) if UNKNOWN not in path and not is_safe else None
+        text = self.call.facts.text(target.path) if target is not None and target.path else None
+        for match in _YAML_CALL.finditer(text or ""):
+            inner = _ModuleClassifier(self.call)
+            module = match[1].rpartition(".")[0]
+            yield from _classify_source(f"import {module}\n{match[1]}(*{match[2]})", inner)
 
     def _classify_eval(self, argument: ast.expr | None) -> Iterator[Effect]:
         text = self.evaluate_text(argument)

@@ -273,6 +273,9 @@ class PythonConstants:
 
     def _evaluate_lookup(self, node: ast.Call, function: str, arguments: list[str], depth: int) -> str | None:
         """Return the item that `table.get("key")` finds, and the attribute that `getattr(config, "command")` reads."""
+        if function.endswith(".pop") and isinstance(node.func, ast.Attribute):
+            item = find_item(node.func.value, arguments[0] if arguments else "-1", self.elements)
+            return self.evaluate_text(item, depth + 1) if item is not None else None
         if function.endswith(".get") and arguments and isinstance(node.func, ast.Attribute):
             item = find_item(node.func.value, arguments[0], self.elements)
             return self.evaluate_text(item, depth + 1) if item is not None else None

@@ -15,13 +15,16 @@ from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.knowledge import find_role
-from verdikt.model.effect import Effect, Target, Zone
+from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
 _MAX_SCRIPT = 100_000
 _SHELLS = find_role("shell")
 _HOME_VARIABLE = compile_lazily(r"\$(?:HOME\b|\{HOME\})")
+_RISKY_PROGRAMS = find_role("risky")
+_ALARMING = ("code.remote", "net.send", "cred.send", "git.push.force", "persist.")
+_MAX_CONSTANTS = 60
 _HOME_MARK = "\x02"
 _OPEN_MODES = ("<", ">", ">>", "+<", "+>", "-|", "|-")
 """The modes of Perl's `open`, where they stand alone."""
@@ -53,12 +56,18 @@ def classify_script(language: str, text: str, call: Invocation) -> Iterator[Effe
     if language != "awk":
         yield from _classify_file_calls(language, text, call)
     yield from _classify_loops(language, text, call)
+    yield from _classify_unseen_arguments(text, call)
     for match in script_patterns.OPEN_CALL.finditer(text):
         yield from _classify_open(match, call)
     yield from _classify_addresses(text, call)
     yield from _classify_connections(text, call)
     if language == "osascript":
         yield from _classify_applescript(text, call)
+    elif language == "r":
+        # It loads the profile of the project first, whatever its own text does.
+        yield call.make_effect("code.run", note=language)
+    elif language == "julia" and script_patterns.JULIA_BUILD.search(text):
+        yield call.make_effect("code.build")
 
 
 # Text of the script.
@@ -154,11 +163,36 @@ def _classify_shell_call(match: "re.Match[str]", call: Invocation, language: str
     if looks_like_sql(first) or (language in ("node", "php") and match.group(0).startswith("run")):
         return
     words = [text if text[:1] == "~" or "*" in text else f"'{text}'" for text in arguments]
+    # Words of which some are no constants: `spawn("rm", ["-rf", place])`.
+    if " " not in first and script_patterns.FURTHER_NAME.match(match.string, match.end()):
+        words.append('"$x"')
     if language == "csharp":
         words = arguments[:1]  # the whole command line after the program
     # The shell knows its own home, whatever the language makes of other names.
     line = _to_word(_HOME_VARIABLE.sub(_HOME_MARK, first)).text.replace(_HOME_MARK, "$HOME")
-    yield from call.classify_shell(" ".join([line, *words]).replace(UNKNOWN, "$x"))
+    whole = " ".join([line, *words]).replace(UNKNOWN, "$x")
+    # Between quotes a shell takes `~` as it stands, and we have folded it from what the language knows as the home.
+    yield from call.classify_shell(whole.replace('"~/', '"$HOME/'))
+
+
+def _classify_unseen_arguments(text: str, call: Invocation) -> Iterator[Effect]:
+    """Yield what the constants of a script would do where it runs or deletes something that is not followed.
+
+    A command line in a string, and a call that runs what a name stands for: the one may well reach the other.
+    """
+    runs, deletes = script_patterns.UNSEEN_RUN.search(text), script_patterns.UNSEEN_DELETE.search(text)
+    if runs is None and deletes is None:
+        return
+    for constant in dict.fromkeys(_find_strings(text)[:_MAX_CONSTANTS]):
+        first = constant.partition(" ")[0]
+        if runs and " " in constant and first in _RISKY_PROGRAMS:
+            for effect in call.classify_shell(_to_word(constant).text.replace(UNKNOWN, "$x")):
+                if effect.cls is EffectClass.DESTRUCTIVE or effect.what.startswith(_ALARMING):
+                    yield effect._replace(certainty=Certainty.POSSIBLE)
+        elif deletes and constant[:1] in ("/", "~") and " " not in constant:
+            target = call.resolve_path(_to_word(constant))
+            if target.zone in (Zone.HOME, Zone.SECRET):
+                yield call.make_effect("fs.delete.tree", (target,), possible=True, recoverable=False)
 
 
 def _classify_downloaded_run(text: str, call: Invocation) -> Iterator[Effect]:
@@ -332,6 +366,8 @@ def _classify_addresses(text: str, call: Invocation) -> Iterator[Effect]:
         name = host.parse_host(address)
         what = "net.local" if host.is_local_host(name) else "net.send" if sends else "net.fetch"
         yield call.make_effect(what, (Target(name, "host"),))
+        if what == "net.send" and script_patterns.SESSION_OF_PAGE.search(text):
+            yield call.make_effect("cred.send", (Target(name, "host"),), note="what a page knows its visitor by")
 
 
 def _classify_environment_dump(language: str, text: str, call: Invocation) -> Iterator[Effect]:

@@ -108,6 +108,7 @@ SEND_CALL = compile_lazily(
     r"(?i)Net::HTTP\.post|->post(?:_form)?\b|\b(?:Post|Put)Async\(|\bUpload(?:String|File|Data)\(|\.(?:post|put|patch)\s*\(|method['\"]?\s*(?::|=>)\s*['\"](?:POST|PUT"
     r"|PATCH)"
 )
+SESSION_OF_PAGE = compile_lazily(r"\bdocument\.cookie\b|\b(?:local|session)Storage\b")
 # `eval` together with a download or a decoder anywhere in the text counts as running what they return.
 EVAL_CALL = compile_lazily(
     r"\b(?:eval|new\s+Function|runInThisContext|runInNewContext|loadstring|instance_eval|class_eval|create_function)\b"
@@ -192,6 +193,17 @@ JOINED_EXPRESSION = (compile_lazily(r"\s*(?:\+|\.\.|<>)\s*[$\w(]"), compile_lazi
 PHP_JOIN = compile_lazily(r"""([)"'])\s*\.\s*(?=\w+\()""")
 EXECUTED = compile_lazily(rf"(?:\[((?:\s*{STRING_GROUPS}\s*,?)+)\]|{STRING_GROUPS})\s*\.\s*execute\s*\(")
 """Groovy: `["rm", "-rf", "x"].execute()`, `"rm -rf x".execute()`."""
+JULIA_BUILD = compile_lazily(r"\bPkg\.(?:build|test|instantiate|precompile|add|develop)\(")
+FURTHER_NAME = compile_lazily(r"\s*,\s*[&*]?[A-Za-z_$]\w*\s*[\]),.+]")
+UNSEEN_RUN = compile_lazily(
+    r"(?<!\.prototype)\b(?:system|exec|execSync|popen|shell_exec|passthru|spawn|spawnSync|run|qx|execute|execFile\w*|sh)"
+    r"\s*(?:\(\s*|\s)[$@&A-Za-z_]|`[^`]*#\{"
+)
+UNSEEN_DELETE = compile_lazily(
+    r"(?:\b(?:rmSync|rm|rmdirSync|unlinkSync|rm_rf|rm_r|rmtree|remove_tree|unlink|RemoveAll|remove_dir_all|deleteRecursively"
+    r"|rm_rf!)\s*(?:\(\s*|\s|/1)[&$@A-Za-z_)]|&\w+\.rm_rf!?/1)"
+)
+"""Calls that run or delete what a name stands for."""
 BUN_SHELL = compile_lazily(r"\$`([^`]+)`")
 TCL_DELETE = compile_lazily(r"\bfile\s+delete\s+(?:-force\s+)?(?:--\s+)?([^\s;\]]+)")
 # A socket and the start of a process in one script are taken for a reverse shell.

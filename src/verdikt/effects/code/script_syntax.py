@@ -146,5 +146,7 @@ EXCLUSION = compile_lazily(
     r"""|\bif\s*\(?\s*\$?\w+\s*(?:===?|eq)\s*["'][^"']*["']\s*\)?\s*(?:\{\s*)?(?:continue|next|return)\b"""
 )
 """A choice that leaves out one name."""
+STATEMENT = compile_lazily(r"[^;\n]{1,300}")
+CHOICE = compile_lazily(r"(?:\?\?|\|\||\?:|\?|(?<!:):(?!:)|\bor\b)\s*(?=[\"'`])")
 SPACE = compile_lazily(r"\s*")
 ASSIGNMENT_TARGET = compile_lazily(r"\s*(?:=(?![=~])|:(?!:)\s|\+=|\.=|\|\|=|\()")
