@@ -49,7 +49,11 @@ _CONJUNCTION = compile_lazily(r"\s(?:and|then|und|sowie|et|puis|y|e|и)\s")
 _WORD = compile_lazily(r"[^\W\d_]+")
 _CONTEXT_SHARE = 0.5
 _CONTEXT_LIMIT = 2.0
-"""What the mean of the other sentences counts in a claim of work: findings and reports seldom stand in one message."""
+_CERTAIN_MARGIN = 0.7
+"""What the mean of the other sentences counts in a claim of work: findings and reports seldom stand in one message.
+
+A claim that is certain by itself stays one, so that no text around it hides it.
+"""
 
 _COMMAND_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
 """What one command does: a sentence may report it in a few words beside much else."""
@@ -140,7 +144,10 @@ def weigh_context(margins: Sequence[float]) -> list[float]:
     limited = [max(-_CONTEXT_LIMIT, min(_CONTEXT_LIMIT, margin)) for margin in margins]
     total = sum(limited)
     others = len(margins) - 1
-    return [margin + _CONTEXT_SHARE * (total - own) / others for margin, own in zip(margins, limited, strict=True)]
+    return [
+        margin if margin > _CERTAIN_MARGIN else margin + _CONTEXT_SHARE * (total - own) / others
+        for margin, own in zip(margins, limited, strict=True)
+    ]
 
 
 def fold_features(features: Iterable[int], size: int) -> tuple[int, ...]:
