@@ -321,14 +321,16 @@ def find_doubtful(batches: Sequence[Batch], frames: Sequence[Batch]) -> list[str
 
 def calibrate_margins(batches: Sequence[Batch], frames: Sequence[Batch]) -> dict[str, float]:
     """Return language → margin of `done`: the one that reads messages best which the model was not trained on."""
-    messages: dict[tuple[str, str, int], list[tuple[float, bool]]] = defaultdict(list)
+    messages: dict[tuple[str, str, int], list[tuple[float, bool, bool]]] = defaultdict(list)
     chosen = [batch for batch in batches if batch.name in CALIBRATION_BATCHES]
     for batch, number, _, part, margin in score_left_out(chosen, batches, frames):
-        messages[batch.language, batch.name, number].append((margin, "done" in part.claims))
+        messages[batch.language, batch.name, number].append(
+            (margin, "done" in part.claims, part.claims.keys() <= {"done"})
+        )
     answers: dict[str, list[tuple[float, bool]]] = defaultdict(list)
     for (language, _, _), parts in messages.items():
-        best = max(weigh_context([margin for margin, _ in parts]))
-        answers[language].append((best, any(is_claim for _, is_claim in parts)))
+        margins, labels, silent = zip(*parts, strict=True)
+        answers[language].append((max(weigh_context(margins, silent)), any(labels)))
     return {
         language: choose_margin(found, AIMS.get(language, OTHER_AIM)) for language, found in sorted(answers.items())
     }

@@ -125,7 +125,8 @@ class ClaimModel:
         for sentence in sentences:
             indices = fold_features(read(sentence), len(self.acts[0].weights))
             scores.append({scorer.name: scorer.score(indices) for scorer in self.acts})
-        claims = weigh_context([margins["done"] for margins in scores])
+        silent = [all(margins[act] <= 0 for act in ACTS[1:]) for margins in scores]
+        claims = weigh_context([margins["done"] for margins in scores], silent)
         return [
             {**margins, "done": claim + self.margins.get(sentence.language, 0.0)}
             for margins, claim, sentence in zip(scores, claims, sentences, strict=True)
@@ -137,16 +138,18 @@ class ClaimModel:
         return tuple(scorer.name for scorer in self.topics if scorer.score(indices) > 0)
 
 
-def weigh_context(margins: Sequence[float]) -> list[float]:
-    """Return the margins of `done` in a message, each with a share of the mean of the others."""
-    if len(margins) < 2:
-        return list(margins)
-    limited = [max(-_CONTEXT_LIMIT, min(_CONTEXT_LIMIT, margin)) for margin in margins]
-    total = sum(limited)
-    others = len(margins) - 1
+def weigh_context(margins: Sequence[float], silent: Sequence[bool]) -> list[float]:
+    """Return the margins of `done` in a message, lowered by those of the sentences that have no other act."""
+    limited = [
+        max(-_CONTEXT_LIMIT, min(_CONTEXT_LIMIT, margin)) if is_silent else 0.0
+        for margin, is_silent in zip(margins, silent, strict=True)
+    ]
+    total, count = sum(limited), sum(silent)
     return [
-        margin if margin > _CERTAIN_MARGIN else margin + _CONTEXT_SHARE * (total - own) / others
-        for margin, own in zip(margins, limited, strict=True)
+        margin
+        if margin > _CERTAIN_MARGIN
+        else margin + min(0.0, _CONTEXT_SHARE * (total - own) / max(1, count - is_silent))
+        for margin, own, is_silent in zip(margins, limited, silent, strict=True)
     ]
 
 
