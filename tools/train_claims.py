@@ -36,7 +36,7 @@ CODE = ("cues.py", "features.py", "sentences.py")
 
 ACTS_SIZE = 2**20
 TOPICS_SIZE = 2**16
-MARGINS = {"done": 0.0, "blocked": 0.2, "delegation": 0.3, "admission": 0.3}
+MARGINS = {"done": 0.0, "blocked": 0.2, "delegation": 0.3, "admission": 0.25}
 """How far below the separating plane an act still counts: where precision and recall balance on left-out batches.
 
 That of `done` is chosen language by language, by `--calibrate`.
@@ -54,7 +54,7 @@ CALIBRATION_BATCHES = frozenset("s4 s5 s7 s8 t2 t4 t6 t7 t8 t9 t11 t12 t13 t14 t
 """The batches on which margins are chosen: those that were written blind of any model's mistakes."""
 
 TOPIC_MARGIN = 0.1
-WIDER_TOPIC_MARGINS = dict.fromkeys(("tests", "lint", "types", "push", "deploy", "install", "file_operation"), 0.3)
+WIDER_TOPIC_MARGINS = dict.fromkeys(("lint", "types", "push", "deploy", "install", "file_operation"), 0.3)
 """How far below the separating plane a topic still counts: `change` not at all, and those further that are said in
 many ways, which left-out batches show to be missed."""
 
@@ -321,14 +321,16 @@ def find_doubtful(batches: Sequence[Batch], frames: Sequence[Batch]) -> list[str
 
 def calibrate_margins(batches: Sequence[Batch], frames: Sequence[Batch]) -> dict[str, float]:
     """Return language → margin of `done`: the one that reads messages best which the model was not trained on."""
-    messages: dict[tuple[str, str, int], list[tuple[float, bool]]] = defaultdict(list)
+    messages: dict[tuple[str, str, int], list[tuple[float, bool, bool]]] = defaultdict(list)
     chosen = [batch for batch in batches if batch.name in CALIBRATION_BATCHES]
     for batch, number, _, part, margin in score_left_out(chosen, batches, frames):
-        messages[batch.language, batch.name, number].append((margin, "done" in part.claims))
+        messages[batch.language, batch.name, number].append(
+            (margin, "done" in part.claims, part.claims.keys() <= {"done"})
+        )
     answers: dict[str, list[tuple[float, bool]]] = defaultdict(list)
     for (language, _, _), parts in messages.items():
-        best = max(weigh_context([margin for margin, _ in parts]))
-        answers[language].append((best, any(is_claim for _, is_claim in parts)))
+        margins, labels, silent = zip(*parts, strict=True)
+        answers[language].append((max(weigh_context(margins, silent)), any(labels)))
     return {
         language: choose_margin(found, AIMS.get(language, OTHER_AIM)) for language, found in sorted(answers.items())
     }

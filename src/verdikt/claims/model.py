@@ -49,7 +49,11 @@ _CONJUNCTION = compile_lazily(r"\s(?:and|then|und|sowie|et|puis|y|e|и)\s")
 _WORD = compile_lazily(r"[^\W\d_]+")
 _CONTEXT_SHARE = 0.5
 _CONTEXT_LIMIT = 2.0
-"""What the mean of the other sentences counts in a claim of work: findings and reports seldom stand in one message."""
+_CERTAIN_MARGIN = 0.7
+"""What the mean of the other sentences counts in a claim of work: findings and reports seldom stand in one message.
+
+A claim that is certain by itself stays one, so that no text around it hides it.
+"""
 
 _COMMAND_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
 """What one command does: a sentence may report it in a few words beside much else."""
@@ -121,7 +125,8 @@ class ClaimModel:
         for sentence in sentences:
             indices = fold_features(read(sentence), len(self.acts[0].weights))
             scores.append({scorer.name: scorer.score(indices) for scorer in self.acts})
-        claims = weigh_context([margins["done"] for margins in scores])
+        silent = [all(margins[act] <= 0 for act in ACTS[1:]) for margins in scores]
+        claims = weigh_context([margins["done"] for margins in scores], silent)
         return [
             {**margins, "done": claim + self.margins.get(sentence.language, 0.0)}
             for margins, claim, sentence in zip(scores, claims, sentences, strict=True)
@@ -133,14 +138,19 @@ class ClaimModel:
         return tuple(scorer.name for scorer in self.topics if scorer.score(indices) > 0)
 
 
-def weigh_context(margins: Sequence[float]) -> list[float]:
-    """Return the margins of `done` in a message, each with a share of the mean of the others."""
-    if len(margins) < 2:
-        return list(margins)
-    limited = [max(-_CONTEXT_LIMIT, min(_CONTEXT_LIMIT, margin)) for margin in margins]
-    total = sum(limited)
-    others = len(margins) - 1
-    return [margin + _CONTEXT_SHARE * (total - own) / others for margin, own in zip(margins, limited, strict=True)]
+def weigh_context(margins: Sequence[float], silent: Sequence[bool]) -> list[float]:
+    """Return the margins of `done` in a message, lowered by those of the sentences that have no other act."""
+    limited = [
+        max(-_CONTEXT_LIMIT, min(_CONTEXT_LIMIT, margin)) if is_silent else 0.0
+        for margin, is_silent in zip(margins, silent, strict=True)
+    ]
+    total, count = sum(limited), sum(silent)
+    return [
+        margin
+        if margin > _CERTAIN_MARGIN
+        else margin + min(0.0, _CONTEXT_SHARE * (total - own) / max(1, count - is_silent))
+        for margin, own, is_silent in zip(margins, limited, silent, strict=True)
+    ]
 
 
 def fold_features(features: Iterable[int], size: int) -> tuple[int, ...]:
