@@ -81,7 +81,7 @@ def extract_command_text(action: Action) -> str:
     """Return the shell text of an action, whichever payload key its host uses; empty if there is none."""
     payload = action.payload
     # The common case first: a plain dict with a plain `command`, as nearly every host sends it.
-    if type(payload) is dict and type(text := payload.get("command")) is str:
+    if type(payload) is dict and type(text := payload.get("command")) is str and text:
         return text
     if isinstance(payload, Mapping):
         for key in _COMMAND_KEYS:

@@ -25,6 +25,10 @@ _VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)")
 _ORDINARY_VARIABLES = frozenset(
     "HOME PWD USER PATH TMPDIR HOSTNAME LANG SHELL UID URL BASE_URL API_URL HOST PORT ENDPOINT VERSION BRANCH".split()
 )
+_MESSAGES = ("message.send", "mcp.send")
+_ENCODED = compile_lazily(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_MAX_ENCODED = 8
+_PRIVATE_KEY = compile_lazily(r"-----BEGIN [A-Z ]*PRIVATE KEY")
 _KEY_NAME = compile_lazily(r"TOKEN|KEY|SECRET|PASSWORD|_PAT$")
 
 
@@ -53,8 +57,27 @@ def add_issuer_sends(effects: Effects, facts: Facts) -> Effects:
         for effect, target in _list_foreign_hosts(effects, OUTGOING_PREFIXES)
         if effect.certain and not _is_within(target.text, domains)
     ]
+    sends = sends[:1] or [
+        derive_effect("cred.send", effect, effect.targets, note=f"a key of {', '.join(sorted(issuers))}")
+        for effect in effects
+        # A message of a service is read by people; one of the issuer's own service is not meant.
+        if effect.what in _MESSAGES and effect.certain and not any(issuer in effect.by.lower() for issuer in issuers)
+    ]
     sends = sends[:1] or list(_derive_remote_sends(effects, domains, facts))
     return Effects((*effects.items, *sends)) if sends else effects
+
+
+def holds_encoded_secret(address: str) -> bool:
+    """Return whether an address carries a secret that an encoding hides: `?d=QVdTX1NFQ1JFVF9…`, `?k=KEY%3D…`."""
+    if "?" not in address and "=" not in address:
+        return False
+    # Few addresses carry data, and a hook that no daemon answers would pay for the imports.
+    from verdikt.effects.code.decoder import decode_base64, decode_percent
+    from verdikt.model.redaction import redact_text
+
+    plain = decode_percent(address)
+    texts = [plain, *(decode_base64(token) for token in _ENCODED.findall(plain)[:_MAX_ENCODED])]
+    return any(redact_text(text)[1] or _PRIVATE_KEY.search(text) for text in texts)
 
 
 def _derive_remote_sends(effects: Effects, domains: Sequence[str], facts: Facts) -> Iterator[Effect]:
@@ -84,7 +107,12 @@ def _make_remote_path(project_root: str, remote: str) -> str:
 def find_unlisted_hosts(effects: Effects) -> list[tuple[Effect, Target]]:
     """Return the hosts that effects send to and that ordinary work does not talk to."""
     sends = _list_foreign_hosts(effects, ("net.send", "net.connect", "message.send"))
-    return [(effect, target) for effect, target in sends if not _is_within(target.text, LISTED_DOMAINS)]
+    return [(effect, target) for effect, target in sends if not is_listed_host(target.text)]
+
+
+def is_listed_host(name: str) -> bool:
+    """Return whether ordinary work talks to a host, which may be this machine."""
+    return _is_within(name, LISTED_DOMAINS) or host.is_local_host(name)
 
 
 def derive_key_variable_sends(command: Command, effects: Sequence[Effect]) -> list[Effect]:
