@@ -128,7 +128,7 @@ class ScriptClassifier:
         self._resolver = resolver
         self._programs = programs
         self._depth = 0
-        self._files = WrittenFiles(resolver, {}, set(), set(), {})
+        self._files = WrittenFiles(resolver)
         self._temporary_paths: set[str] = set()
         self._secret_copies: set[str] = set()
         self._mentions_verdikt = False
