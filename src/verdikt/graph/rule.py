@@ -137,6 +137,8 @@ class Rule:
         when = self.when
         if when.on_action and not when.fits_action(action, ctx):
             return None
+        if when.on_effect and not self._fits_any_effect(ctx):
+            return None
         exemptions = self._find_exemptions(action, ctx) if self.unless is not None or self.exceptions else ()
         if exemptions and any(not exemption.on_effect for exemption in exemptions):
             return None
@@ -149,6 +151,18 @@ class Rule:
                     if not exemptions or not any(_fits_pair(each, effect, target, ctx) for each in exemptions):
                         return self._build_verdict(action, ctx, effect, target)
         return None
+
+    def _fits_any_effect(self, ctx: GovernanceContext) -> bool:
+        """Return whether the conditions on effects and targets hold for one of them, whatever is exempt."""
+        when = self.when
+        for effect in ctx.effects.items:
+            if when.fits_effect(effect):
+                if not when.on_target:
+                    return True
+                for target in effect.targets:
+                    if when.fits_target(target, ctx):
+                        return True
+        return False
 
     def _find_exemptions(self, action: Action, ctx: GovernanceContext) -> list[Matcher]:
         """Return `unless` and the exceptions in force whose conditions on the action itself hold."""
