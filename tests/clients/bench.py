@@ -33,6 +33,8 @@ LOOPBACK_ENV = {
     "NO_PROXY": "127.0.0.1,localhost",
     "VERDIKT_DAEMON": "on",
     "VERDIKT_DAEMON_IDLE": "60",  # no warm process outlives a test for long, even if the test is killed
+    # One model instead of a catalogue of thousands, whose reading takes OpenCode a third of a session's CPU.
+    "OPENCODE_MODELS_PATH": str(Path(__file__).with_name("opencode_models.json")),
 }
 
 
@@ -59,6 +61,8 @@ class Bench:
 
     version: str
     root: Path
+    unpacked_directory: Path
+    """Shared by all benches: what Copilot unpacks at its first start."""
     client: ClientDriver = field(init=False)
 
     def __post_init__(self) -> None:
@@ -75,6 +79,9 @@ class Bench:
             quiet = {"telemetry": {"enabled": False}, "privacy": {"usageStatisticsEnabled": False}}
             auth = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
             self._write(self.home / ".gemini/settings.json", json.dumps(auth | quiet))
+        if self.client.name == "copilot":
+            (self.home / ".cache").mkdir()
+            (self.home / ".cache/copilot").symlink_to(self.unpacked_directory)
         if self.client.name == "opencode":
             for directory in (self.home / ".config/opencode", self.project / ".opencode"):
                 prevent_package_install(directory)

@@ -12,6 +12,7 @@ from tests.cleanup import close_after_test
 from tests.clients.bench import Bench
 from tests.clients.table import list_clients
 from verdikt.hosts.live.model_api import ModelTurn, ToolUse
+from verdikt.hosts.registry import HOSTS
 from verdikt.ledger.files import open_store
 from verdikt.ledger.projections import load_projections
 from verdikt.model.entry import Entry, EntryKind
@@ -158,9 +159,13 @@ AGENTS = {
 
 @pytest.mark.parametrize("version", list_clients("sub_agents"))
 def test_sub_agents_are_governed_too(version: str, create_bench: Callable[[str], Bench]) -> None:
-    """A sub-agent's forbidden call does not run, its allowed one does, and the log names the agent."""
+    """A sub-agent's forbidden call does not run, its allowed one does, and the log names the agent.
+
+    The settings are those for one person: the client reads the file that `--scope local` writes.
+    """
     bench = create_bench(version)
-    bench.govern(POLICY)
+    bench.govern(POLICY, scope="local")
+    assert (bench.project / HOSTS[bench.client.name].settings_files["local"]).exists()
     inside = (
         ModelTurn("no", (bench.shell(FORBIDDEN),)),
         ModelTurn("yes", (bench.shell(ALLOWED),)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from verdikt.effects.command_input import find_static_output
 from verdikt.effects.embedded_commands import classify_embedded_commands, is_command_text
@@ -30,16 +30,19 @@ _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
 
 
-class WrittenFiles(NamedTuple):
+class WrittenFiles:
     """What is in the files that were written so far, as far as the text shows it, or where it came from."""
 
-    resolver: TargetResolver
-    texts: dict[str, str]
-    """Path → content."""
-    downloaded: set[str]
-    decoded: set[str]
-    descriptors: dict[str, Word]
-    """What `exec 3>file` opened: descriptor → file."""
+    __slots__ = ("decoded", "descriptors", "downloaded", "resolver", "texts")
+
+    def __init__(self, resolver: TargetResolver) -> None:
+        self.resolver = resolver
+        self.texts: dict[str, str] = {}
+        """Path → content."""
+        self.downloaded: set[str] = set()
+        self.decoded: set[str] = set()
+        self.descriptors: dict[str, Word] = {}
+        """What `exec 3>file` opened: descriptor → file."""
 
     def load_text(self, path: str) -> str | None:
         """Return the text of a file that is run: what this action wrote there, else what is on the disk."""

@@ -308,7 +308,11 @@ class RuleSet:
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """Return the strictest verdict of the rules that fire, and of equals the first."""
-        candidates = self._find_candidates(action, ctx)
+        try:
+            candidates: Sequence[Rule] = self._index.find_candidates(action, ctx)
+        except Exception:
+            # An index that fails must not hide a rule: every rule is evaluated, and each failure blocks by itself.
+            candidates = self.rules
         if not candidates:
             ctx.trace.append(self._pass_entry if not depth else self._pass_entry._replace(depth=depth))
             return self._pass_entry.verdict
@@ -327,14 +331,6 @@ class RuleSet:
         verdict = strictest_verdict(fired) if fired else self._pass_entry.verdict
         ctx.trace.insert(trace_start, TraceEntry(self.name, verdict, depth))
         return verdict
-
-    def _find_candidates(self, action: Action, ctx: GovernanceContext) -> Sequence[Rule]:
-        """Return the rules that can fire, in order; all of them when the index fails."""
-        try:
-            return self._index.find_candidates(action, ctx)
-        except Exception:
-            # An index that fails must not hide a rule: every rule is evaluated, and each failure blocks by itself.
-            return self.rules
 
 
 def _make_failure(guard: str, error: Exception) -> Verdict:

@@ -28,6 +28,7 @@ from verdikt.model.approval import (
 from verdikt.model.canonical_json import hash_canonical
 from verdikt.model.entry import EntryKind
 from verdikt.model.redaction import redact_text
+from verdikt.observe.atomic_file import DRAFT_SUFFIX, write_atomically
 from verdikt.observe.clock import format_local_time as format_time
 
 if TYPE_CHECKING:
@@ -334,9 +335,7 @@ def is_submitted(home: Path, id: str) -> bool:
 
 
 def _write_notice(path: Path, notice: Mapping[str, Any]) -> None:
-    temporary = path.with_name(f"{path.name}.tmp")
-    temporary.write_text(json.dumps(notice))
-    temporary.replace(path)
+    write_atomically(path, json.dumps(notice).encode())
 
 
 def list_announced(home: Path) -> dict[str, str]:
@@ -347,7 +346,7 @@ def list_announced(home: Path) -> dict[str, str]:
             session = json.loads(path.read_bytes())["session"]
         except (OSError, ValueError, KeyError, TypeError):
             continue
-        if path.suffix != ".tmp" and isinstance(session, str):
+        if path.suffix != DRAFT_SUFFIX and isinstance(session, str):
             announced[path.name] = session
     return announced
 
