@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verdikt.effects.command_input import find_static_output
@@ -30,19 +31,17 @@ _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
 
 
+@dataclass(slots=True)
 class WrittenFiles:
     """What is in the files that were written so far, as far as the text shows it, or where it came from."""
 
-    __slots__ = ("decoded", "descriptors", "downloaded", "resolver", "texts")
-
-    def __init__(self, resolver: TargetResolver) -> None:
-        self.resolver = resolver
-        self.texts: dict[str, str] = {}
-        """Path → content."""
-        self.downloaded: set[str] = set()
-        self.decoded: set[str] = set()
-        self.descriptors: dict[str, Word] = {}
-        """What `exec 3>file` opened: descriptor → file."""
+    resolver: TargetResolver
+    texts: dict[str, str] = field(default_factory=dict)
+    """Path → content."""
+    downloaded: set[str] = field(default_factory=set)
+    decoded: set[str] = field(default_factory=set)
+    descriptors: dict[str, Word] = field(default_factory=dict)
+    """What `exec 3>file` opened: descriptor → file."""
 
     def load_text(self, path: str) -> str | None:
         """Return the text of a file that is run: what this action wrote there, else what is on the disk."""

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from verdikt.integrations.sdk_import import import_sdk
-from verdikt.integrations.tool_governor import Ruling, ToolGovernor, outcome_from_result
+from verdikt.integrations.tool_governor import Ruling, ToolGovernor, append_context, outcome_from_result
 from verdikt.integrations.tool_kinds import ToolKind
 from verdikt.model.action import ActionKind
 
@@ -194,8 +194,8 @@ class AgentToolGate:
         with self.governor.report_errors(ruling.action):
             result = run()
             result = await result if isawaitable(result) else result
-        await self.governor.areport(ruling.action, outcome_from_result(result))
-        return result
+        text = await self.governor.areport(ruling.action, outcome_from_result(result))
+        return append_context(result, ruling.join_notes(text))
 
 
 class _GovernedEditor:

@@ -29,6 +29,8 @@ class WorkerThreads:
 
     def __init__(self, max_threads: int = _MAX_THREADS) -> None:
         self._max_threads = max_threads
+        self._threads = 0
+        self._idle_threads = 0
         self._start_empty()
 
     def submit(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
