@@ -245,7 +245,7 @@ def test_ten_questions_may_wait(machine: AskingMachine) -> None:
     decision = machine.decide(build_call("./deploy.sh more"))
 
     assert is_blocked(decision)
-    assert f"{MAX_WAITING} questions of this session wait for an approval already" in decision.verdict.reason
+    assert f"{MAX_WAITING} approvals of this session wait for an answer already" in decision.verdict.reason
     assert len(list_announced(machine.store.home)) == MAX_WAITING
 
 

@@ -172,7 +172,7 @@ def _ship(shipper: "Shipper", courier: ApprovalCourier, identity: MachineIdentit
             if not 0 <= clock.now() - reported_at < STATUS_SECONDS:
                 _report_status(shipper.client, home, shipper)
                 reported_at = clock.now()
-            # While a question waits, the pause is a long poll for its answer.
+            # While an approval waits, the pause is a long poll for its answer.
             is_waiting = courier.deliver(0.0 if once else APPROVAL_WAIT_SECONDS)
         except (Unreachable, Refused) as error:
             if once:

@@ -112,7 +112,7 @@ def look_up_approval(
         not request["answer"] and not request["closed"] and now < request["expires"] for request in requests.values()
     )
     if waiting >= MAX_WAITING:
-        reason = f"{MAX_WAITING} questions of this session wait for an approval already; no further one is asked"
+        reason = f"{MAX_WAITING} approvals of this session wait for an answer already; no further one is asked"
         return ApprovalLookup(id="", digest=digest, state=ApprovalState.CANCELLED, reason=reason)
     id = hash_canonical([digest, log.session_id, log.head.seq])[:_ID_LENGTH]
     expires = now + min(need.expires for need in needs)
@@ -200,7 +200,7 @@ def _describe_waiting(id: str, needs: Sequence[ApprovalNeed], expires: float, *,
 
 def _read_needs(entry: Entry | None) -> tuple[ApprovalNeed, ...]:
     if entry is None:
-        raise LedgerError("the question is not where `state.db` says; run `verdikt doctor`")
+        raise LedgerError("the approval is not where `state.db` says; run `verdikt doctor`")
     return tuple(parse_need(record) for record in entry.body["request"]["needs"])
 
 

@@ -26,7 +26,7 @@ APPROVAL_KEYS: dict[str, str] = {
     "count": "how many people have to say yes",
     "separate": "whether the person of this machine does not count",
     "strong": "whether each yes needs a security key or passkey",
-    "expires": "how long the question waits, such as `4h`",
+    "expires": "how long the approval waits, such as `4h`",
     "valid": "how long a yes can be used after it was given, such as `30m`",
 }
 """Key of `approval` in a rule → its meaning."""

@@ -59,7 +59,7 @@ def read_approval(call: ApiCall) -> Any:
     call.service.approvals.expire(int(call.now))
     approval = call.service.approvals.read_approval(call.signed_in, call.read_id("approval"))
     if approval is None:
-        raise NotFound("no such question")
+        raise NotFound("no such approval")
     return approval | {"now": int(call.now)}
 
 
@@ -127,7 +127,7 @@ APPROVAL_ROUTES: tuple[ApiRoute, ...] = (
         "/v1/approvals",
         list_approvals,
         READERS,
-        "questions to people",
+        "approvals that people are asked for",
         {
             "state": "`waiting` or `history`",
             "q": "text in the call, the rule, the session or the machine's name",
@@ -135,7 +135,7 @@ APPROVAL_ROUTES: tuple[ApiRoute, ...] = (
             "limit": "at most this many",
         },
     ),
-    ApiRoute("GET", "/v1/approvals/{approval}", read_approval, READERS, "one question with what it is about"),
+    ApiRoute("GET", "/v1/approvals/{approval}", read_approval, READERS, "one approval with what it is about"),
     ApiRoute("POST", "/v1/approvals/{approval}/votes", vote, VOTERS, "approve or refuse"),
     ApiRoute("GET", "/v1/keys", list_keys, READERS, "your security keys", scope=""),
     ApiRoute("POST", "/v1/keys/options", begin_key, VOTERS, "begin to add a security key"),
@@ -152,7 +152,7 @@ async def receive_request(api: MachineApi, machine: EnrolledMachine, body: bytes
     request = parse_request(parse_json(body))
     asking = request.document["machine"]
     if not isinstance(asking, Mapping) or asking.get("id") != machine.id:
-        raise WireError("the question is one of another machine")
+        raise WireError("the approval is one of another machine")
     service = api.service
     number, is_new = await run_sync(service.approvals.submit, machine, request, int(service.clock.now()))
     if is_new:
@@ -186,7 +186,7 @@ def _read_asked(fields: Any) -> tuple[dict[str, str], float]:
     """Return the requests that a machine asks about, with the states that it knows, and how long it waits."""
     requests = fields.get("requests") if isinstance(fields, Mapping) else None
     if not isinstance(requests, Mapping) or not 0 < len(requests) <= MAX_ASKED:
-        raise WireError(f"expected 1 to {MAX_ASKED} questions")
+        raise WireError(f"expected 1 to {MAX_ASKED} approvals")
     if not all(isinstance(id, str) and isinstance(state, str) for id, state in requests.items()):
         raise WireError("expected ids and states")
     wait = fields.get("wait", 0)
@@ -200,7 +200,7 @@ async def receive_outcome(api: MachineApi, machine: EnrolledMachine, body: bytes
     fields = parse_json(body)
     request, state = (fields.get(name) if isinstance(fields, Mapping) else None for name in ("id", "state"))
     if not isinstance(request, str) or state not in (ApprovalState.USED, ApprovalState.CANCELLED):
-        raise WireError("expected the `id` of a question, and `used` or `cancelled`")
+        raise WireError("expected the `id` of an approval, and `used` or `cancelled`")
     service = api.service
     now = service.clock.now()
     await run_sync(service.approvals.report, machine, request, ApprovalState(state), int(now))

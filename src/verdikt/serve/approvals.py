@@ -88,7 +88,7 @@ class Approvals:
                 select(func.count()).where(is_of_machine, table.c.state == ApprovalState.WAITING, table.c.expires > now)
             ).scalar_one()
             if waiting >= MAX_WAITING:
-                raise WireError("too many questions of this machine wait already")
+                raise WireError("too many approvals of this machine wait already")
             values = {
                 "organisation": machine.organisation,
                 "machine": machine.id,
@@ -121,7 +121,7 @@ class Approvals:
                 select(table.c.id, table.c.digest).where(is_of_machine, table.c.request == request.id)
             ).one()
             if earlier.digest != request.digest:
-                raise WireError("a question with this id was asked about another call")
+                raise WireError("an approval with this id was asked about another call")
             return int(earlier.id), False
 
     def read_answers(self, machine: EnrolledMachine, requests: Sequence[str], now: int) -> dict[str, Any]:
@@ -234,7 +234,7 @@ class Approvals:
                 .one_or_none()
             )
             if row is None:
-                raise NotFound("no such question")
+                raise NotFound("no such approval")
             self._check_open(row, ballot, now)
             owner = _find_owner(connection, row)
             votes = [to_vote(vote, owner, is_open=True) for vote in read_votes(connection, approval)]
@@ -273,11 +273,11 @@ class Approvals:
     @staticmethod
     def _check_open(row: RowMapping, ballot: Ballot, now: int) -> None:
         if ballot.digest != row["digest"]:
-            raise VoteRefused("this is not the question that you were shown; load the page again")
+            raise VoteRefused("this is not the approval that you were shown; load the page again")
         if row["state"] == ApprovalState.WAITING and now >= row["expires"]:
-            raise VoteRefused("this question has expired")
+            raise VoteRefused("this approval has expired")
         if row["state"] != ApprovalState.WAITING:
-            raise VoteRefused(f"this question is {row['state']} already")
+            raise VoteRefused(f"this approval is {row['state']} already")
 
     def _check_assertion(self, connection: Connection, person: Person, row: RowMapping, ballot: Ballot) -> bool:
         assert ballot.assertion is not None

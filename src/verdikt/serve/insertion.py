@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from sqlalchemy.dialects import postgresql, sqlite
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
@@ -19,4 +18,6 @@ def insert_for(database: Database, table: Table) -> Any:
 
 def insert_in(table: Table, *, is_postgresql: bool) -> Any:
     """Return an INSERT of one of the two dialects."""
-    return postgresql.insert(table) if is_postgresql else sqlite.insert(table)
+    # Importing a dialect's package loads each of its drivers: the service of one person must not wait for PostgreSQL's.
+    dialect = import_module(f"sqlalchemy.dialects.{'postgresql' if is_postgresql else 'sqlite'}")
+    return dialect.insert(table)

@@ -171,7 +171,7 @@ MACHINE_ROUTES: tuple[MachineRoute, ...] = (
     MachineRoute("POST", "/v1/entries", MachineApi.receive_entries, "lines of a log, compressed with zstd"),
     MachineRoute("GET", "/v1/heads", MachineApi.read_heads, "how far each session is stored"),
     MachineRoute("POST", "/v1/status", MachineApi.receive_status, "version, what was not sent, hosts that are wired"),
-    MachineRoute("POST", "/v1/approvals", receive_request, "a question to people about one call"),
+    MachineRoute("POST", "/v1/approvals", receive_request, "an approval that people are asked for"),
     MachineRoute("POST", "/v1/approval-answers", answer_requests, "what people answered; waits for a change"),
     MachineRoute("POST", "/v1/approval-outcomes", receive_outcome, "an approval was used, or is no longer needed"),
 )

@@ -1,4 +1,4 @@
-"""What people are told about questions that wait: that, where and until when, and nothing that an agent wrote."""
+"""What people are told about approvals that wait: that, where and until when, and nothing that an agent wrote."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RISK_WORDS = ("low", "low", "medium", "high")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """One question as a message names it. What the agent wants to run is on the page, behind the sign-in."""
+    """One approval as a message names it. What the agent wants to run is on the page, behind the sign-in."""
 
     approval: int
     rule: str

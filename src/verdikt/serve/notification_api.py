@@ -1,4 +1,4 @@
-"""What the service answers about the places where people hear of questions."""
+"""What the service answers about the places where people hear of approvals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from verdikt.serve.routes import READERS, ApiCall, ApiRoute, NotFound
 
 
 def list_notifiers(call: ApiCall) -> Any:
-    """Return the places where the person hears of questions."""
+    """Return the places where the person hears of approvals."""
     return {"notifiers": call.service.notifications.list_notifiers(call.signed_in)}
 
 
@@ -39,7 +39,7 @@ def remove_notifier(call: ApiCall) -> Any:
 
 
 NOTIFICATION_ROUTES: tuple[ApiRoute, ...] = (
-    ApiRoute("GET", "/v1/notifiers", list_notifiers, READERS, "where you hear of questions", scope=""),
+    ApiRoute("GET", "/v1/notifiers", list_notifiers, READERS, "where you hear of approvals", scope=""),
     ApiRoute("POST", "/v1/notifiers", add_notifier, READERS, "add a webhook, a chat or a mail address"),
     ApiRoute("POST", "/v1/notifiers/{notifier}/test", send_test, READERS, "send a test message"),
     ApiRoute("POST", "/v1/notifiers/{notifier}/removal", remove_notifier, READERS, "remove a place"),

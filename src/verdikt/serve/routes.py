@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 READERS = frozenset({"viewer", "developer", "approver", "author", "publisher", "auditor", "admin"})
 VOTERS = frozenset({"developer", "approver"})
-"""Those who may answer questions, each as far as the policy's rule lets them. An admin alone may not."""
+"""Those who may answer approvals, each as far as the policy's rule lets them. An admin alone may not."""
 AUDITORS = frozenset({"auditor", "admin"})
 ADMINS = frozenset({"admin"})
 OWNERS = frozenset({"developer", "admin"})

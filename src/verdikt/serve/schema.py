@@ -269,7 +269,7 @@ approval = Table(
     Column("reason", Text, nullable=False),
     Column("summary", Text, nullable=False),
     Column("shape", Text, nullable=False),
-    # One per line, with a line break before and after each: who has to answer, for the question "for whom".
+    # One per line, with a line break before and after each: who has to answer, to find those that wait "for you".
     Column("groups", Text, nullable=False),
     Column("risk", SmallInteger, nullable=False),
     Column("state", Text, nullable=False),
@@ -281,7 +281,7 @@ approval = Table(
     UniqueConstraint("machine", "request"),
     Index("approval_by_state", "organisation", "state", "asked"),
 )
-"""Questions of machines to people. None is ever deleted: what became of it is its state."""
+"""Approvals that machines ask people for. None is ever deleted: what became of it is its state."""
 
 vote = Table(
     "vote",
@@ -344,7 +344,7 @@ notifier = Table(
     Column("mode", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
 )
-"""Where people hear of questions: webhooks, chats, mail."""
+"""Where people hear of approvals: webhooks, chats, mail."""
 
 delivery = Table(
     "delivery",
@@ -360,4 +360,4 @@ delivery = Table(
     UniqueConstraint("notifier", "approval"),
     Index("delivery_by_time", "state", "due"),
 )
-"""One row for each question and place: each is told once."""
+"""One row for each approval and place: each is told once."""

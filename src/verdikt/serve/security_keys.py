@@ -110,7 +110,7 @@ class SecurityKeys:
             assertion, challenge, origin, bytes(row.public_key), row.sign_count
         )
         if verified is None:
-            return "the signature of your security key is not for this question"
+            return "the signature of your security key is not for this approval"
         connection.execute(update(table).where(table.c.id == row.id).values(sign_count=verified.new_sign_count))
         return ""
 

@@ -50,7 +50,7 @@ class Worker:
         self._ended.set()
 
     def notify(self) -> None:
-        """End the questions to which no answer came, and tell people of those that wait."""
+        """End the approvals to which no answer came, and tell people of those that wait."""
         now = int(self._service.clock.now())
         self._service.approvals.expire(now)
         self._service.notifications.send_due(now)

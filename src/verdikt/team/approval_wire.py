@@ -92,12 +92,12 @@ def build_request_fields(request: Mapping[str, Any], texts: Mapping[str, str]) -
 def parse_request(fields: Any) -> ApprovalRequest:
     """Return the request of a machine; raise `WireError` unless every part of it is as it should be."""
     if not isinstance(fields, Mapping):
-        raise WireError("expected a question as a JSON object")
+        raise WireError("expected an approval as a JSON object")
     types = {"id": str, "digest": str, "document": dict, "texts": dict, "seq": int, "rule": str, "reason": str}
     types |= {"dominant": str, "asked": int, "expires": int}
     for name, expected in types.items():
         if type(fields.get(name)) is not expected:
-            raise WireError(f"expected `{name}` of the question")
+            raise WireError(f"expected `{name}` of the approval")
     id, document = fields["id"], fields["document"]
     if not (4 <= len(id) <= 64 and id.isalnum() and id.isascii()):
         raise WireError("expected an id of letters and digits")

@@ -1,26 +1,30 @@
 """`verdikt serve --db` and `verdikt ship`, as people type them: real processes, on SQLite and on PostgreSQL."""
 
+import json
+import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from tests.activity_log import open_activity_log
 from tests.postgres import run_postgres
 from tests.unit.serve.team_server import run_team
 from tests.unit.web.browser import ensure_vendor_files
+from verdikt.serve import schema
 from verdikt.serve.store import TeamStore
 from verdikt.team.search_query import SearchQuery
 
 
-def run_verdikt(*arguments: str) -> str:
+def run_verdikt(*arguments: str, env: Mapping[str, str] | None = None) -> str:
     """Run a command and return what it printed; fail when it fails."""
     command = [sys.executable, "-m", "verdikt", *arguments]
-    completed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=env)
     assert completed.returncode == 0, completed.stderr
     return completed.stdout.strip()
 
@@ -98,6 +102,30 @@ def test_a_machine_without_a_log_enrols(tmp_path: Path) -> None:
 
     assert sent == "0 entries sent"
     assert home.stat().st_mode & 0o077 == 0
+
+
+def test_a_machine_reports_the_hosts_whose_settings_name_the_hook(tmp_path: Path) -> None:
+    """Wired for all projects of a user, and taken out again: the service hears of both, and of no host in between."""
+    ensure_vendor_files()
+    env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "VERDIKT_DAEMON": "off"}
+    (tmp_path / "home").mkdir()
+    database = f"sqlite:///{tmp_path / 'team.db'}"
+    reported = []
+
+    def report(*arguments: str) -> None:
+        if arguments:
+            run_verdikt(*arguments, env=env)
+        run_verdikt("ship", "status", env=env)
+        with TeamStore(database) as store, store.database.begin_read() as connection:
+            reported.append(json.loads(connection.execute(select(schema.machine.c.status)).scalar_one())["hosts"])
+
+    with run_team(database) as server:
+        run_verdikt("ship", "enrol", server.url, "--code", server.create_code(), env=env)
+        report()
+        report("init", "--host", "claude", "--host", "codex", "--scope", "user", "--yes")
+        report("uninstall", "--host", "codex", "--all", "--yes")
+
+    assert reported == [[], ["claude", "codex"], ["claude"]]
 
 
 def test_serve_with_an_unknown_role_is_refused(tmp_path: Path) -> None:

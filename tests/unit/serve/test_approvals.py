@@ -143,7 +143,7 @@ def test_one_refusal_ends_it(team: Team) -> None:
     approval = team.ask()
     first, second = team.release
     assert vote(first, approval, approved=False, reason="not on a Friday") == (200, "refused")
-    assert vote(second, approval) == (403, "this question is refused already")
+    assert vote(second, approval) == (403, "this approval is refused already")
     team.courier.deliver()
 
     decision = team.machine.decide()
@@ -164,7 +164,7 @@ def test_the_person_of_the_machine_does_not_count_where_separate(team: Team) -> 
     assert vote(team.sign_in("Root", "admin"), approval)[0] == 403
     assert vote(team.sign_in("Mallory", "approver", group="release", other=True), approval) == (
         404,
-        "no such question",
+        "no such approval",
     )
 
     assert team.list_waiting()[0]["needs"][0]["given"] == 1
@@ -207,7 +207,7 @@ def test_a_vote_for_another_digest_is_refused_and_recorded(team: Team) -> None:
 
     assert vote(client, {**approval, "digest": other["digest"]}) == (
         403,
-        "this is not the question that you were shown; load the page again",
+        "this is not the approval that you were shown; load the page again",
     )
     assert team.list_verbs()[0] == "approve_rejected"
 
@@ -239,7 +239,7 @@ def test_a_question_that_no_person_answers_expires_and_stays(team: Team) -> None
     approval = team.ask()
     voter = team.release[0]
     team.site.clock.seconds += 4 * 3600
-    assert vote(voter, approval) == (403, "this question has expired")
+    assert vote(voter, approval) == (403, "this approval has expired")
     assert team.list_waiting() == []
     team.courier.deliver()
     assert list_announced(team.machine.store.home) == {}
@@ -310,7 +310,7 @@ def test_the_terminal_is_faster(team: Team) -> None:
     team.machine.governance.after(call, Outcome(success=True))
     team.courier.deliver()
 
-    assert vote(team.owner, approval) == (403, "this question is cancelled already")
+    assert vote(team.owner, approval) == (403, "this approval is cancelled already")
     assert team.list_history()[0]["state"] == "cancelled"
 
 
@@ -425,7 +425,7 @@ def test_votes_that_come_at_once_are_counted_one_by_one(team: Team) -> None:
     assert sorted(replies) == [
         (200, "approved"),
         (200, "waiting"),
-        *[(403, "this question is approved already")] * 4,
+        *[(403, "this approval is approved already")] * 4,
     ]
 
 

@@ -208,7 +208,7 @@ def test_a_security_key_signs_the_very_call_that_is_shown(desk: Desk) -> None:
         _vote(page, waiting, assertion={**stolen, "id": "AAAA"}),
     ]
     assert replies == [
-        "the signature of your security key is not for this question",
+        "the signature of your security key is not for this approval",
         "this needs your security key",
         "this is not one of your security keys",
     ]
@@ -219,7 +219,7 @@ def test_a_security_key_signs_the_very_call_that_is_shown(desk: Desk) -> None:
         }""",
         ["00" * 32, _read_keys(page, waiting["id"])],
     )
-    assert _vote(page, waiting, assertion=fresh) == "the signature of your security key is not for this question"
+    assert _vote(page, waiting, assertion=fresh) == "the signature of your security key is not for this approval"
     assert not desk.runs("twine upload dist/b")
 
 

@@ -1,4 +1,4 @@
-// Questions of agents to people: what verdikt computed above what the agent says, answered by keyboard.
+// Approvals that agents wait for: what verdikt computed above what the agent says, answered by keyboard.
 import { call, useData } from "./api.js";
 import { Effect } from "./detail.js";
 import { diffLines } from "./diff.js";
@@ -62,7 +62,7 @@ export function ApprovalsPage({ query }) {
 }
 
 function describeNothing(tab) {
-  if (tab === "history") return "No question has ended yet.";
+  if (tab === "history") return "No approval has ended yet.";
   return tab === "mine" ? "No agent waits for you." : "No agent waits for an answer.";
 }
 

@@ -1,4 +1,4 @@
-// Notices on this computer: each question that this person can answer, once.
+// Notices on this computer: each approval that this person can answer, once.
 import { useData } from "./api.js";
 import { html, useEffect, useState } from "./html.js";
 import { showText } from "./text.js";
@@ -14,7 +14,7 @@ function readSeen() {
   }
 }
 
-// Returns how many questions wait for this person, and shows new ones where notices are on.
+// Returns how many approvals wait for this person, and shows new ones where notices are on.
 export function useNotices(isActive) {
   const { data } = useData(isActive ? "/v1/approvals?state=waiting&limit=100" : "", { everySeconds: 10 });
   const mine = (data?.approvals ?? []).filter((approval) => approval.can_vote);

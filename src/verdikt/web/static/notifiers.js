@@ -1,4 +1,4 @@
-// Where a person hears of questions: webhooks, chats and mail.
+// Where a person hears of approvals: webhooks, chats and mail.
 import { call, useData } from "./api.js";
 import { html, useRef, useState } from "./html.js";
 import { showText } from "./text.js";

@@ -1,4 +1,4 @@
-// Security keys and passkeys: one signs the digest of the very call that is shown, in answer to this question.
+// Security keys and passkeys: one signs the digest of the very call that is shown, in answer to this approval.
 import { call, useData } from "./api.js";
 import { html, useRef, useState } from "./html.js";
 import { showMoment, showText } from "./text.js";
@@ -11,7 +11,7 @@ function decodeBase64Url(text) {
   return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
 }
 
-// The challenge covers question and digest: a signature for another call, or for an earlier question, does not fit.
+// The challenge covers approval and digest: a signature for another call, or for an earlier approval, does not fit.
 export async function signWithKey(challenge, keys) {
   if (!keys.length) throw new Error("add a security key in Settings first");
   const credential = await navigator.credentials.get({
