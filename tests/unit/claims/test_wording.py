@@ -132,4 +132,3 @@ def test_number_of_tests_that_were_added_is_no_number_that_passed() -> None:
 def test_wordings_compile(what: str) -> None:
     """Every pattern is a regular expression."""
     assert isinstance(has_wording(what, ""), bool)
-    
