@@ -50,8 +50,6 @@ ALLOWED: dict[str, dict[str, str]] = {
         "effects/code/": "powershell-cmdlet base64 crontab dart dirname docker git python3 rmdir sendmail tar mysql",
         "effects/code_sections.py": "cmake dart gradlew just mvnw nim wscript",
         "effects/environment_variables.py": "psql",
-        "effects/run_files.py": "rake",
-        "effects/entry_files.py": "bun cargo dotnet mix nim nodejs pypy3 python3 rails rake",
         "effects/armed_text.py": "base64 cat chmod curl echo git net rmdir systemctl truncate wget",
         "effects/tool_classifier.py": "python3",
         "effects/tool_arguments.py": "python3",
@@ -61,6 +59,10 @@ ALLOWED: dict[str, dict[str, str]] = {
         "evidence/suite_predicates.py": "pytest",
         "observe/project_checks.py": "mypy tsc",
         "observe/world.py": "setup.py",
+    },
+    "runners that start files by rules of their own, which no record can express": {
+        "effects/entry_files.py": ALL,
+        "effects/run_files.py": "rake",
     },
     "git as a part of the facts, not as a program that an agent runs": {
         "call_permissions.py": "git",

@@ -203,8 +203,11 @@ class ScriptExpressions:
 
         def substitute_name(match: "re.Match[str]") -> str:
             inner = next((g for g in match.groups() if g is not None), "").strip()
-            if inner in self._values or f"${inner}" in self._values:
-                return self._values.get(inner) or self._values.get(f"${inner}", "")
+            # Where names have no sigil, that of the string is none of the name: `"$home/x"` of Kotlin.
+            bare = inner if self._joins_with_dot else inner.removeprefix("$")
+            for name in (inner, f"${inner}", bare):
+                if name in self._values:
+                    return self._values[name]
             return self._evaluate_inner(inner) or match[0]
 
         return script_syntax.INTERPOLATION[quote].sub(substitute_name, body)
@@ -243,8 +246,8 @@ class ScriptExpressions:
             return self._lists[name[0]], name.end()
         if text[position : position + 1] in ("[", "(", "{"):
             return self._parse_elements(position + 1, depth)
-        if text.startswith("array(", position):
-            return self._parse_elements(position + 6, depth)
+        if match := script_syntax.LIST_CALL.match(text, position):
+            return self._parse_elements(match.end(), depth)
         return [], position
 
     def _is_selective(self, position: int) -> bool:

@@ -181,7 +181,7 @@ SQL_CALL = compile_lazily(
     re.DOTALL,
 )
 FILE_OBJECT = compile_lazily(
-    rf"(?:\bnew\s+)?\b(?:java\.io\.)?(?:File|Directory|Link)\(\s*{STRING_GROUPS}(?:\s*,\s*{STRING_GROUPS})?\s*\)\."
+    rf"(?:\bnew\s+)?\b(?:java\.io\.)?(?:File|file|Directory|Link)\(\s*{STRING_GROUPS}(?:\s*,\s*{STRING_GROUPS})?\s*\)\."
     rf"(deleteDir|deleteSync|deleteRecursively|delete)\b"
 )
 PROCESS_SEQUENCE = compile_lazily(

@@ -146,6 +146,7 @@ EXCLUSION = compile_lazily(
     r"""|\bif\s*\(?\s*\$?\w+\s*(?:===?|eq)\s*["'][^"']*["']\s*\)?\s*(?:\{\s*)?(?:continue|next|return)\b"""
 )
 """A choice that leaves out one name."""
+LIST_CALL = compile_lazily(r"(?:array|arrayOf|listOf|List\.of|Arrays\.asList|c)\(")
 STATEMENT = compile_lazily(r"[^;\n]{1,300}")
 CHOICE = compile_lazily(r"(?:\?\?|\|\||\?:|\?|(?<!:):(?!:)|\bor\b)\s*(?=[\"'`])")
 SPACE = compile_lazily(r"\s*")

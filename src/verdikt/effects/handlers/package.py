@@ -75,7 +75,8 @@ def classify_install(
     args = call.args
     packages = args.select_words(on) if on else []
     foreign = [word for word in packages if _is_foreign_package(word.text, repositories=repositories)]
-    if call.name == "go":
+    # `go get` runs nothing of it yet.
+    if call.name == "go" and [word.text for word in call.command.argv[1:2]] != ["get"]:
         foreign += [word for word in packages[:1] if _is_foreign_module(word.text)]
     foreign += [word for word in args.get_values(_PACKAGE_OPTIONS) if _is_foreign_package(word.text)]
     foreign += args.get_values("--git")
