@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 
 from tools.train_claims import (
     Batch,
-    FeatureReader,
     LabelledSentence,
     list_folds,
     load_batches,
@@ -31,6 +30,7 @@ from verdikt.claims.model import (
     ACTS,
     TOPICS,
     ClaimModel,
+    FeatureReader,
     SentenceClaim,
     find_command_topics,
     load_model,
@@ -81,10 +81,10 @@ def evaluate_model(model: ClaimModel, batches: Iterable[Batch], read: FeatureRea
         for message in batch.messages:
             expected: set[str] = set()
             found: set[str] = set()
-            for labelled in message:
-                margins = model.score_acts(read(labelled.sentence), labelled.sentence.language)
+            scores = model.score_message([labelled.sentence for labelled in message], read)
+            for labelled, margins in zip(message, scores, strict=True):
                 if not model.knows_words(list_words(labelled.sentence.masked)):
-                    margins = dict.fromkeys(margins, -1.0)
+                    margins = dict.fromkeys(margins, -1.0)  # noqa: PLW2901
                 expected.update(labelled.claims)
                 found.update(act for act in ACTS if margins[act] > 0)
                 if "done" in labelled.claims:

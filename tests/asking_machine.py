@@ -15,28 +15,29 @@ from verdikt.model.verdict import Decision
 from verdikt.model.world import PathFact
 from verdikt.policy import parse_policy
 
-POLICY = """
-profile: none
-rules:
-  - name: deploy
-    command: [./deploy.sh]
-    verdict: ask
-    reason: deploys to production
-    fix: wait
-    approval: {by: {group: release}, count: 2, separate: true, expires: 4h, valid: 30m}
-  - name: publish
-    command: [twine]
-    verdict: ask
-    reason: publishes a package
-    fix: wait
-    approval: {by: self}
-  - name: release
-    command: [release-it]
-    verdict: ask
-    reason: releases
-    fix: wait
-    approval: {by: {group: release}, strong: true}
-"""
+_RULES = {
+    "deploy": ("./deploy.sh", "deploys to production"),
+    "publish": ("twine", "publishes a package"),
+    "release": ("release-it", "releases"),
+}
+"""Rule → the command that it asks about, and why."""
+
+
+def build_asking_policy(*head: str, **approvals: str) -> str:
+    """Return a policy with these lines at its head, and rules of these names, each with whom it asks."""
+    lines = [*(head or ("profile: none",)), "rules:"]
+    for name, approval in approvals.items():
+        command, reason = _RULES[name]
+        lines += [f"  - name: {name}", f"    command: [{command}]", "    verdict: ask", f"    reason: {reason}"]
+        lines += ["    fix: wait", f"    approval: {approval}"]
+    return "\n".join([*lines, ""])
+
+
+POLICY = build_asking_policy(
+    deploy="{by: {group: release}, count: 2, separate: true, expires: 4h, valid: 30m}",
+    publish="{by: self}",
+    release="{by: {group: release}, strong: true}",
+)
 SCRIPT = "/home/dev/project/deploy.sh"
 
 

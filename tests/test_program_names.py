@@ -47,8 +47,11 @@ ALLOWED: dict[str, dict[str, str]] = {
         "shell/statement_walker.py": "coproc",
     },
     "other languages: functions, modules, dialects, file names and formats, which are read here": {
-        "effects/code/": "powershell-cmdlet base64 crontab docker git python3 rmdir sendmail tar mysql",
-        "effects/code_sections.py": "cmake dart gradlew mvnw wscript",
+        "effects/code/": "powershell-cmdlet base64 crontab dart dirname docker git python3 rmdir sendmail tar mysql",
+        "effects/code_sections.py": "cmake dart gradlew just mvnw nim wscript",
+        "effects/environment_variables.py": "psql",
+        "effects/run_files.py": "rake",
+        "effects/entry_files.py": "bun cargo dotnet mix nim nodejs pypy3 python3 rails rake",
         "effects/armed_text.py": "base64 cat chmod curl echo git net rmdir systemctl truncate wget",
         "effects/tool_classifier.py": "python3",
         "effects/tool_arguments.py": "python3",

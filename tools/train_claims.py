@@ -27,7 +27,7 @@ from typing import Any
 
 from tools.claim_frames import expand_frames
 from verdikt.claims.features import list_features, list_topic_features, list_words
-from verdikt.claims.model import ACTS, MAGIC, TOPICS, WEIGHTS, Scorer, fold_features
+from verdikt.claims.model import ACTS, MAGIC, TOPICS, WEIGHTS, FeatureReader, Scorer, fold_features, weigh_context
 from verdikt.claims.sentences import MarkedSentence, split_sentences
 
 ROOT = Path(__file__).parent.parent
@@ -36,7 +36,7 @@ CODE = ("cues.py", "features.py", "sentences.py")
 
 ACTS_SIZE = 2**20
 TOPICS_SIZE = 2**16
-MARGINS = {"done": 0.0, "blocked": 0.2, "delegation": 0.3, "admission": 0.3}
+MARGINS = {"done": 0.0, "blocked": 0.2, "delegation": 0.3, "admission": 0.25}
 """How far below the separating plane an act still counts: where precision and recall balance on left-out batches.
 
 That of `done` is chosen language by language, by `--calibrate`.
@@ -50,11 +50,13 @@ OTHER_AIM = (0.93, 0.88)
 RECENT_BATCHES = ("s", "t")
 """First letters of the batches in the voices of agents, labelled by the rules as they are now."""
 
-CALIBRATION_BATCHES = frozenset("s4 s5 s7 s8 t2 t4 t6 t7 t8 t9 t11 t12 t13".split())
+CALIBRATION_BATCHES = frozenset("s4 s5 s7 s8 t2 t4 t6 t7 t8 t9 t11 t12 t13 t14 t15 t16 t17".split())
 """The batches on which margins are chosen: those that were written blind of any model's mistakes."""
 
 TOPIC_MARGIN = 0.1
-"""How far below the separating plane a topic still counts."""
+WIDER_TOPIC_MARGINS = dict.fromkeys(("lint", "types", "push", "deploy", "install", "file_operation"), 0.3)
+"""How far below the separating plane a topic still counts: `change` not at all, and those further that are said in
+many ways, which left-out batches show to be missed."""
 
 DOUBTFUL_FILE = DATA / "doubtful.txt"
 CONTRADICTED = 0.15
@@ -200,9 +202,6 @@ def compute_digest(root: Path = DATA) -> str:
     return digest.hexdigest()
 
 
-FeatureReader = Callable[[MarkedSentence], Iterable[int]]
-
-
 @cache
 def read_features(sentence: MarkedSentence) -> Sequence[int]:
     """Return the features of a sentence for acts; remembered, because an evaluation trains on it again and again."""
@@ -234,7 +233,8 @@ def train_model(batches: Sequence[Batch], digest: str = "", read: FeatureReader 
     for topic in TOPICS:
         answers = [any(topic in topics for topics in sentences[index].claims.values()) for index in claiming]
         weights, scale, bias = fit_scorer(rows, answers, [importance[index] for index in claiming], is_scaled=False)
-        settings["topics"].append([scale, round(bias + (TOPIC_MARGIN if topic != "change" else 0.0), 6)])
+        margin = WIDER_TOPIC_MARGINS.get(topic, TOPIC_MARGIN) if topic != "change" else 0.0
+        settings["topics"].append([scale, round(bias + margin, 6)])
         body += weights
     body += build_vocabulary(sentences)
     return MAGIC + zlib.compress(json.dumps(settings).encode() + b"\n" + body, 9)
@@ -321,14 +321,18 @@ def find_doubtful(batches: Sequence[Batch], frames: Sequence[Batch]) -> list[str
 
 def calibrate_margins(batches: Sequence[Batch], frames: Sequence[Batch]) -> dict[str, float]:
     """Return language → margin of `done`: the one that reads messages best which the model was not trained on."""
-    answers: dict[str, dict[tuple[str, int], tuple[float, bool]]] = defaultdict(dict)
+    messages: dict[tuple[str, str, int], list[tuple[float, bool, bool]]] = defaultdict(list)
     chosen = [batch for batch in batches if batch.name in CALIBRATION_BATCHES]
     for batch, number, _, part, margin in score_left_out(chosen, batches, frames):
-        found, is_claim = answers[batch.language].get((batch.name, number), (-9.0, False))
-        answers[batch.language][batch.name, number] = (max(found, margin), is_claim or "done" in part.claims)
+        messages[batch.language, batch.name, number].append(
+            (margin, "done" in part.claims, part.claims.keys() <= {"done"})
+        )
+    answers: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+    for (language, _, _), parts in messages.items():
+        margins, labels, silent = zip(*parts, strict=True)
+        answers[language].append((max(weigh_context(margins, silent)), any(labels)))
     return {
-        language: choose_margin(list(found.values()), AIMS.get(language, OTHER_AIM))
-        for language, found in sorted(answers.items())
+        language: choose_margin(found, AIMS.get(language, OTHER_AIM)) for language, found in sorted(answers.items())
     }
 
 

@@ -65,7 +65,11 @@ class SettledCall(NamedTuple):
         if is_waiting:
             announce_request(store.home, session_id, approval.id)
         reason, fix = f"{verdict.reason}; {approval.reason}", GO_ON if is_waiting else verdict.fix
-        return replace(self.decision, verdict=replace(verdict, reason=reason, fix=fix))
+        return replace(
+            self.decision,
+            verdict=replace(verdict, reason=reason, fix=fix),
+            awaited_approval=approval.id if approval.can_be_answered else "",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,10 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -227,12 +229,49 @@ def test_a_newcomer_governs_a_server_accepts_a_change_and_takes_it_all_back(
     assert sorted(path.name for path in bench.project.iterdir()) == [".git", ".mcp.json"]
 
 
-def test_a_person_at_the_terminal_says_yes_and_no(create_bench: Callable[[str], Bench]) -> None:
+def relay_by_hand(bench: Bench) -> list[str]:
+    """Return the command of a relayed server, as a person writes it before the server's own.
+
+    Without hooks: they would decide first, and the relay would not ask about what they decided.
+    """
+    options = ["--name", "notes", "--trust-first", "--", sys.executable, str(SERVER), str(bench.root / "seen")]
+    return [sys.executable, "-m", "verdikt", "mcp", *options]
+
+
+class TerminalModel(ConversationModel):
+    """Goes by the results that a request carries: a terminal sends requests of its own beside the conversation."""
+
+    def choose_turn(self, request: dict[str, Any]) -> ModelTurn:
+        """Return the turn that follows these results."""
+        conversation = json.dumps(request.get("input") or request.get("messages"))
+        results = conversation.count('_call_output"') + conversation.count('"tool_result"')
+        return self._turns[min(results, len(self._turns) - 1)] if request.get("tools") else ModelTurn("done")
+
+
+@contextmanager
+def open_terminal(bench: Bench, *options: str) -> Iterator[TerminalClient]:
+    """Yield the client in a terminal, with a model that calls a tool twice that is asked about."""
+    turns = [ModelTurn(f"call {number}", (call(bench, "frobnicate"),)) for number in (1, 2)]
+    with TerminalModel((*turns, ModelTurn("THE-END"))) as model:
+        command, client_env = bench.client.build_command(install_client(bench.version), bench.home, model.url, "do it")
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        env = {"PATH": path, "HOME": str(bench.home), "LANG": "C.UTF-8", **client_env, **LOOPBACK_ENV}
+        settings = command[command.index("-m") : -1] if "-m" in command else []
+        yield close_after_test(TerminalClient([command[0], *settings, *options, "do it"], env, bench.project))
+
+
+def check_answers(bench: Bench) -> None:
+    """Check that the first answer was a yes and the second a no, and that the tool ran once."""
+    assert list_calls(bench) == ["frobnicate"]
+    answers = [entry.body["approved"] for entry in read_entries(bench, EntryKind.ANSWER)]
+    assert answers == [True, False]
+
+
+def test_a_person_at_claudes_terminal_says_yes_and_no(create_bench: Callable[[str], Bench]) -> None:
     """Claude Code shows the relay's question as a form: a yes runs the tool once, and the next call is asked again."""
     bench = create_bench("claude-2.1.325")
-    # Without hooks: they would decide first, and the relay would not ask about what they decided.
-    words = ["-m", "verdikt", "mcp", "--name", "notes", "--trust-first", "--", sys.executable, str(SERVER)]
-    server = {"command": sys.executable, "args": [*words, str(bench.root / "seen")]}
+    command, *arguments = relay_by_hand(bench)
+    server = {"command": command, "args": arguments}
     (bench.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
     known_project = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["notes"]}
     settings = {
@@ -242,13 +281,7 @@ def test_a_person_at_the_terminal_says_yes_and_no(create_bench: Callable[[str], 
         "projects": {str(bench.project): known_project},
     }
     (bench.home / ".claude.json").write_text(json.dumps(settings))
-    turns = [ModelTurn(f"call {number}", (call(bench, "frobnicate"),)) for number in (1, 2)]
-    with ConversationModel((*turns, ModelTurn("THE-END"))) as model:
-        command, client_env = bench.client.build_command(install_client(bench.version), bench.home, model.url, "do it")
-        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        env = {"PATH": path, "HOME": str(bench.home), "LANG": "C.UTF-8", **client_env, **LOOPBACK_ENV}
-        options = ["--permission-mode", "bypassPermissions", "do it"]
-        client = close_after_test(TerminalClient([command[0], *options], env, bench.project))
+    with open_terminal(bench, "--permission-mode", "bypassPermissions") as client:
         client.wait_for("☐")
         client.press(SPACE, until="☒")
         client.press(DOWN, until="❯")
@@ -256,6 +289,24 @@ def test_a_person_at_the_terminal_says_yes_and_no(create_bench: Callable[[str], 
         assert list_calls(bench) == ["frobnicate"]
         client.press(ESCAPE, until="THE-END")
 
-    assert list_calls(bench) == ["frobnicate"]
-    answers = [entry.body["approved"] for entry in read_entries(bench, EntryKind.ANSWER)]
-    assert answers == [True, False]
+    check_answers(bench)
+
+
+def test_a_person_at_codex_terminal_says_yes_and_enter_alone_is_a_no(create_bench: Callable[[str], Bench]) -> None:
+    """Codex shows two choices; the marked one, which Enter takes, must be the no."""
+    bench = create_bench("codex-0.166.0")
+    command, *arguments = relay_by_hand(bench)
+    config = bench.home / ".codex/config.toml"
+    # Its own question about each call would come before the relay's.
+    server = f'command = "{command}"\nargs = {json.dumps(arguments)}\nrequired = true\n'
+    approval = 'default_tools_approval_mode = "approve"\n'
+    migration = '[notice.model_migrations]\n"gpt-5.5" = "gpt-6-sol"\n'
+    config.write_text(f"{config.read_text()}\n[mcp_servers.notes]\n{server}{approval}\n{migration}")
+    with open_terminal(bench, "--no-daemon") as client:
+        client.wait_for("False")
+        client.press(b"1", until="ran")
+        client.wait_for("False")
+        assert list_calls(bench) == ["frobnicate"]
+        client.press(ENTER, until="THE-END")
+
+    check_answers(bench)

@@ -646,6 +646,8 @@ ILLEGIBLE = [
     ("command", None, "expected a command for the shell, found none"),
     ("command", "", "expected a command for the shell, found none"),
     ("command", [], "expected a command for the shell, found none"),
+    ("cmd", "rm -rf ~", "expected one text to run, found `command` and `cmd`"),
+    ("script", ["rm", "-rf", "/"], "expected one text to run, found `command` and `script`"),
     ("path", 5, "expected `path` to be text, found a number"),
     ("file_path", {}, "expected `file_path` to be text, found an object"),
     ("content", 5, "expected `content` to be text, found a number"),
@@ -671,7 +673,22 @@ def test_decode_of_a_call_whose_input_is_not_text_raises(host: str, key: str, va
 @pytest.mark.parametrize(
     ("tool", "given"),
     [
+        ("write_stdin", {"session_id": 1, "chars": "rm -rf ~\n", "command": "ls"}),
+        ("write_bash", {"sessionId": "1", "input": "rm -rf ~\n", "cmd": "ls"}),
+        ("execute_code", {"code": "print(1)", "source": "import shutil; shutil.rmtree('/')"}),
+    ],
+)
+def test_decode_of_a_call_with_two_texts_to_run_raises(tool: str, given: dict[str, Any]) -> None:
+    """A model that adds a harmless text does not hide the one that its tool reads."""
+    with pytest.raises(HookError, match="expected one text to run, found `"):
+        load_adapter("generic").decode({"tool_name": tool, "tool_input": given}, "PreToolUse")
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
         ("shell", {"command": ["bash", "-lc", "ls"]}),
+        ("exec_command", {"command": "ls", "cmd": "ls"}),
         ("write_stdin", {"session_id": 1, "chars": "ls\n"}),
         ("mcp__db__query", {"path": {"a": 1}, "command": 5}),
         ("SomethingNew", {"command": 5}),

@@ -624,6 +624,40 @@ def test_ignored_signals_do_not_prevent_a_decision(place: Place) -> None:
     assert HookOutput(completed_process.returncode, completed_process.stdout, completed_process.stderr) == HOOK_REPLY
 
 
+WAIT = protocol.encode_reply(protocol.KIND_WAIT)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "notices", "expected"),
+    [
+        ("50", [WAIT], None),
+        ("20", [WAIT], None),
+        # A limit that leaves no time for people; a second notice; an end without a decision.
+        ("10", [WAIT], "the warm process refused to answer"),
+        ("50", [WAIT, WAIT], "the warm process refused to answer"),
+        ("50", [WAIT, b"VDK1"], "the warm process ended before it had answered"),
+    ],
+)
+def test_a_call_may_wait_for_people(place: Place, seconds: str, notices: list[bytes], expected: str | None) -> None:
+    """A notice that the call waits is followed by one reply; anything else after it is a block."""
+
+    def behave(connection: socket.socket) -> None:
+        warm.ask(connection)
+        for notice in notices:
+            connection.send(notice)
+        if expected is None:
+            connection.sendall(REPLY)
+
+    with FakeWarm(place.data, behave) as warm:
+        output = place.ask(seconds=seconds)
+    if expected is None:
+        assert output == HookOutput(0, b"{}\n", b"")
+    else:
+        assert_blocked(output, expected)
+    patience = {"50": b"patience=45\0", "20": b"patience=15\0"}.get(seconds)
+    assert (patience in warm.requests[0]) if patience else (b"patience" not in warm.requests[0])
+
+
 @pytest.mark.parametrize("warm", [True, False])
 def test_input_without_end_is_a_block(place: Place, warm: bool) -> None:
     """Input that never ends is a block, whether the client or the hook reads it."""

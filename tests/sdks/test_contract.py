@@ -37,6 +37,7 @@ POLICIES = {
     "loose": RULES.format("pass"),
     "tight": RULES.format("block"),
     "feedback": RULES.format("ask") + "feedback: [{static: the style guide is in docs, every_n_calls: 1}]\n",
+    "warning": RULES.format("ask") + "  - {name: slow, command: slow, verdict: warn, reason: it takes an hour}\n",
     "paths": RULES.format("ask")
     + "  - {name: no_secrets, target: '**/secret.txt', verdict: block, reason: it is secret, fix: leave it}\n",
     "code": "profile: none\nall: [{sandbox: {forbidden_imports: [os], forbidden_calls: [eval]}}]\n",

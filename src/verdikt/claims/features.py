@@ -133,11 +133,6 @@ _TURNS = _BREAKS | {_CLASS_HASHES[name] for name in ("BECAUSE", "BUT", "IF", "AS
 """What ends the first clause of a sentence."""
 
 _NAMES = frozenset(_CLASS_HASHES[name] for name in _CLASS_HASHES.keys() - _COMMON_CLASSES)
-_SIGNS = ("D", "GOOD", "NOW", "AGAIN")
-"""Classes without any of which a sentence tells how a thing is, not that it was changed."""
-
-_MOODS = (*_SIGNS, *"I YOU THEY WILL WOULD CAN IF NOT BAD LOOK PAST ALWAYS ASK LET".split())
-_SIGN_HASHES, _MOOD_HASHES = (frozenset(_CLASS_HASHES[name] for name in names) for names in (_SIGNS, _MOODS))
 _SILENT = frozenset({_UNKNOWN, *(_CLASS_HASHES[name] for name in _COMMON_CLASSES)})
 
 
@@ -171,10 +166,6 @@ def list_features(sentence: MarkedSentence) -> set[int]:
     features.update(own, *_list_sequences(own, 3))
     shapes = [_START, *(word.shape for word in words), _END]
     features.update(*_list_sequences(shapes, 5))
-    # Pairs with one or two words between them: `I … the`, `has … fixed`.
-    features.update(_join_hashes(shapes, shapes[2:], 0x2C1B3C6D), _join_hashes(shapes, shapes[3:], 0x297A2D39))
-    # The first words tell who acts and in which mood.
-    features.update(_join_hashes(range(4), own[1:-1], 0x1B873593), _join_hashes(range(4), shapes[1:-1], 0x1B873593))
     features.update(_list_class_features(sentence, words))
     return features
 
@@ -211,12 +202,6 @@ def _list_class_features(sentence: MarkedSentence, words: list[_Word]) -> set[in
     features.update(_join_pairs(itertools.combinations(named, 2), 0x38B34AE5))
     if text.rstrip(" *_)").endswith(("?", "？")):
         features.update(_join_hashes(itertools.repeat(_START), named, 0x52DCE729))
-    # Which of them are there together, and that the others are not: a sum of weights alone cannot tell.
-    found = frozenset(classes)
-    signs = sum(_SIGN_HASHES & found) & 0xFFFFFFFF
-    before = sorted({*_SIGNS, "I", "LOOK"}.intersection(_name_classes(sentence.previous, sentence.language)))
-    context = _hash_text(f"{bool(sentence.previous)} {' '.join(before)}")
-    features.update(_join_hashes((signs, signs), (sum(_MOOD_HASHES & found), context), 0x5BD1E995), (signs ^ _START,))
     # `I looked at the log. The disk filled up.`: what a past tense reports depends on the sentence before it.
     own = sorted(set(classes) - _SILENT)[:_PAIRED_CLASSES]
     previous = sorted(map(_hash_text, _name_classes(sentence.previous, sentence.language)))[:_PAIRED_CLASSES]

@@ -8,7 +8,7 @@ import itertools
 import json
 import math
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import itemgetter
@@ -47,8 +47,19 @@ Chinese, Korean. In Latin script the vocabulary tells the languages apart."""
 _CLAUSE = compile_lazily(r"[,;:—–，、；：]\s*|\s-\s")
 _CONJUNCTION = compile_lazily(r"\s(?:and|then|und|sowie|et|puis|y|e|и)\s")
 _WORD = compile_lazily(r"[^\W\d_]+")
+_CONTEXT_SHARE = 0.5
+_CONTEXT_LIMIT = 2.0
+_CERTAIN_MARGIN = 0.7
+"""What the mean of the other sentences counts in a claim of work: findings and reports seldom stand in one message.
+
+A claim that is certain by itself stays one, so that no text around it hides it.
+"""
+
 _COMMAND_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
 """What one command does: a sentence may report it in a few words beside much else."""
+
+
+FeatureReader = Callable[[MarkedSentence], Iterable[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +117,40 @@ class ClaimModel:
         place = zlib.crc32(word.encode()) % (len(self.vocabulary) * 8)
         return bool(self.vocabulary[place >> 3] >> (place & 7) & 1)
 
-    def score_acts(self, features: Iterable[int], language: str) -> dict[str, float]:
-        """Return the margin of each act: above 0 the sentence has it."""
-        indices = fold_features(features, len(self.acts[0].weights))
-        margins = {scorer.name: scorer.score(indices) for scorer in self.acts}
-        margins["done"] += self.margins.get(language, 0.0)
-        return margins
+    def score_message(
+        self, sentences: Sequence[MarkedSentence], read: FeatureReader = list_features
+    ) -> list[dict[str, float]]:
+        """Return the margin of each act for each sentence of a message: above 0 the sentence has it."""
+        scores = []
+        for sentence in sentences:
+            indices = fold_features(read(sentence), len(self.acts[0].weights))
+            scores.append({scorer.name: scorer.score(indices) for scorer in self.acts})
+        silent = [all(margins[act] <= 0 for act in ACTS[1:]) for margins in scores]
+        claims = weigh_context([margins["done"] for margins in scores], silent)
+        return [
+            {**margins, "done": claim + self.margins.get(sentence.language, 0.0)}
+            for margins, claim, sentence in zip(scores, claims, sentences, strict=True)
+        ]
 
     def list_topics(self, sentence: MarkedSentence) -> tuple[str, ...]:
         """Return the topics of a sentence that claims something."""
         indices = fold_features(list_topic_features(sentence), len(self.topics[0].weights))
         return tuple(scorer.name for scorer in self.topics if scorer.score(indices) > 0)
+
+
+def weigh_context(margins: Sequence[float], silent: Sequence[bool]) -> list[float]:
+    """Return the margins of `done` in a message, lowered by those of the sentences that have no other act."""
+    limited = [
+        max(-_CONTEXT_LIMIT, min(_CONTEXT_LIMIT, margin)) if is_silent else 0.0
+        for margin, is_silent in zip(margins, silent, strict=True)
+    ]
+    total, count = sum(limited), sum(silent)
+    return [
+        margin
+        if margin > _CERTAIN_MARGIN
+        else margin + min(0.0, _CONTEXT_SHARE * (total - own) / max(1, count - is_silent))
+        for margin, own, is_silent in zip(margins, limited, silent, strict=True)
+    ]
 
 
 def fold_features(features: Iterable[int], size: int) -> tuple[int, ...]:
@@ -166,12 +200,18 @@ def is_known_language(message: str) -> bool:
 def read_claims(message: str) -> tuple[SentenceClaim, ...]:
     """Return what each sentence of a message claims, in order. Never raises, whatever the text."""
     model = load_model()
-    return tuple(claim for part in split_sentences(message) for claim in _read_sentence(model, message, part))
+    sentences = split_sentences(message)
+    scores = model.score_message(sentences)
+    return tuple(
+        claim
+        for sentence, margins in zip(sentences, scores, strict=True)
+        for claim in _read_sentence(model, message, sentence, margins)
+    )
 
 
-def _read_sentence(model: ClaimModel, message: str, sentence: MarkedSentence) -> list[SentenceClaim]:
-    features = list_features(sentence)
-    margins = model.score_acts(features, sentence.language)
+def _read_sentence(
+    model: ClaimModel, message: str, sentence: MarkedSentence, margins: dict[str, float]
+) -> list[SentenceClaim]:
     is_known = model.knows_words(list_words(sentence.masked))
     acts = sorted((act for act in ACTS if margins[act] > 0), key=lambda act: -margins[act]) if is_known else []
     topics = dict.fromkeys(acts, model.list_topics(sentence)) if acts else {}
@@ -200,7 +240,7 @@ def _divide_topics(
     """Return the topics of each act of a sentence with several: `I fixed it` is done, `but tests are red` admitted."""
     found: dict[str, set[str]] = {act: set() for act in acts}
     for clause in _list_clauses(sentence):
-        margins = model.score_acts(list_features(clause), clause.language)
+        (margins,) = model.score_message([clause])
         found[max(acts, key=margins.__getitem__)].update(model.list_topics(clause))
     # An act whose clause names no topic is about those of the whole sentence.
     return {act: tuple(name for name in TOPICS if name in found[act]) or topics for act in acts}
@@ -214,7 +254,7 @@ def find_command_topics(model: ClaimModel, sentence: MarkedSentence, known: tupl
     for clause in clauses if len(clauses) > 1 else ():
         # Named first: most clauses name none of these, and a second reading is not free.
         named = _COMMAND_TOPICS.intersection(model.list_topics(clause)).difference(known)
-        if named and model.score_acts(list_features(clause), clause.language)["done"] > 0:
+        if named and model.score_message([clause])[0]["done"] > 0:
             found |= named
     return tuple(name for name in TOPICS if name in found)
 

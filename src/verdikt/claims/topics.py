@@ -50,17 +50,6 @@ _NOUN_USE = compile_lazily(
 """`an install section`, `the build script`: a thing that was written, not something that was done."""
 
 _TOPIC_STEMS = {name: name for name in ("install", "deploy", "release", "build", "push", "commit")}
-_UNVERIFIED = compile_lazily(
-    r"\b(?:unverified|untested|unchecked|not (?:yet )?(?:verified|tested)|without (?:running|testing|verifying)\b)\b",
-    re.IGNORECASE,
-)
-_REPORT = compile_lazily(
-    r"\b(?:commit(?:ted)?|pushed|merged|rebased|stashed|tagged|install\w*|deploy\w*|releas\w*|publish\w*|sent"
-    r"|e-?mailed|posted|went out|migrat\w+)\b",
-    re.IGNORECASE,
-)
-_TEST_WORD = compile_lazily(r"\b(?:tests?|tested|specs?|suite|pytest|jest|vitest|unittest)\b", re.IGNORECASE)
-_BUILD_WORD = compile_lazily(r"\b(?:builds?|built|compil\w+)\b", re.IGNORECASE)
 _REPORTED_TOPICS = frozenset({"commit", "push", "install", "deploy", "release"})
 _HISTORY_WORDS = ("commit", "tag", "merge", "new_branch", "stash")
 _CODE = compile_lazily(r"`[^`\n]*`")
@@ -73,7 +62,6 @@ _SMALL_TALK = compile_lazily(
 )
 _TICK = compile_lazily(r"(?:\[[xX]\]|✅|☑|✔️?)\s*$")
 _CHECK_TOPICS = frozenset({"tests", "build", "lint", "types"})
-_PASSING = compile_lazily(r"\b(?:pass\w*|green|clean|succe\w+|compiles|builds)\b", re.IGNORECASE)
 
 
 def refine_claims(claims: Sequence[SentenceClaim], message: str = "") -> tuple[SentenceClaim, ...]:
@@ -88,7 +76,7 @@ def refine_claims(claims: Sequence[SentenceClaim], message: str = "") -> tuple[S
             claim = replace(claim, act="done", topics=("change",))  # noqa: PLW2901
         refined.append(replace(claim, topics=_refine_topics(claim)) if claim.act == "done" else claim)
         # A refusal tells the agent to say that it is not verified, so these words must count.
-        if claim.start not in admitted and _UNVERIFIED.search(_CODE.sub("", claim.text)):
+        if claim.start not in admitted and has_wording("unverified", _CODE.sub("", claim.text)):
             admitted.add(claim.start)
             refined.append(replace(claim, act="admission", topics=()))
     return tuple(refined)
@@ -113,17 +101,19 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
         topics.append("file_operation")
     topics += [topic for topic, words in _ADDED_TOPICS if topic not in topics and words.search(claim.text)]
     # `merged feature into main`: what is reported is what a command did, not a change of the agent's own.
-    is_report = _REPORTED_TOPICS & set(topics) and _REPORT.search(claim.text) and not reports_change(claim.text)
+    is_report = (
+        _REPORTED_TOPICS & set(topics) and has_wording("command_report", claim.text) and not reports_change(claim.text)
+    )
     if "change" in topics and ("file_operation" in topics or is_report):
         topics.remove("change")
     # `v5.1.0 is published` names a version, and no commit.
     if {"commit", "release"} <= set(topics) and not any(has_wording(what, claim.text) for what in _HISTORY_WORDS):
         topics.remove("commit")
     # `the build is green` is about no test.
-    if {"tests", "build"} <= set(topics) and _BUILD_WORD.search(text) and not _TEST_WORD.search(text):
+    if {"tests", "build"} <= set(topics) and has_wording("build", text) and not has_wording("test", text):
         topics.remove("tests")
     # `changed it, untested` says nothing good about the tests that it names.
-    if _UNVERIFIED.search(text) and not _PASSING.search(text):
+    if has_wording("unverified", text) and not has_wording("passing", text):
         topics = [topic for topic in topics if topic not in _CHECK_TOPICS]
     return tuple(dict.fromkeys(topics)) or ("change",)
 

@@ -27,6 +27,7 @@ from verdikt.cli.store_access import (
 from verdikt.errors import LedgerError
 from verdikt.graph.guard_index import index_guards
 from verdikt.graph.rule_exception import RuleException
+from verdikt.hosts.wiring.file_change import write_file
 from verdikt.ledger.grants import add_grant
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.action import Action, ActionKind, action_from_record
@@ -313,11 +314,8 @@ class _PolicyEditor:
         if (read_policy_file(self.path) or b"") != self._text.encode("utf-8", "surrogateescape"):
             raise LedgerError(f"`{self.path}` was changed meanwhile: try again")
         had_changes = bool(PolicySnapshot.read(os.getcwd(), os.environ).list_changes())
-        path = Path(os.path.realpath(self.path))
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        draft = path.with_name(f".{path.name}.draft")
-        draft.write_bytes(add_exceptions(self._text, exceptions).encode("utf-8", "surrogateescape"))
-        draft.replace(path)
+        Path(os.path.realpath(self.path)).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_file(self.path, add_exceptions(self._text, exceptions).encode("utf-8", "surrogateescape"))
         records = [_to_record(exception) for exception in exceptions]
         body = {"exceptions": records, "file": self.path, "layer": self._layer}
         store.append(OPERATOR, EntryKind.GRANT, body)

@@ -212,7 +212,17 @@ def _print_commit_advice(installation: Installation, changes: list[FileChange], 
         click.echo(f"commit {', '.join(sorted(files))}: they name no path of this machine")
         click.echo(f"a colleague without verdikt is blocked, and told to run `{INSTALL_COMMAND}`")
     elif scope == "local":
-        click.echo("nothing to commit: git ignores what was written into this project")
+        # The servers of a project stand in a file that is often committed; git cannot ignore a part of it.
+        shared_files = [
+            os.path.relpath(change.path, installation.project)
+            for change in changes
+            if change.path.startswith(inside) and not change.has_hooks
+        ]
+        if shared_files:
+            names = ", ".join(sorted(shared_files))
+            click.echo(f"git does not ignore {names}: commit it only if everyone here has verdikt")
+        else:
+            click.echo("nothing to commit: git ignores what was written into this project")
 
 
 def _print_found_hosts(project: str) -> None:

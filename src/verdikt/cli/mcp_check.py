@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from verdikt.errors import McpError, WiringError
-from verdikt.hosts.host_decision import TEXT_MARK
+from verdikt.hosts.host_decision import TEXT_MARK, sanitize_text
 from verdikt.hosts.registry import HOSTS
+from verdikt.hosts.wiring.inspection import find_wired_files
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.hosts.wiring.mcp_servers import (
+    ASKS_WITHOUT_HOOKS,
     CAN_ASK,
     ServerEntry,
     find_direct_duplicates,
@@ -31,10 +33,16 @@ def check_servers(installation: Installation) -> list[dict[str, Any]]:
     """Return a report on each server: whether it goes through the relay, and whether the relay refuses the canary."""
     entries = list_servers(installation)
     duplicates = find_direct_duplicates(entries)
-    return [_check_server(installation, entry, is_duplicate=entry in duplicates) for entry in entries]
+    hooked_hosts = {wired.host for wired in find_wired_files(installation)} if entries else set()
+    return [
+        _check_server(installation, entry, is_duplicate=entry in duplicates, has_hooks=entry.host in hooked_hosts)
+        for entry in entries
+    ]
 
 
-def _check_server(installation: Installation, entry: ServerEntry, *, is_duplicate: bool) -> dict[str, Any]:
+def _check_server(
+    installation: Installation, entry: ServerEntry, *, is_duplicate: bool, has_hooks: bool
+) -> dict[str, Any]:
     state, healthy = "not relayed", not is_duplicate
     if entry.is_relayed and not _is_known(installation, entry):
         # A stranger could have put any command into a project's file.
@@ -44,7 +52,8 @@ def _check_server(installation: Installation, entry: ServerEntry, *, is_duplicat
         fault = fire_relay_canary(entry, installation)
         state, healthy = fault or "canary refused", not fault
         if changed := _find_changed_tools(installation, entry):
-            state += f"; hidden until a person accepts the change: {', '.join(changed)} (`verdikt mcp pins`)"
+            names = sanitize_text(", ".join(changed))
+            state += f"; hidden until a person accepts the change: {names} (`verdikt mcp pins`)"
     elif is_duplicate:
         state = "reached directly here, and through the relay elsewhere"
     return {
@@ -53,7 +62,7 @@ def _check_server(installation: Installation, entry: ServerEntry, *, is_duplicat
         "file": entry.file,
         "relayed": entry.is_relayed,
         "state": state,
-        "can_ask": CAN_ASK.get(entry.host, "unknown"),
+        "can_ask": "no" if has_hooks and entry.host in ASKS_WITHOUT_HOOKS else CAN_ASK.get(entry.host, "unknown"),
         "healthy": healthy,
     }
 

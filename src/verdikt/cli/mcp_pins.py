@@ -10,6 +10,7 @@ import click
 from verdikt.cli.operator_access import get_user_name, require_terminal
 from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.errors import McpError
+from verdikt.hosts.host_decision import sanitize_text
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.mcp.pin_store import list_books, open_book
 from verdikt.mcp.tool_pin import PinBook, ToolPin, propose_effects
@@ -80,8 +81,8 @@ def accept(*, server: str, tools: tuple[str, ...], effects: tuple[str, ...], yes
         elif yes or click.confirm(f"Accept {len(waiting)} of {server}'s tools?", default=False):
             server_pins = open_book(get_data_directory(os.environ), book)
             for pin in waiting:
-                server_pins.accept(pin.name, by=get_user_name(), effects=effects)
-            click.echo(f"accepted {', '.join(pin.name for pin in waiting)}")
+                server_pins.accept(pin.name, by=get_user_name(), effects=effects, shown_digest=pin.seen_digest)
+            click.echo(f"accepted {', '.join(map(_show_name, waiting))}")
 
 
 @pins.command()
@@ -112,19 +113,24 @@ def _show_books(books: list[PinBook], *, as_json: bool) -> None:
     if not books:
         click.echo("no server was seen yet; `verdikt docs mcp` says how to begin")
     for book in books:
-        info = f"  {book.server_info}" if book.server_info else ""
+        info = f"  {sanitize_text(book.server_info)}" if book.server_info else ""
         click.echo(click.style(book.name, bold=True) + f"  {' '.join(book.identity)}{info}")
         for name in sorted(book.pins):
             _print_pin(book.pins[name], with_diff=book.pins[name].state == "changed")
+
+
+def _show_name(pin: ToolPin) -> str:
+    return sanitize_text(pin.name).replace("\n", " ")
 
 
 def _print_pin(pin: ToolPin, *, with_diff: bool) -> None:
     color = {"accepted": "green", "new": "yellow", "changed": "red"}[pin.state.value]
     effects = ", ".join(pin.effects) or ", ".join(f"{effect}?" for effect in propose_effects(pin.seen)) or "-"
     by = f"  by {pin.accepted_by}" if pin.accepted_by else ""
-    click.echo(f"  {click.style(f'{pin.state.value:<9}', fg=color)} {pin.name}  {effects}{by}")
+    # A server's words must not steer the terminal in which a person judges them.
+    click.echo(f"  {click.style(f'{pin.state.value:<9}', fg=color)} {_show_name(pin)}  {effects}{by}")
     for finding in pin.findings:
-        click.echo(f"            {click.style('!', fg='yellow')} {finding}")
+        click.echo(f"            {click.style('!', fg='yellow')} {sanitize_text(finding)}")
     if with_diff:
         for line in pin.render_diff().splitlines():
             click.echo(f"            {line}")

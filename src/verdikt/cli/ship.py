@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from verdikt.cli.store_access import home_option, json_option, resolve_home
 from verdikt.errors import ServiceError
 from verdikt.hosts.wiring.inspection import find_wired_files
 from verdikt.hosts.wiring.installation import Installation
+from verdikt.ledger.awaited_approval import announce_courier
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.ledger.unsent_archives import DEFAULT_MAX_UNSENT_BYTES
@@ -126,9 +128,13 @@ def run(*, once: bool, companion: bool, home: Path | None) -> None:
     clock = SystemClock()
     if not once:
         os.nice(19)
-    with FileStore(resolve_home(home), clock, load_projections()) as store:
+    directory = resolve_home(home)
+    with (
+        FileStore(directory, clock, load_projections()) as store,
+        nullcontext() if once else announce_courier(directory),
+    ):
         answers = RemoteAnswers(shipper.client, identity.load_enrolment().service_key)
-        _ship(shipper, ApprovalCourier(store, answers), identity, resolve_home(home), once=once)
+        _ship(shipper, ApprovalCourier(store, answers), identity, directory, once=once)
     click.echo(f"{shipper.sent_count} entries sent")
     for session, text in sorted(shipper.problems.items()):
         click.echo(f"{session}: {text}", err=True)

@@ -13,7 +13,7 @@ from verdikt.cli.daemon_control import query_status, require_run_directory
 from verdikt.cli.posture import find_newest_session
 from verdikt.cli.store_access import format_timestamp, json_option, open_data_store, resolve_sessions
 from verdikt.daemon.client import SOCKET_NAME
-from verdikt.errors import DaemonError, LedgerError, PolicyError
+from verdikt.errors import DaemonError, LedgerError, McpError, PolicyError
 from verdikt.hosts.wiring.inspection import find_wired_files
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.ledger.audit import audit
@@ -24,6 +24,8 @@ from verdikt.ledger.log_reader import parse_seq
 from verdikt.ledger.pause import find_active_pause
 from verdikt.ledger.projections import FINDINGS
 from verdikt.ledger.store import OPERATOR
+from verdikt.mcp.pin_store import list_books
+from verdikt.mcp.tool_pin import PinState
 from verdikt.model.entry import EntryKind
 from verdikt.model.session_state import CANARY_SESSION
 from verdikt.policy import load_policy
@@ -85,6 +87,7 @@ def collect_status(directory: str) -> dict[str, Any]:
         ],
         "policy": policy,
         "warm": _describe_daemon(),
+        "hidden_tools": _count_hidden_tools(data_directory),
         **(_describe_log(store) if store else {"today": {}, "log": {}}),
     }
 
@@ -110,6 +113,16 @@ def _describe_daemon() -> dict[str, Any]:
     except DaemonError as error:
         return {"running": False, "fault": str(error)}
     return {"running": answer is not None, "calls": int(answer["calls"]) if answer else 0}
+
+
+def _count_hidden_tools(data_directory: Path) -> dict[str, int]:
+    """Return how many tools of each MCP server are hidden, because they changed since a person accepted them."""
+    try:
+        books = list_books(data_directory)
+    except McpError:
+        return {}
+    counts = {book.name: sum(pin.state is PinState.CHANGED for pin in book.pins.values()) for book in books}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _find_proofs(store: "FileStore") -> dict[str, str]:
@@ -194,6 +207,9 @@ def render_status(status: dict[str, Any]) -> Iterator[str]:
         yield f"  {'findings':<10}{status['open_findings']} open{where}"
     else:
         yield f"  {'today':<10}nothing recorded yet"
+    for server, count in status["hidden_tools"].items():
+        hidden = click.style(f"{format_count(count, 'tool')} of `{server}` hidden", fg="yellow")
+        yield f"  {'mcp':<10}{hidden}: changed since accepted; see `verdikt mcp pins show {server}`"
     warm = status["warm"]
     yield f"  {'warm':<10}" + (
         f"running, {format_count(warm['calls'], 'call')} answered" if warm["running"] else "not running"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from verdikt.errors import FindingError
+from verdikt.observe.atomic_file import write_atomically
 
 # A longer file was not written by us; it is refused instead of read into memory.
 MAX_BYTES = 64 * 1024 * 1024
@@ -16,13 +17,8 @@ MAX_BYTES = 64 * 1024 * 1024
 
 def write_json(path: Path, record: Mapping[str, Any]) -> None:
     """Write a file atomically, and return when it is on the disk."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     data = (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
-    with open(temporary, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    write_atomically(path, data, mode=None)
 
 
 @contextmanager

@@ -81,6 +81,15 @@ class Connection:
         self._nonce = request.nonce
         return request
 
+    def send_wait_notice(self) -> bool:
+        """Tell a client with patience that its call waits for people, and return whether it was sent."""
+        notice = protocol.encode_reply(protocol.KIND_WAIT)
+        try:
+            # Nothing was sent before, so a few bytes always fit, unless the client has gone.
+            return self.sock.send(notice, socket.MSG_DONTWAIT) == len(notice)
+        except OSError:
+            return False
+
     def send_reply(self, reply: DaemonReply) -> bool:
         """Send the reply, close, and return whether the client took all of it. Only the first call has an effect."""
         data = self._encode_reply(reply)

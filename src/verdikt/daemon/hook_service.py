@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +13,7 @@ import verdikt
 from verdikt import __version__
 from verdikt.daemon import client, protocol
 from verdikt.daemon.cache import LRUCache, PolicyCache, StorePool
-from verdikt.daemon.deferred_reply import DeferredReply
+from verdikt.daemon.deferred_reply import AwaitedReply, DeferredReply
 from verdikt.daemon.request import DaemonReply, HookRequest
 from verdikt.decide import decide
 from verdikt.errors import VerdiktError
@@ -100,6 +101,24 @@ class HookService:
             _to_daemon_reply(response, stderr_note),
             log_positions,
             lambda error: _to_daemon_reply(call.build_unrecorded_response(error), self._record_failure(call, error)),
+            self._build_awaited_reply(call, request) if request.patience_seconds and call.awaited_approval else None,
+        )
+
+    def _build_awaited_reply(self, call: HookCall, request: HookRequest) -> AwaitedReply:
+        """Return what people's answer would make of a call that waits for it."""
+        # Only here, because hardly any call waits for people.
+        from verdikt.ledger.awaited_approval import AwaitedApproval
+
+        assert call.hook_event is not None
+        store = self.stores.get_store(request.env)
+        approval = AwaitedApproval(store, call.hook_event.session_id, call.awaited_approval)
+        # Without patience: a call whose approval fits no longer is refused, and does not wait a second time.
+        final_request = replace(request, patience_seconds=0)
+        return AwaitedReply(
+            request.patience_seconds,
+            approval.can_be_answered,
+            approval.is_answered,
+            lambda: self.decide_request(final_request),
         )
 
     def run_maintenance(self) -> None:

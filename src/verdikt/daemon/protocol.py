@@ -2,9 +2,11 @@
 
 request = magic, u32 head length, u32 payload length, head, payload
 head    = NUL-terminated fields: version, host, event, argument, cwd, client kind, then `NAME=VALUE` per sent variable,
-          then `nonce=` and 32 hexadecimal digits from a client that wants a proof
+          then `patience=` and a number of seconds from a client that can wait for people, then `nonce=` and 32
+          hexadecimal digits from a client that wants a proof
 reply   = magic, u8 kind, u8 exit status, u32 stdout length, u32 stderr length, stdout, stderr, then the proof (32
-          bytes, see `proof.py`) if the request had a nonce
+          bytes, see `proof.py`) if the request had a nonce; before it at most one reply of the kind "wait", empty and
+          without a proof, to a client with patience
 
 All integers are unsigned and big-endian. The native client has the same constants in `native/verdikt-hook.c`.
 """
@@ -39,8 +41,13 @@ NATIVE_CLIENT, PYTHON_CLIENT = "native", "python"
 CHECKED_EVENTS = ("SessionStart", "Stop", "AfterAgent", "sessionStart", "agentStop", "stop")
 """The events at which the hook itself tries the warm process with a canary; the native client leaves them to it."""
 
-# A decision; nothing was decided and another process may decide; refused, and nothing was decided.
-KIND_ANSWER, KIND_RETRY, KIND_REFUSED = 0, 1, 2
+# A decision; nothing was decided and another process may decide; refused, and nothing was decided; the call waits for
+# people, and the reply follows within the seconds that the client named.
+KIND_ANSWER, KIND_RETRY, KIND_REFUSED, KIND_WAIT = 0, 1, 2, 3
+
+PATIENCE_NAME = "patience"
+MAX_PATIENCE_SECONDS = 45
+"""Longest wait for people; well below the time limits that `verdikt init` writes into the settings of hosts."""
 
 # Every variable that a decision reads, by its full name, so that no token or other secret of the host is sent.
 SENT_VARIABLES = (
@@ -115,9 +122,21 @@ def decode_head(head: bytes) -> tuple[list[str], dict[str, str]]:
     return fields[:HEAD_FIELD_COUNT], env
 
 
+def decode_patience(head: bytes) -> int:
+    """Return how many seconds a client can wait for people; 0 unless its head, without the nonce, ends with them."""
+    name, _, value = head[:-1].rpartition(b"\0")[2].partition(b"=")
+    if name != PATIENCE_NAME.encode() or not value.isdigit() or len(value) > 3:
+        return 0
+    return min(int(value), MAX_PATIENCE_SECONDS)
+
+
 def encode_reply(kind: int, status: int = 0, out: bytes = b"", err: bytes = b"") -> bytes:
     """Encode a reply; raise `MalformedMessage` when it is not one of this protocol."""
-    if kind not in (KIND_ANSWER, KIND_RETRY, KIND_REFUSED) or status not in (0, 2) or len(out) > MAX_STREAM_BYTES:
+    if (
+        kind not in (KIND_ANSWER, KIND_RETRY, KIND_REFUSED, KIND_WAIT)
+        or status not in (0, 2)
+        or len(out) > MAX_STREAM_BYTES
+    ):
         raise MalformedMessage("not a reply of protocol 1")
     err = err[:MAX_STREAM_BYTES]
     return MAGIC + bytes((kind, status)) + len(out).to_bytes(4, "big") + len(err).to_bytes(4, "big") + out + err

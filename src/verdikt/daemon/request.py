@@ -35,6 +35,8 @@ class HookRequest:
     client_kind: str = protocol.PYTHON_CLIENT
     nonce: bytes = b""
     """What the proof in the reply covers; empty when the client wants none."""
+    patience_seconds: int = 0
+    """How long the client can wait for people who have to approve the call."""
 
     @classmethod
     def from_head(cls, head: bytes, payload: bytes, peer: Peer) -> "HookRequest":
@@ -42,7 +44,7 @@ class HookRequest:
         # Without the nonce, all calls of one session and event send the same head.
         head, nonce = split_nonce(head)
         parse = _parse_head_cached if len(head) < MAX_CACHED_HEAD_BYTES else _parse_head
-        (version, host, event, argument, cwd, client_kind), env = parse(head)
+        (version, host, event, argument, cwd, client_kind), env, patience_seconds = parse(head)
         return cls(
             version=version,
             host=host,
@@ -54,15 +56,16 @@ class HookRequest:
             peer=peer,
             client_kind=client_kind,
             nonce=nonce,
+            patience_seconds=patience_seconds,
         )
 
 
-def _parse_head(head: bytes) -> tuple[list[str], Mapping[str, str]]:
+def _parse_head(head: bytes) -> tuple[list[str], Mapping[str, str], int]:
     fields, env = protocol.decode_head(head)
     cwd = fields[4]
     if cwd and not cwd.startswith("/"):
         raise protocol.MalformedMessage("expected an absolute working directory")
-    return fields, env
+    return fields, env, protocol.decode_patience(head)
 
 
 _parse_head_cached = lru_cache(maxsize=256)(_parse_head)

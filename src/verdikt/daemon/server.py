@@ -25,6 +25,7 @@ from verdikt.daemon.journal import Journal
 from verdikt.daemon.leader import LEADER_TURN_SECONDS, LeaderLock
 from verdikt.daemon.request import DaemonReply, HookRequest
 from verdikt.daemon.stats import DaemonStats
+from verdikt.daemon.waiting_room import WaitingRoom
 from verdikt.daemon.wakeup import WakeupPipe
 from verdikt.errors import DaemonError
 
@@ -95,6 +96,9 @@ class Server:
         self._queue: list[Connection] = []
         """Connections whose request is to be decided."""
         self._deferred_replies: list[tuple[Connection, DeferredReply]] = []
+        self._waiting_room = WaitingRoom(
+            self._send_when_durable, lambda error: journal.write_line(f"failed: {type(error).__name__}")
+        )
         self._needs_maintenance = False
         """Whether something was decided since the last maintenance."""
         self._last_maintenance_at = 0.0
@@ -179,6 +183,7 @@ class Server:
 
     def _drain_and_stop(self) -> None:
         """Wait until the leader has answered every request; answer in its place when that takes too long."""
+        self._waiting_room.close()
         deadline, has_reported = time.monotonic() + SHUTDOWN_SECONDS, False
         while not self._is_drained and time.monotonic() < deadline:
             self._acceptor.wakeup.notify()
@@ -260,10 +265,13 @@ class Server:
         self._needs_maintenance = True
         self._leader.yield_()
         deferred = self._decide_request(connection)
+        is_waiting = self._waiting_room.admit(connection, deferred)
         if self._leader.reclaim():
-            self._deferred_replies.append((connection, deferred))
+            if not is_waiting:
+                self._deferred_replies.append((connection, deferred))
         else:
-            self._send_when_durable(connection, deferred)
+            if not is_waiting:
+                self._send_when_durable(connection, deferred)
             # The new leader may already have done the maintenance, without this decision.
             self._needs_maintenance = True
             self._acceptor.wakeup.notify()

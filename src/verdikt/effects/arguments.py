@@ -29,9 +29,10 @@ class _FlagTerm(NamedTuple):
     is_negated: bool
     selector: str = ""
     patterns: str = ""
-    # What the patterns come to, for the commonest selector, the first operand.
+    # What the patterns come to, for the commonest selectors: the first operand, and the values of flags.
     exact: frozenset[str] = frozenset()
     regex: re.Pattern[str] | None = None
+    flags: frozenset[str] = frozenset()
 
 
 # Conditions come from records only: each is parsed once, and a decision walks over what was made of it.
@@ -50,7 +51,9 @@ def _parse_flag_term(text: str) -> _FlagTerm:
     is_negated = (len(text) - len(plain_text)) % 2 == 1
     if not equals or not is_about_words:
         return _FlagTerm(plain_text, is_negated)
-    return _FlagTerm(plain_text, is_negated, selector, patterns, *_compile_patterns(patterns.removeprefix("=")))
+    is_about_values = selector[0] == "-" and not selector[1:].isdigit() and "|" not in selector and patterns[:1] != "="
+    flags = word_set(selector) if is_about_values else frozenset()
+    return _FlagTerm(plain_text, is_negated, selector, patterns, *_compile_patterns(patterns.removeprefix("=")), flags)
 
 
 def matches_any(text: str, patterns: str) -> bool:
@@ -135,7 +138,8 @@ class Arguments:
     """The flags (with their values) and operands of one command line, in order.
 
     `doubtful` holds the options that the table does not know and that are followed by a word which may be their value.
-    `forced` holds the identities of those that are read with a value this time.
+    `forced` holds the identities of those that are read with a value this time. `command_end` is where the words of a
+    command with options of its own begin, if its name ended the options; else 0.
     """
 
     __slots__ = (
@@ -144,6 +148,7 @@ class Arguments:
         "after_dashes",
         "argv",
         "asks_help",
+        "command_end",
         "doubtful",
         "flags",
         "forced",
@@ -160,6 +165,7 @@ class Arguments:
         self.after_dashes: Sequence[Word] = ()
         self.doubtful: list[Word] = []
         self.asks_help = False
+        self.command_end = 0
         self._flag_names: Set[str] | None = None
         values, simple = table.values, table.simple
         pending_flag = ""
@@ -170,7 +176,9 @@ class Arguments:
                 pending_flag = ""
             elif text[:1] != "-" or text == "-":
                 operands.append(word)
-                if table.posix or (text in table.stops and len(operands) == 1):
+                is_command = text in table.stops and len(operands) == 1
+                if is_command or table.posix:
+                    self.command_end = position + 1 if is_command else 0
                     operands.extend(argv[position + 1 :])
                     break
             elif text in values or (text in table.before and not operands):
@@ -277,6 +285,13 @@ class Arguments:
                 return False
             first = self.operands[0].text.lower()
             return first in term.exact or (term.regex is not None and term.regex.match(first) is not None)
+        if term.flags:
+            for flag, value in self.flags:
+                if value is not None and flag in term.flags:
+                    text = value.text.lower()
+                    if text in term.exact or (term.regex is not None and term.regex.match(text) is not None):
+                        return True
+            return False
         if term.selector:
             words = self.select_words(term.selector)
             return bool(words) and matches_texts([word.text.lower() for word in words], term.patterns)

@@ -7,7 +7,7 @@ Within one text the functions are called command by command, in order; across ca
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from posixpath import basename
+from posixpath import basename, dirname
 from typing import TYPE_CHECKING
 
 from verdikt.effects.dataflow import DELETE_EFFECTS
@@ -85,7 +85,11 @@ def is_uncommitted_work(path: str, resolver: TargetResolver) -> bool:
         target = resolver.resolve_absolute(path)
         return target.zone is Zone.HOME and not target.path.startswith(f"{resolver.facts.home}/.cache/")
     if any(mark in path for mark in "*?["):
-        return True
+        # Of a directory that a build makes, what is in it is no work either.
+        directory = dirname(path)
+        return directory == resolver.project_root or resolver.resolve_absolute(
+            directory, with_state=True
+        ).state not in ("ignored", "tracked", "own")
     return resolver.resolve_absolute(path, with_state=True).state in _LOST_STATES
 
 

@@ -81,7 +81,7 @@ def extract_command_text(action: Action) -> str:
     """Return the shell text of an action, whichever payload key its host uses; empty if there is none."""
     payload = action.payload
     # The common case first: a plain dict with a plain `command`, as nearly every host sends it.
-    if type(payload) is dict and type(text := payload.get("command")) is str:
+    if type(payload) is dict and type(text := payload.get("command")) is str and text:
         return text
     if isinstance(payload, Mapping):
         for key in _COMMAND_KEYS:
@@ -143,7 +143,8 @@ def _join_argv(argv: Sequence[Any]) -> str:
 
 def _deduplicate_effects(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     """Return the effects in order, each once, up to `MAX_EFFECTS`."""
-    if len(effects) < 2:
+    # The commands of a text differ, or what they do does: a look at both is nearly always enough.
+    if len(effects) < 2 or len({(effect.what, effect.by) for effect in effects}) == len(effects) <= MAX_EFFECTS:
         return tuple(effects)
     unique: dict[Any, Effect] = {}
     for effect in effects:

@@ -12,8 +12,10 @@ from verdikt.effects.runner_settings import (
     CodeSection,
     count_line,
     read_all_settings,
+    read_assignments,
     read_cmake,
     read_image,
+    read_process_records,
     read_recipes,
     read_string_calls,
     read_task_calls,
@@ -43,6 +45,10 @@ _LANGUAGE_BY_SUFFIX = {
     ".cxx": "c",
     ".hpp": "c",
     ".java": "java",
+    **dict.fromkeys((".cs", ".csx"), "csharp"),
+    ".cr": "crystal",
+    **dict.fromkeys((".csproj", ".fsproj", ".vbproj", ".targets", ".props", ".proj"), "xml"),
+    ".nim": "nim",
     ".kt": "kotlin",
     ".kts": "kotlin",
     ".groovy": "groovy",
@@ -88,6 +94,7 @@ _LANGUAGE_BY_NAME = {
     **dict.fromkeys(("pom.xml", "build.xml"), "xml"),
     "composer.json": "php_package",
     **dict.fromkeys(("Makefile.am", "Makefile.in"), "make"),
+    **dict.fromkeys(("justfile", "Justfile", ".justfile"), "just"),
     "CMakeLists.txt": "cmake",
     "package.json": "package",
     **dict.fromkeys(_SETTINGS_NAMES.split(), "settings"),
@@ -97,7 +104,7 @@ _IMAGE_NAMES = ("Dockerfile", "Containerfile", "Earthfile")
 _HOOK_DIRECTORIES = ("/.husky/", "/.githooks/", "/.git-hooks/", "/.git/hooks/", "/hooks/pre-", "/hooks/post-")
 _SHEBANG = compile_lazily(r"#!\s*\S*/(?:env\s+(?:-S\s+)?)?([A-Za-z]+)")
 _SHELL_NAMES = frozenset("sh bash zsh dash ksh ash fish".split())
-_C_LIKE = frozenset("node go rust c java kotlin groovy scala swift dart php".split())
+_C_LIKE = frozenset("node go rust c java kotlin groovy scala swift dart php csharp".split())
 # Strings first, so that `//` in an address is no comment; what a comment holds is blanked, line by line.
 _C_TOKENS = compile_lazily(
     r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|(//[^\n]*)|(/\*.*?(?:\*/|\Z))", re.DOTALL
@@ -106,7 +113,9 @@ _JAVA_PACKAGE = compile_lazily(r"\bjavax?\.(?:[a-z]\w*\.)+(?=[A-Z])")
 _PATH_OF = compile_lazily(r"\b(?:[\w.]+\.)?Paths?\.(?:of|get)\(\s*(\"[^\"\n]*\")\s*\)")
 _CALL_IN_STRING = compile_lazily(r"\w\s*\(\s*\\?[\"'`]")
 # Before a string that is run as a program or as shell text.
-_RUNS_STRING = compile_lazily(r"(?:eval|Function|exec\w*|spawn\w*|system|popen|Command|sh|bash|run\w*|shell\w*|-e)\W*$")
+_RUNS_STRING = compile_lazily(
+    r"(?:eval|Function|exec\w*|spawn\w*|system|popen|Command|sh|bash|run\w*|shell\w*|-[ce])\W*$"
+)
 _RUBY_COMMENT = compile_lazily(r"(?ms)^=(?:begin|pod|head\d?|item|over)\b.*?(?:^=(?:end|cut)\b|\Z)")
 _GO_GENERATE = compile_lazily(r"(?m)^//go:generate\s+(.+)$")
 _LIFECYCLE = frozenset(
@@ -164,6 +173,8 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
         sections += read_task_calls(text)
     else:
         sections += read_string_calls(language, sections[0].text)
+    if language == "node" and "args" in text:
+        sections += read_process_records(sections[0].text)
     if language == "go":
         sections += [
             CodeSection(SHELL, match[1], count_line(text, match.start())) for match in _GO_GENERATE.finditer(text)
@@ -220,7 +231,9 @@ def _read_package(path: str, text: str, *, every: bool = False) -> list[CodeSect
     scripts = package.get("scripts") if isinstance(package, dict) else None
     is_nested = "/packages/" in path or "/apps/" in path or "/node_modules/" in path
     return [
-        CodeSection(SHELL, script, count_line(text, max(0, text.find(f'"{name}"'))))
+        CodeSection(
+            SHELL, script.removeprefix("@") if every else script, count_line(text, max(0, text.find(f'"{name}"')))
+        )
         for name, value in (scripts.items() if isinstance(scripts, dict) else ())
         for script in (value if isinstance(value, list) else [value])
         if isinstance(script, str) and (every or is_nested or name in _LIFECYCLE)
@@ -230,6 +243,7 @@ def _read_package(path: str, text: str, *, every: bool = False) -> list[CodeSect
 _READERS: dict[str, Callable[[str], list[CodeSection]]] = {
     "notebook": _read_notebook,
     "make": read_recipes,
+    "just": read_assignments,
     "cmake": read_cmake,
     "xml": read_xml,
     IMAGE: read_image,

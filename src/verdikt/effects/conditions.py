@@ -7,11 +7,11 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.arguments import matches_any, matches_texts
-from verdikt.effects.code.sql import is_throwaway
 from verdikt.effects.command_verbs import find_verb, is_recreatable, split_tokens
 from verdikt.effects.deployment_stage import list_stages
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.host import is_local_address, is_remote_path
+from verdikt.effects.installation_names import is_throwaway
 from verdikt.effects.self_protection import names_own_process
 from verdikt.effects.word_kinds import get_written_text, has_kind
 from verdikt.model.effect import Zone

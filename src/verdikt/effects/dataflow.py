@@ -291,7 +291,7 @@ _MAX_TEST_LENGTH = 300
 _EXISTENCE_TEST = compile_lazily(r"(?:\[|\btest)\s+(?:!\s+)?-[efs]\s")
 _PATH_PATTERN = r"""["']?([^\s"'$`;|&\]]+)["']?"""
 _MISSING_FILE_TEST = compile_lazily(
-    rf"(?:\[\[?|\btest)\s+(?:-[efs]\s+{_PATH_PATTERN}\s*(?:\]\]?)?\s*\|\|"
+    rf"(?:\[\[?|\btest)\s+(?:-[efs]\s+{_PATH_PATTERN}\s*(?:\]\]?)?\s*(?:&&\s*echo\s[^;|&]*)?\|\|"
     rf"|!\s+-[efs]\s+{_PATH_PATTERN}\s*(?:\]\]?)?\s*(?:&&|;?\s*then\b))\s*[{{(]?\s*$"
 )
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from verdikt.effects.code.sql import is_throwaway
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.host import is_local_host, parse_host
+from verdikt.effects.installation_names import is_live_name, is_throwaway
 from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
 
-_LIVE = compile_lazily(r"\b(?:prod|production|live|staging)\b", re.IGNORECASE)
 _TEST = compile_lazily(r"(?i)(?:^|[._-])test(?:ing|s)?(?:$|[._-])")
 _STAGE_OPTIONS = "-e --env --environment --database --settings"
 _TEST_OPTIONS = "--env --environment --settings"
@@ -29,7 +27,7 @@ def list_stages(call: Invocation) -> list[str]:
 
     Anything that says live counts, also an `export` some commands before; `test` must be said for this command.
     """
-    if any(map(_LIVE.search, _iter_live_hints(call))):
+    if any(map(is_live_name, _iter_live_hints(call))):
         return ["live"]
     addresses = list(_iter_values(call, _ADDRESS_VARIABLES))
     is_local = all(is_local_host(parse_host(address)) for address in addresses)

@@ -29,6 +29,14 @@ _INERT_PAGERS = find_role("concatenator") | {""}
 _HOOK_BYPASS_VARIABLES = frozenset(name for host in HOSTS.values() for name in host.bypass_variables)
 """Variables that make an agent ignore its settings, and verdikt's hooks in them."""
 _STARTUP_FILE_VARIABLES = word_set("BASH_ENV ENV PYTHONSTARTUP")
+_CODE_VARIABLES = {
+    **dict.fromkeys(("LUA_INIT", "LUA_INIT_5_2", "LUA_INIT_5_3", "LUA_INIT_5_4"), "lua"),
+    **dict.fromkeys(("R_PROFILE", "R_PROFILE_USER"), "r"),
+    **dict.fromkeys(("VIMINIT", "EXINIT", "GVIMINIT"), "vim"),
+    "PSQLRC": "psql",
+}
+"""Variables that hold, or name a file of, what a program runs first, and its language."""
+_SHELL_ESCAPE = compile_lazily(r"(?m)(?:^|\|)\s*(?:\\!|:?!)\s*(.+)$")
 _HISTORY_VARIABLES = word_set("HISTFILE HISTSIZE HISTFILESIZE")
 _OPTION_VARIABLES = word_set(
     "NODE_OPTIONS PERL5OPT RUBYOPT MAKEFLAGS GNUMAKEFLAGS GOFLAGS JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS"
@@ -39,6 +47,9 @@ _PROGRAM_OVERRIDE_VARIABLES = word_set(
     "CMAKE_CXX_COMPILER_LAUNCHER PYTHONBREAKPOINT CARGO_TARGET_RUNNER"
 )
 """Variables that name a program to run instead of another one."""
+_INSTALLED = compile_lazily(r"/(?:\.?venv|node_modules|\.local|\.cargo|site-packages|usr|opt)(?:/|$)")
+_SHELL_SCRIPT = compile_lazily(r"(?!#!)|#!\s*\S*(?:/|\s)(?:ba|z|da|k)?sh\b")
+"""Text that a shell runs: by its first line, or without one."""
 _SEARCH_PATH_VARIABLES = word_set(
     "PYTHONPATH NODE_PATH PERL5LIB PERLLIB RUBYLIB GEM_PATH CLASSPATH LUA_PATH GIT_EXEC_PATH PYTHONHOME GCONV_PATH"
 )
@@ -73,6 +84,8 @@ def classify_assignment(call: Invocation, name: str, value: Word, *, persistent:
         yield from _classify_options(call, name, value.text)
     elif name == "PERL5DB":
         yield from classify_code("perl", value.text, call)
+    elif name in _CODE_VARIABLES:
+        yield from _classify_start_up_code(call, _CODE_VARIABLES[name], value)
     elif (name in _PROGRAM_OVERRIDE_VARIABLES and "/" in value.text) or _CARGO_PROGRAM.match(name):
         yield from call.classify_shell(value.text)
         yield from _classify_override(call, name, Word(value.text.split()[0]))
@@ -90,9 +103,33 @@ def _classify_code_location(call: Invocation, name: str, value: Word) -> Iterato
         if _is_world_writable(first):
             note = "programs would be taken from there before any other place"
             yield call.make_effect("code.unknown", (Target(first or ".", "other"),), note=note)
+        if call.name and UNKNOWN not in first and not _INSTALLED.search(first):
+            yield from _classify_stand_in(call, Word(f"{first.rstrip('/')}/{call.name}"))
     elif name in _SEARCH_PATH_VARIABLES and any(map(_is_hidden_temporary, value.text.split(":"))):
         note = f"{name} has code loaded from there"
         yield call.make_effect("code.unknown", (Target(value.display_text, "other"),), note=note)
+
+
+def _classify_stand_in(call: Invocation, file: Word) -> Iterator[Effect]:
+    """Yield what a script does that answers to the name of the program: `PATH=$PWD/bin:$PATH git status`."""
+    target = call.resolve_path(file)
+    text = call.facts.text(target.path) if target.zone is not Zone.SYSTEM and target.path else None
+    if text and _SHELL_SCRIPT.match(text):
+        yield call.make_effect("code.run", (target,), note="answers to the name of another program")
+
+
+def _classify_start_up_code(call: Invocation, language: str, value: Word) -> Iterator[Effect]:
+    """Yield the effects of code in a variable, or in the file that it names: `LUA_INIT=@x.lua`, `PSQLRC=x`."""
+    is_file = value.text.startswith("@") or language in ("r", "psql")
+    text: str | None = value.text
+    if is_file:
+        text = call.facts.text(call.resolver.to_absolute(value.text.removeprefix("@"), call.command.cwd))
+    if not text:
+        return
+    if language in ("vim", "psql"):
+        yield from (effect for line in _SHELL_ESCAPE.findall(text) for effect in call.classify_shell(line))
+    else:
+        yield from classify_code(language, text, call)
 
 
 def _classify_options(call: Invocation, name: str, options: str) -> Iterator[Effect]:

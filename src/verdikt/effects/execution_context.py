@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
 
+from verdikt.effects.installation_names import is_for_trials, is_live_name, is_throwaway
 from verdikt.effects.target import is_build_output
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Target, Zone
@@ -36,6 +37,7 @@ _MACHINE_EFFECT_PREFIXES = (
     "cron.",
 )
 """Effects on a machine that end at the container's border."""
+_DATA_PREFIXES = ("db.", "queue.")
 _FILE_WRITE_PREFIXES = ("fs.write", "fs.append", "fs.overwrite", "fs.move", "fs.link", "fs.chmod", "fs.chown")
 # Bounds the search, so that a text of thousands of commands is not searched again for each of them.
 _MAX_LOOKBEHIND = 64
@@ -97,6 +99,16 @@ def is_contained(what: str, kind: str) -> bool:
     )
 
 
+def is_throwaway_data(what: str, container: str, targets: Sequence[Target]) -> bool:
+    """Return whether data in a running container of this machine was made for a trial, by its name or the container's.
+
+    The container's name counts only where it says nothing of a live installation: `test-prod-db`.
+    """
+    if not what.startswith(_DATA_PREFIXES) or is_live_name(container):
+        return False
+    return is_for_trials(container) or (bool(targets) and all(is_throwaway(target.text) for target in targets))
+
+
 def resolve_remote(call: Invocation, word: Word) -> Target:
     """Resolve a path on another machine or in a running container, of which only the name is known."""
     label = f"{call.command.host}:{word.display_text}"
@@ -128,7 +140,8 @@ def resolve_in_container(call: Invocation, word: Word, *, with_state: bool, git:
         label = f"{call.command.host}:{word.display_text}"
         if may_be_mounted:
             return Target(label, "path", "", Zone.OUTSIDE)
-        return Target(label, "path", text, Zone.TEMP)
+        # Of its own files the container's path says nothing about this machine; devices are those of the machine.
+        return Target(label, "path", text if text.startswith("/dev/") else f"/{label}", Zone.TEMP)
     if outside.startswith(("/", "~", ".", UNKNOWN)):
         return call.resolver.resolve_path(Word(outside, word.raw, word.glob), None, with_state=with_state, git=git)
     return Target(outside, "path", "", Zone.OUTSIDE)

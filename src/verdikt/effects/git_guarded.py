@@ -37,6 +37,8 @@ UNRELATED_COMMANDS = word_set(
     "maintenance rerere var whatchanged cherry show-branch verify-commit verify-tag difftool mergetool send-email lfs"
 )
 """Commands that leave the work tree alone; git lets no alias replace them, so none has to be looked up."""
+LOOKING_VERBS = {"stash": word_set("list show"), "worktree": word_set("list"), "submodule": word_set("status summary")}
+"""Of other commands, the verbs that do so."""
 
 
 class GuardedChange(NamedTuple):

@@ -73,11 +73,12 @@ def find_guarded_outputs(call: Invocation, effects: Sequence[Effect]) -> list[Ef
         candidates += _list_downloads(words, _DOWNLOAD_DIRECTORIES[call.name])
     targets = [call.resolve_path(word) for word in candidates if word.is_known]
     targets += _list_compressed_below(call, words) if call.name in _DECOMPRESSORS else []
-    if not targets:
+    guarded = [target for target in targets if target.zone is Zone.GUARD]
+    if not guarded:
         return []
     covered = {t.path for effect in effects if effect.what.startswith("guard.") for t in effect.targets}
-    guarded: tuple[Target, ...] = tuple(t for t in targets if t.zone is Zone.GUARD and t.path not in covered)
-    return [call.make_effect("guard.tamper", guarded)] if guarded else []
+    uncovered = tuple(target for target in guarded if target.path not in covered)
+    return [call.make_effect("guard.tamper", uncovered)] if uncovered else []
 
 
 def _list_named_outputs(words: Sequence[Word], *, has_short: bool) -> Iterator[Word]:

@@ -15,7 +15,13 @@ from verdikt.effects.arguments import NO_OPTIONS, Arguments
 from verdikt.effects.child_agent import AGENT_PROGRAMS, find_child_agent, find_module_agent
 from verdikt.effects.code import quote_shell_word
 from verdikt.effects.git_call import LEAVE_ALONE, GitCall
-from verdikt.effects.git_guarded import MAX_FIX_LENGTH, UNRELATED_COMMANDS, GuardedChange, find_git_changes
+from verdikt.effects.git_guarded import (
+    LOOKING_VERBS,
+    MAX_FIX_LENGTH,
+    UNRELATED_COMMANDS,
+    GuardedChange,
+    find_git_changes,
+)
 from verdikt.effects.program_record import find_options
 from verdikt.knowledge import find_role
 from verdikt.model import patch
@@ -86,7 +92,10 @@ def _make_effects(call: Invocation, command: Command, changes: Iterator[GuardedC
 
 def _classify_git(call: Invocation, command: Command, written: WrittenTexts) -> Iterator[Effect]:
     # Most git commands only look; finding out where they would work costs more than all else about them.
-    if len(command.argv) > 1 and command.argv[1].text in UNRELATED_COMMANDS:
+    argv = command.argv
+    if len(argv) > 1 and argv[1].text in UNRELATED_COMMANDS:
+        return
+    if len(argv) > 2 and argv[2].text in LOOKING_VERBS.get(argv[1].text, ()):
         return
     git = GitCall(command, call.resolver)
     if git.name in ("apply", "am"):

@@ -3,6 +3,7 @@
 import re
 
 from verdikt.effects import host
+from verdikt.effects.installation_names import is_throwaway
 from verdikt.model.lazy_regex import compile_lazily
 
 _URL = compile_lazily(
@@ -69,6 +70,7 @@ _DELETE_EFFECTS = {
     "forge": "repo.delete",
     "cloud": "cloud.delete",
 }
+_INDEXED_SERVICES = ("search", "documents", "series")
 _SINGLE_ITEM_PATH = compile_lazily(
     r"/_doc/|/documents?/[^/]+$|/comments/|/labels/|/reactions|/points/|/containers/|/pods/|/issues/"
 )
@@ -96,8 +98,11 @@ def classify_request(method: str, url: str, body: str = "") -> tuple[str, bool] 
     if path.endswith(_GRAPHQL_PATHS) and _DELETING_MUTATION.search(body) and not host.is_local_host(name):
         return "cloud.delete", True
     service = _find_service(name, match["port"] or "")
-    if not service or (host.is_local_host(name) and service in ("forge", "cloud")):
+    is_local = host.is_local_host(name)
+    if not service or (is_local and service in ("forge", "cloud")):
         return None
+    if is_local and service in _INDEXED_SERVICES and is_throwaway(path[1:].partition("/")[0]):
+        return None  # an index that was made for a test, on a server of this machine
     if method.upper() == "DELETE":
         return _DELETE_EFFECTS[service], _SINGLE_ITEM_PATH.search(path) is not None
     if method.upper() in ("POST", "PUT") and _BULK_DELETE.search(path + body):

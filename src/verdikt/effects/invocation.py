@@ -12,6 +12,7 @@ from verdikt.effects.execution_context import (
     find_execution_context,
     find_preceding,
     is_contained,
+    is_throwaway_data,
     resolve_in_container,
     resolve_remote,
 )
@@ -89,7 +90,7 @@ class Invocation:
     ) -> None:
         self.command = command
         # Made at once: nearly every command is asked for it, and most tests of its words begin with this text.
-        self.full_text = join_words(command.argv)
+        self.full_text = " ".join(map(_GET_TEXT, command.argv))
         """All words of the command, for patterns: a message may be cut off, a decision may not."""
         self._shell_classifier = shell_classifier
         self.uncertain = any(map(_is_possible_wrapper, command.via)) if command.via else False
@@ -122,7 +123,7 @@ class Invocation:
     def replace_words(self, argv: tuple[Word, ...]) -> None:
         """Let the command have other words than were written, because what they stand for is known."""
         self.command = self.command._replace(argv=argv)
-        self.full_text = join_words(argv)
+        self.full_text = " ".join(map(_GET_TEXT, argv))
 
     @property
     def facts(self) -> Facts:
@@ -297,7 +298,7 @@ class Invocation:
                 targets = [t if t.zone is not Zone.TEMP else t._replace(zone=Zone.OUTSIDE) for t in targets]
             return targets
         cwd, resolve = self.command.cwd, self.resolver.resolve_path
-        return [resolve(word, cwd) for word in words]
+        return [resolve(words[0], cwd)] if len(words) == 1 else [resolve(word, cwd) for word in words]
 
     def _is_partial_glob(self, word: Word) -> bool:
         """Return whether a pattern stands for some of the project's files, and not for all of a directory."""
@@ -351,7 +352,10 @@ class Invocation:
         """Return an effect of this command; class and recoverability follow from its name and targets unless given."""
         uncertain = possible or self.uncertain
         if self.command.host:
-            if is_contained(what, self.context.kind):
+            kind = self.context.kind
+            if is_contained(what, kind) or (
+                kind == "container" and is_throwaway_data(what, self.command.host, targets)
+            ):
                 what, targets, recoverable = "container.exec", (), None
             else:
                 uncertain = uncertain or self._is_uncertain_elsewhere(what, targets)

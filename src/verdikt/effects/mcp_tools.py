@@ -12,6 +12,7 @@ from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.mcp_records import classify_recorded
+from verdikt.effects.secret_sends import holds_encoded_secret
 from verdikt.effects.tool_arguments import find_schema, list_tool_arguments
 from verdikt.effects.zone_effects import derive_zone_effects
 from verdikt.knowledge import find_record
@@ -278,10 +279,10 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
     verb_effect = infer_verb_effect(action.tool)
     schema = find_schema((manifest or {}).get(action.tool), payload)
     searches = not _SEARCH_VERBS.isdisjoint(split_tool_name(action.tool)[:1])
-    runs = verb_effect in ("mcp.run", "") or not _TERMINAL_WORDS.isdisjoint(
-        (*_split_service_name(action.tool), *split_tool_name(action.tool))
-    )
-    arguments = list_tool_arguments(payload, schema, runs=runs, searches=searches)
+    words = (*_split_service_name(action.tool), *split_tool_name(action.tool))
+    runs = verb_effect in ("mcp.run", "") or not _TERMINAL_WORDS.isdisjoint(words)
+    in_browser = not _BROWSER_WORDS.isdisjoint(words)
+    arguments = list_tool_arguments(payload, schema, runs=runs, searches=searches, in_browser=in_browser)
     for kind, text, language in arguments:
         if kind is ArgumentKind.SHELL:
             yield from call.classify_shell(text)
@@ -290,7 +291,7 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
         elif kind is ArgumentKind.URL:
             yield from _classify_address(text, call, sends=verb_effect == "mcp.send" or _has_body(payload))
         elif kind is ArgumentKind.CODE and verb_effect in ("mcp.run", ""):
-            yield from classify_code(language or ("node" if "browser" in action.tool else "python"), text, call)
+            yield from classify_code(language or ("node" if in_browser else "python"), text, call)
     yield from _classify_bare_arguments(action, payload, call)
     # A tool that starts containers: privileged, or with the machine's root directory mounted.
     if payload.get("privileged") is True or "/:/" in str(payload.get("volumes", ""))[:400]:
@@ -313,6 +314,8 @@ def _classify_bare_arguments(action: Action, payload: Mapping[str, Any], call: I
 
 _TERMINAL_WORDS = frozenset("term terminal tty pty tmux screen console shell repl ssh bash zsh powershell".split())
 """Words of a tool's name that tell that what it sends is typed into a shell."""
+_BROWSER_WORDS = frozenset("browser playwright puppeteer chrome chromium devtools selenium page webview".split())
+"""Words of a tool's name that tell that its script is one of a page."""
 _ARGUMENT_KEYS = ("args", "argv", "arguments", "params")
 
 
@@ -358,7 +361,11 @@ def _classify_path_arguments(
     words = [Word(path.removeprefix("file://"), path) for path in local_paths[:64]]
     effects = list(call.make_effects(what, words))
     yield from effects
-    yield from derive_zone_effects(effects, call.facts)
+    derived = derive_zone_effects(effects, call.facts)
+    yield from derived
+    if verb_effect == "mcp.send":
+        secrets = [effect for effect in derived if effect.what == "cred.read"]
+        yield from (call.make_effect("cred.send", effect.targets) for effect in secrets)
 
 
 def _has_body(payload: Mapping[str, Any]) -> bool:
@@ -379,6 +386,8 @@ def _classify_address(address: str, call: Invocation, *, sends: bool) -> Iterato
     elif "://" in address or _BARE_HOST.match(address):
         what = "net.local" if host.is_local_host(name) else "net.send" if sends else "net.fetch"
         yield call.make_effect(what, (Target(name, "host"),))
+        if what != "net.local" and holds_encoded_secret(address):
+            yield call.make_effect("cred.send", (Target(name, "host"),), note="a secret in the address")
 
 
 def collect_paths(payload: Any, keys: tuple[str, ...]) -> list[str]:

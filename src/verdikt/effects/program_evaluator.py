@@ -13,7 +13,7 @@ from verdikt.effects.arguments import Arguments
 from verdikt.effects.code import classify_query
 from verdikt.effects.command_verbs import find_verb, has_destroy_verb
 from verdikt.effects.conditions import holds, select_targets
-from verdikt.effects.program_record import EffectSpec, Program, find_program
+from verdikt.effects.program_record import MAX_COMMAND_WORDS, EffectSpec, Program, find_program
 from verdikt.effects.target_shapes import TARGET_SHAPES
 from verdikt.model.effect import PRECEDENCE, Target
 from verdikt.shell.command import Word
@@ -47,7 +47,11 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
                 return []
     if program.unconditional:
         return apply_rows(program.effects, call)
-    effects = _evaluate_reading(program, argv, call)
+    if program.is_flat:
+        call.args = Arguments(argv, program.options)
+        effects = apply_rows(program.effects, call) if not call.args.asks_help or program.runs_others else []
+    else:
+        effects = _evaluate_reading(program, argv, call)
     if call.args.doubtful and program.positional:
         effects = _add_stricter_readings(program, argv, effects, call)
     return effects
@@ -165,7 +169,7 @@ def _evaluate_entry(entry: Program, call: Invocation) -> list[Effect]:
 
 def _parse_own_options(command: Program, last_word: Word, args: Arguments) -> Arguments:
     """Parse the arguments of a command with options of its own, which begin after the last word of its name."""
-    start = next(index for index, word in enumerate(args.argv) if word is last_word) + 1
+    start = args.command_end or next(index for index, word in enumerate(args.argv) if word is last_word) + 1
     own_args = Arguments(args.argv[start:], command.options, args.forced)
     # Where every word means the same, an option that takes the next one changes nothing.
     if not command.positional:
@@ -192,13 +196,13 @@ def _match_command(program: Program, args: Arguments) -> tuple[str, Program] | N
         args.operands = args.operands[1:]
     if not args.operands:
         return None
-    if program.command_depth > 1:
-        texts = [word.text for word in args.operands[: program.command_depth]]
-        for depth in range(len(texts), 1, -1):
-            name = " ".join(texts[:depth])
-            if name in commands:
-                return name, commands[name]
     name = args.operands[0].text
+    if name in program.group_words:
+        texts = [word.text for word in args.operands[:MAX_COMMAND_WORDS]]
+        for depth in range(len(texts), 1, -1):
+            long_name = " ".join(texts[:depth])
+            if long_name in commands:
+                return long_name, commands[long_name]
     return (name, commands[name]) if name in commands else None
 
 
@@ -207,9 +211,11 @@ def _classify_unlisted(call: Invocation) -> list[Effect]:
     texts = [word.text for word in call.args.operands[:3] if word.is_known and word.text[:1] != "-"]
     if texts[:1] and texts[0] in _RUN_SUBCOMMANDS:
         return []
+    if find_verb(texts)[1] != "delete":
+        return []
     # An option that takes a value is no `-n` for a dry run: `kubectl -n prod`.
     flags = [flag for flag, _ in call.args.flags if flag not in call.args.table.values]
-    if find_verb(texts)[1] != "delete" or not has_destroy_verb([*texts, *flags]):
+    if not has_destroy_verb([*texts, *flags]):
         return []
     return [call.make_effect("unknown.destroy", (Target(" ".join([call.name, *texts]), "other"),), possible=True)]
 
@@ -234,13 +240,19 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
     """Return the effects of the rows whose conditions hold."""
     effects: list[Effect] = []
     has_applied = False
+    args = call.args
     for row in rows:
         # All fields at once: every command comes through here, and a named field costs as much as a test of it.
         what, selector, kind, when, unless, otherwise, recoverable, recoverable_when, possible, always, note = row
-        if (otherwise and has_applied) or (when and not _holds(when, call)) or (unless and _holds(unless, call)):
+        if otherwise and has_applied:
+            continue
+        # `_holds`, written out: half of all rows have a condition, and most of those end here.
+        if when and not (args.has_flag(when) if ":" not in when else holds(when, call)):
+            continue
+        if unless and (args.has_flag(unless) if ":" not in unless else holds(unless, call)):
             continue
         # Most rows are about all operands.
-        words = call.args.operands if selector == "*" else select_targets(selector, call) if selector else ()
+        words = args.operands if selector == "*" else select_targets(selector, call) if selector else ()
         if selector and not words and not always:
             continue
         if recoverable_when and _holds(recoverable_when, call):

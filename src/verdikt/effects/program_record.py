@@ -61,8 +61,8 @@ class Program:
     """Conditions under which nothing happens."""
     commands: Mapping[str, Program] | None = None
     """Command (up to three words) → what it does. The options of the program itself count for it too."""
-    command_depth: int = 0
-    """How many words the longest name of a command has."""
+    group_words: frozenset[str] = frozenset()
+    """The words with which the names of commands begin that have several: `compose` of `docker compose up`."""
     prefixes: frozenset[str] = frozenset()
     """Words before a command that change nothing of what it does: `gcloud beta`."""
     judges_verbs: bool = False
@@ -84,6 +84,8 @@ class Program:
     it may have commands."""
     unconditional: bool = False
     """Whether the effects do not depend on the arguments, so that the arguments need not be parsed."""
+    is_flat: bool = False
+    """Whether its rows say all: no commands, no handler, no dry run, no operand that must be there."""
     positional: bool = False
     """Whether it matters which word is which operand, so that an unknown option must be read both ways."""
 
@@ -181,7 +183,7 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
     is_conditional = (
         commands
         or classify
-        or any(entry.get(key) for key in ("dry_run", "needs", "prepare", "adjust"))
+        or any(map(entry.get, _BEYOND_ROWS))
         or any(row.selector or row.when or row.unless or row.recoverable_when for row in effects)
     )
     return Program(
@@ -191,7 +193,7 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         commands=commands or None,
         prefixes=word_set(entry.get("prefixes", "")),
         judges_verbs=any("verb:" in row.when or row.when.startswith("0=") for row in effects),
-        command_depth=min(max((name.count(" ") + 1 for name in commands), default=0), MAX_COMMAND_WORDS),
+        group_words=frozenset(name.partition(" ")[0] for name in commands if " " in name),
         classify=classify,
         prepare=_import_handler(entry["prepare"], "classify_") if "prepare" in entry else None,
         adjust=_import_handler(entry["adjust"], "adjust_") if "adjust" in entry else None,
@@ -200,6 +202,7 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         needs=entry.get("needs", 0),
         own_flags=own_flags,
         unconditional=bool(effects) and not is_conditional,
+        is_flat=bool(effects) and not (commands or classify or any(map(entry.get, _BEYOND_ROWS))),
         positional=bool(commands or classify or any(map(_is_positional, effects))),
     )
 
@@ -225,6 +228,7 @@ def _build_row(row: Record) -> EffectSpec:
     )
 
 
+_BEYOND_ROWS = ("dry_run", "needs", "prepare", "adjust")
 _VALUE_KEYS = ("values", "globals")
 _OPTION_KEYS = (*_VALUE_KEYS, "glued", "flags", "dry_run", "when", "unless", "recoverable_when")
 

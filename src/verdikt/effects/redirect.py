@@ -53,7 +53,9 @@ def classify_redirect(call: Invocation, redirect: Redirect) -> Sequence[Effect]:
 def _classify_network_file(call: Invocation, op: str, name: str) -> Effect:
     """Return the effect of a redirection to bash's `/dev/tcp/host/port`."""
     hosts = (Target(host.parse_host(name), "host"),)
-    if call.name in SHELLS or call.name == "exec" or not call.command.argv:
+    is_shell = call.name in SHELLS or call.name == "exec" or not call.command.argv
+    # What listens on this machine was started here: `exec 3<>/dev/tcp/localhost/6379` talks to a server under test.
+    if is_shell and (call.name in SHELLS or not host.is_local_host(name)):
         return call.make_effect("net.shell", hosts, note="a shell over a bare connection")
     if op.startswith("<") and op != "<>":
         return call.make_effect("net.fetch", hosts)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from verdikt.effects.armed_loads import find_armed_imports
+from verdikt.effects.code_sections import blank_comments
 from verdikt.effects.command_input import detect_language
+from verdikt.effects.entry_files import list_entry_files, select_tasks
 from verdikt.effects.invocation import SHELLS
 from verdikt.effects.local_imports import list_module_files
 from verdikt.model.lazy_regex import compile_lazily
@@ -67,6 +69,21 @@ class RunFiles:
             load = self._files.load_text if runs_source(call.command) else self._files.texts.get
             if language and (text := load(path)) is not None:
                 effects += self._classify_code(language, text, call)
+        return effects
+
+    def classify_entries(self, call: Invocation) -> list[Effect]:
+        """Classify the files that a runner starts without being told their names."""
+        effects: list[Effect] = []
+        if self._is_deepest:
+            return effects
+        for entry in list_entry_files(call.command):
+            path = self._resolver.to_absolute(entry.path, call.command.cwd)
+            text = self._files.load_text(path) if path else None
+            if text is None:
+                continue
+            language = "ruby" if entry.language == "rake" else entry.language
+            text = select_tasks(text, call.command) if entry.language == "rake" else text
+            effects += self._classify_code(language, blank_comments(language, text), call)
         return effects
 
     def classify_module(self, call: Invocation, module: str, effect: Effect) -> list[Effect]:

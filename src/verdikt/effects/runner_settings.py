@@ -22,11 +22,16 @@ _CMAKE_COMMAND = compile_lazily(
     r"\bCOMMAND\s+([^()]*?)(?=\s+(?:COMMAND|WORKING_DIRECTORY|DEPENDS|COMMENT|[A-Z_]{6,})\b|\))"
 )
 _CMAKE_REMOVE = compile_lazily(r"\bfile\s*\(\s*(REMOVE|REMOVE_RECURSE)\s+([^()]*)\)", re.IGNORECASE)
-_MAKE_SHELL = compile_lazily(r"\$\(shell\s+((?:[^()]|\([^()]*\))*)\)|^\s*\w+\s*!=\s*(.+)$")
+# `just` runs what stands between backquotes while it reads the file.
+_MAKE_SHELL = compile_lazily(
+    r"\$\(shell\s+((?:[^()]|\([^()]*\))*)\)|^\s*\w+\s*!=\s*(.+)$|^\s*(?:export\s+)?[\w-]+\s*:=[^`]*`([^`]+)`"
+)
 _IMAGE_COMMAND = compile_lazily(r"(?i)^\s*(?:RUN|CMD|ENTRYPOINT)\s+(?:--\S+\s+)*")
 _XML_EXECUTABLE = compile_lazily(r"<executable>\s*([^<]+?)\s*</executable>|<exec\b[^>]*\bexecutable=\"([^\"]+)\"")
 _XML_ARGUMENT = compile_lazily(r"<argument>\s*([^<]*?)\s*</argument>|<arg\b[^>]*\b(?:value|line)=\"([^\"]*)\"")
-_XML_DELETE = compile_lazily(r"<delete\b[^>]*\bdir=\"([^\"]+)\"")
+_XML_DELETE = compile_lazily(r"<(?:delete|RemoveDir|Delete)\b[^>]*\b(?:dir|file|Directories|Files)=\"([^\"]+)\"")
+_XML_COMMAND = compile_lazily(r"<Exec\b[^>]*\bCommand=\"([^\"]+)\"")
+_XML_HOME = compile_lazily(r"\$\{(?:user\.home|env\.HOME)\}|\$\((?:HOME|UserProfile)\)")
 _TASK_IMPORT = compile_lazily(r"(?m)^\s*(?:from|import)\s+(?:invoke|fabric|nox|duty|poethepoet|doit)\b")
 _PYTHON_STRING = compile_lazily(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
 _TASK_CALL = compile_lazily(r"\b\w+\.(?:run|sudo|local|run_always|run_install)\(([^\n]*)")
@@ -37,6 +42,10 @@ _INLINE_TEXT = compile_lazily(
     r"(?:\"((?:[^\"\\\n]|\\.)+)\"|'((?:[^'\\\n]|\\.)+)')"
 )
 """Commands inside a line of a build's own language: `run_shell(command = "…")`, `local("…")`."""
+_PROCESS_RECORD = compile_lazily(
+    r"""\b(?:script|command|cmd|exec|program|file)["']?\s*:\s*("[^"\n]*"|'[^'\n]*')\s*,\s*["']?args["']?\s*:\s*"""
+    r"""(\[[^\[\]]*\]|"[^"\n]*"|'[^'\n]*')"""
+)
 _COMMAND_LINE = compile_lazily(r"\bcommandLine\b\s*[(=]?\s*(?:listOf\()?([^)\n]*)")
 _STRING_CALLS = {
     "groovy": compile_lazily(r"\"([^\"\\\n]+)\"\s*\.execute\(|'([^'\\\n]+)'\s*\.execute\("),
@@ -45,7 +54,14 @@ _STRING_CALLS = {
 }
 _SETTING = compile_lazily(r"""^\s*(?:-\s+)*(?:["']?([\w.-]+)["']?\s*(?:=|:(?=\s|$))\s*)?(.*?)\s*,?\s*$""")
 _RUNNER_SETTING = compile_lazily(r"(?:^SHELL|\.runner|\.linker|(?:rustc|workspace)-wrapper)\s*=\s*(.+)$")
-_COMPOSE_MOUNT = compile_lazily(r"""^\s*-\s*["']?((?:/|~|\$\{?HOME\b)[^:\s"']*):/""")
+# In the short form, `- ./data:/data`, and in the long one, with `source` and `target`.
+_COMPOSE_MOUNT = compile_lazily(
+    r"""(?:^\s*-\s*|[\[,]\s*)["']?(?P<source>(?:/|~|\.{1,2}/|\$\{?HOME\b)[^:\s"',\]]*):(?P<target>/[^:\s"',\]]*)"""
+    r"""|^\s*(?:-\s+)?source:\s*["']?(?P<from>[^\s"']+)["']?\s*\n\s*target:\s*["']?(?P<to>/[^\s"']*)""",
+    re.MULTILINE,
+)
+_HOME = compile_lazily(r"\$(?:HOME\b|\{HOME\})")
+_PROGRAM_KEY = compile_lazily(r"(?i)wrapper|runner|linker|script|command|cmd|shell|hook|exec|program")
 _DESCRIPTIONS = frozenset(
     "name id desc description summary help title label comment version url repo repository homepage author authors "
     "license keywords classifiers dependencies requires files exclude include args image".split()
@@ -70,15 +86,25 @@ def read_recipes(text: str) -> list[CodeSection]:
     """Return the recipe lines of a makefile that others include, and what it runs while it is read."""
     lines = list(enumerate(text.split("\n")[:_MAX_SETTING_LINES], 1))
     recipes = [(number, line) for number, line in lines if line[:1] in ("\t", " ")]
+    return sorted([*_read_recipe_lines(recipes), *read_assignments(text)], key=lambda section: section.line)
+
+
+def read_assignments(text: str) -> list[CodeSection]:
+    """Return what a makefile or a justfile runs while it is read, whichever recipe is wanted."""
+    lines = enumerate(text.split("\n")[:_MAX_SETTING_LINES], 1)
     calls = [
-        (number, match[1] or match[2])
+        (number, match[1] or match[2] or match[3])
         for number, line in lines
         if not line.lstrip().startswith("#")
         for match in _MAKE_SHELL.finditer(line)
     ]
+    return _read_recipe_lines(calls)
+
+
+def _read_recipe_lines(lines: list[tuple[int, str]]) -> list[CodeSection]:
     return [
         CodeSection(SHELL, line.strip().lstrip("@-+").replace("$(HOME)", "~").replace("$$", "$"), number)
-        for number, line in sorted(recipes + calls)
+        for number, line in lines
     ]
 
 
@@ -104,7 +130,9 @@ def read_xml(text: str) -> list[CodeSection]:
     import html  # its table of 2,200 names takes 2 % of a process for one call, and few builds are in XML
 
     text = re.sub(r"(?s)<!--.*?-->", lambda match: "\n" * match[0].count("\n"), text)
-    sections = []
+    text = _XML_HOME.sub("~", text)
+    commands = [(match[1], match.start()) for match in _XML_COMMAND.finditer(text)]
+    sections = [CodeSection(SHELL, html.unescape(line), count_line(text, start)) for line, start in commands]
     for match in _XML_EXECUTABLE.finditer(text):
         end = text.find("</configuration>" if match[1] else "</exec>", match.end())
         words = _XML_ARGUMENT.findall(text, match.end(), end if end >= 0 else len(text))
@@ -124,6 +152,17 @@ def read_string_calls(language: str, text: str) -> list[CodeSection]:
     for match in _COMMAND_LINE.finditer(text) if language in ("groovy", "kotlin") else ():
         words = [first or second for first, second in _PYTHON_STRING.findall(match[1])]
         sections.append(CodeSection(SHELL, " ".join(map(_quote_word, words)), count_line(text, match.start())))
+    return sections
+
+
+def read_process_records(text: str) -> list[CodeSection]:
+    """Return the processes that settings in JavaScript describe: `{script: "bash", args: ["-c", "…"]}`."""
+    sections = []
+    for match in _PROCESS_RECORD.finditer(text):
+        words = [first or second for first, second in _PYTHON_STRING.findall(match[2])]
+        name = match[1].strip("\"'")
+        line = f"{name} {words[0]}" if match[2][:1] != "[" and words else " ".join(map(_quote_word, [name, *words]))
+        sections.append(CodeSection(SHELL, line, count_line(text, match.start())))
     return sections
 
 
@@ -157,7 +196,9 @@ def read_all_settings(path: str, text: str) -> list[CodeSection]:
     name = path[path.rfind("/") :]
     if name.endswith((".json", ".jsonc")) and (values := _read_json_values(text)) is not None:
         return values
-    sections = [*_read_settings(text), *(_read_mounts(text) if "compose" in name else ())]
+    if "compose" in name:
+        return list(_read_compose(text))
+    sections = list(_read_settings(text))
     for match in _INLINE_WORDS.finditer(text):
         words = [first or second for first, second in _PYTHON_STRING.findall(match[1])]
         sections.append(CodeSection(SHELL, " ".join(map(_quote_word, words)), count_line(text, match.start())))
@@ -198,17 +239,32 @@ def _read_settings(text: str) -> Iterator[CodeSection]:
             continue
         match = _SETTING.match(line)
         key, value = (match[1] or "", match[2]) if match else ("", "")
-        # A command line has a space in it; a lone word is a name, a path or a number.
-        if " " not in value or key.lower() in _DESCRIPTIONS:
+        # A command line has a space in it; a lone word is a name, a path or a number, unless it is a program's path.
+        is_program = _PROGRAM_KEY.search(key) is not None and "/" in value and "://" not in value
+        if (" " not in value and not is_program) or key.lower() in _DESCRIPTIONS:
             continue
         yield CodeSection(SHELL, _to_command_line(value), number)
 
 
-def _read_mounts(text: str) -> Iterator[CodeSection]:
-    """Yield the mounts of a compose file as the command that has the same effect."""
-    for number, line in enumerate(text.split("\n")[:_MAX_SETTING_LINES], 1):
-        if match := _COMPOSE_MOUNT.match(line):
-            yield CodeSection(SHELL, f"docker run -v {match[1]}:/mnt image", number)
+def _read_compose(text: str) -> Iterator[CodeSection]:
+    """Yield the commands of a compose file, with the mounts of all its services, as commands with the same effect."""
+    lines = list(enumerate(text.split("\n")[:_MAX_SETTING_LINES], 1))
+    mounts = [
+        (count_line(text, match.start()), f"-v {_quote_mount(match['source'] or match['from'])}:{target}")
+        for match in _COMPOSE_MOUNT.finditer(text)
+        if (target := match["target"] or match["to"])
+    ]
+    options = " ".join(mount for _, mount in mounts)
+    for number, line in lines:
+        setting = _SETTING.match(line)
+        if setting and setting[1] in ("command", "entrypoint") and setting[2]:
+            yield CodeSection(SHELL, f"docker run {options} image {_to_command_line(setting[2])}", number)
+    for number, mount in mounts:
+        yield CodeSection(SHELL, f"docker run {mount} image", number)
+
+
+def _quote_mount(path: str) -> str:
+    return _quote_word(_HOME.sub("~", path))
 
 
 def _to_command_line(value: str) -> str:

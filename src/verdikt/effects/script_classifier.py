@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,6 +47,7 @@ from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.redirect import classify_redirect
+from verdikt.effects.rewritten_files import downgrade_rewrites
 from verdikt.effects.run_files import IMPORTS_VERDIKT, RunFiles
 from verdikt.effects.runner_settings import list_set_programs
 from verdikt.effects.secret_sends import (
@@ -89,6 +90,9 @@ _OUTPUT_OPTIONS = ("-o", "--out")
 _CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
 _RELATED_PREFIXES = (*SECRET_SOURCES, "fs.overwrite", *OUTGOING_PREFIXES)
 """Effects that say something about each other, or about what the session did before."""
+_RELATED_EFFECTS = ("cred.read", "fs.move", "proc.spawn")
+_ZONE_PREFIXES = ("fs.", "disk.", "cred.", "env.")
+"""Effects that can mean more where they fall, or that take a secret somewhere."""
 _UNIX_FIRST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz./~#")
 _POWERSHELL_BEGINNINGS = ("ri", "ir", "iw")  # `ri`, `irm`, `iwr`
 
@@ -124,7 +128,7 @@ class ScriptClassifier:
         self._resolver = resolver
         self._programs = programs
         self._depth = 0
-        self._files = WrittenFiles(resolver, {}, set(), set(), {})
+        self._files = WrittenFiles(resolver)
         self._temporary_paths: set[str] = set()
         self._secret_copies: set[str] = set()
         self._mentions_verdikt = False
@@ -163,7 +167,8 @@ class ScriptClassifier:
         if is_single and not loose_effects and self.steps is None:
             return self._classify_single(commands)
         effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
-        self._add_code_effects(script, commands, effects_by_command, loose_effects)
+        if script.codes:
+            self._add_code_effects(script, commands, effects_by_command, loose_effects)
         self._add_zone_effects(commands, effects_by_command)
         if loose_effects:
             loose_effects += derive_zone_effects(loose_effects, facts)
@@ -195,11 +200,11 @@ class ScriptClassifier:
     def _classify_single(self, commands: Sequence[Command]) -> list[Effect]:
         """Classify a text of one plain command, which needs little of what relates commands to each other."""
         effects = self._classify_command(0, commands[0], commands)
-        if derived := derive_zone_effects(effects, self._resolver.facts, self._secret_copies):
+        facts = self._resolver.facts
+        if derived := derive_zone_effects(effects, facts, self._secret_copies):
             effects.extend(derived)
             effects.extend(derive_spliced_reads(derived, commands[0], self._resolver.project_root))
-        is_moved = self._resolver.facts.moved_work or handles_secret_files(commands[0])
-        if is_moved or _has_prefix(effects, _RELATED_PREFIXES):
+        if facts.moved_work or handles_secret_files(commands[0]) or _has_prefix(effects, _RELATED_PREFIXES):
             self._relate_single(commands, effects)
         return effects
 
@@ -221,6 +226,8 @@ class ScriptClassifier:
         has_secret = False
         secret_variables: set[str] = set()
         for index, effects in enumerate(effects_by_command):
+            if not has_secret and not _has_prefix(effects, _ZONE_PREFIXES):
+                continue
             if derived := derive_zone_effects(effects, self._resolver.facts, self._secret_copies):
                 derived = [effect for effect in derived if not self._is_own_temporary(effect)]
                 effects.extend(derived)
@@ -258,19 +265,20 @@ class ScriptClassifier:
 
     def _relate_commands(self, text: str, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Apply everything that one command changes about the effects of another."""
-        names = {effect.what for effects in effects_by_command for effect in effects}
+        names = {effect.what for effects in effects_by_command for effect in effects if _concerns_others(effect.what)}
         if "cred.read" in names:
             drop_login_reads(commands, effects_by_command)
-        if any(name.startswith(OUTGOING_PREFIXES) for name in names):
+        if names and any(name.startswith(OUTGOING_PREFIXES) for name in names):
             trace_dataflow(commands, effects_by_command)
             for command, effects in zip(commands, effects_by_command, strict=True):
                 if _has_prefix(effects, OUTGOING_PREFIXES):
                     effects.extend(derive_key_variable_sends(command, effects))
-        if any(command.repeated or command.name in SECRET_FILE_PROGRAMS for command in commands):
+        if _may_handle_secret_files(commands):
             trace_secret_files(commands, effects_by_command, self._resolver)
         if "fs.overwrite" in names:
             for effects in effects_by_command:
                 look_up_overwritten(effects, self._resolver)
+            downgrade_rewrites(commands, effects_by_command)
         if "fs.move" in names or self._resolver.facts.moved_work:
             self._follow_moved_work(effects_by_command)
         if "proc.spawn" in names:
@@ -385,7 +393,7 @@ class ScriptClassifier:
         text = call.full_text
         if "maintenance" in text and any(effect.what in _CODE_EFFECTS for effect in effects):
             effects = effects + classify_offline_order(call)
-        if "=" in text and any(mark in text for mark in _RUNNER_SETTINGS):
+        if "=" in text and _names_runner(text):
             lines = list_set_programs(command.argv[1:])
             effects = effects + [effect for line in lines for effect in self._classify_inner(line, command)]
         if call.name in _PLUGIN_LOADERS and effects:
@@ -444,16 +452,46 @@ class ScriptClassifier:
         return effects + derive_hidden_reads(effects, self._resolver.project_root)
 
 
+# Loops and no generators: nearly every command comes through these, and a generator costs more than its tests.
+# ruff: noqa: SIM110
+
+
 def _has_output_option(argv: Sequence[Word]) -> bool:
-    return any(word.text.startswith(_OUTPUT_OPTIONS) for word in argv)
+    for word in argv:
+        if word.text.startswith(_OUTPUT_OPTIONS):
+            return True
+    return False
+
+
+def _names_runner(text: str) -> bool:
+    """Return whether a command line sets the program that another one runs."""
+    for mark in _RUNNER_SETTINGS:
+        if mark in text:
+            return True
+    return False
 
 
 def _has_prefix(effects: Iterable[Effect], prefixes: tuple[str, ...]) -> bool:
     """Return whether the name of an effect begins with one of these."""
-    for effect in effects:  # noqa: SIM110  every command comes through here, and a generator costs more than its tests
+    for effect in effects:
         if effect.what.startswith(prefixes):
             return True
     return False
+
+
+def _may_handle_secret_files(commands: Sequence[Command]) -> bool:
+    for command in commands:
+        if command.repeated or command.name in SECRET_FILE_PROGRAMS:
+            return True
+    return False
+
+
+# Bounded: names of effects also come from the records of a policy.
+@lru_cache(maxsize=1024)
+def _concerns_others(what: str) -> bool:
+    """Return whether an effect can change, or be changed by, what other commands of the text do."""
+    is_listed = what in _RELATED_EFFECTS or what in DELETE_EFFECTS or what in REF_DELETE_EFFECTS
+    return is_listed or what in REPLACE_EFFECTS or what.startswith(OUTGOING_PREFIXES)
 
 
 def _classify_own_program(call: Invocation) -> list[Effect]:

@@ -25,6 +25,10 @@ _VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)")
 _ORDINARY_VARIABLES = frozenset(
     "HOME PWD USER PATH TMPDIR HOSTNAME LANG SHELL UID URL BASE_URL API_URL HOST PORT ENDPOINT VERSION BRANCH".split()
 )
+_MESSAGES = ("message.send", "mcp.send")
+_ENCODED = compile_lazily(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_MAX_ENCODED = 8
+_PRIVATE_KEY = compile_lazily(r"-----BEGIN [A-Z ]*PRIVATE KEY")
 _KEY_NAME = compile_lazily(r"TOKEN|KEY|SECRET|PASSWORD|_PAT$")
 
 
@@ -53,8 +57,27 @@ def add_issuer_sends(effects: Effects, facts: Facts) -> Effects:
         for effect, target in _list_foreign_hosts(effects, OUTGOING_PREFIXES)
         if effect.certain and not _is_within(target.text, domains)
     ]
+    sends = sends[:1] or [
+        derive_effect("cred.send", effect, effect.targets, note=f"a key of {', '.join(sorted(issuers))}")
+        for effect in effects
+        # A message of a service is read by people; one of the issuer's own service is not meant.
+        if effect.what in _MESSAGES and effect.certain and not any(issuer in effect.by.lower() for issuer in issuers)
+    ]
     sends = sends[:1] or list(_derive_remote_sends(effects, domains, facts))
     return Effects((*effects.items, *sends)) if sends else effects
+
+
+def holds_encoded_secret(address: str) -> bool:
+    """Return whether an address carries a secret that an encoding hides: `?d=QVdTX1NFQ1JFVF9…`, `?k=KEY%3D…`."""
+    if "?" not in address and "=" not in address:
+        return False
+    # Few addresses carry data, and a hook that no daemon answers would pay for the imports.
+    from verdikt.effects.code.decoder import decode_base64, decode_percent
+    from verdikt.model.redaction import redact_text
+
+    plain = decode_percent(address)
+    texts = [plain, *(decode_base64(token) for token in _ENCODED.findall(plain)[:_MAX_ENCODED])]
+    return any(redact_text(text)[1] or _PRIVATE_KEY.search(text) for text in texts)
 
 
 def _derive_remote_sends(effects: Effects, domains: Sequence[str], facts: Facts) -> Iterator[Effect]:
@@ -84,7 +107,12 @@ def _make_remote_path(project_root: str, remote: str) -> str:
 def find_unlisted_hosts(effects: Effects) -> list[tuple[Effect, Target]]:
     """Return the hosts that effects send to and that ordinary work does not talk to."""
     sends = _list_foreign_hosts(effects, ("net.send", "net.connect", "message.send"))
-    return [(effect, target) for effect, target in sends if not _is_within(target.text, LISTED_DOMAINS)]
+    return [(effect, target) for effect, target in sends if not is_listed_host(target.text)]
+
+
+def is_listed_host(name: str) -> bool:
+    """Return whether ordinary work talks to a host, which may be this machine."""
+    return _is_within(name, LISTED_DOMAINS) or host.is_local_host(name)
 
 
 def derive_key_variable_sends(command: Command, effects: Sequence[Effect]) -> list[Effect]:
@@ -113,6 +141,8 @@ _PUBLISHERS = _FORGE_CLIENTS | _CONTAINER_ENGINES
 _STAGERS = find_role("work_tree_changer")
 SECRET_FILE_PROGRAMS = _FILE_LOADERS | _PUBLISHERS | _STAGERS
 """Programs that load, attach or stage files; a text without one of them is not looked at."""
+_STARTING_VERBS = frozenset(("run", "create"))
+"""What a container engine does with an image, which may get secrets."""
 _REMOTE_VERBS = frozenset(("push", "fetch", "pull"))
 """What git does with a remote, whose address may hold a key."""
 _STAGING_VERBS = frozenset(("add", "stage")) | _REMOTE_VERBS
@@ -125,7 +155,8 @@ def handles_secret_files(command: Command) -> bool:
     name = command.name
     if name not in SECRET_FILE_PROGRAMS:
         return False
-    return name not in _STAGERS or not _STAGING_VERBS.isdisjoint([word.text for word in command.argv])
+    verbs = _STAGING_VERBS if name in _STAGERS else _STARTING_VERBS if name in _CONTAINER_ENGINES else None
+    return verbs is None or not verbs.isdisjoint([word.text for word in command.argv])
 
 
 def trace_secret_files(
@@ -134,20 +165,23 @@ def trace_secret_files(
     """Add what becomes of secret files that commands load, attach or stage, in order."""
     has_loaded = False
     copies = {t.path for effects in effects_by_command for e in effects if e.what == "cred.copy" for t in e.targets}
-    copies.update(resolver.facts.secret_copies)
-    is_staged = f"{resolver.project_root}/.git/index" in resolver.facts.secret_copies
+    remembered = resolver.facts.secret_copies
+    copies.update(remembered)
+    is_staged = bool(remembered) and f"{resolver.project_root}/.git/index" in remembered
+    # Without a secret that is read, none feeds a loop or a message.
+    has_secret = bool([1 for effects in effects_by_command for e in effects if e.what == "cred.read"])
     for index, (command, effects) in enumerate(zip(commands, effects_by_command, strict=True)):
         if not effects:
             continue
         name = command.name
         is_loaded = name in _FILE_LOADERS and _loads_secret_file(command, effects, resolver)
-        if is_loaded or _feeds_loop(command, commands, effects):
+        if is_loaded or (has_secret and _feeds_loop(command, commands, effects)):
             has_loaded = True
         elif has_loaded:
             effects.extend(list(_derive_variable_sends(command, effects)))
         if name in _STAGERS:
             # `git commit -m "$(cat .env)"`: the secret is in the message.
-            is_staged |= any(
+            is_staged |= has_secret and any(
                 inner.feeds == index and any(e.what == "cred.read" for e in effects_by_command[at])
                 for at, inner in enumerate(commands[:index])
             )
@@ -235,8 +269,9 @@ def _iter_options(command: Command) -> Iterator[tuple[str, str]]:
 def _runs_foreign_image(command: Command) -> bool:
     """Return whether a container runs an image under the name of an account: `someone/image`, not `postgres:16`."""
     texts = [word.text for word in command.argv[1:]]
-    is_run = any(text in ("run", "create") for text in texts[:2])
-    return is_run and any("/" in text and text[:1] not in ("-", "/", ".", "~") and ":/" not in text for text in texts)
+    if _STARTING_VERBS.isdisjoint(texts[:2]):
+        return False
+    return any("/" in text and text[:1] not in ("-", "/", ".", "~") and ":/" not in text for text in texts)
 
 
 def _trace_git(

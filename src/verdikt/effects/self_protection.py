@@ -32,11 +32,11 @@ _WORD_SEPARATOR = compile_lazily(r"[:=,]")
 _PROCESS_FILES = ("run/daemon.lock", "run/daemon.sock")
 # What our processes are called, and what others are called that every machine has.
 _OWN_PROCESSES = (
-    "verdikt-hook 20 closed python3 -I -m verdikt.hosts.hook claude PreToolUse",
+    "verdikt-hook 50 closed python3 -I -m verdikt.hosts.hook claude PreToolUse",
     "python3 -I -m verdikt.daemon",
-    "/bin/sh share/verdikt/hooks/guard.sh 20 closed",
+    "/bin/sh share/verdikt/hooks/guard.sh 50 closed",
 )
-_OTHER_PROCESSES = ("python3 -m http.server", "/bin/sh build.sh", "python manage.py runserver 20 site-packages share")
+_OTHER_PROCESSES = ("python3 -m http.server", "/bin/sh build.sh", "python manage.py runserver 50 site-packages share")
 _DAEMON_SOCKET = compile_lazily(r"verdikt/run\b|\bdaemon\.(?:sock|lock)\b")
 
 

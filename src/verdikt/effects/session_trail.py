@@ -15,6 +15,7 @@ from verdikt.effects.carried_files import CarriedFiles
 from verdikt.effects.carried_state import find_moved_work
 from verdikt.effects.code_loaders import Loader, find_loaders, make_armed_effect
 from verdikt.effects.code_sections import detect_file_language
+from verdikt.effects.downloaded_files import find_unread_runs, note_downloads
 from verdikt.effects.script_classifier import ScriptClassifier
 from verdikt.effects.secret_sends import add_issuer_sends, find_unlisted_hosts
 from verdikt.effects.target import TargetResolver
@@ -83,6 +84,8 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
     if facts.secrets:
         effects = add_issuer_sends(effects, facts)
     effects = _add_unlisted_sends(effects, facts)
+    if unread := find_unread_runs(effects, facts):
+        effects = Effects((*effects.items, *unread))
     loaders = find_loaders(effects)
     if not loaders:
         return effects
@@ -194,6 +197,8 @@ def _note_carried_state(effects: Effects, facts: Facts, seq: int) -> dict[str, A
     """Return what the memory keeps of secrets that were copied and of work that was moved."""
     names = {effect.what for effect in effects.items}
     changes: dict[str, Any] = {}
+    if "net.fetch" in names or "fs.read" in names:
+        changes |= note_downloads(effects, facts, seq)
     if names <= _UNCARRIED:
         return changes
     if "cred.copy" in names:
@@ -259,6 +264,9 @@ class _Trail:
             self._armed.pop(path, None)
             self._unjudged.pop(path, None)
             if text is None:
+                self._remember_unjudged(path)
+            elif detect_file_language(path, text) == "settings":
+                # What it names may be written later.
                 self._remember_unjudged(path)
             elif (armed := _judge_in_project(path, text, self._facts)) is not None:
                 digest = sha256_hex(text.encode("utf-8", "surrogatepass"))[:_DIGEST_LENGTH]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdikt.effects.entry_files import ENTRY_PROGRAMS
 from verdikt.effects.guarded_sets import SET_PROGRAMS, find_guarded_effects
 from verdikt.effects.patched_files import (
     PATCHERS,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from verdikt.model.effect import Effect
 
 _COMPILERS = find_role("compiler")
-SPECIAL_PROGRAMS = FILE_SOURCES | _COMPILERS | SET_PROGRAMS
+SPECIAL_PROGRAMS = FILE_SOURCES | _COMPILERS | SET_PROGRAMS | ENTRY_PROGRAMS
 """Programs that need more than their record; one look-up tells nearly every command that it is none of them."""
 
 
@@ -36,6 +37,8 @@ def classify_special_program(call: Invocation, files: WrittenFiles, run_files: R
         effects += files.remember_outputs(call)
     elif name in _COMPILERS and (files.texts or command.stdin or runs_source(command)):
         effects += run_files.classify_compiled(call)
+    if name in ENTRY_PROGRAMS and len(command.argv) > 1:
+        effects += run_files.classify_entries(call)
     if name in SET_PROGRAMS or "@" in name:
         effects += find_guarded_effects(call, command, files.texts)
         if name in TREE_CHANGERS and (verb := find_git_verb(command.argv)):

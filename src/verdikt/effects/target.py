@@ -53,7 +53,7 @@ def _list_temporary_prefixes(directories: tuple[str, ...]) -> tuple[str, ...]:
 class TargetResolver:
     """Resolves the words of one action. Asks the disk and git only when a path's state is requested."""
 
-    __slots__ = ("_cwd", "_home", "_project_prefix", "_project_root", "facts")
+    __slots__ = ("_cwd", "_guarded_prefixes", "_home", "_project_prefix", "_project_root", "facts")
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -62,12 +62,14 @@ class TargetResolver:
         self._home = ""
         self._project_root = ""
         self._project_prefix = ""
+        self._guarded_prefixes: tuple[str, ...] = ()
 
     def _locate_project(self) -> None:
         """Determine the project and the home; deferred until the first path, because most commands name none."""
         self._home, self._project_root, self._project_prefix = _normalize_roots(
             self.facts.home, self.facts.project_root
         )
+        self._guarded_prefixes = self.facts.guarded_prefixes
 
     @property
     def project_root(self) -> str:
@@ -139,7 +141,7 @@ class TargetResolver:
         """Return the zone of an absolute path."""
         if not self._project_prefix:
             self._locate_project()
-        if self.facts.is_guarded_path(path):
+        if path.startswith(self._guarded_prefixes) and self.facts.is_guarded_path(path):
             return Zone.GUARD
         inside = path.startswith(self._project_prefix)
         if is_ordinary(path):
@@ -273,14 +275,16 @@ def is_recoverable(target: Target) -> bool:
 class _GlobTable:
     """A set of globs, sorted so that a set, a prefix or a suffix answers most of them and few need a regex."""
 
-    __slots__ = ("_exact", "_globs", "_infixes", "_prefixes", "_regex", "_suffixes")
+    __slots__ = ("_exact", "_globs", "_infixes", "_prefix_width", "_prefixes", "_regex", "_suffixes")
 
     def __init__(self, table: str) -> None:
         exact, prefixes, suffixes, infixes, globs = set(), [], [], [], []
         for glob in table.split():
             anchored = glob.startswith(("~", "/"))
             trunk = glob.removesuffix("**")
-            if "*" in trunk or "?" in trunk:
+            if trunk[:2] == "/*" and trunk[2:] and not {"*", "?"} & set(trunk[2:]):
+                suffixes.append(trunk[2:])  # in a table of names, each of which stands behind a slash
+            elif "*" in trunk or "?" in trunk:
                 globs.append(glob)
             elif anchored:
                 exact.add(glob) if trunk == glob else prefixes.append(trunk)
@@ -288,10 +292,14 @@ class _GlobTable:
                 suffixes.append("/" + glob) if trunk == glob else infixes.append("/" + trunk)
         self._exact, self._globs = frozenset(exact), globs
         self._regex: re.Pattern[str] | None = None
-        self._prefixes, self._suffixes, self._infixes = tuple(prefixes), tuple(suffixes), tuple(infixes)
+        self._prefix_width = min(map(len, prefixes), default=0)
+        self._prefixes = zone_tables.group_prefixes(prefixes, width=self._prefix_width)
+        self._suffixes, self._infixes = zone_tables.group_suffixes(suffixes), tuple(infixes)
 
     def __contains__(self, path: str) -> bool:
-        if path in self._exact or path.startswith(self._prefixes) or path.endswith(self._suffixes):
+        if path in self._exact or path.startswith(self._prefixes.get(path[: self._prefix_width], ())):
+            return True
+        if path.endswith(self._suffixes.get(path[-1:], ())):
             return True
         if any(map(path.__contains__, self._infixes)):
             return True
@@ -302,6 +310,8 @@ class _GlobTable:
         return self._regex.match(path) is not None
 
 
+_SPECIAL_DIRECTORIES, _SPECIAL_PREFIXES = zone_tables.SPECIAL_DIRECTORIES, zone_tables.SPECIAL_PREFIXES
+_SPECIAL_SUFFIXES = zone_tables.SPECIAL_SUFFIXES
 _GUARD_PATHS = _GlobTable(zone_tables.GUARD_GLOBS)
 _EXTENSION_PATHS = _GlobTable(zone_tables.EXTENSION_GLOBS)
 _HOOK_PATHS = _GlobTable(zone_tables.HOOK_GLOBS)
@@ -342,10 +352,11 @@ def is_secret(path: str) -> bool:
     """Return whether the path holds keys, tokens or passwords."""
     path = path.lower()
     stem = zone_tables.BACKUP_SUFFIX.sub("", path)
-    # `.env.example*` is about examples, too.
-    if zone_tables.NOT_SECRET.search(path.rstrip("*")) or zone_tables.NOT_SECRET.search(stem):
+    if not (_is_listed_secret(path) or (stem != path and _is_listed_secret(stem))):
         return False
-    return _is_listed_secret(path) or (stem != path and _is_listed_secret(stem))
+    # `.env.example*` is about examples, too.
+    is_public = zone_tables.NOT_SECRET.search
+    return is_public(path.rstrip("*")) is None and is_public(stem) is None
 
 
 def _is_listed_secret(path: str) -> bool:
@@ -358,12 +369,12 @@ def _is_listed_secret(path: str) -> bool:
 
 def is_ordinary(path: str) -> bool:
     """Return True only for a path that is in none of the tables above; False means that the tables decide."""
-    if "/." in path or path.startswith(zone_tables.SPECIAL_DIRECTORIES) or "/Library/" in path:
+    if "/." in path or path.startswith(_SPECIAL_DIRECTORIES.get(path[:2], ())) or "/Library/" in path:
         return False
     name = path[path.rfind("/") + 1 :].lower()
     return not (
-        name.endswith(zone_tables.SPECIAL_SUFFIXES)
-        or name.startswith(zone_tables.SPECIAL_PREFIXES)
+        name.endswith(_SPECIAL_SUFFIXES.get(name[-1:], ()))
+        or name.startswith(_SPECIAL_PREFIXES.get(name[:1], ()))
         or name in zone_tables.SPECIAL_NAMES
         or " " in name
     )

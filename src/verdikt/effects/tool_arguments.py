@@ -36,6 +36,7 @@ class _Traits(NamedTuple):
 
     runs: bool
     searches: bool
+    in_browser: bool = False
 
 
 _KEY_WORD = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -86,13 +87,21 @@ def find_schema(*holders: Any) -> Mapping[str, Any]:
 
 
 def list_tool_arguments(
-    payload: Any, schema: Mapping[str, Any] | None = None, *, runs: bool = False, searches: bool = False
+    payload: Any,
+    schema: Mapping[str, Any] | None = None,
+    *,
+    runs: bool = False,
+    searches: bool = False,
+    in_browser: bool = False,
 ) -> list[Argument]:
-    """Return what a tool's arguments mean; its name tells whether it `runs` something or `searches` for words."""
+    """Return what a tool's arguments mean.
+
+    Its name tells whether it `runs` something, `searches` for words, or has a page run its scripts.
+    """
     if not isinstance(payload, Mapping):
         return []
     arguments: list[Argument] = []
-    traits = _Traits(runs, searches)
+    traits = _Traits(runs, searches, in_browser)
     for argument in _iter_mapping(payload, schema or {}, traits=traits, depth=0):
         arguments.append(argument)
         if len(arguments) >= MAX_ARGUMENTS:
@@ -197,7 +206,8 @@ def _find_kind_by_key(names: frozenset[str], text: str, *, language: str, traits
     """Return the kind of a text by its key and its shape together, else by its shape."""
     if names & _KEYSTROKE_WORDS and find_record(text.split(None, 1)[0].rsplit("/", 1)[-1]) is not None:
         return ArgumentKind.SHELL
-    if names & _SHELL_WORDS and language and language not in _SHELL_LANGUAGES:
+    is_script = traits.in_browser and "script" in names
+    if is_script or (names & _SHELL_WORDS and language and language not in _SHELL_LANGUAGES):
         return ArgumentKind.CODE
     if names & _SHELL_WORDS and "language" not in names:
         return ArgumentKind.SHELL

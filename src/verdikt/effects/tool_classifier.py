@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from json import loads as parse_json
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,9 @@ from verdikt.effects.code import classify_code
 from verdikt.effects.embedded_commands import classify_embedded_commands, classify_skill, is_command_text
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.mcp_tools import classify_arguments, classify_mcp_tool, collect_paths
+from verdikt.effects.package_sources import classify_package_source
 from verdikt.effects.script_classifier import ScriptClassifier
+from verdikt.effects.secret_sends import holds_encoded_secret
 from verdikt.effects.zone_effects import derive_zone_effects, holds_secret
 from verdikt.model import patch
 from verdikt.model.action import ActionKind
@@ -84,6 +87,8 @@ _LIFECYCLE_SCRIPT = compile_lazily(
 _WORKFLOW_LEAK = compile_lazily(
     r"\$\{\{\s*secrets\.[^}]*\}\}.*(?:curl|wget|nc)\b|(?:curl|wget|nc)\b.*\$\{\{\s*(?:secrets\.|toJSON\(secrets\))"
 )
+_WORKFLOW_SECRETS = compile_lazily(r"\b(\w+)\s*:\s*[\"']?\$\{\{\s*toJSON\(\s*secrets\s*\)")
+"""A variable that holds all secrets of a workflow."""
 _WORKFLOW_COMMAND = compile_lazily(r"(?m)^\s*(?:-\s+)?(?:run|script):\s*[|>]?-?\s*(.*)$")
 _WORKFLOW_NAMES = (".gitlab-ci.yml", "Jenkinsfile", "azure-pipelines.yml", ".travis.yml")
 _RUN_ON_OPEN = compile_lazily(r'"runOn"\s*:\s*"folderOpen"')
@@ -168,6 +173,8 @@ def _classify_read(action: Action, call: Invocation) -> Iterator[Effect]:
         for path in paths[:_MAX_READ_PATHS]
     ]
     yield call.make_effect("fs.list" if is_listing else "fs.read", tuple(targets))
+    if len(paths) > _MAX_READ_PATHS:
+        yield _make_overflow_effect(call, "files")
     secrets = tuple(target for target in targets if holds_secret(target, call.facts))
     if secrets:
         yield call.make_effect("cred.read", secrets)
@@ -193,6 +200,13 @@ def _classify_write(action: Action, call: Invocation) -> Iterator[Effect]:
     what = "fs.delete" if action.tool in _DELETE_TOOLS else "fs.write" if action.tool in _EDIT_TOOLS else "fs.overwrite"
     for path in paths[:_MAX_WRITE_PATHS]:
         yield from _classify_file_write(call, what, path, _collect_content(action.payload))
+    if len(paths) > _MAX_WRITE_PATHS:
+        yield _make_overflow_effect(call, "files")
+
+
+def _make_overflow_effect(call: Invocation, what: str) -> Effect:
+    """Return the effect of what is beyond a bound: it could be anything, and must not pass as nothing."""
+    return call.make_effect("unknown.parse", possible=True, note=f"more {what} than can be looked at")
 
 
 def _classify_patch(text: str, call: Invocation) -> Iterator[Effect]:
@@ -253,8 +267,11 @@ def _classify_file_content(call: Invocation, path: str, content: str) -> Iterato
         for effect in call.classify_shell(content[:_MAX_CONTENT]):
             if effect.what.startswith(_ENVRC_PREFIXES):
                 yield effect
+        if len(content) > _MAX_CONTENT:
+            yield _make_overflow_effect(call, "text")
     elif name == "package.json" and content:
         yield from _classify_lifecycle_scripts(call, content)
+    yield from classify_package_source(call, path, content)
 
 
 def _classify_lifecycle_scripts(call: Invocation, content: str) -> Iterator[Effect]:
@@ -277,7 +294,11 @@ def _find_workflow_leaks(call: Invocation, content: str) -> Iterator[Effect]:
             for effect in call.classify_shell(match.group(1)):
                 if effect.what.startswith(("cred.send", "net.shell")):
                     yield effect
-    if _WORKFLOW_LEAK.search(content):
+    if len(content) > _MAX_CONTENT:
+        yield _make_overflow_effect(call, "text")
+    names = _WORKFLOW_SECRETS.findall(content[:_MAX_CONTENT])
+    sends_all = any(re.search(rf"\b(?:curl|wget|nc)\b.*\$\{{?{name}\b", content) for name in names)
+    if sends_all or _WORKFLOW_LEAK.search(content):
         yield call.make_effect("cred.send", possible=True, note="a workflow that sends its secrets out")
 
 
@@ -311,6 +332,9 @@ def _classify_fetch(action: Action, call: Invocation) -> Iterator[Effect]:
             yield from derive_zone_effects([effect], call.facts)
         return
     name = host.parse_host(address)
-    yield call.make_effect("net.local" if host.is_local_host(name) else "net.fetch", (Target(name, "host"),))
+    is_local = host.is_local_host(name)
+    yield call.make_effect("net.local" if is_local else "net.fetch", (Target(name, "host"),))
+    if not is_local and holds_encoded_secret(address):
+        yield call.make_effect("cred.send", (Target(name, "host"),), note="a secret in the address")
     if host.is_metadata_host(name):
         yield call.make_effect("cred.read", (Target(name, "host"),), note="credentials of the machine")

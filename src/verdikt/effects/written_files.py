@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from verdikt.effects.command_input import find_static_output
 from verdikt.effects.embedded_commands import classify_embedded_commands, is_command_text
@@ -30,15 +31,16 @@ _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
 
 
-class WrittenFiles(NamedTuple):
+@dataclass(slots=True)
+class WrittenFiles:
     """What is in the files that were written so far, as far as the text shows it, or where it came from."""
 
     resolver: TargetResolver
-    texts: dict[str, str]
+    texts: dict[str, str] = field(default_factory=dict)
     """Path → content."""
-    downloaded: set[str]
-    decoded: set[str]
-    descriptors: dict[str, Word]
+    downloaded: set[str] = field(default_factory=set)
+    decoded: set[str] = field(default_factory=set)
+    descriptors: dict[str, Word] = field(default_factory=dict)
     """What `exec 3>file` opened: descriptor → file."""
 
     def load_text(self, path: str) -> str | None:

@@ -65,7 +65,8 @@ def derive_zone_effects(effects: Sequence[Effect], facts: Facts, secret_copies: 
         what = effect.what
         if what in ("fs.read", "disk.read"):
             for target in effect.targets:
-                if holds_secret(target, facts):
+                # An ordinary file of the project is a secret only if this session made it a copy of one.
+                if (target.zone is not Zone.PROJECT or facts.secret_copies) and holds_secret(target, facts):
                     secrets = tuple(t for t in effect.targets if holds_secret(t, facts))
                     derived.append(derive_effect("cred.read", effect, secrets))
                     break

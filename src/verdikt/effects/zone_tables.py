@@ -6,12 +6,35 @@ anything below; one that begins with neither `~` nor `/` matches in every direct
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import groupby
+
 from verdikt.hosts.registry import HOSTS
 from verdikt.model.lazy_regex import compile_lazily
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
+
+
+# A path is compared with a long table of beginnings or ends several times for each decision. By the characters that it
+# has there, one look-up leaves the few that can fit.
+
+
+def group_prefixes(prefixes: Iterable[str], *, width: int) -> dict[str, tuple[str, ...]]:
+    """Return prefixes by their first characters; none may be shorter than `width`."""
+    groups = groupby(sorted(prefixes), key=lambda prefix: prefix[:width])
+    return {beginning: tuple(group) for beginning, group in groups}
+
+
+def group_suffixes(suffixes: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return suffixes by their last character."""
+    groups = groupby(sorted(suffixes, key=_get_end), key=_get_end)
+    return {end: tuple(group) for end, group in groups}
+
+
+def _get_end(text: str) -> str:
+    return text[-1:]
 
 
 def _to_glob(file: str) -> str:
@@ -194,7 +217,7 @@ SINK_DEVICES = _words(
 
 # `is_ordinary` rules out most paths with these before any glob is tried; test_target.py checks that they agree with
 # the tables above.
-SPECIAL_SUFFIXES = tuple(
+SPECIAL_SUFFIXES = group_suffixes(
     "_rsa .pem .key .p12 .pfx .jks .keystore .kdbx .ppk .env .ovpn .kubeconfig .tfstate .pth .dat .db .bak .conf "
     ".plist _dsa _ecdsa _ed25519 .kdb .keychain .keychain-db .keyring .p8 .jceks .agekey ~ old bkp backup orig "
     "original save saved copy prev previous swp 0 1 2 3 4 5 6 7 8 9".split()
@@ -203,18 +226,11 @@ SPECIAL_NAMES = frozenset(
     "governance.yaml credentials.json logins.json kubeconfig verdikt verdikt-hook verdikt-launch sitecustomize.py "
     "usercustomize.py _netrc".split()
 ) | {file.rpartition("/")[2] for file in _HOST_FILES if not file.endswith("/") and "/." not in f"/{file}"}
-SPECIAL_PREFIXES = ("id_", "client_secret", "service", "gcp-key", "secrets", "auth.json", "gen_", "terraform.tfstate")
-SPECIAL_DIRECTORIES = (
-    "/etc",
-    "/lib",
-    "/usr/lib",
-    "/usr/local/lib",
-    "/var",
-    "/run",
-    "/proc",
-    "/Library",
-    "~/Library",
-    "~/_",
+SPECIAL_PREFIXES = group_prefixes(
+    "id_ client_secret service gcp-key secrets auth.json gen_ terraform.tfstate".split(), width=1
+)
+SPECIAL_DIRECTORIES = group_prefixes(
+    "/etc /lib /usr/lib /usr/local/lib /var /run /proc /Library ~/Library ~/_".split(), width=2
 )
 
 # Names of one file, or of something made to try something out.

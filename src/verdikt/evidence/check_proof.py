@@ -1,14 +1,10 @@
 """Proof of a claim about a check: tests, build, lint, types. Each needs its own. Pure."""
 
-import re
-
 from verdikt.claims.named_objects import find_file_names, read_test_count
+from verdikt.claims.wording import has_wording
 from verdikt.evidence.proof_request import Missing, ProofRequest
 from verdikt.evidence.validator import Proof
-from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import is_test_file
-
-_IMAGE = compile_lazily(r"\b(?:image|container|docker\w*)\b", re.IGNORECASE)
 
 
 def prove_tests(request: ProofRequest) -> Proof | Missing:
@@ -44,7 +40,9 @@ def describe_missing_tests(request: ProofRequest) -> str:
 
 def prove_build(request: ProofRequest) -> Proof | Missing:
     """Prove that the project, or an image of it, builds."""
-    return _prove_by_validator(request, "image_builds" if _IMAGE.search(request.text) else "build_passes", "build")
+    return _prove_by_validator(
+        request, "image_builds" if has_wording("image", request.text) else "build_passes", "build"
+    )
 
 
 def prove_lint(request: ProofRequest) -> Proof | Missing:

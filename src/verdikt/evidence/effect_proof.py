@@ -3,6 +3,7 @@
 import re
 
 from verdikt.claims.named_objects import find_changed_names, find_package_names
+from verdikt.claims.wording import has_wording
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
 from verdikt.knowledge import find_role
@@ -76,20 +77,11 @@ def _is_outgoing(run: ProgramRun, text: str) -> bool:
     return (name in _OUTGOING_PROGRAMS and has_verb) or has_verb or shares_word(run, text)
 
 
-_CODE_WORK = compile_lazily(
-    r"\b(?:fix\w*|bug|implement\w*|refactor\w*|function|method|class|code|module|test|tests|renam\w+|rewr\w+)\b",
-    re.IGNORECASE,
-)
-
-
-_EDITING = compile_lazily(r"\b(?:chang|updat|edit|modif|replac|rewor|adjust|correct)\w*", re.IGNORECASE)
-
-
 def prove_effect(request: ProofRequest) -> Proof | None:
     """Return the command outside the files that a sentence reports (`seeded the database`); None without one."""
-    if _CODE_WORK.search(request.text) or find_changed_names(request.text):
+    if has_wording("code_work", request.text) or find_changed_names(request.text):
         return None
-    edits_text = bool(_EDITING.search(request.text))
+    edits_text = has_wording("edit", request.text)
     for call in reversed(request.turn.calls):
         for run in call.successful_runs("other", "http"):
             is_remote = run.kind == "other" and resolve_program_name(run.argv[0]) in _OUTGOING_PROGRAMS
@@ -111,20 +103,10 @@ def _shares_stem(words: list[str], text: str) -> bool:
     return any(word.lower()[:5] in stems or word.lower()[:4] in stems for word in re.findall(r"[A-Za-z]{4,}", text))
 
 
-_LOOKED = compile_lazily(
-    r"\b(?:(?:review|analy[sz]|inspect|investigat|audit|compar|look|examin|explor|search|trac|list|summari[sz]|check"
-    r"|explain|describ|answer|identif|verif|confirm|research)\w*|read|found|went through)\b",
-    re.IGNORECASE,
-)
-_WRITING = compile_lazily(
-    r"\b(?:add|creat|writ|wrote|remov|delet|mov|set|bump|switch|insert|appl|tid|clean)\w*", re.IGNORECASE
-)
-
-
 def prove_reading(request: ProofRequest) -> Proof | None:
     """Return the reading that a sentence about reading reports; None when it says more, or nothing was read."""
     text = request.text
-    if not _LOOKED.search(text) or any(words.search(text) for words in (_CODE_WORK, _EDITING, _WRITING)):
+    if not has_wording("look", text) or any(has_wording(what, text) for what in ("code_work", "edit", "write")):
         return None
     for call in reversed(request.turn.calls):
         if call.kind in ("read", "fetch", "mcp") or call.runs:

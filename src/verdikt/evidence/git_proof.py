@@ -14,7 +14,6 @@ from verdikt.turns.turn import is_same_path
 
 _FORGES = find_role("forge")
 _HISTORY_PROGRAMS = _FORGES | find_role("version_control")
-_BRANCH = compile_lazily(r"\bbranch(?:es|ed)?\b", re.IGNORECASE)
 _ON_BRANCH = compile_lazily(
     r"\b(?:on|to|in|onto|into|from|auf|dans|sur|en|na|no|в|на) (?:\S+ )?\S*\s*branch", re.IGNORECASE
 )
@@ -46,11 +45,11 @@ def prove_commit(request: ProofRequest) -> Proof | Missing:
         return _prove_refs(request, before, after, "refs/tags/", "tag")
     if has_wording("merge", text):
         return _prove_merge(request, before, after)
-    is_about_branch = has_wording("new_branch", text) or bool(_BRANCH.search(text))
+    is_about_branch = has_wording("new_branch", text) or has_wording("branch", text)
     # What names no branch is about a commit, in whatever words: silence must not prove it.
     if (has_wording("commit", text) or not is_about_branch) and (missing := _find_uncommitted(request, before, after)):
         return missing
-    if has_wording("new_branch", text) or (_BRANCH.search(text) and not _ON_BRANCH.search(text)):
+    if has_wording("new_branch", text) or (has_wording("branch", text) and not _ON_BRANCH.search(text)):
         return _prove_refs(request, before, after, "refs/heads/", "branch")
     return hold("git_state", *_find_calls(request, "commit"))
 

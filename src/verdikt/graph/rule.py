@@ -137,6 +137,8 @@ class Rule:
         when = self.when
         if when.on_action and not when.fits_action(action, ctx):
             return None
+        if when.on_effect and not self._fits_any_effect(ctx):
+            return None
         exemptions = self._find_exemptions(action, ctx) if self.unless is not None or self.exceptions else ()
         if exemptions and any(not exemption.on_effect for exemption in exemptions):
             return None
@@ -149,6 +151,18 @@ class Rule:
                     if not exemptions or not any(_fits_pair(each, effect, target, ctx) for each in exemptions):
                         return self._build_verdict(action, ctx, effect, target)
         return None
+
+    def _fits_any_effect(self, ctx: GovernanceContext) -> bool:
+        """Return whether the conditions on effects and targets hold for one of them, whatever is exempt."""
+        when = self.when
+        for effect in ctx.effects.items:
+            if when.fits_effect(effect):
+                if not when.on_target:
+                    return True
+                for target in effect.targets:
+                    if when.fits_target(target, ctx):
+                        return True
+        return False
 
     def _find_exemptions(self, action: Action, ctx: GovernanceContext) -> list[Matcher]:
         """Return `unless` and the exceptions in force whose conditions on the action itself hold."""
@@ -308,7 +322,11 @@ class RuleSet:
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """Return the strictest verdict of the rules that fire, and of equals the first."""
-        candidates = self._find_candidates(action, ctx)
+        try:
+            candidates: Sequence[Rule] = self._index.find_candidates(action, ctx)
+        except Exception:
+            # An index that fails must not hide a rule: every rule is evaluated, and each failure blocks by itself.
+            candidates = self.rules
         if not candidates:
             ctx.trace.append(self._pass_entry if not depth else self._pass_entry._replace(depth=depth))
             return self._pass_entry.verdict
@@ -327,14 +345,6 @@ class RuleSet:
         verdict = strictest_verdict(fired) if fired else self._pass_entry.verdict
         ctx.trace.insert(trace_start, TraceEntry(self.name, verdict, depth))
         return verdict
-
-    def _find_candidates(self, action: Action, ctx: GovernanceContext) -> Sequence[Rule]:
-        """Return the rules that can fire, in order; all of them when the index fails."""
-        try:
-            return self._index.find_candidates(action, ctx)
-        except Exception:
-            # An index that fails must not hide a rule: every rule is evaluated, and each failure blocks by itself.
-            return self.rules
 
 
 def _make_failure(guard: str, error: Exception) -> Verdict:

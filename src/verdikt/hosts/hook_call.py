@@ -58,6 +58,8 @@ class HookCall:
         self.hook_event: HookEvent | None = None
         self.faults: list[str] = []
         """What was found wrong before the call was decided, in words for a person."""
+        self.awaited_approval = ""
+        """The approval request that stops the call, as long as it was not answered."""
 
     def decide_payload(self, raw: bytes, load_governance: GovernanceLoader) -> HookResponse:
         """Return the response to a payload, already recorded in the log. Raises if nothing can be decided."""
@@ -67,7 +69,10 @@ class HookCall:
         if len(self.hook_event.cwd) > MAX_CWD_LENGTH:
             raise HookError(f"expected a working directory of at most {MAX_CWD_LENGTH} characters, found a longer one")
         governance = load_governance(os.path.join(self._require_cwd(), self.hook_event.cwd), self.env)
-        return self.adapter.encode(self.hook_event, dispatch_event(governance, self.hook_event, self.env, self.faults))
+        host_decision = dispatch_event(governance, self.hook_event, self.env, self.faults)
+        # Not for an ask that the host shows: its prompt must not come later than it would.
+        self.awaited_approval = host_decision.awaited_approval if host_decision.is_blocked else ""
+        return self.adapter.encode(self.hook_event, host_decision)
 
     @property
     def fails_closed(self) -> bool:

@@ -54,6 +54,8 @@ class HostDecision:
     """Text for the person, on hosts that show it."""
     how_to_allow: str = ""
     """The command that would let this through, for the person alone: an agent would only try to run it."""
+    awaited_approval: str = ""
+    """The approval request whose answer would decide this call."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", sanitize_text(self.reason).strip())

@@ -16,6 +16,7 @@ from verdikt.hosts.wiring.plan import keep_found_files, keep_wired_files
 from verdikt.hosts.wiring.registration import NATIVE_WRAPPER, WRAPPER_NAMES
 from verdikt.ledger.data_directory import encode_session_filename
 from verdikt.model.canonical_json import sha256_hex
+from verdikt.observe.atomic_file import write_atomically
 from verdikt.observe.guarded_paths import find_host_project
 from verdikt.observe.policy_files import read_policy_files
 from verdikt.observe.world import find_project_root
@@ -45,7 +46,7 @@ class IntegrityCheck:
     def record_baseline(self) -> list[str]:
         """Store the digests of all files, and return what is wrong with them already, in words for a person."""
         self._baseline_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._baseline_file.write_text(json.dumps(self._hash_files()))
+        write_atomically(self._baseline_file, json.dumps(self._hash_files()).encode())
         return list(self._find_faults())
 
     def keep_files(self) -> None:
@@ -67,17 +68,27 @@ class IntegrityCheck:
 
     def find_changes(self) -> list[str]:
         """Return what has changed since the start and what is wrong now, in words for a person."""
-        try:
-            baseline = json.loads(self._baseline_file.read_text())
-        except (OSError, ValueError):
-            baseline = {}
-        digests = self._hash_files()
-        changes = [
-            f"`{path}` changed during the session"
-            for path in sorted(baseline)
-            if baseline[path] != digests.get(path, "")
-        ]
+        baseline = self._read_baseline()
+        if baseline is None:
+            changes = [f"`{self._baseline_file}` cannot be read, so what changed during the session is not known"]
+        else:
+            digests = self._hash_files()
+            changes = [
+                f"`{path}` changed during the session"
+                for path in sorted(baseline)
+                if baseline[path] != digests.get(path, "")
+            ]
         return [*changes, *self._find_faults()]
+
+    def _read_baseline(self) -> dict[str, str] | None:
+        """Return the digests at the start; empty for a session that began without a hook, None when damaged."""
+        try:
+            baseline = json.loads(self._baseline_file.read_bytes())
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError):
+            return None
+        return baseline if isinstance(baseline, dict) else None
 
     def _hash_files(self) -> dict[str, str]:
         files = [*_load_wrapper_digests(self._data_directory), *_list_wired_files(self._data_directory)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from verdikt.daemon.protocol import MAX_PAYLOAD_BYTES
 from verdikt.errors import CanonicalError, HookError
 from verdikt.hosts.hook_event import HookEvent, HookEventKind
 from verdikt.hosts.host import FieldNames, Host
@@ -15,9 +16,6 @@ from verdikt.model.canonical_json import parse_json
 from verdikt.model.hook_message import Prompt, Turn
 from verdikt.model.posture import HOST_MODE_POSTURES
 from verdikt.model.tool_kind import classify_tool
-
-MAX_PAYLOAD_BYTES = 24 * 1024 * 1024
-"""Longest payload that is read."""
 
 _TYPE_NAMES = {
     dict: "an object",
@@ -109,7 +107,7 @@ def read_hook_event(
     action = _build_action(fields, field_names, common) if kind in _ACTION_KINDS else None
     posture = HOST_MODE_POSTURES.get(fields.get_text("permission_mode"))
     if action is not None and kind.fails_closed:
-        _refuse_non_text(action)
+        _refuse_illegible(action)
     return HookEvent(
         kind=kind,
         name=name,
@@ -154,11 +152,16 @@ _TEXT_FIELDS = frozenset([
 ])  # fmt: skip
 """The inputs of hosts' own tools that must be text, or lists of texts."""
 
+_COMMAND_FIELDS = ("command", "cmd", "script")
+_TYPED_FIELDS = ("chars", "input")
+"""What is typed into a program that already runs."""
+_CODE_FIELDS = ("code", "source", "script", "cell")
+
 _STDIN_TOOLS = frozenset(tool for host in HOSTS.values() for tool in host.stdin_tools)
 
 
-def _refuse_non_text(action: Action) -> None:
-    """Raise `HookError` for a call of a host's own tool whose input is not text: it could not be classified."""
+def _refuse_illegible(action: Action) -> None:
+    """Raise `HookError` for a call of a host's own tool whose input is not one text: it could not be classified."""
     if action.kind in (ActionKind.MCP, ActionKind.OTHER):
         return
     for key, value in action.payload.items():
@@ -167,9 +170,24 @@ def _refuse_non_text(action: Action) -> None:
         texts = value if isinstance(value, list) else [value]
         if value is not None and not all(isinstance(text, str) for text in texts):
             raise HookError(f"expected `{key}` to be text, found {_TYPE_NAMES.get(type(value), 'something else')}")
-    has_command = any(action.payload.get(key) for key in ("command", "cmd", "script"))
-    if action.kind is ActionKind.BASH and action.tool not in _STDIN_TOOLS and not has_command:
-        raise HookError("expected a command for the shell, found none")
+    if action.kind is ActionKind.BASH:
+        is_typed = action.tool in _STDIN_TOOLS
+        count = _count_texts(action, (*_COMMAND_FIELDS, *(_TYPED_FIELDS if is_typed else ())))
+        if not count and not is_typed:
+            raise HookError("expected a command for the shell, found none")
+    elif action.kind is ActionKind.EXECUTE_CODE:
+        _count_texts(action, _CODE_FIELDS)
+
+
+def _count_texts(action: Action, fields: tuple[str, ...]) -> int:
+    """Return how many of these fields say what is to run; raise `HookError` when two say different things.
+
+    A tool reads one of them, and a model can add the other: what is decided must be what runs.
+    """
+    present = [key for key in fields if action.payload.get(key)]
+    if any(action.payload[key] != action.payload[present[0]] for key in present):
+        raise HookError(f"expected one text to run, found `{'` and `'.join(present)}`")
+    return len(present)
 
 
 def _build_prompt(fields: PayloadFields, field_names: FieldNames, common: Mapping[str, str]) -> Prompt:

@@ -20,7 +20,6 @@ from verdikt.integrations.tool_governor import (
     Ruling,
     ToolGovernor,
     append_context,
-    outcome_from_error,
     outcome_from_result,
 )
 from verdikt.model.action import Outcome
@@ -121,15 +120,12 @@ class _CallMiddleware(_framework.FunctionMiddleware):  # type: ignore[misc, name
             context.result = ruling.text
             return
         _seal_arguments(context)
-        try:
+        # Another middleware may stop the call, or the function itself ask.
+        unless = (_MiddlewareException, _framework.UserInputRequiredException)
+        with governor.report_errors(action, unless=unless):
             await call_next()
-        except (_MiddlewareException, _framework.UserInputRequiredException):
-            raise  # another middleware or the function itself stops or asks: it has not ended
-        except Exception as error:
-            await governor.areport(action, outcome_from_error(error))
-            raise
         text = await governor.areport(action, _read_outcome(context.result))
-        context.result = _add_context(context.result, "\n".join([*ruling.warnings, *([text] if text else [])]))
+        context.result = _add_context(context.result, ruling.join_notes(text))
 
     def _build_action(self, context: Any) -> Action:
         return self.owner.governor.build_action(

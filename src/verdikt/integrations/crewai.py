@@ -17,7 +17,6 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from verdikt.errors import BlockedError
 from verdikt.integrations.permit import CURRENT_PERMIT, Permit, take_permit
 from verdikt.integrations.person_callback import AskPerson, decide_with_callback
 from verdikt.integrations.sdk_import import import_sdk
@@ -26,7 +25,6 @@ from verdikt.integrations.tool_governor import (
     Ruling,
     ToolGovernor,
     append_context,
-    outcome_from_error,
     outcome_from_result,
 )
 from verdikt.model.action import ActionKind
@@ -152,7 +150,7 @@ class CrewGovernor:
             return None
         if not permit.ruling.may_run:
             return permit.ruling.text
-        notes = "\n".join([*permit.ruling.warnings, *permit.notes])
+        notes = permit.ruling.join_notes(*permit.notes)
         return append_context(context.tool_result, notes) if notes else None
 
 
@@ -207,11 +205,8 @@ def _gate_method(method: Any, read_arguments: Callable[..., Any]) -> Any:
         if crews is None:
             return method(self, *args, **kwargs)
         permit = _require_permit(crews, _sanitize_name(self.name), read_arguments(self, args, kwargs))
-        try:
+        with crews.governor.report_errors(permit.ruling.action):
             result = method(self, *args, **kwargs)
-        except BaseException as error:
-            crews.governor.report(permit.ruling.action, outcome_from_error(error))
-            raise
         if isawaitable(result):
             return _finish_awaitable(crews, permit, result)
         _note_result(crews, permit, result)
@@ -222,11 +217,8 @@ def _gate_method(method: Any, read_arguments: Callable[..., Any]) -> Any:
 
 
 async def _finish_awaitable(crews: CrewGovernor, permit: Permit, pending: Any) -> Any:
-    try:
+    with crews.governor.report_errors(permit.ruling.action):
         result = await pending
-    except BaseException as error:
-        crews.governor.report(permit.ruling.action, outcome_from_error(error))
-        raise
     _note_result(crews, permit, result)
     return result
 
@@ -241,8 +233,7 @@ def _require_permit(crews: CrewGovernor, tool: str, arguments: Any) -> Permit:
     permit = Permit(tool, arguments, ruling)
     CURRENT_PERMIT.set(permit)
     if not permit.take(tool, arguments):
-        verdict = ruling.verdict
-        raise BlockedError(ruling.text, guard=verdict.guard, reason=verdict.reason, fix=verdict.fix)
+        raise ruling.build_error()
     return permit
 
 

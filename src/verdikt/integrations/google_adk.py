@@ -139,7 +139,7 @@ class VerdiktPlugin(_BasePlugin):  # type: ignore[misc, valid-type]
         if ruling is None:
             return None  # a refusal, or the answer of another extension: the tool has not run
         context = await self.governor.areport(ruling.action, outcome_from_result(result))
-        return _add_context(result, "\n".join([*ruling.warnings, *([context] if context else [])]))
+        return _add_context(result, ruling.join_notes(context))
 
     async def on_tool_error_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, error: Exception
@@ -178,7 +178,8 @@ class VerdiktPlugin(_BasePlugin):  # type: ignore[misc, valid-type]
         ruling = self.governor.decide(action, can_ask=False)
         if not ruling.may_run:
             return _CodeExecutionResult(stderr=ruling.text)
-        result = executor.execute_code(invocation, code_input)
+        with self.governor.report_errors(action):
+            result = executor.execute_code(invocation, code_input)
         is_success = not result.stderr and getattr(result, "exit_code", None) in (None, 0)
         self.governor.report(action, Outcome(success=is_success, output=result.stdout, error=result.stderr))
         return result

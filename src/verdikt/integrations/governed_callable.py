@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
+from contextlib import aclosing
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from uuid import uuid4
 
-from verdikt.errors import BlockedError
 from verdikt.integrations.person_callback import AskPerson, decide_with_callback
 from verdikt.integrations.tool_governor import Ruling, ToolGovernor, outcome_from_error, outcome_from_result
 from verdikt.model.action import Action, Outcome
@@ -140,11 +140,8 @@ class _GovernedCallable:
         ruling = self._decide(args, kwargs)
         if not ruling.may_run:
             return self._refuse(ruling)
-        try:
+        with self.governor.report_errors(ruling.action):
             result = self.function(*args, **kwargs)
-        except BaseException as error:
-            self.governor.report(ruling.action, outcome_from_error(error))
-            raise
         if inspect.isawaitable(result):
             return self._finish_awaitable(ruling.action, result)  # a plain function that returns a coroutine
         self.governor.report(ruling.action, outcome_from_result(result))
@@ -157,12 +154,8 @@ class _GovernedCallable:
         return await self._finish_awaitable(ruling.action, self.function(*args, **kwargs))
 
     async def _finish_awaitable(self, action: Action, pending: Awaitable[Any]) -> Any:
-        try:
+        with self.governor.report_errors(action):
             result = await pending
-        except BaseException as error:
-            # Not awaited: the task may be cancelled, and an await would raise again before anything is recorded.
-            self.governor.report(action, outcome_from_error(error))
-            raise
         await self.governor.areport(action, outcome_from_result(result))
         return result
 
@@ -186,8 +179,10 @@ class _GovernedCallable:
             yield self._refuse(ruling)
             return
         try:
-            async for value in self.function(*args, **kwargs):
-                yield value
+            # Closed here: else what the generator does at its end would happen when the collector finds it.
+            async with aclosing(self.function(*args, **kwargs)) as values:
+                async for value in values:
+                    yield value
         except BaseException as error:
             self.governor.report(ruling.action, _build_iteration_outcome(error))
             raise
@@ -224,8 +219,7 @@ class _GovernedCallable:
     def _refuse(self, ruling: Ruling) -> str:
         if self.returns_refusal:
             return ruling.text
-        verdict = ruling.verdict
-        raise BlockedError(ruling.text, guard=verdict.guard, reason=verdict.reason, fix=verdict.fix)
+        raise ruling.build_error()
 
 
 def _to_function(method: Callable[..., Any], shape: str) -> Callable[..., Any]:
@@ -245,8 +239,9 @@ def _to_function(method: Callable[..., Any], shape: str) -> Callable[..., Any]:
     if shape == "asyncgen":
 
         async def iterate_async(*args: Any, **kwargs: Any) -> Any:
-            async for value in method(args, kwargs):
-                yield value
+            async with aclosing(method(args, kwargs)) as values:
+                async for value in values:
+                    yield value
 
         return iterate_async
 

@@ -18,7 +18,6 @@ from verdikt.integrations.tool_governor import (
     Ruling,
     ToolGovernor,
     append_context,
-    outcome_from_error,
 )
 from verdikt.model.action import Action, Outcome
 
@@ -114,14 +113,12 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
         if not ruling.may_run:
             return _build_refusal(request, ruling, message)
         self.gate.close_tools([request.tool])
-        try:
-            with permit_call(request.tool_call, ruling):
-                result = handler(request)
-        except _GraphBubbleUp:
-            raise  # the tool itself waits for a person: it has not ended
-        except Exception as error:
-            self.governor.report(ruling.action, outcome_from_error(error))
-            raise
+        # The tool itself may wait for a person.
+        with (
+            self.governor.report_errors(ruling.action, unless=(_GraphBubbleUp,)),
+            permit_call(request.tool_call, ruling),
+        ):
+            result = handler(request)
         return _add_context(result, ruling, self.governor.report(ruling.action, _read_outcome(result)))
 
     async def run_call_async(
@@ -131,14 +128,11 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
         if not ruling.may_run:
             return _build_refusal(request, ruling, message)
         self.gate.close_tools([request.tool])
-        try:
-            with permit_call(request.tool_call, ruling):
-                result = await handler(request)
-        except _GraphBubbleUp:
-            raise
-        except Exception as error:
-            await self.governor.areport(ruling.action, outcome_from_error(error))
-            raise
+        with (
+            self.governor.report_errors(ruling.action, unless=(_GraphBubbleUp,)),
+            permit_call(request.tool_call, ruling),
+        ):
+            result = await handler(request)
         return _add_context(result, ruling, await self.governor.areport(ruling.action, _read_outcome(result)))
 
     def before_agent(self, state: Any, runtime: Any) -> None:
@@ -288,7 +282,7 @@ def _read_outcome(result: Any) -> Outcome:
 
 
 def _add_context(result: Any, ruling: Ruling, context: str) -> Any:
-    text = "\n".join([*ruling.warnings, *([context] if context else [])])
+    text = ruling.join_notes(context)
     content = getattr(result, "content", None)
     if not text or not isinstance(content, str):
         return result  # a `Command`, or content in blocks

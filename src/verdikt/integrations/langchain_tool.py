@@ -13,7 +13,7 @@ from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from verdikt.integrations.permit import CURRENT_PERMIT, Permit, take_permit
 from verdikt.integrations.sdk_import import import_sdk
-from verdikt.integrations.tool_governor import Ruling, ToolGovernor, outcome_from_error, outcome_from_result
+from verdikt.integrations.tool_governor import Ruling, ToolGovernor, outcome_from_result
 
 if TYPE_CHECKING:
     from verdikt.model.action import Action
@@ -83,11 +83,8 @@ def _build_gated_class(cls: Any, gate: ToolGate) -> type:
         ruling = current.governor.decide(current.build_action(self, tool_input, tool_call_id or ""), can_ask=False)
         if not ruling.may_run:
             return _refuse(self, ruling, tool_call_id)
-        try:
+        with current.governor.report_errors(ruling.action):
             result = cls.run(self, tool_input, *args, tool_call_id=tool_call_id, **kwargs)
-        except BaseException as error:
-            current.governor.report(ruling.action, outcome_from_error(error))
-            raise
         current.governor.report(ruling.action, outcome_from_result(result))
         return result
 
@@ -99,11 +96,8 @@ def _build_gated_class(cls: Any, gate: ToolGate) -> type:
         ruling = await current.governor.adecide(action, can_ask=False)
         if not ruling.may_run:
             return _refuse(self, ruling, tool_call_id)
-        try:
+        with current.governor.report_errors(ruling.action):
             result = await cls.arun(self, tool_input, *args, tool_call_id=tool_call_id, **kwargs)
-        except BaseException as error:
-            current.governor.report(ruling.action, outcome_from_error(error))
-            raise
         await current.governor.areport(ruling.action, outcome_from_result(result))
         return result
 

@@ -136,8 +136,7 @@ class _AgentGovernor:
             # A hand-off cannot be answered with a text, and cannot wait: what is not let through ends the run.
             ruling = await self.governor.adecide(dataclasses.replace(action, kind=ActionKind.AGENT), can_ask=False)
             if not ruling.may_run:
-                verdict = ruling.verdict
-                raise BlockedError(ruling.text, guard=verdict.guard, reason=verdict.reason, fix=verdict.fix)
+                raise ruling.build_error()
             return self.wrap_agent(await invoke(context, arguments))
 
         return dataclasses.replace(handoff, on_invoke_handoff=hand_over)

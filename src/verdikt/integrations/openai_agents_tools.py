@@ -10,15 +10,14 @@ import dataclasses
 import shlex
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from inspect import isawaitable
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from verdikt.errors import BlockedError
 from verdikt.integrations.sdk_import import import_sdk
-from verdikt.integrations.tool_governor import Ruling, ToolGovernor, outcome_from_result
+from verdikt.integrations.tool_governor import Ruling, ToolGovernor, append_context, outcome_from_result
 from verdikt.integrations.tool_kinds import ToolKind
 from verdikt.model.action import ActionKind
 
@@ -127,7 +126,7 @@ class AgentToolGate:
             action = self.build_action(tool.name, context.tool_arguments or "{}", context.tool_call_id)
             text = await self.governor.areport(action, outcome_from_result(data.output))
             ruling = self.decided.get(context.tool_call_id)
-            notes = "\n".join([*(ruling.warnings if ruling else ()), *([text] if text else [])])
+            notes = ruling.join_notes(text) if ruling else text
             # The only way to append to a result is to replace it.
             return output.reject_content(f"{data.output}\n\n{notes}") if notes else output.allow()
 
@@ -192,10 +191,11 @@ class AgentToolGate:
         ruling = await self.decide_execution(tool, arguments, call_id, context)
         if not ruling.may_run:
             return ruling.text
-        result = run()
-        result = await result if isawaitable(result) else result
-        await self.governor.areport(ruling.action, outcome_from_result(result))
-        return result
+        with self.governor.report_errors(ruling.action):
+            result = run()
+            result = await result if isawaitable(result) else result
+        text = await self.governor.areport(ruling.action, outcome_from_result(result))
+        return append_context(result, ruling.join_notes(text))
 
 
 class _GovernedEditor:
@@ -227,9 +227,12 @@ class _GovernedEditor:
         for action in actions:
             ruling = await governor.adecide(action, can_ask=False)
             if not ruling.may_run:
-                raise BlockedError(ruling.text)  # the SDK shows the text to the model as the tool's output
-        result = edit(operation)
-        result = await result if isawaitable(result) else result
+                raise ruling.build_error()  # the SDK shows the text to the model as the tool's output
+        with ExitStack() as reports:
+            for action in actions:
+                reports.enter_context(governor.report_errors(action))
+            result = edit(operation)
+            result = await result if isawaitable(result) else result
         for action in actions:
             await governor.areport(action, outcome_from_result(result))
         return result

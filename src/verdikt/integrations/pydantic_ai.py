@@ -12,6 +12,7 @@ from asyncio import to_thread
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from verdikt.integrations.allowed_calls import AllowedCalls
 from verdikt.integrations.sdk_import import import_sdk
 from verdikt.integrations.tool_governor import (
     MAX_REFUSALS,
@@ -55,6 +56,7 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
         self.governor = ToolGovernor(governance, kinds, host="pydantic-ai", max_refusals=max_refusals)
         self.attended = attended
         self.by = by
+        self._allowed = AllowedCalls()
 
     def get_ordering(self) -> Any:
         """Return the innermost place: what another capability rewrites is decided after it."""
@@ -88,6 +90,7 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
         if ruling.needs_answer and ctx.tool_call_approved is True:
             ruling = await self.governor.adecide_answered(action, approved=True, by=self.by, channel=_CHANNEL)
         if ruling.may_run:
+            self._allowed.add(ruling)
             return args
         if ruling.needs_answer:
             raise _exceptions.ApprovalRequired(metadata=ruling.question)
@@ -96,12 +99,16 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
 
     async def after_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, result: Any) -> Any:
         """Record the result, and append what the policy has to say about it."""
-        context = await self.governor.areport(self._build_action(ctx, call, args), outcome_from_result(result))
-        return append_context(result, context)
+        action = self._build_action(ctx, call, args)
+        ruling = self._allowed.pop(action)
+        context = await self.governor.areport(action, outcome_from_result(result))
+        return append_context(result, ruling.join_notes(context) if ruling is not None else context)
 
     async def on_tool_execute_error(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, error: Exception) -> Any:
         """Record a failed call, and raise its error as before."""
-        await self.governor.areport(self._build_action(ctx, call, args), outcome_from_error(error))
+        action = self._build_action(ctx, call, args)
+        self._allowed.pop(action)
+        await self.governor.areport(action, outcome_from_error(error))
         raise error
 
     async def after_output_process(self, ctx: Any, *, output_context: Any, output: Any) -> Any:

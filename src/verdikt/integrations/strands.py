@@ -98,7 +98,7 @@ class VerdiktHandler(_interventions.InterventionHandler):  # type: ignore[misc, 
         if ruling is None or event.cancel_message is not None:
             return _interventions.Proceed()  # the tool has not run
         context = await self.governor.areport(ruling.action, _read_outcome(event))
-        text = "\n".join([*ruling.warnings, *([context] if context else [])])
+        text = ruling.join_notes(context)
         return _interventions.Transform(apply=partial(_add_context, text)) if text else _interventions.Proceed()
 
     async def run_checked(self, context: Any, next_function: Callable[[Any], AsyncIterator[Any]]) -> AsyncIterator[Any]:

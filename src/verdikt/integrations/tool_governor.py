@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import os
 from asyncio import CancelledError, current_task, get_running_loop
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Lock
 from typing import Any, TypeVar
 from weakref import finalize
 
-from verdikt.errors import LedgerError
+from verdikt.errors import BlockedError, LedgerError
 from verdikt.govern import Governance
+from verdikt.integrations.refusal_counter import RefusalCounter
 from verdikt.integrations.tool_kinds import ToolKinds, classify_call, parse_kinds
 from verdikt.integrations.worker_threads import WorkerThreads
 from verdikt.model.action import Action, ActionKind, Outcome
@@ -36,9 +36,6 @@ MAX_REFUSALS = 3
 
 DECISION_TIMEOUT_SECONDS = 60.0
 """After so long an async adapter takes the decision for failed, and blocks."""
-
-_MAX_SESSIONS = 1024
-"""Number of sessions whose refusals are counted; the oldest are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +68,15 @@ class Ruling:
     def text(self) -> str:
         """The refusal in words for the model; never empty."""
         return render_refusal(self.verdict)
+
+    def build_error(self) -> BlockedError:
+        """Return the refusal as an exception, for places where a text would be taken for a result."""
+        verdict = self.verdict
+        return BlockedError(self.text, guard=verdict.guard, reason=verdict.reason, fix=verdict.fix)
+
+    def join_notes(self, *texts: str) -> str:
+        """Return what the policy has to say about a result: the warnings of the decision, and these texts."""
+        return "\n".join(filter(None, (*self.warnings, *texts)))
 
     @property
     def question(self) -> dict[str, Any]:
@@ -117,8 +123,7 @@ class ToolGovernor:
         self.host = host
         self.max_refusals = max_refusals
         self.timeout_seconds = timeout_seconds
-        self._refusals: OrderedDict[str, int] = OrderedDict()
-        self._lock = Lock()
+        self._refusals = RefusalCounter()
         self._threads = WorkerThreads()
         finalize(self, self._threads.close)
 
@@ -202,15 +207,30 @@ class ToolGovernor:
     async def areport(self, action: Action, outcome: Outcome) -> str:
         """Record what came of a call, in a worker thread."""
         try:
-            return _to_answer(await self.governance.aafter(action, outcome)).context
+            return _to_answer(await self.run_in_thread(self.governance.after, action, outcome)).context
         except Exception as error:
             self._record_failure("after", error)
             return ""
 
+    @contextmanager
+    def report_errors(self, action: Action, *, unless: tuple[type[BaseException], ...] = ()) -> Iterator[None]:
+        """Record the call as failed if the block raises, a cancellation included, and raise it again.
+
+        `unless` are the SDK's own exceptions with which a call waits or is stopped, but has not ended.
+        """
+        try:
+            yield
+        except unless:
+            raise
+        except BaseException as error:
+            # Not awaited, also in a task: it may be cancelled, and an await would raise before anything is recorded.
+            self.report(action, outcome_from_error(error))
+            raise
+
     def begin_turn(self, text: str, *, session_id: str) -> str:
         """Record a person's request, forget earlier refusals, and return text for the model."""
         try:
-            self._reset_refusals(session_id)
+            self._refusals.reset(session_id)
             return _to_answer(self.governance.prompt(self._build_prompt(text, session_id))).context
         except Exception as error:
             self._record_failure("prompt", error)
@@ -219,8 +239,9 @@ class ToolGovernor:
     async def abegin_turn(self, text: str, *, session_id: str) -> str:
         """Record a person's request, in a worker thread."""
         try:
-            self._reset_refusals(session_id)
-            return _to_answer(await self.governance.aprompt(self._build_prompt(text, session_id))).context
+            self._refusals.reset(session_id)
+            prompt = self._build_prompt(text, session_id)
+            return _to_answer(await self.run_in_thread(self.governance.prompt, prompt)).context
         except Exception as error:
             self._record_failure("prompt", error)
             return ""
@@ -234,25 +255,25 @@ class ToolGovernor:
 
     def refuse_turn(self, turn: Turn) -> str:
         """Return why a turn may not end yet, or an empty text; for SDKs that describe the turn themselves."""
-        turn = self._mark_repeated(turn)
-        if self._has_spent_refusals(turn):
+        open_turn = self._begin_stop(turn)
+        if open_turn is None:
             return ""
         try:
-            answer = _to_answer(self.governance.stop(turn))
+            answer = _to_answer(self.governance.stop(open_turn))
         except Exception as error:
-            answer = self._refuse_unknown_stop(turn, error)
-        return self._count_refusal(turn.session_id, answer)
+            answer = self._refuse_unknown_stop(open_turn, error)
+        return self._end_stop(turn.session_id, answer)
 
     async def arefuse_stop(self, message: str, *, session_id: str, executed: Mapping[str, str] | None = None) -> str:
         """Return why the agent may not finish yet, from a worker thread."""
-        turn = self._mark_repeated(self._build_turn(message, session_id, executed))
-        if self._has_spent_refusals(turn):
+        turn = self._begin_stop(self._build_turn(message, session_id, executed))
+        if turn is None:
             return ""
         try:
             answer = _to_answer(await self.run_in_thread(self.governance.stop, turn))
         except Exception as error:
             answer = self._refuse_unknown_stop(turn, error)
-        return self._count_refusal(turn.session_id, answer)
+        return self._end_stop(turn.session_id, answer)
 
     async def run_in_thread(self, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
         """Return what a function returns in a worker thread; raise `TimeoutError` when it takes too long."""
@@ -285,32 +306,21 @@ class ToolGovernor:
             session_id=session_id or "default", message=message, cwd=self.cwd, host=self.host, executed=executed or {}
         )
 
-    def _mark_repeated(self, turn: Turn) -> Turn:
-        with self._lock:
-            return turn._replace(stop_hook_active=turn.session_id in self._refusals)
+    def _begin_stop(self, turn: Turn) -> Turn | None:
+        """Return the turn with whether it was refused before; None when it was refused often enough."""
+        count = self._refusals.get_count(turn.session_id)
+        if count >= self.max_refusals:
+            self._refusals.reset(turn.session_id)
+            return None
+        return turn._replace(stop_hook_active=count > 0)
 
-    def _has_spent_refusals(self, turn: Turn) -> bool:
-        """Return whether the turn was refused often enough; then the count starts again."""
-        with self._lock:
-            is_spent = self._refusals.get(turn.session_id, 0) >= self.max_refusals
-        if is_spent:
-            self._reset_refusals(turn.session_id)
-        return is_spent
-
-    def _count_refusal(self, session_id: str, answer: Answer) -> str:
+    def _end_stop(self, session_id: str, answer: Answer) -> str:
+        """Count a refusal, and return its reason; an empty text when the turn may end."""
         if answer.allowed:
-            self._reset_refusals(session_id)
+            self._refusals.reset(session_id)
             return ""
-        with self._lock:
-            self._refusals[session_id] = self._refusals.get(session_id, 0) + 1
-            self._refusals.move_to_end(session_id)
-            while len(self._refusals) > _MAX_SESSIONS:
-                self._refusals.popitem(last=False)
+        self._refusals.add(session_id)
         return answer.reason or "the work is not finished; say what is missing"
-
-    def _reset_refusals(self, session_id: str) -> None:
-        with self._lock:
-            self._refusals.pop(session_id, None)
 
     def _refuse_unknown_stop(self, turn: Turn, error: Exception) -> Answer:
         """Refuse once when it is not known whether the work is complete, and then let go."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from verdikt.errors import CanonicalError, LedgerError, PolicyError
 from verdikt.ledger.data_directory import get_policy_path, make_private_directory, sync_directory
 from verdikt.model.canonical_json import encode_canonical, hash_canonical, parse_json, sha256_hex
+from verdikt.observe.atomic_file import write_atomically
 from verdikt.observe.policy_files import (
     find_main_work_tree,
     find_session_directory,
@@ -288,22 +289,12 @@ def _store_documents(home: str, layers: Layers) -> LayerDigests:
         data = encode_canonical(document)
         digest = sha256_hex(data)
         # Written even if it is there: a damaged copy is repaired by accepting again.
-        _replace_file(_get_document_path(home, digest), data)
+        write_atomically(_get_document_path(home, digest), data)
         digests.append((name, digest))
     sync_directory(directory)
     return tuple(digests)
 
 
 def _write_index(home: str, index: AcceptedIndex) -> None:
-    _replace_file(get_index_path(home), json.dumps(index.dump(), indent=1).encode())
+    write_atomically(get_index_path(home), json.dumps(index.dump(), indent=1).encode())
     sync_directory(Path(home))
-
-
-def _replace_file(path: str, data: bytes) -> None:
-    draft = f"{path}.draft"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())  # a power cut must not leave a record that counts as damaged
-    os.replace(draft, path)

@@ -28,6 +28,7 @@ from verdikt.model.approval import (
 from verdikt.model.canonical_json import hash_canonical
 from verdikt.model.entry import EntryKind
 from verdikt.model.redaction import redact_text
+from verdikt.observe.atomic_file import DRAFT_SUFFIX, write_atomically
 from verdikt.observe.clock import format_local_time as format_time
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ class ApprovalLookup:
     """What the agent hears beside the reason of the rule; empty when the answer says it."""
     request: Mapping[str, Any] | None = None
     """What the log has to say about a new request."""
+    can_be_answered: bool = False
+    """Whether the request waits for people who can be reached: a group has no member at a machine without a service."""
 
 
 def read_service(home: Path) -> dict[str, Any]:
@@ -119,6 +122,7 @@ def look_up_approval(
         digest=digest,
         state=ApprovalState.WAITING,
         reason=f"{note}; {reason}" if note else reason,
+        can_be_answered=bool(machine["service"]) or not any(need.group for need in needs),
         request={
             "id": id,
             "digest": digest,
@@ -156,8 +160,13 @@ def _judge_request(
         entry = store.reader.read_entry(session, request["seq"])
         needs = _read_needs(entry)
         machine = read_service(store.home)
-        reason = _describe_waiting(id, needs, request["expires"], has_service=bool(machine["service"]))
-        return ApprovalLookup(id=id, digest=digest, state=ApprovalState.WAITING, reason=reason), ""
+        has_service = bool(machine["service"])
+        reason = _describe_waiting(id, needs, request["expires"], has_service=has_service)
+        can_be_answered = has_service or not any(need.group for need in needs)
+        lookup = ApprovalLookup(
+            id=id, digest=digest, state=ApprovalState.WAITING, reason=reason, can_be_answered=can_be_answered
+        )
+        return lookup, ""
     fields = _read_answer(store, session, request["answer"], id, digest)
     if fields is None:
         return None, f"the answer to approval {id} is not signed as it should be"
@@ -306,9 +315,27 @@ def announce_request(home: Path, session: str, id: str) -> None:
     """Leave word of a request for the process that asks the service."""
     path = make_private_directory(home / OUTBOX) / id
     if not path.exists():
-        temporary = path.with_name(f"{id}.tmp")
-        temporary.write_text(json.dumps({"session": session}))
-        temporary.replace(path)
+        _write_notice(path, {"session": session})
+
+
+def mark_submitted(home: Path, session: str, id: str) -> None:
+    """Note that a service has taken a request, and people can see it."""
+    path = home / OUTBOX / id
+    if path.exists():
+        _write_notice(path, {"session": session, "submitted": True})
+
+
+def is_submitted(home: Path, id: str) -> bool:
+    """Return whether a service has taken a request that is still open."""
+    try:
+        notice = json.loads((home / OUTBOX / id).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(notice, dict) and notice.get("submitted") is True
+
+
+def _write_notice(path: Path, notice: Mapping[str, Any]) -> None:
+    write_atomically(path, json.dumps(notice).encode())
 
 
 def list_announced(home: Path) -> dict[str, str]:
@@ -319,7 +346,7 @@ def list_announced(home: Path) -> dict[str, str]:
             session = json.loads(path.read_bytes())["session"]
         except (OSError, ValueError, KeyError, TypeError):
             continue
-        if path.suffix != ".tmp" and isinstance(session, str):
+        if path.suffix != DRAFT_SUFFIX and isinstance(session, str):
             announced[path.name] = session
     return announced
 

@@ -1,6 +1,5 @@
 """Signed checkpoints to store elsewhere: every session's head in one document, which a rollback cannot reach."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from verdikt.ledger.keys import Keyring, to_public_records
 from verdikt.model.canonical_json import encode_canonical, parse_json
 from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import unseal_line
+from verdikt.observe.atomic_file import write_atomically
 
 # Separates these signatures from those of log entries, which are made with the same key.
 _DOMAIN = b"verdikt checkpoint v1\n"
@@ -48,14 +48,9 @@ def build_checkpoint(heads: Mapping[str, ChainHead], keyring: Keyring, now: floa
 def write_checkpoint(document: Mapping[str, Any], directory: Path) -> Path:
     """Write the document into a directory, under a name of its own, and return its path."""
     path = directory / f"{_FILE_PREFIX}{document['ts']}.json"
-    temporary = path.with_suffix(".tmp")
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with open(temporary, "wb") as file:
-            file.write(encode_canonical(document) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        write_atomically(path, encode_canonical(document) + b"\n", mode=None)
         sync_directory(directory)
     except OSError as error:
         raise LedgerError(f"cannot write `{path}`: {error.strerror}; choose a directory that you can write") from error

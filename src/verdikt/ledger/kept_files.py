@@ -12,13 +12,12 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from threading import get_ident
 from typing import Any, NamedTuple
 
 from verdikt.errors import LedgerError, WiringError
-from verdikt.ledger.data_directory import write_all
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.path_set import is_within
+from verdikt.observe.atomic_file import write_atomically
 from verdikt.observe.regular_file import read_regular_file
 
 MAX_KEPT_BYTES = 8 * 1024 * 1024
@@ -211,7 +210,7 @@ class KeptFiles:
         path = self._content_path(sha256_hex(content))
         if not os.path.exists(path):
             os.makedirs(self._directory, mode=0o700, exist_ok=True)
-            _write_atomically(path, content, 0o600)
+            write_atomically(path, content)
 
     def _load_index(self) -> Mapping[str, KeptFile]:
         """Return the index, read again only when its file has changed."""
@@ -248,7 +247,7 @@ class KeptFiles:
                 else:
                     files[path] = entry
             rows = {path: {k: v for k, v in entry._asdict().items() if k != "path"} for path, entry in files.items()}
-            _write_atomically(self._index_path, json.dumps({"version": 1, "files": rows}).encode(), 0o600)
+            write_atomically(self._index_path, json.dumps({"version": 1, "files": rows}).encode())
         self._index_signature = None
 
 
@@ -342,13 +341,13 @@ def _replace_file(entry: KeptFile, content: bytes) -> None:
     _clear_way(os.path.dirname(entry.real))
     if os.path.lexists(entry.real) and not stat.S_ISREG(os.lstat(entry.real).st_mode):
         _move_aside(entry.real)
-    _write_atomically(entry.real, content, entry.mode)
+    write_atomically(entry.real, content, mode=entry.mode)
     # The path itself may lead elsewhere now.
     if os.path.realpath(entry.path) != entry.real:
         _clear_way(os.path.dirname(entry.path))
         if os.path.lexists(entry.path):
             _move_aside(entry.path)
-        _write_atomically(entry.path, content, entry.mode)
+        write_atomically(entry.path, content, mode=entry.mode)
 
 
 def _clear_way(directory: str) -> None:
@@ -379,18 +378,6 @@ def _move_aside(path: str) -> None:
             os.rename(path, aside)
             return
     raise OSError(f"too many files named `{path}.aside-…`")
-
-
-def _write_atomically(path: str, content: bytes, mode: int) -> None:
-    draft = f"{path}.draft-{os.getpid()}-{get_ident()}"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        write_all(descriptor, content)
-        os.fchmod(descriptor, mode)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    os.replace(draft, path)
 
 
 @contextmanager

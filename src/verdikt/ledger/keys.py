@@ -16,6 +16,7 @@ from verdikt.ledger.audit_finding import Corruption
 from verdikt.ledger.data_directory import KEYRING_FILE, make_private_directory, sync_directory
 from verdikt.model.canonical_json import fields_of, parse_json
 from verdikt.model.entry import signature_message
+from verdikt.observe.atomic_file import write_atomically
 from verdikt.observe.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -258,14 +259,8 @@ class Keyring:
 
     def _write_file(self, path: Path, data: bytes) -> None:
         """Put a file in place in one step, readable by its owner only."""
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with open(fd, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(fd)
-            temporary.replace(path)
+            write_atomically(path, data)
             sync_directory(self.directory)
         except OSError as error:
             raise KeyringError(f"cannot write `{path}`: {error.strerror}; make `{self.directory}` writable") from error

@@ -10,6 +10,7 @@ from typing import Any
 from verdikt.errors import CanonicalError, LedgerError
 from verdikt.ledger.data_directory import get_policy_path, has_stored_policy, make_private_directory
 from verdikt.model.canonical_json import encode_canonical, parse_json, sha256_hex
+from verdikt.observe.atomic_file import write_atomically
 
 
 def store_policy(home: Path, digest: str, document: Mapping[str, Any]) -> None:
@@ -20,17 +21,9 @@ def store_policy(home: Path, digest: str, document: Mapping[str, Any]) -> None:
     data = encode_canonical(document)
     if sha256_hex(data) != digest:
         raise LedgerError(f"expected the policy `{digest}`, found a document with another digest")
-    import tempfile  # brings random and shutil, and each policy is stored only once
-
-    directory = make_private_directory(home / "policies")
+    make_private_directory(home / "policies")
     try:
-        # Each writer has its own draft: several processes may store the same policy at once.
-        handle, draft = tempfile.mkstemp(dir=directory, prefix=".draft-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())  # a power cut must not leave an empty file that counts as stored
-        os.replace(draft, path)
+        write_atomically(path, data)
     except OSError as error:
         raise LedgerError(f"cannot write `{path}`: {error.strerror}; make room or set VERDIKT_HOME") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from verdikt.mcp.message import (
     build_notification,
     build_request,
     build_tool_refusal,
+    is_request_id,
 )
 from verdikt.mcp.protocol_era import is_modern, read_capabilities
 from verdikt.mcp.question import can_elicit
@@ -43,6 +45,8 @@ class Conversation:
         self._governor = governor
         self._capabilities: Mapping[str, Any] = {}
         self._pending: dict[RequestId, PendingRequest] = {}
+        self._retired: OrderedDict[RequestId, None] = OrderedDict()
+        """Requests that the client cancelled: a late answer must not be taken for that of another one."""
         self._wishes: set[RequestId] = set()
         self._questions: dict[str, HeldRequest] = {}
         self._dropped = 0
@@ -53,7 +57,7 @@ class Conversation:
     def check_new_request(self, message: Message) -> None:
         """Raise `MessageError` for a request whose id is in use, or that is one too many."""
         is_held = any(held.request_id == message.id for held in self._questions.values())
-        if message.id in self._pending or is_held:
+        if message.id in self._pending or message.id in self._retired or is_held:
             raise MessageError("expected an id that is not in use, found one whose request still runs")
         if len(self._pending) >= MAX_PENDING:
             raise MessageError(f"expected at most {MAX_PENDING} requests at once, found more")
@@ -71,6 +75,15 @@ class Conversation:
     def take_pending(self, request_id: RequestId | None) -> PendingRequest | None:
         """Return the request that a response of the server answers, once; None when it answers none."""
         return self._pending.pop(request_id, None) if request_id is not None else None
+
+    def retire_request(self, request_id: object) -> PendingRequest | None:
+        """Return a request that the client cancels, and expect no answer to it; None when none runs under this id."""
+        pending = self.take_pending(request_id) if is_request_id(request_id) else None
+        if pending is not None and pending.message.id is not None:
+            self._retired[pending.message.id] = None
+            if len(self._retired) > MAX_PENDING:
+                self._retired.popitem(last=False)
+        return pending
 
     # Requests of the server.
 
@@ -120,6 +133,10 @@ class Conversation:
     def take_question(self, message: Message) -> HeldRequest | None:
         """Return what a client's response answers, if it answers a question of ours; once."""
         return self._questions.pop(message.id, None) if isinstance(message.id, str) else None
+
+    def drop_question(self, ask_id: str) -> None:
+        """Forget a question whose client is gone, or took too long."""
+        self._questions.pop(ask_id, None)
 
     def cancel_question(self, request_id: object) -> Reaction | None:
         """Withdraw the question about a request that the client cancels; None when there is none."""

@@ -26,14 +26,19 @@ class ServerEvent(NamedTuple):
     name: str = ""
 
 
+def _read_lines(stream: LineStream) -> Iterator[bytes]:
+    """Yield each line without its end. A lone CR ends a line too: clients see one there, so we must."""
+    while line := stream.readline(MAX_MESSAGE_BYTES + 2):
+        if not line.endswith(b"\n") and len(line) > MAX_MESSAGE_BYTES:
+            raise McpError(f"expected an event of at most {MAX_MESSAGE_BYTES} bytes, found more")
+        yield from line.removesuffix(b"\n").removesuffix(b"\r").split(b"\r")
+
+
 def read_events(stream: LineStream) -> Iterator[ServerEvent]:
     """Yield each event as soon as it is complete; raise `McpError` for one that is too long."""
     data: list[bytes] = []
     size, event_id, retry, event_name = 0, "", "", ""
-    while line := stream.readline(MAX_MESSAGE_BYTES + 2):
-        if not line.endswith(b"\n") and len(line) > MAX_MESSAGE_BYTES:
-            raise McpError(f"expected an event of at most {MAX_MESSAGE_BYTES} bytes, found more")
-        line = line.rstrip(b"\r\n")
+    for line in _read_lines(stream):
         if not line:
             if data or event_id or retry:
                 yield ServerEvent(b"\n".join(data), event_id, retry, name=event_name)
@@ -59,7 +64,8 @@ def read_events(stream: LineStream) -> Iterator[ServerEvent]:
 def format_event(message: Message | None, *, event_id: str = "", retry: str = "") -> bytes:
     """Return an event with a message, or an empty one that only carries an id."""
     lines = [b"event: message"]
-    if event_id:
+    # Whatever a server puts there, it must not become a line of its own.
+    if event_id.isprintable() and event_id:
         lines.append(f"id: {event_id}".encode("ascii", "replace"))
     if retry.isdigit():
         lines.append(f"retry: {retry}".encode())

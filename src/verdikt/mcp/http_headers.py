@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Mapping
+from ipaddress import ip_address
+from socket import gethostname
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +19,7 @@ NAME_HEADER = "mcp-name"
 VERSION_HEADER = "mcp-protocol-version"
 PARAM_PREFIX = "mcp-param-"
 
+_EVERY_ADDRESS = ("0.0.0.0", "::")
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 _NAMED_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _SINGLE_HEADERS = (SESSION_HEADER, METHOD_HEADER, NAME_HEADER, VERSION_HEADER, "content-length", "content-type", "host")
@@ -30,7 +33,19 @@ _RESPONSE_HEADERS_PASSED = frozenset("cache-control www-authenticate retry-after
 
 def is_own_host(host: str | None, own_name: str) -> bool:
     """Whether a `Host` header names this machine: a page of another site can only reach us under another name."""
-    return _parse_name(f"//{host}") in (*_LOOPBACK_NAMES, own_name) if host else False
+    name = _parse_name(f"//{host}") if host else ""
+    if own_name in _EVERY_ADDRESS:
+        # Any address of this machine may be meant. A page that has its own name resolve to one still sends the name.
+        return _is_ip_address(name) or name in (*_LOOPBACK_NAMES, gethostname().lower())
+    return bool(name) and name in (*_LOOPBACK_NAMES, own_name)
+
+
+def _is_ip_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def is_allowed_origin(origin: str | None, allowed: Iterable[str] = ()) -> bool:

@@ -122,6 +122,7 @@ class RelayHandler(BaseHTTPRequestHandler):
         if reaction.ask_id:
             answer_reaction = self._ask_on_stream(stream, reaction)
             if answer_reaction is None:
+                relay.abandon_question(reaction.ask_id)
                 return
             reaction = answer_reaction
         if reaction.to_server:
@@ -357,12 +358,12 @@ class RelayListener(ThreadingHTTPServer):
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.relay = relay
         self.host_name = host.lower()
-        self._slots = threading.BoundedSemaphore(MAX_CONNECTIONS)
+        self.slots = threading.BoundedSemaphore(MAX_CONNECTIONS)
         super().__init__((host, port), RelayHandler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Serve a connection in a thread; too many of them wait here."""
-        self._slots.acquire()
+        self.slots.acquire()
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
@@ -370,7 +371,7 @@ class RelayListener(ThreadingHTTPServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._slots.release()
+            self.slots.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Drop the connection of a request that failed: no answer means that nothing was allowed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from verdikt.mcp.message import Message, build_result
+from verdikt.mcp.message import Message, build_result, refuse_lookalike_keys
 from verdikt.mcp.question import QUESTION_KEY
 from verdikt.mcp.request_review import digest_call
 from verdikt.model.canonical_json import stringify_big_integers
@@ -19,6 +19,24 @@ if TYPE_CHECKING:
 ABOUT_CALL = "call"
 ABOUT_WISHES = "request"
 ABOUT_APPROVED = "approved"
+
+_INPUT_FIELDS = frozenset({"resultType", "inputRequests", "requestState", "_meta"})
+
+
+def is_input_required(message: Message) -> bool:
+    """Whether a server's response asks for something before it answers; raise `MessageError` if that is ambiguous."""
+    result = message.result
+    if not isinstance(result, Mapping):
+        return False
+    refuse_lookalike_keys(result, _INPUT_FIELDS, message.id)
+    # A client may go by either of the two.
+    return result.get("resultType") == "input_required" or "inputRequests" in result
+
+
+def keep_input_fields(message: Message) -> Message:
+    """Return such a response without anything else: tools or content beside the wishes would reach a client unseen."""
+    kept = {key: value for key, value in message.result.items() if key in _INPUT_FIELDS}
+    return message.replace_result({**kept, "resultType": "input_required"})
 
 
 def build_call_state(review: RequestReview) -> dict[str, Any]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from json import JSONEncoder, loads
-from typing import Any
+from typing import Any, TypeGuard
+from unicodedata import normalize
 
 from verdikt.errors import CanonicalError, McpError
 from verdikt.model.canonical_json import parse_json
@@ -27,6 +29,9 @@ REFUSED = -32000
 
 _FIELDS = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _MAX_ID_LENGTH = 256
+
+# Characters at which some readers of lines begin a new one; JSON lets them stand in a text as they are.
+_LINE_SEPARATORS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 _encode = JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
@@ -128,14 +133,18 @@ def _check_message(document: dict[str, Any]) -> Message:
     return Message(MessageKind.REQUEST, body)
 
 
+def is_request_id(value: object) -> TypeGuard[RequestId]:
+    """Whether a value can be an id: text or a whole number."""
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
 def _check_id(document: Mapping[str, Any]) -> RequestId | None:
     request_id = document.get("id")
-    is_id = isinstance(request_id, str | int) and not isinstance(request_id, bool)
-    if request_id is not None and not is_id:
+    if request_id is not None and not is_request_id(request_id):
         raise MessageError("expected an id that is text or a whole number, found something else")
     if isinstance(request_id, str) and len(request_id) > _MAX_ID_LENGTH:
         raise MessageError(f"expected an id of at most {_MAX_ID_LENGTH} characters, found more")
-    return request_id if is_id else None
+    return request_id
 
 
 def refuse_lookalike_keys(mapping: Mapping[str, Any], known: frozenset[str], request_id: RequestId | None) -> None:
@@ -153,9 +162,22 @@ def refuse_lookalike_keys(mapping: Mapping[str, Any], known: frozenset[str], req
         seen_keys.add(plain)
 
 
+def refuse_lookalike_method(message: Message, governed: frozenset[str]) -> None:
+    """Raise `MessageError` for a method that only looks like one that is decided on: a lenient peer may take it so."""
+    if message.method not in governed and _fold_method(message.method) in {_fold_method(name) for name in governed}:
+        raise MessageError(f"expected a method as it is spelt, found `{message.method[:80]}`", request_id=message.id)
+
+
+@lru_cache(maxsize=256)
+def _fold_method(method: str) -> str:
+    plain = normalize("NFKC", method).casefold()
+    return "".join(character for character in plain if character.isalnum())
+
+
 def encode_message(message: Message) -> bytes:
     """Return our own encoding of a message: one line without its end."""
-    return _encode(message.body).encode()
+    text = _encode(message.body)
+    return text.encode() if text.isascii() else text.translate(_LINE_SEPARATORS).encode()
 
 
 def guess_response_id(data: bytes) -> RequestId | None:
@@ -168,7 +190,7 @@ def guess_response_id(data: bytes) -> RequestId | None:
     except (ValueError, RecursionError):
         return None
     request_id = document.get("id") if isinstance(document, dict) and "method" not in document else None
-    return request_id if isinstance(request_id, str | int) and not isinstance(request_id, bool) else None
+    return request_id if is_request_id(request_id) else None
 
 
 def build_request(request_id: RequestId, method: str, params: Mapping[str, Any]) -> Message:

@@ -14,6 +14,7 @@ from verdikt.errors import McpError, WiringError
 from verdikt.hosts.wiring.file_change import write_file
 from verdikt.ledger.data_directory import make_private_directory
 from verdikt.mcp.tool_pin import (
+    MAX_NAME_LENGTH,
     MAX_TOOLS,
     PinBook,
     PinState,
@@ -27,8 +28,6 @@ from verdikt.observe.clock import Clock, SystemClock
 
 TRUST_FIRST = "first sight"
 """Who accepted a pin under `--trust-first`."""
-
-_MAX_NAME_LENGTH = 200
 
 
 def get_pin_directory(data_directory: Path) -> Path:
@@ -103,17 +102,25 @@ class ServerPins:
         with self._change() as book:
             for tool in tools:
                 name = str(tool["name"])
-                if len(name) > _MAX_NAME_LENGTH or (name not in book.pins and len(book.pins) >= MAX_TOOLS):
+                if len(name) > MAX_NAME_LENGTH or (name not in book.pins and len(book.pins) >= MAX_TOOLS):
                     continue
                 trusted_by = TRUST_FIRST if trust else ""
                 pins[name] = book.record_listed(tool, trusted_by=trusted_by, now=int(self._clock.now()), taken=taken)
         return pins
 
-    def accept(self, tool: str, *, by: str, effects: tuple[str, ...] = ()) -> ToolPin:
-        """Accept a tool as it was listed last; raise `McpError` if it never was."""
+    def accept(self, tool: str, *, by: str, effects: tuple[str, ...] = (), shown_digest: str = "") -> ToolPin:
+        """Accept a tool as it was listed last; raise `McpError` if it never was.
+
+        `shown_digest` is of the definition that the person looked at; the server may list another one meanwhile.
+        """
         with self._change() as book:
             if tool not in book.pins:
                 raise McpError(f"expected a tool that `{self._name}` has listed, found `{tool}`")
+            if shown_digest and book.pins[tool].seen_digest != shown_digest:
+                raise McpError(
+                    f"the definition of `{tool}` changed while it was looked at: look at it again with "
+                    f"`verdikt mcp pins show {self._name}`"
+                )
             return book.accept(tool, by=by, now=int(self._clock.now()), effects=effects)
 
     def note_server(self, info: str) -> str:
@@ -149,7 +156,8 @@ def open_book(data_directory: Path, book: PinBook) -> ServerPins:
 def _is_recorded(book: PinBook, tool: Mapping[str, Any]) -> bool:
     """Whether a tool was seen before exactly like this."""
     pin = book.pins.get(str(tool["name"]))
-    return pin is not None and pin.seen == extract_definition(tool)
+    # By digest: in Python `True == 1`, and a definition that differs in that alone is another one.
+    return pin is not None and pin.seen_digest == hash_canonical(extract_definition(tool))
 
 
 def _get_stamp(path: Path) -> tuple[int, ...]:

@@ -16,7 +16,13 @@ _MAX_QUESTION_LENGTH = 1500
 _SCHEMA = {
     "type": "object",
     "properties": {
-        "allow": {"type": "boolean", "title": "Allow this once", "description": "Yes lets this one call happen."}
+        "allow": {
+            "type": "boolean",
+            "title": "Allow this once",
+            "description": "Yes lets this one call happen.",
+            # Codex has the first of its two choices marked otherwise, which is true: Enter alone would be a yes.
+            "default": False,
+        }
     },
     "required": ["allow"],
 }

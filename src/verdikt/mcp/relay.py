@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.hosts.host_decision import TEXT_MARK
 from verdikt.mcp.conversation import Conversation
+from verdikt.mcp.input_required import is_input_required, keep_input_fields
 from verdikt.mcp.message import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -20,10 +21,11 @@ from verdikt.mcp.message import (
     MessageKind,
     build_error,
     guess_response_id,
+    refuse_lookalike_method,
 )
 from verdikt.mcp.question import is_allowed
 from verdikt.mcp.reaction import PendingRequest, Reaction
-from verdikt.mcp.request_decider import READ_METHODS, RequestDecider
+from verdikt.mcp.request_decider import GOVERNED_METHODS, READ_METHODS, RequestDecider
 from verdikt.mcp.request_review import read_outcome
 from verdikt.mcp.sealed_state import StateSealer
 from verdikt.mcp.server_wish import POLICY_NAMES
@@ -68,10 +70,14 @@ class Relay:
                     return self._handle_client_notification(message)
                 return self._handle_client_request(message)
             except MessageError as error:
+                if message.kind is not MessageKind.REQUEST:
+                    self._conversation.record_drop("a message of the client", str(error))
+                    return Reaction()
                 return Reaction(to_client=[build_error(message.id, error.code, str(error))])
 
     def _handle_client_request(self, message: Message) -> Reaction:
         self._conversation.check_new_request(message)
+        refuse_lookalike_method(message, GOVERNED_METHODS)
         if message.method == "initialize":
             self._conversation.set_capabilities(message.params.get("capabilities"))
         elif message.method == "tools/call":
@@ -85,7 +91,9 @@ class Relay:
             withdrawal = self._conversation.cancel_question(message.params.get("requestId"))
             if withdrawal is not None:
                 return withdrawal
-        if message.method == "tools/call" or message.method in READ_METHODS:
+            self._note_cancelled(message.params.get("requestId"))
+        refuse_lookalike_method(message, GOVERNED_METHODS)
+        if message.method in GOVERNED_METHODS:
             # Without an id there would be no answer that says no, and a server may run it all the same.
             self._conversation.record_drop("a request without an id", message.method)
             return Reaction()
@@ -119,10 +127,13 @@ class Relay:
             # A second result for one call, or one that was never asked for, would be taken for another call's.
             self._conversation.record_drop("a server's answer that nothing asked for", str(message.id))
             return Reaction()
-        if isinstance(message.result, Mapping) and message.result.get("resultType") == "input_required":
-            return self._wishes.review_input_requests(message, pending)
+        try:
+            if is_input_required(message):
+                return self._wishes.review_input_requests(keep_input_fields(message), pending)
+        except MessageError as error:
+            return Reaction(to_client=[build_error(message.id, error.code, str(error))])
         if pending.message.method == "tools/list":
-            screened = screen_tools(message, self._governor, self._pins, trust_first=self._trust_first)
+            screened = screen_tools(message, pending.message, self._governor, self._pins, trust_first=self._trust_first)
             return Reaction(to_client=[screened])
         if pending.action is not None:
             return self._finish_call(message, pending)
@@ -135,6 +146,10 @@ class Relay:
             error = build_error(message.id, INVALID_REQUEST, "expected an id that is not in use, and fewer requests")
             return Reaction(to_server=[error])
         if message.method not in POLICY_NAMES:
+            try:
+                refuse_lookalike_method(message, frozenset(POLICY_NAMES))
+            except MessageError as error:
+                return Reaction(to_server=[build_error(message.id, error.code, str(error))])
             return self._conversation.forward_wish(message)
         return self._wishes.review_request(message)
 
@@ -152,6 +167,18 @@ class Relay:
             return Reaction(to_client=[message])
         block = {"type": "text", "text": context}
         return Reaction(to_client=[message.replace_result({**message.result, "content": [*content, block]})])
+
+    def _note_cancelled(self, request_id: object) -> None:
+        """Forget a request that the client cancels: no answer is due, and one that still comes is dropped."""
+        pending = self._conversation.retire_request(request_id)
+        if pending is not None and pending.action is not None and not pending.is_covered:
+            outcome = Outcome(success=False, error="the client cancelled the call; what came of it is not known")
+            self._governor.record_outcome(pending.action, outcome)
+
+    def abandon_question(self, ask_id: str) -> None:
+        """Give up a question that no answer can reach any more: a late yes runs nothing."""
+        with self._lock:
+            self._conversation.drop_question(ask_id)
 
     def abandon_request(self, message: Message | None) -> None:
         """Give up a request that the server did not answer: the client may send it again, after a login perhaps."""

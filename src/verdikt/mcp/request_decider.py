@@ -28,6 +28,7 @@ from verdikt.mcp.request_review import (
 )
 from verdikt.mcp.sealed_state import STATE_PREFIX
 from verdikt.mcp.server_wish import DECLARED_READS
+from verdikt.mcp.tool_pin import MAX_NAME_LENGTH
 from verdikt.model.verdict import VerdictKind
 
 if TYPE_CHECKING:
@@ -39,7 +40,12 @@ if TYPE_CHECKING:
 READ_METHODS = {"resources/read": "resources/read", "prompts/get": "prompts/get", "completion/complete": "complete"}
 """Requests that read something of a server → the name under which the policy sees them."""
 
-_CALL_PARAMS = frozenset({"name", "arguments", "_meta", "task", "inputResponses", "requestState"})
+GOVERNED_METHODS = frozenset({"tools/call", "tools/list", *READ_METHODS})
+"""What of a client's requests is decided on; no other method may look like one of them."""
+
+_REPETITION_PARAMS = frozenset({"_meta", "inputResponses", "requestState"})
+_READ_PARAMS = frozenset({"uri", "name", "arguments", "ref", "argument", "context"}) | _REPETITION_PARAMS
+_CALL_PARAMS = frozenset({"name", "arguments", "task"}) | _REPETITION_PARAMS
 
 
 class RequestDecider:
@@ -60,6 +66,8 @@ class RequestDecider:
         tool, arguments = params.get("name"), params.get("arguments", {})
         if not isinstance(tool, str) or not isinstance(arguments, dict):
             raise MessageError("expected the name of a tool and an object of arguments, found something else")
+        if len(tool) > MAX_NAME_LENGTH:
+            raise MessageError(f"expected the name of a tool of at most {MAX_NAME_LENGTH} characters, found more")
         refuse_lookalike_keys(arguments, frozenset(), message.id)
         pin = self._pins.book.find(tool)
         refusal = explain_pin(pin, tool, self._governor.server)
@@ -80,6 +88,10 @@ class RequestDecider:
     def review_read(self, message: Message) -> Reaction:
         """Return what becomes of a request that reads something of the server."""
         name = READ_METHODS[message.method]
+        refuse_lookalike_keys(message.params, _READ_PARAMS, message.id)
+        for inner in message.params.values():
+            if isinstance(inner, Mapping):
+                refuse_lookalike_keys(inner, frozenset(), message.id)
         payload = {key: value for key, value in message.params.items() if key != "_meta"}
         action = self._governor.build_action(name, payload, hints=DECLARED_READS)
         return self._decide_request(RequestReview(message=message, action=action, what=message.method, subject=payload))
@@ -153,7 +165,10 @@ class RequestDecider:
         if call_decision.decision.kind >= VerdictKind.ASK:
             return refuse_request(review.message, call_decision.decision)
         if review.is_new:
-            self._pins.accept(review.what, by=CHANNEL)
+            try:
+                self._pins.accept(review.what, by=CHANNEL, shown_digest=review.definition)
+            except McpError as error:
+                return refuse_request(review.message, HostDecision.block(str(error)))
         return self._pass_request(review, is_approved=True, is_covered=call_decision.is_covered, message=message)
 
     def _explain_rejection(self, review: RequestReview) -> HostDecision:

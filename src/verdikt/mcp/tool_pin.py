@@ -13,21 +13,14 @@ from verdikt.mcp.tool_findings import find_tool_issues
 from verdikt.model.argument_kind import infer_argument_kinds
 from verdikt.model.canonical_json import hash_canonical, stringify_big_integers
 
-PINNED_FIELDS = (
-    "name",
-    "title",
-    "description",
-    "inputSchema",
-    "outputSchema",
-    "annotations",
-    "_meta",
-    "icons",
-    "execution",
-)
-"""What a pin covers: everything that a model or a client is told of a tool."""
+KNOWN_FIELDS = frozenset("name title description inputSchema outputSchema annotations _meta icons execution".split())
+"""The fields of a tool in the protocol; a server may list others, and a client may show them to its model."""
 
 MAX_TOOLS = 2000
 """Tools of one server that are pinned; a server that lists more is flooding its client, and the rest stays hidden."""
+
+MAX_NAME_LENGTH = 200
+"""Longest name of a tool that is pinned; one with a longer name stays hidden."""
 
 _HINT_EFFECTS = (("readOnlyHint", "read"), ("destructiveHint", "destructive"), ("openWorldHint", "network"))
 
@@ -98,9 +91,8 @@ def pin_from_record(name: str, record: Mapping[str, Any]) -> ToolPin:
 
 
 def extract_definition(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a pin covers of a listed tool."""
-    definition = {key: tool[key] for key in PINNED_FIELDS if key in tool}
-    plain: dict[str, Any] = stringify_big_integers(definition)  # schemas name limits beyond what a double holds
+    """Return what a pin covers of a listed tool: everything, because clients may show all of it to a model."""
+    plain: dict[str, Any] = stringify_big_integers(tool)  # schemas name limits beyond what a double holds
     return plain
 
 

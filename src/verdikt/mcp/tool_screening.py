@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import McpError
 from verdikt.hosts.host_decision import TEXT_MARK
-from verdikt.mcp.message import REFUSED, Message, build_error
-from verdikt.mcp.tool_pin import PinState
+from verdikt.mcp.message import REFUSED, Message, MessageError, build_error, refuse_lookalike_keys
+from verdikt.mcp.tool_pin import KNOWN_FIELDS, MAX_NAME_LENGTH, PinState
 
 if TYPE_CHECKING:
     from verdikt.mcp.call_governor import CallGovernor
     from verdikt.mcp.pin_store import ServerPins
 
 _MAX_RECORDED_TOOLS = 100
+_LIST_FIELDS = frozenset({"tools", "nextCursor"})
 
 
-def screen_tools(message: Message, governor: CallGovernor, pins: ServerPins, *, trust_first: bool) -> Message:
+def screen_tools(
+    message: Message, request: Message, governor: CallGovernor, pins: ServerPins, *, trust_first: bool
+) -> Message:
     """Return the response to `tools/list` without the tools whose definition changed, and pin the others.
 
     With `trust_first`, the tools of a server that is seen for the first time count as accepted.
     """
     result = message.result
-    tools = result.get("tools") if isinstance(result, Mapping) else None
-    if not isinstance(tools, list):
+    if not isinstance(result, Mapping):
         return message
-    tools_by_name: dict[str, Mapping[str, Any]] = {}
-    for tool in tools:
-        # Of two tools with one name, a client may show the first and call the second.
-        if isinstance(tool, dict) and isinstance(tool.get("name"), str) and tool["name"] not in tools_by_name:
-            tools_by_name[tool["name"]] = tool
     try:
+        refuse_lookalike_keys(result, _LIST_FIELDS, message.id)
+        tools_by_name = _collect_tools(result.get("tools"))
+        # A second list that begins from its start ends the first one: a server that always announces one more page
+        # would be trusted for ever.
+        if pins.book.pins and not request.params.get("cursor"):
+            pins.end_first_sight()
         is_trusted = trust_first and pins.is_first_sight
         pins_by_name = pins.record_tools(list(tools_by_name.values()), trust=is_trusted)
-        if "nextCursor" not in result:
+        if not result.get("nextCursor"):
             pins.end_first_sight()
     except McpError as error:
         governor.record_event("", "refused", reason=str(error))
@@ -46,11 +50,24 @@ def screen_tools(message: Message, governor: CallGovernor, pins: ServerPins, *, 
         governor.record_event(
             "",
             "pins",
-            hidden=sorted(hidden)[:_MAX_RECORDED_TOOLS],
+            hidden=[name[:MAX_NAME_LENGTH] for name in sorted(hidden)[:_MAX_RECORDED_TOOLS]],
             findings=dict(list(findings_by_name.items())[:_MAX_RECORDED_TOOLS]),
         )
     visible = [tool for name, tool in tools_by_name.items() if name not in hidden]
     return message.replace_result({**result, "tools": visible})
+
+
+def _collect_tools(tools: object) -> dict[str, Mapping[str, Any]]:
+    """Return the tools of a list that can be read in one way only, by name."""
+    tools_by_name: dict[str, Mapping[str, Any]] = {}
+    for tool in tools if isinstance(tools, list) else ():
+        # Of two tools with one name, a client may show the first and call the second.
+        if isinstance(tool, dict) and isinstance(tool.get("name"), str) and tool["name"] not in tools_by_name:
+            # Of `description` and `Description`, a client may show the second, which no person has looked at.
+            with suppress(MessageError):
+                refuse_lookalike_keys(tool, KNOWN_FIELDS, None)
+                tools_by_name[tool["name"]] = tool
+    return tools_by_name
 
 
 def note_server_version(result: object, governor: CallGovernor, pins: ServerPins) -> None:

@@ -194,6 +194,11 @@ class Facts:
         self._place_keys.add("guarded")
         return tuple(self._place.get("guarded", ()))
 
+    @property
+    def guarded_prefixes(self) -> tuple[str, ...]:
+        """The beginnings of paths for which `is_guarded_path` has to be asked."""
+        return tuple(self._place.get("guarded", ()))
+
     def is_guarded_path(self, path: str) -> bool:
         """Return whether an absolute path is verdikt's own or lies below one. Only paths that are get recorded."""
         places = self._place.get("guarded", ())
@@ -293,12 +298,13 @@ class Facts:
     @property
     def secret_copies(self) -> Mapping[str, Any]:
         """Files into which this session put a secret: path → seq of the entry in the log."""
-        return self._recall_mapping(SECRET_COPIES_KEY)
+        # Asked of every path that is read, and of nearly all sessions the answer is that there is nothing.
+        return _NOTHING if self._memory.get(SECRET_COPIES_KEY) is None else self._recall_mapping(SECRET_COPIES_KEY)
 
     @property
     def moved_work(self) -> Mapping[str, str]:
         """Where this session moved work that git does not have: new path → old path."""
-        return self._recall_mapping(MOVED_WORK_KEY)
+        return _NOTHING if self._memory.get(MOVED_WORK_KEY) is None else self._recall_mapping(MOVED_WORK_KEY)
 
     @property
     def untrusted_sources(self) -> Mapping[str, Any]:

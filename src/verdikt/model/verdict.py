@@ -209,6 +209,8 @@ class Decision:
     """What people answered away from the terminal, where this decision went by it."""
     audit: Sequence[Mapping[str, Any]] = ()
     """What `audit` guards recorded; the log keeps it beside the receipt."""
+    awaited_approval: str = ""
+    """The approval request that people can answer now, and with which the same call would be decided again."""
 
     def to_log_body(self, call_id: str, memory_changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the body of the decision's entry in the log; `memory_changes` are what the session remembers of it."""

@@ -15,6 +15,7 @@ from typing import Self
 import uvicorn
 
 from verdikt.errors import LedgerError, ServiceError
+from verdikt.ledger.awaited_approval import announce_courier
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.observe.clock import Clock, SystemClock
@@ -112,15 +113,16 @@ class EmbeddedService(AbstractContextManager["EmbeddedService"]):
         self._server.should_exit = True
 
     def _import_continuously(self, ended: threading.Event) -> None:
-        while not ended.is_set():
-            try:
-                self.importer.import_new_lines()
-                self.courier.deliver()
-                self.service.notifications.send_due(int(self.clock.now()))
-            except (ServiceError, LedgerError) as error:
-                # Another process may hold the database for long; the next round tries again.
-                _LOGGER.warning("the log could not be imported: %s", error)
-            ended.wait(IMPORT_SECONDS)
+        with announce_courier(self.home):
+            while not ended.is_set():
+                try:
+                    self.importer.import_new_lines()
+                    self.courier.deliver()
+                    self.service.notifications.send_due(int(self.clock.now()))
+                except (ServiceError, LedgerError) as error:
+                    # Another process may hold the database for long; the next round tries again.
+                    _LOGGER.warning("the log could not be imported: %s", error)
+                ended.wait(IMPORT_SECONDS)
 
 
 def _bind_loopback(port: int) -> socket.socket:

@@ -35,7 +35,9 @@ _SHELL_WORD, _UNKNOWN_PROGRAM, _PLAIN_PROGRAM, _RUNNING_PROGRAM = _NameKind
 _MAX_LINE_LENGTH = 400
 _UNQUOTED_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=*?~-"
 _UNQUOTED_LINE = _UNQUOTED_CHARACTERS + b" "
-_QUOTED = r"""'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*\""""
+_OPERATOR_CHARACTERS = b"|&"
+# Runs of plain characters, and between them what a backslash leaves as it is.
+_QUOTED = r"""'[^'\n]*'|"[^"$`\\!\n]*(?:\\[^$`"\\\n][^"$`\\!\n]*)*\""""
 _PIECE = rf"[A-Za-z0-9_./:@%+,=*?~-]+|{_QUOTED}"
 _WORD = rf"(?:{_PIECE})+|!|\\[()]"
 _PIECES = compile_lazily(_PIECE)
@@ -47,8 +49,13 @@ _STDERR_REDIRECTS = {
     "2>/dev/null": Redirect(">", 2, Word("/dev/null", "/dev/null")),
     "2>&1": Redirect(">&", 2, Word("1", "1")),
 }
-_SEPARATORS = frozenset(("", "|", *_CONDITIONAL_OPERATORS, *_STDERR_REDIRECTS))
-"""The tokens that are no words; the empty one is the end of the line."""
+# Builds a named tuple from all its fields at once; the keyword handling of its class costs more than the rest.
+_make_row = tuple.__new__
+_OPERATORS = frozenset(("", "|", *_CONDITIONAL_OPERATORS))
+"""The tokens that end a command; the empty one is the end of the line."""
+_REDIRECT_TOKENS = frozenset(_STDERR_REDIRECTS)
+_SEPARATORS = _OPERATORS | _REDIRECT_TOKENS
+"""The tokens that are no words."""
 
 
 def analyse(
@@ -68,7 +75,7 @@ def analyse(
     (and of git, as `git co`). Set `script` for the text of a file, whose arguments are unknown.
     """
     if not aliases and (commands := parse_plain_line(text)) is not None:
-        return Script(text, commands)
+        return _make_row(Script, (text, commands, (), ()))
     result: Script = _load_full_analysis().analyse_by_parser(
         text, home=home, cwd=cwd, env=env, read=read, aliases=aliases, script=script
     )
@@ -79,18 +86,23 @@ def parse_plain_line(text: str) -> tuple[Command, ...] | None:
     """Return the commands of a plain line; None for every other text."""
     if len(text) > _MAX_LINE_LENGTH or not text.isascii():
         return None
-    # Some builtins evaluate what stands between single quotes: `test -v 'a[$(cmd)]'`.
-    if "[$(" in text or "[`" in text or "BASH_FUNC_" in text:
-        return None
     # `~/x` is a home directory, and `HEAD~1` is itself.
     if "~" in text and _HOME.search(text):
         return None
-    if not text.encode().translate(None, _UNQUOTED_LINE):
-        # Nothing but unquoted words and blanks, as in most lines: splitting is faster than the pattern.
+    odd_characters = text.encode().translate(None, _UNQUOTED_LINE)
+    if not odd_characters or not odd_characters.strip(_OPERATOR_CHARACTERS):
+        # Nothing but unquoted words, blanks and operators, as in most lines: splitting is faster than the pattern.
         tokens = text.split(" ")
         if "" in tokens:
             return None
+        if odd_characters:
+            # All of them must belong to operators that stand by themselves.
+            operators = "".join([token for token in tokens if token in _OPERATORS])
+            return _build_commands(tokens) if operators.encode() == odd_characters else None
     else:
+        # Some builtins evaluate what stands between single quotes: `test -v 'a[$(cmd)]'`.
+        if "[$(" in text or "[`" in text or "BASH_FUNC_" in text:
+            return None
         tokens = _TOKENS.findall(text)
         # The tokens must add up to the text: anything else in it, or a second blank, may mean something to the shell.
         if not tokens or " ".join(tokens) != text:
@@ -104,51 +116,48 @@ def parse_plain_line(text: str) -> tuple[Command, ...] | None:
 def _make_command(
     argv: tuple[Word, ...],
     span: tuple[int, int],
-    *,
     redirects: tuple[Redirect, ...] = (),
     pipe_from: int | None = None,
     pipe_to: int | None = None,
+    *,
     conditional: bool = False,
 ) -> Command:
     # All fields in their order, as `Command` has them: matching so many names takes longer than splitting the line.
     fields = argv, (), redirects, None, (), "", None, pipe_from, pipe_to, False, conditional, False, span, 0, None
-    return tuple.__new__(Command, fields)
+    return _make_row(Command, fields)
 
 
 def _build_commands(tokens: list[str]) -> tuple[Command, ...] | None:
     """Return the commands of a line with pipes, lists or redirections of standard error."""
     commands: list[Command] = []
-    words: list[Word] = []
-    redirects: list[Redirect] = []
     has_conditions = not _CONDITIONAL_OPERATORS.isdisjoint(tokens)
+    has_redirects = not _REDIRECT_TOKENS.isdisjoint(tokens)
     previous_operator = ""
-    offset = start = 0
-    for token in (*tokens, ""):
-        if token not in _SEPARATORS:
-            words.append(_parse_word(token))
-        elif (redirect := _STDERR_REDIRECTS.get(token)) is not None:
-            redirects.append(redirect)
-        else:
-            feeds_pipe, reads_pipe = token == "|", previous_operator == "|"
-            if not words or not _is_inert(words, feeds_pipe=feeds_pipe):
-                return None
-            # `cp /bin/rm x && ./x`: what one command writes, a later one may run, so the full analysis has to look.
-            if has_conditions and _is_file_writer(words[0].text):
-                return None
-            index = len(commands)
-            commands.append(
-                _make_command(
-                    tuple(words),
-                    (start, offset - 1),
-                    redirects=tuple(redirects),
-                    pipe_from=index - 1 if reads_pipe else None,
-                    pipe_to=index + 1 if feeds_pipe else None,
-                    conditional=previous_operator in _CONDITIONAL_OPERATORS
-                    or (reads_pipe and commands[-1].conditional),
-                )
-            )
-            words, redirects, previous_operator, start = [], [], token, offset + len(token) + 1
-        offset += len(token) + 1
+    first = start = 0
+    conditional = False
+    for place, token in enumerate((*tokens, "")):
+        if token not in _OPERATORS:
+            continue
+        own_tokens = tokens[first:place]
+        end = start + len(" ".join(own_tokens))
+        redirects: tuple[Redirect, ...] = ()
+        if has_redirects:
+            redirects = tuple([_STDERR_REDIRECTS[token] for token in own_tokens if token in _STDERR_REDIRECTS])
+            own_tokens = [token for token in own_tokens if token not in _STDERR_REDIRECTS]
+        words = [*map(_parse_word, own_tokens)]
+        feeds_pipe, reads_pipe = token == "|", previous_operator == "|"
+        if not words or not _is_inert(words, feeds_pipe=feeds_pipe):
+            return None
+        # `cp /bin/rm x && ./x`: what one command writes, a later one may run, so the full analysis has to look.
+        if has_conditions and _is_file_writer(words[0].text):
+            return None
+        # A command that reads a pipe runs under the condition of the one that feeds it.
+        conditional = previous_operator in _CONDITIONAL_OPERATORS or (reads_pipe and conditional)
+        index = len(commands)
+        pipe_from, pipe_to = index - 1 if reads_pipe else None, index + 1 if feeds_pipe else None
+        span = start, end
+        commands.append(_make_command(tuple(words), span, redirects, pipe_from, pipe_to, conditional=conditional))
+        previous_operator, first, start = token, place + 1, end + len(token) + 2
     return tuple(commands)
 
 
@@ -177,6 +186,7 @@ def _is_inert(words: list[Word], *, feeds_pipe: bool) -> bool:
     return kind is _PLAIN_PROGRAM or bool(_load_full_analysis().has_no_inner_commands(words))
 
 
+@lru_cache(maxsize=4096)
 def _is_file_writer(name: str) -> bool:
     runner = find_runner(name)
     return runner is not None and bool(runner.trace) and bool(_load_full_analysis().is_file_writer(name))

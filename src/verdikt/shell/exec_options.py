@@ -21,6 +21,7 @@ _SHELL_CALL = compile_lazily(
     re.VERBOSE | re.DOTALL,
 )
 _SHELL_CALL_PATTERNS: dict[str, re.Pattern[str]] = {
+    "m4": compile_lazily(r"\be?syscmd\(\s*`(?P<text>[^']*)'"),
     "osascript": compile_lazily(r'do shell script\s+"(?P<text>(?:[^"\\]|\\.)*)"'),
     **dict.fromkeys(("expect", "tcl"), compile_lazily(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?P<text>[^\n;\]]+)")),
     "scala": compile_lazily(r"""(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*)(?P=quote)\.!{1,2}"""),

@@ -246,7 +246,8 @@ class Expander(ABC):
                 fields.add_text(part["rest"])
 
     def _expand_double_quotes(self, body: str, scope: Scope, fields: _FieldBuilder) -> None:
-        fields.has_content = True
+        # Without arguments `"$@"` is no word at all, where any other pair of quotes is an empty one.
+        fields.has_content = fields.has_content or body != "$@" or scope.arguments != []
         at, size = 0, len(body)
         while at < size:
             part = _DOUBLE_QUOTED_PART.match(body, at)

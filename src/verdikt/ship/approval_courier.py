@@ -15,6 +15,7 @@ from verdikt.errors import LedgerError, ServiceError
 from verdikt.ledger.approvals import (
     describe_request,
     list_announced,
+    mark_submitted,
     read_request_state,
     record_approval,
     withdraw_request,
@@ -131,6 +132,7 @@ class ApprovalCourier:
             withdraw_request(self.store.home, id)
             return False
         self._submitted.add(id)
+        mark_submitted(self.store.home, session, id)
         return True
 
     def _end_request(self, id: str, state: ApprovalState) -> None:

@@ -6,7 +6,9 @@ import fcntl
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -14,6 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from verdikt.errors import ServiceError
 from verdikt.ledger.unsent_archives import ACKNOWLEDGED_NAME, DEFAULT_MAX_UNSENT_BYTES
+from verdikt.observe.atomic_file import DRAFT_SUFFIX, write_atomically
 from verdikt.team.request_signature import RequestSignature, build_message, format_header
 
 if TYPE_CHECKING:
@@ -68,19 +71,26 @@ class MachineIdentity:
 
     def load_or_create_key(self) -> Ed25519PrivateKey:
         """Return the machine's key, made on the first call, readable by its owner only."""
+        if not self._key.exists():
+            self._create_key()
         try:
             return Ed25519PrivateKey.from_private_bytes(self._key.read_bytes())
-        except FileNotFoundError:
-            pass
         except (OSError, ValueError) as error:
             raise ServiceError(f"cannot read `{self._key}`: {error}; remove it and enrol again") from error
-        key = Ed25519PrivateKey.generate()
+
+    def _create_key(self) -> None:
+        """Put a new key in place, whole, unless another process was faster."""
         self._create_directory()
-        data = key.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
-        fd = os.open(self._key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-        return key
+        data = Ed25519PrivateKey.generate().private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
+        draft = self._key.with_name(f"{self._key.name}.{os.getpid()}-{get_ident()}{DRAFT_SUFFIX}")
+        try:
+            write_atomically(draft, data)
+            # Unlike a rename, a link never replaces the key with which the other process has enrolled.
+            with suppress(FileExistsError):
+                os.link(draft, self._key)
+            draft.unlink()
+        except OSError as error:
+            raise ServiceError(f"cannot write `{self._key}`: {error.strerror}; make room, and enrol again") from error
 
     def get_public_key_hex(self) -> str:
         """Return the public half of the key."""
@@ -88,9 +98,7 @@ class MachineIdentity:
 
     def save_enrolment(self, enrolment: Enrolment) -> None:
         """Remember the service."""
-        temporary = self._config.with_suffix(".tmp")
-        temporary.write_text(json.dumps(asdict(enrolment), indent=1) + "\n")
-        temporary.replace(self._config)
+        write_atomically(self._config, json.dumps(asdict(enrolment), indent=1).encode() + b"\n")
 
     def load_enrolment(self) -> Enrolment:
         """Return the service that this machine sends to."""
@@ -106,9 +114,7 @@ class MachineIdentity:
 
     def save_acknowledged(self, seqs: Mapping[str, int]) -> None:
         """Remember how far the service is: archives that it has need not be kept for it."""
-        temporary = self._directory / f".{ACKNOWLEDGED_NAME}.tmp"
-        temporary.write_text(json.dumps(seqs))
-        temporary.replace(self._directory / ACKNOWLEDGED_NAME)
+        write_atomically(self._directory / ACKNOWLEDGED_NAME, json.dumps(seqs).encode())
 
     def forget(self) -> None:
         """Send nothing any more; the key stays, so that enrolling again gives the same machine."""

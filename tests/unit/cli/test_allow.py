@@ -163,10 +163,11 @@ def test_allow_for_always_in_a_relaxed_project_does_not_tighten_it(env: dict[str
 
 
 def test_allow_for_always_writes_exceptions_that_hold_everywhere(env: dict[str, str]) -> None:
-    """The user's file keeps its text, and the exceptions have reason, author and date."""
+    """The user's file keeps its text and its mode, and the exceptions have reason, author and date."""
     file = Path(env["HOME"], ".config/verdikt/governance.yaml")
     file.parent.mkdir(parents=True)
     file.write_text("# mine\nprofile: standard\n")
+    file.chmod(0o600)
     accept(Path.cwd(), env)
     decide(env, "ls")
     decide(env, FORCE_PUSH)
@@ -175,6 +176,7 @@ def test_allow_for_always_writes_exceptions_that_hold_everywhere(env: dict[str, 
 
     assert code == 0, text
     assert file.read_text().startswith("# mine\nprofile: standard\n\nexceptions:\n  - rule: ")
+    assert file.stat().st_mode & 0o777 == 0o600
     exceptions = parse_policy(file.read_bytes()).exceptions
     assert {exception.rule for exception in exceptions} == {"git_force_push", "git_careful"}
     assert {exception.reason for exception in exceptions} == {"staging is mine"}

@@ -113,13 +113,13 @@ def test_init_for_one_person_writes_absolute_paths_matchers_timeouts_and_a_block
     assert set(installed) == {*wrapper.load_wrappers(), LAUNCHER}
     assert installed.items() >= wrapper.load_wrappers().items()
     assert before["command"] == (
-        f"{guard} 20 closed {sys.executable} -I -m {HOOK_MODULE} claude PreToolUse"
+        f"{guard} 50 closed {sys.executable} -I -m {HOOK_MODULE} claude PreToolUse"
         " || { [ $? = 2 ] || echo 'verdikt: blocked' >&2; exit 2; }"
     )
-    assert (before["timeout"], before["onFailure"]) == (30, "block")
+    assert (before["timeout"], before["onFailure"]) == (60, "block")
     assert claude["ConfigChange"][0]["hooks"][0]["onFailure"] == "block"
     assert "onFailure" not in claude["PostToolUse"][0]["hooks"][0]
-    assert gemini["BeforeTool"][0]["hooks"][0]["timeout"] == 30_000
+    assert gemini["BeforeTool"][0]["hooks"][0]["timeout"] == 60_000
     assert all(group["matcher"] == "*" for groups in claude.values() for group in groups)
     assert set(codex) == {"hooks"}
     assert set(codex["hooks"]["PreToolUse"][0]["hooks"][0]) == {"type", "command", "timeout"}
@@ -293,7 +293,7 @@ def test_init_again_replaces_the_script_by_the_native_client(project: Path, verd
     assert {name: (hooks / name).read_bytes() for name in names} == wrapper.load_wrappers()
     assert all(os.access(hooks / name, os.X_OK) for name in names)
     assert all(
-        f"/{names[0]} 20 " in command for _, command in json_settings.find_hook_commands(json.loads(path.read_text()))
+        f"/{names[0]} 50 " in command for _, command in json_settings.find_hook_commands(json.loads(path.read_text()))
     )
 
 
@@ -315,7 +315,7 @@ def test_managed_wiring_uses_a_wrapper_and_a_socket_that_the_governed_cannot_cha
 
     if wrapper.load_native_client():
         assert changes["/etc/verdikt/hooks/verdikt-hook"].after == wrapper.load_native_client()
-        assert command.startswith("/etc/verdikt/hooks/verdikt-hook --socket /run/verdikt/daemon.sock 20 closed /")
+        assert command.startswith("/etc/verdikt/hooks/verdikt-hook --socket /run/verdikt/daemon.sock 50 closed /")
     else:
         assert "launch.py --socket /run/verdikt/daemon.sock claude PreToolUse" in command
     assert command.endswith("|| { [ $? = 2 ] || echo 'verdikt: blocked' >&2; exit 2; }")
@@ -547,15 +547,15 @@ def test_build_entries_has_the_form_of_each_host() -> None:
             json.dumps(load_wiring(host).build_entries(registration)[event]).replace(json.dumps(command), '"C"')
         )
 
-    hook = {"type": "command", "command": "C", "timeout": 30}
-    named = {"name": "verdikt", "type": "command", "command": "C", "timeout": 30_000}
+    hook = {"type": "command", "command": "C", "timeout": 60}
+    named = {"name": "verdikt", "type": "command", "command": "C", "timeout": 60_000}
     assert entry("claude", "PreToolUse") == {"matcher": "*", "hooks": [hook | {"onFailure": "block"}]}
     assert entry("claude", "Stop") == {"matcher": "*", "hooks": [hook]}
     assert entry("codex", "PreToolUse") == {"matcher": "*", "hooks": [hook]}
     assert entry("gemini", "BeforeTool") == {"matcher": "*", "hooks": [named]}
-    assert entry("copilot", "preToolUse") == {"type": "command", "bash": "C", "timeoutSec": 30}
-    assert entry("cursor", "preToolUse") == {"command": "C", "timeout": 30, "failClosed": True}
-    assert entry("cursor", "stop") == {"command": "C", "timeout": 30}
+    assert entry("copilot", "preToolUse") == {"type": "command", "bash": "C", "timeoutSec": 60}
+    assert entry("cursor", "preToolUse") == {"command": "C", "timeout": 60, "failClosed": True}
+    assert entry("cursor", "stop") == {"command": "C", "timeout": 60}
     assert [HOSTS[host].extra_settings for host in ("claude", "copilot", "cursor")] == [
         {},
         {"version": 1},

@@ -1,7 +1,9 @@
 """`verdikt mcp`: names, pins for people, and one command that governs a client's servers and takes it all back."""
 
 import json
+import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -141,6 +143,50 @@ def test_the_doctor_names_tools_that_wait_for_a_person(project: Path, verdikt: V
 
     [report] = json.loads(verdikt("doctor", "--json", "--calls", "1").stdout)["mcp"]
     assert "hidden until a person accepts the change: get_note" in report["state"]
+    assert "1 tool of `notes` hidden: changed since accepted; see `verdikt mcp pins show notes`" in (
+        verdikt("status").stdout
+    )
+
+
+def test_the_name_of_a_tool_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    """A person judges a server by what the screen shows."""
+    pins = ServerPins(tmp_path / ".local/share/verdikt", "notes", ("notes-server",))
+    pins.note_server("notes \x1b[2J1")
+    pins.record_tools([{**NOTE, "name": "get\x1b[1A\x1b[2K\nnote"}], trust=False)
+    result = CliRunner(env={"HOME": str(tmp_path)}).invoke(root, ["mcp", "pins"])
+
+    assert result.exit_code == 0
+    assert "\x1b" not in result.output
+    assert "get\ufffd[1A\ufffd[2K note" in result.output
+
+
+def test_codex_with_hooks_is_not_said_to_ask(project: Path, verdikt: Verdikt) -> None:
+    """Its hook decides first and cannot ask, so the relay never gets to."""
+    home = project.parent / "home"
+    config = home / ".codex/config.toml"
+    config.parent.mkdir()
+    command = [*SERVER, str(project / "seen")]
+    config.write_text(f"[mcp_servers.notes]\ncommand = {json.dumps(command[0])}\nargs = {json.dumps(command[1:])}\n")
+    original = config.read_text()
+    verdikt("init", "--host", "codex", "--mcp", "--trust-codex", "--yes")
+    [report] = json.loads(verdikt("doctor", "--json", "--calls", "1").stdout)["mcp"]
+    assert (report["state"], report["can_ask"]) == ("canary refused", "no")
+
+    # Codex itself writes into this file in every session.
+    config.write_text(f"{config.read_text()}\n[tui]\nseen = true\n")
+    assert verdikt("uninstall", "--yes").returncode == 0
+    tables = tomllib.loads(config.read_text())
+    assert tables == tomllib.loads(original) | {"tui": {"seen": True}, "projects": tables["projects"]}
+
+
+def test_wiring_for_one_person_says_that_git_sees_the_servers(project: Path, verdikt: Verdikt) -> None:
+    """They stand in a file that a team shares."""
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": {"command": "x"}}}))
+    output = verdikt("init", "--host", "claude", "--scope", "local", "--mcp", "--yes").stdout
+
+    assert "git does not ignore .mcp.json: commit it only if everyone here has verdikt" in output
+    assert "nothing to commit" not in output
 
 
 def test_the_pins_of_a_server_that_was_never_seen(tmp_path: Path) -> None:

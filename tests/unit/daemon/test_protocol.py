@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import verdikt
 from verdikt.daemon import protocol
 from verdikt.daemon.protocol import MalformedMessage
-from verdikt.hosts import payload as adapters_payload
+from verdikt.errors import HookError
+from verdikt.hosts.payload import parse_payload
 from verdikt.hosts.registry import HOSTS
 
 TEXT = st.binary(max_size=60).map(lambda raw: raw.replace(b"\0", b"").decode("utf-8", "surrogateescape"))
@@ -81,7 +82,8 @@ def test_request_that_cannot_be_encoded_is_malformed(fields: list[str]) -> None:
 
 def test_payload_limit_is_the_same_for_daemon_and_hook() -> None:
     """One byte over the limit makes the warm process refuse a payload as the hook process does."""
-    assert protocol.MAX_PAYLOAD_BYTES == adapters_payload.MAX_PAYLOAD_BYTES
+    with pytest.raises(HookError, match="expected a payload of at most"):
+        parse_payload(bytes(protocol.MAX_PAYLOAD_BYTES + 1))
 
     with pytest.raises(MalformedMessage):
         protocol.encode_request(["v"] * 6, {}, bytes(protocol.MAX_PAYLOAD_BYTES + 2))
@@ -147,3 +149,21 @@ def test_every_variable_that_a_decision_reads_is_sent() -> None:
 def _find_variable_names(tree: ast.AST) -> set[str]:
     texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
     return {text for text in texts if isinstance(text, str) and VARIABLE.fullmatch(text)}
+
+
+@pytest.mark.parametrize(
+    ("end", "seconds"),
+    [
+        (b"patience=45\0", 45),
+        (b"patience=15\0", 15),
+        (b"patience=999\0", protocol.MAX_PATIENCE_SECONDS),
+        (b"patience=9999\0", 0),
+        (b"patience=-1\0", 0),
+        (b"patience=\0", 0),
+        (b"patience=1\0HOME=/\0", 0),
+        (b"", 0),
+    ],
+)
+def test_patience_is_the_last_field(end: bytes, seconds: int) -> None:
+    """What a client can wait for people is bounded, and nothing else is taken for it."""
+    assert protocol.decode_patience(b"1\0claude\0PreToolUse\0\0/\0native\0HOME=/h\0" + end) == seconds

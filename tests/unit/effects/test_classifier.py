@@ -1,7 +1,8 @@
 """The cache of classified commands: a command is classified once, unless the world has changed under it."""
 
 from tests.fakes import FakeWorld
-from verdikt.effects.classifier import MAX_ENTRIES, EffectCache, classify_shell_text
+from verdikt.effects.classifier import MAX_ENTRIES, EffectCache, classify, classify_shell_text
+from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
 from verdikt.model.world import PathFact
@@ -92,3 +93,10 @@ def test_full_cache_drops_its_oldest_entry() -> None:
     assert counting.computations == MAX_ENTRIES + 1
     counting.classify("echo 0", make_world())
     assert counting.computations == MAX_ENTRIES + 2
+
+
+def test_command_beside_an_empty_one_is_classified() -> None:
+    """A host's own field that is empty does not hide the field that another tool reads."""
+    action = Action(kind=ActionKind.BASH, tool="sh", payload={"command": "", "cmd": "rm -rf /home/dev/Documents"})
+
+    assert "fs.delete.tree" in {effect.what for effect in classify(action, Facts(make_world())).items}

@@ -19,7 +19,8 @@ from verdikt.integrations.tool_governor import ToolGovernor, append_context, out
 from verdikt.integrations.tool_kinds import ToolKind, to_payload
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
-from verdikt.model.action import Action, ActionKind
+from verdikt.model.action import Action, ActionKind, Outcome
+from verdikt.model.entry import EntryKind
 from verdikt.model.hook_message import Answer
 from verdikt.model.posture import Posture
 from verdikt.model.verdict import Verdict, VerdictKind
@@ -217,3 +218,51 @@ def test_question_has_what_a_person_needs(governor: ToolGovernor) -> None:
         "guard": "deploys",
         "fix": "wait for a release",
     }
+
+
+def read_outcomes(governor: ToolGovernor) -> list[bool]:
+    """Return whether each recorded call succeeded."""
+    entries = governor.governance.store.reader.read_intact_entries("default")
+    return [entry.body["success"] for entry in entries if entry.kind is EntryKind.TOOL_CALL]
+
+
+@pytest.mark.parametrize("error", [ValueError("it failed"), KeyboardInterrupt(), asyncio.CancelledError()])
+def test_call_that_raises_is_recorded_as_failed(governor: ToolGovernor, error: BaseException) -> None:
+    """Whatever ends a call, the log has its outcome, and the error goes on."""
+    action = governor.build_action("sh", {"command": "ls"})
+
+    with pytest.raises(type(error)), governor.report_errors(action):
+        raise error
+
+    assert read_outcomes(governor) == [False]
+
+
+def test_call_that_waits_for_a_person_is_not_recorded_as_failed(governor: ToolGovernor) -> None:
+    """An SDK pauses a call with an exception of its own: it has not ended."""
+    action = governor.build_action("sh", {"command": "ls"})
+
+    with pytest.raises(TimeoutError), governor.report_errors(action, unless=(TimeoutError,)):
+        raise TimeoutError
+
+    assert read_outcomes(governor) == []
+
+
+def test_record_of_an_outcome_that_hangs_does_not_hold_the_agent(
+    governor: ToolGovernor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The moments after a call and at a prompt have the time limit of a decision, and end open."""
+    may_end = Event()
+    monkeypatch.setattr(governor, "timeout_seconds", 0.05)
+    for moment in ("after", "prompt"):
+        monkeypatch.setattr(governor.governance, moment, lambda *arguments: may_end.wait(10))
+    action = governor.build_action("sh", {"command": "ls"})
+
+    async def record() -> list[str]:
+        texts = [
+            await governor.areport(action, Outcome(success=True)),
+            await governor.abegin_turn("go", session_id="s"),
+        ]
+        may_end.set()
+        return texts
+
+    assert asyncio.run(record()) == ["", ""]

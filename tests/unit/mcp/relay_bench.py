@@ -90,9 +90,9 @@ class RelayBench:
         self._last_id += 1
         return self.client(id=self._last_id, method=method, params=dict(params or {}))
 
-    def list_tools(self, *tools: Mapping[str, Any], cursor: str = "") -> list[str]:
-        """Have the server list these tools; return the names that reach the client."""
-        request = self.request("tools/list")
+    def list_tools(self, *tools: Mapping[str, Any], cursor: str = "", after: str = "") -> list[str]:
+        """Have the server list these tools, on the page `after` a cursor; return the names that reach the client."""
+        request = self.request("tools/list", {"cursor": after} if after else {})
         result: dict[str, Any] = {"tools": [dict(tool) for tool in tools or TOOLS]}
         answer = self.server(id=request.to_server[0].id, result=result | ({"nextCursor": cursor} if cursor else {}))
         return [tool["name"] for tool in answer.to_client[0].result["tools"]]

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,8 +15,9 @@ from tests.unit.mcp.relay_bench import MODERN, RelayBench
 from tests.unit.mcp.scripted_http_server import SESSION, ScriptedHttpServer
 from verdikt.errors import McpError
 from verdikt.mcp.event_stream import read_events
+from verdikt.mcp.http_headers import is_allowed_origin, is_own_host
 from verdikt.mcp.http_relay import HttpRelay
-from verdikt.mcp.http_transport import RelayListener, parse_listen_address
+from verdikt.mcp.http_transport import MAX_CONNECTIONS, RelayListener, parse_listen_address
 from verdikt.mcp.question import QUESTION_KEY
 from verdikt.mcp.relay import Relay
 from verdikt.mcp.sealed_state import StateSealer
@@ -91,9 +93,12 @@ class Closer:
         self._listener = listener
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening, and wait for requests whose outcome is still being recorded; one that asks may wait on."""
         self._listener.shutdown()
         self._listener.server_close()
+        for _ in range(MAX_CONNECTIONS):
+            if not self._listener.slots.acquire(timeout=5):
+                break
 
 
 def listen(root: Path, upstream: ScriptedHttpServer, *, has_person: bool = True) -> HttpClient:
@@ -246,6 +251,49 @@ def test_only_pages_of_this_machine_and_named_ones_may_call(
 
     assert client.call("get_note", headers)[0] == status
     assert upstream.calls == (["get_note"] if status == 200 else [])
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_allowed"),
+    [
+        (None, True),
+        ("http://127.0.0.1:5173", True),
+        ("http://LOCALHOST", True),
+        ("http://[::1]:80", True),
+        ("", False),
+        ("null", False),
+        ("localhost", False),
+        ("http://localhost.evil.example", False),
+        ("http://127.0.0.1@evil.example", False),
+        ("http://evil.example#@localhost", False),
+        ("http://evil.example/localhost", False),
+        ("http://[::1", False),
+        ("http://127.0.0.1.", False),
+        ("https://pages.example.evil", False),
+    ],
+)
+def test_an_origin_counts_as_a_whole(origin: str | None, is_allowed: bool) -> None:
+    """Neither a part of a name nor what a lenient parser makes of it."""
+    assert is_allowed_origin(origin, ("https://pages.example",)) is is_allowed
+
+
+@pytest.mark.parametrize(
+    ("host", "own_name", "is_own"),
+    [
+        ("127.0.0.1:8765", "127.0.0.1", True),
+        ("192.168.1.5:8765", "127.0.0.1", False),
+        ("192.168.1.5:8765", "0.0.0.0", True),
+        ("[fe80::1]:8765", "::", True),
+        (socket.gethostname(), "0.0.0.0", True),
+        ("evil.example:8765", "0.0.0.0", False),
+        ("192.168.1.5.evil.example", "0.0.0.0", False),
+        ("", "0.0.0.0", False),
+        (None, "", False),
+    ],
+)
+def test_a_name_that_was_bent_to_this_machine_is_not_its_own(host: str | None, own_name: str, is_own: bool) -> None:
+    """A relay that listens everywhere is called by any address, and by no name of another."""
+    assert is_own_host(host, own_name) is is_own
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.unit.mcp.relay_bench import TOOLS, RelayBench, text_of
 from verdikt.errors import McpError
 from verdikt.mcp.pin_store import ServerPins, list_books
 from verdikt.mcp.tool_findings import find_tool_issues
-from verdikt.mcp.tool_pin import PINNED_FIELDS, PinState, propose_effects
+from verdikt.mcp.tool_pin import KNOWN_FIELDS, PinState, propose_effects
 from verdikt.model.argument_kind import infer_argument_kinds
 from verdikt.model.entry import EntryKind
 
@@ -43,7 +43,7 @@ def test_trust_first_accepts_the_first_list_with_all_its_pages_and_nothing_later
     """A tool that appears afterwards is new."""
     bench = RelayBench(tmp_path)
     bench.list_tools(TOOLS[0], cursor="more")
-    bench.list_tools(TOOLS[1])
+    bench.list_tools(TOOLS[1], after="more")
     bench.list_tools(TOOLS[2])
 
     states = {name: pin.state for name, pin in bench.pins.book.pins.items()}
@@ -103,7 +103,7 @@ def test_a_new_tool_is_not_asked_about_where_no_person_watches(tmp_path: Path) -
     assert "first time" in text_of(bench.call("get_note"))
 
 
-@pytest.mark.parametrize("field", PINNED_FIELDS[1:])
+@pytest.mark.parametrize("field", sorted(KNOWN_FIELDS - {"name"} | {"x-shown-to-the-model"}))
 def test_a_change_of_any_field_hides_the_tool_and_blocks_its_calls(tmp_path: Path, field: str) -> None:
     """Also within the session in which it was accepted."""
     bench = RelayBench(tmp_path)

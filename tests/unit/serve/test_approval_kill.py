@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tests.asking_machine import build_asking_policy
 from tests.fakes import FakeClock
 from tests.team_load import Replica
 from tests.unit.web.browser import ensure_vendor_files
@@ -21,17 +22,9 @@ from verdikt.serve.machines import Machines
 from verdikt.serve.people import People
 from verdikt.serve.store import TeamStore
 
-POLICY = """\
-profile: standard
-evidence: {mode: "off"}
-rules:
-  - name: deploy
-    command: [./deploy.sh]
-    verdict: ask
-    reason: deploys to production
-    fix: wait
-    approval: {by: {group: release}, expires: 4h, valid: 30m}
-"""
+POLICY = build_asking_policy(
+    "profile: standard", 'evidence: {mode: "off"}', deploy="{by: {group: release}, expires: 4h, valid: 30m}"
+)
 WAIT_SECONDS = 120
 
 

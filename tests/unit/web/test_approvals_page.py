@@ -8,34 +8,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, CDPSession, Page, expect
 
-from tests.asking_machine import SCRIPT, AskingMachine
+from tests.asking_machine import SCRIPT, AskingMachine, build_asking_policy
 from tests.unit.web.browser import Complaints, launch_browser, open_page, run_service
 from verdikt.model.action import Action, ActionKind
 from verdikt.observe.clock import SystemClock
 from verdikt.serve.embedded import EmbeddedService
 
-POLICY = """
-profile: none
-rules:
-  - name: deploy
-    command: [./deploy.sh]
-    verdict: ask
-    reason: deploys to production
-    fix: wait
-    approval: {by: self}
-  - name: publish
-    command: [twine]
-    verdict: ask
-    reason: publishes a package
-    fix: wait
-    approval: {by: self, strong: true}
-  - name: release
-    command: [release-it]
-    verdict: ask
-    reason: releases
-    fix: wait
-    approval: {by: {group: release}, count: 2, separate: true}
-"""
+POLICY = build_asking_policy(
+    deploy="{by: self}",
+    publish="{by: self, strong: true}",
+    release="{by: {group: release}, count: 2, separate: true}",
+)
 HOSTILE = "<img src=x onerror=alert(1)> \u202eexe.txt \x1b[31m"
 
 

@@ -38,6 +38,9 @@ extern char **environ;
 enum {
     DEFAULT_TOTAL_SECONDS = 20,     /* for everything, when the command line does not say */
     REQUEST_SECONDS = 10,           /* for reading the input and for the reply to it, as in hosts/hook.py */
+    GUARD_SECONDS = 20,             /* for guard.sh and the hook that it runs, which waits for no people */
+    MAX_PATIENCE_SECONDS = 45,      /* for people who have to approve the call; as in daemon/protocol.py */
+    PATIENCE_MARGIN_SECONDS = 5,    /* of the total that is left for everything else */
     CONNECT_MS = 1500,              /* for a warm process that is busy or, with --socket, being restarted */
     RETRY_PAUSE_MS = 5,             /* between two attempts with --socket */
     MAX_HEAD_BYTES = 64 * 1024,     /* this and the next four are protocol 1's; see daemon/protocol.py */
@@ -209,6 +212,13 @@ static void handle_signal(int number) {
 
 /* ---- the request ---- */
 
+/* How many seconds the host's own limit leaves for people. The warm process answers all other calls in time. */
+static unsigned get_patience(void) {
+    if (call.total_seconds <= PATIENCE_MARGIN_SECONDS + REQUEST_SECONDS) return 0;
+    unsigned seconds = call.total_seconds - PATIENCE_MARGIN_SECONDS;
+    return seconds < MAX_PATIENCE_SECONDS ? seconds : MAX_PATIENCE_SECONDS;
+}
+
 /* Encodes the head behind the space for the prefix; false when it cannot be sent, and the hook has to decide. */
 static bool encode_head(void) {
     char cwd[PATH_MAX];
@@ -226,6 +236,11 @@ static bool encode_head(void) {
         append_text(&head, SENT_VARIABLES[i]);
         append_text(&head, "=");
         append_field(&head, value);
+    }
+    if (get_patience() > 0) {
+        append_text(&head, "patience=");
+        append_number(&head, get_patience());
+        append_bytes(&head, "", 1);
     }
     append_text(&head, "nonce="); /* last, so that the warm process can tell the heads of all calls as equal */
     append_field(&head, nonce);
@@ -477,6 +492,12 @@ static void send_request(int fd, const char *path) {
     /* A process that did not receive the whole request has decided nothing. */
     if (!write_all(fd, request, (size_t)(payload - request) + payload_length)) return;
     receive_exactly(fd, reply, REPLY_PREFIX_BYTES);
+    if (reply[4] == 3 && get_patience() > 0) { /* the call waits for people, and the reply follows */
+        unsigned spent_seconds = call.request_seconds - alarm(0);
+        call.request_seconds = call.total_seconds;
+        (void)alarm(call.total_seconds - spent_seconds);
+        receive_exactly(fd, reply, REPLY_PREFIX_BYTES);
+    }
     int kind = reply[4], status = reply[5];
     size_t out_length = decode_u32(reply + 6), err_length = decode_u32(reply + 10);
     if (memcmp(reply, "VDK1", 4) != 0 || out_length > MAX_STREAM_BYTES || err_length > MAX_STREAM_BYTES)
@@ -534,6 +555,7 @@ static void restore_stdin(void) {
 _Noreturn static void exec_fallback(void) {
     static char path[PATH_MAX], seconds[24], isolated[] = "-I", module[] = "-m", entry[] = "verdikt.hosts.hook";
     static char *hook_argv[8] = {path, isolated, module, entry};
+    unsigned guard_seconds = call.total_seconds < GUARD_SECONDS ? call.total_seconds : GUARD_SECONDS;
     unsigned spent_seconds = call.request_seconds - alarm(0);
     struct buffer remaining = {seconds, 0, sizeof seconds - 1, false};
     call.is_exiting = true; /* else a signal could make this process and the next one answer */
@@ -543,7 +565,7 @@ _Noreturn static void exec_fallback(void) {
     if (!find_sibling(path, sizeof path, call.guard_argv != NULL ? "guard.sh" : "python3"))
         fail_and_exit("it could not be started");
     if (call.guard_argv != NULL) {
-        append_number(&remaining, call.total_seconds > spent_seconds ? call.total_seconds - spent_seconds : 1);
+        append_number(&remaining, guard_seconds > spent_seconds ? guard_seconds - spent_seconds : 1);
         call.guard_argv[0] = path;
         call.guard_argv[1] = seconds;
     }

@@ -10,10 +10,10 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
 
 _DECODER_CALL = compile_lazily(
-    r"(?:String\.|string\.|Base64\.|MIME::Base64::|Buffer\.|scalar\s+|codecs\.|:?base64[:.])*"
+    r"(?:String\.|string\.|fmt\.|Base64\.|MIME::Base64::|Buffer\.|scalar\s+|codecs\.|:?base64[:.])*"
     r"(?P<name>atob|base64_decode|decode_base64|decode64|strict_decode64|urlsafe_decode64|decode64!|hex2bin|strrev"
     r"|str_rot13|reverse|fromCharCode|char|chr|from|pack|implode|join|StringReverse|decodeURIComponent|unescape"
-    r"|urldecode|rawurldecode|escapeshellarg|shellescape|paste0?|sprintf|format|str_c|concat)!?\s*\(\s*"
+    r"|urldecode|rawurldecode|escapeshellarg|shellescape|paste0?|[sS]printf|format|Format|str_c|concat)!?\s*\(\s*"
 )
 _STRING_METHOD = compile_lazily(
     r"""\s*(?:\.|:|->|\?\.)\s*(?P<name>toString|trim|strip|chomp|to_s|freeze|dup|trim_end|reverse|rstrip|downcase"""
@@ -28,7 +28,7 @@ _JOIN_METHOD = compile_lazily(
 _BASE64_FUNCTIONS = frozenset(
     "atob base64_decode decode_base64 decode64 decode64! strict_decode64 urlsafe_decode64".split()
 )
-_PARTIAL_FUNCTIONS = ("paste", "paste0", "sprintf", "format", "str_c", "concat", "join", "implode")
+_PARTIAL_FUNCTIONS = ("paste", "paste0", "sprintf", "Sprintf", "format", "Format", "str_c", "concat", "join", "implode")
 """Functions whose result is known in part even if one of their arguments is not."""
 
 
@@ -46,7 +46,7 @@ def apply_method(text: str, position: int, value: str) -> tuple[str, int] | None
     if name == "reverse" or ".reverse" in name:
         value = value[::-1]
     elif name.startswith("unpack"):
-        value = _decode_base64(value)
+        value = decode_base64(value)
     elif name == "swapcase":
         value = value.swapcase()
     return value, match.end()
@@ -90,7 +90,7 @@ def _join_list(
 def _apply_function(name: str, arguments: list[str]) -> str | None:
     first = arguments[0]
     if name in _BASE64_FUNCTIONS:
-        return _decode_base64(first)
+        return decode_base64(first)
     # Node's `Buffer.from(text, encoding)`.
     if name == "from":
         return _decode_packed({"base64": "m", "hex": "H*"}.get(arguments[1] if len(arguments) > 1 else "", ""), first)
@@ -110,14 +110,14 @@ def _apply_function(name: str, arguments: list[str]) -> str | None:
         return (" " if name == "paste" else "").join(arguments)
     if name in ("escapeshellarg", "shellescape"):
         return first
-    if name in ("sprintf", "format"):
+    if name in ("sprintf", "Sprintf", "format", "Format"):
         return _format_string(first, arguments[1:])
     return decode_percent(first)
 
 
 def _format_string(template: str, arguments: list[str]) -> str:
     values = iter(arguments)
-    return re.sub(r"%[sdv]|\{\}", lambda _: next(values, UNKNOWN), template)
+    return re.sub(r"%[sdv]|\{\d?\}", lambda _: next(values, UNKNOWN), template)
 
 
 def _decode_characters(codes: list[str]) -> str | None:
@@ -131,7 +131,7 @@ def _decode_characters(codes: list[str]) -> str | None:
 def _decode_packed(template: str, text: str) -> str | None:
     """Decode text by a `pack` template of Perl and Ruby: base64, uuencode or hexadecimal digits."""
     if template.startswith(("m", "u")):
-        return _decode_base64(text)
+        return decode_base64(text)
     if template.startswith("H"):
         try:
             return bytes.fromhex(text).decode(errors="replace")
@@ -140,7 +140,8 @@ def _decode_packed(template: str, text: str) -> str | None:
     return None
 
 
-def _decode_base64(text: str) -> str:
+def decode_base64(text: str) -> str:
+    """Decode base64 in either alphabet, with or without padding; `UNKNOWN` for anything else."""
     try:
         # URL-safe letters and missing padding are accepted, as the decoders of most languages do.
         return base64.b64decode(text.replace("-", "+").replace("_", "/") + "==").decode(errors="replace")

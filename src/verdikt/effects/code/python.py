@@ -2,19 +2,13 @@
 
 import ast
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 
 from verdikt.effects import host
 from verdikt.effects.code.fallback_parser import FallbackParser
-from verdikt.effects.code.python_call_effects import CallEffects
-from verdikt.effects.code.python_constants import (
-    DECODER_FUNCTIONS,
-    DYNAMIC_ATTRIBUTE,
-    find_tainted_names,
-    mentions_name,
-)
+from verdikt.effects.code.python_constants import DECODER_FUNCTIONS, DYNAMIC_ATTRIBUTE
+from verdikt.effects.code.python_environment import find_tainted_names, mentions_name
 from verdikt.effects.code.python_functions import (
     CODE_FUNCTIONS,
     CONNECT_FUNCTIONS,
@@ -30,12 +24,15 @@ from verdikt.effects.code.python_functions import (
     SHELL_FUNCTIONS,
     SPAWN_FUNCTIONS,
     UNPICKLE_FUNCTIONS,
+    YAML_LOADERS,
 )
+from verdikt.effects.code.python_inlined_calls import InlinedCalls
 from verdikt.effects.code.python_libraries import (
     classify_library_method,
     find_keyword,
     reads_file,
     runs_or_changes,
+    unpack_arguments,
 )
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
@@ -49,25 +46,22 @@ _MAX_NODES = 100_000
 """Maximum number of syntax nodes that are looked at; no file that verdikt reads is long enough to have as many."""
 # `!command` in a notebook, or a cell that begins with `%%bash`.
 _NOTEBOOK_MAGIC = compile_lazily(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MULTILINE)
+_YAML_CALL = compile_lazily(r"!!python/object/(?:apply|new):([\w.]+\.\w+)\s*(\[[^\[\]\n]*\])")
 _CALLBACK_KEYWORDS = ("target", "func", "function", "callback", "initializer")
 _MAX_CALLBACK_ITEMS = 20
-_MAX_INLINED_CALLS = 20
 
 
-class _ModuleClassifier(CallEffects):
+class _ModuleClassifier(InlinedCalls):
     """Walks one module and collects the effects of its calls."""
 
     def __init__(self, call: Invocation) -> None:
         super().__init__(call)
         self.opens_socket = self.duplicates_descriptor = self.starts_shell = False
-        self.effects: list[Effect] = []
         self.node_count = 0
         self.sql_statements: list[str] = []
         self.secret_names: frozenset[str] = frozenset()
         """Names that hold a variable of the environment that is named like a secret."""
         self.connections: list[Target] = []
-        self.functions: dict[str, ast.FunctionDef] = {}
-        self.inlined_calls = 0
         self.throwaway_database = False
         """Whether the database lives only as long as the program."""
 
@@ -83,8 +77,7 @@ class _ModuleClassifier(CallEffects):
         if self.imports_environment():
             self.tainted_names = find_tainted_names(tree, self.is_whole_environment)
             self.secret_names = find_tainted_names(tree, lambda value: self.has_environment_secret([value]))
-        self.functions = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
-        inlined_nodes = self._find_inlined_nodes(nodes) if self.functions else frozenset()
+        inlined_nodes = self.find_inlined_nodes(nodes)
         for node in nodes:
             if isinstance(node, ast.Call):
                 if id(node) not in inlined_nodes:
@@ -101,28 +94,32 @@ class _ModuleClassifier(CallEffects):
 
     def _classify_each_turn(self, node: ast.Call) -> None:
         """Classify a call, in a loop over a constant list once for each item that its arguments name."""
-        name = self._find_loop_name(node) if self.alternatives else ""
-        if not name:
+        names = self._find_loop_names(node) if self.alternatives else []
+        if not names:
             self._classify_call(node)
             return
-        for text in dict.fromkeys(self.alternatives[name]):
-            self.values[name] = text
+        # Names of one loop go on together: `for verb, place in […]`.
+        for turn in range(max(len(self.alternatives[name]) for name in names)):
+            for name in names:
+                texts = self.alternatives[name]
+                self.values[name] = texts[turn] if turn < len(texts) else texts[0]
             self._classify_call(node)
 
-    def _find_loop_name(self, node: ast.Call) -> str:
+    def _find_loop_names(self, node: ast.Call) -> list[str]:
         places = [*node.args, *(keyword.value for keyword in node.keywords), node.func]
         names = (inner.id for place in places for inner in ast.walk(place) if isinstance(inner, ast.Name))
-        return next((name for name in names if name in self.alternatives), "")
+        return [name for name in dict.fromkeys(names) if name in self.alternatives]
 
     def _classify_call(self, node: ast.Call) -> None:
         function = self.resolve_name(node.func).removeprefix("builtins.").removeprefix("__builtins__.")
         if not function:
             return
+        node = unpack_arguments(node)
         first = node.args[0] if node.args else find_keyword(node, FIRST_ARGUMENT_NAMES)
         add = self.effects.extend
         self._classify_callbacks(node)
-        if function in self.functions and (node.args or node.keywords):
-            self._classify_inlined(node, self.functions[function])
+        if (callee := self.find_callee(node)) is not None:
+            self.classify_body(node, callee, self._classify_call)
         if function in PATH_FUNCTIONS:
             for what, index in PATH_FUNCTIONS[function]:
                 argument = first if index == 0 else node.args[index] if len(node.args) > index else None
@@ -189,6 +186,8 @@ class _ModuleClassifier(CallEffects):
             self._classify_print(node, first)
         elif self._reaches_shell(function) and first is not None and UNKNOWN not in self.evaluate_text(first):
             self.effects.extend(self._classify_shell_call(first))
+        elif function in YAML_LOADERS:
+            self.effects.extend(self._classify_tagged_calls(node, first))
         elif function in ("keyring.get_password", "dotenv.dotenv_values"):
             self.effects.append(self.call.make_effect("cred.read", (Target(function, "other"),)))
         elif function.startswith("sh.") and function.count(".") == 1 and node.args:
@@ -209,53 +208,6 @@ class _ModuleClassifier(CallEffects):
         else:
             return False
         return True
-
-    def _find_inlined_nodes(self, nodes: Sequence[ast.AST]) -> frozenset[int]:
-        """Return the calls in functions that are only called with constants: those are judged where they are called."""
-        calls: dict[str, list[ast.Call]] = {name: [] for name in self.functions}
-        for node in nodes:
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in calls:
-                calls[node.func.id].append(node)
-        mentions = Counter(node.id for node in nodes if isinstance(node, ast.Name) and node.id in calls)
-        inlined = [
-            self.functions[name]
-            for name, own_calls in calls.items()
-            if own_calls and not self.functions[name].decorator_list and mentions[name] == len(own_calls)
-            if sum(map(len, calls.values())) <= _MAX_INLINED_CALLS
-            if all(self._binds_all(call, self.functions[name]) for call in own_calls)
-        ]
-        return frozenset(id(n) for function in inlined for n in ast.walk(function) if isinstance(n, ast.Call))
-
-    def _binds_all(self, call: ast.Call, function: ast.FunctionDef) -> bool:
-        """Return whether a call gives a constant for every parameter of a plain function."""
-        own = function.args
-        if own.vararg or own.kwarg or own.kwonlyargs or own.posonlyargs or not own.args:
-            return False
-        values = [*call.args, *(keyword.value for keyword in call.keywords)]
-        return len(values) == len(own.args) and all(UNKNOWN not in self.evaluate_text(value) for value in values)
-
-    def _classify_inlined(self, node: ast.Call, function: ast.FunctionDef) -> None:
-        """Classify the body of a function of this module, with the constants that it is called with."""
-        parameters = [argument.arg for argument in function.args.args]
-        given = [*zip(parameters, node.args, strict=False), *((k.arg, k.value) for k in node.keywords if k.arg)]
-        texts = {name: text for name, value in given if UNKNOWN not in (text := self.evaluate_text(value))}
-        if not texts:
-            return
-        if self.inlined_calls >= _MAX_INLINED_CALLS:
-            note = "more calls than can be followed"
-            self.effects.append(self.call.make_effect("code.unknown", possible=True, note=note))
-            return
-        self.inlined_calls += 1
-        before = dict(self.values)
-        self.values.update(texts)
-        inner_nodes = list(ast.walk(function))
-        for inner in inner_nodes:
-            if isinstance(inner, ast.Assign):
-                self.record_node(inner)
-        for inner in inner_nodes:
-            if isinstance(inner, ast.Call):
-                self._classify_call(inner)
-        self.values = before
 
     def _classify_callbacks(self, node: ast.Call) -> None:
         """Classify a function that another is handed with its arguments: `Thread(target=os.system, args=(…,))`."""
@@ -384,6 +336,18 @@ class _ModuleClassifier(CallEffects):
             and UNKNOWN not in text
             and self.call.resolve_path(Word(text)).zone is Zone.SECRET
         ]
+
+    def _classify_tagged_calls(self, node: ast.Call, argument: ast.expr | None) -> Iterator[Effect]:
+        """Yield what the tags of a YAML file call while it is loaded without care."""
+        loader = find_keyword(node, ("Loader",)) or (node.args[1] if len(node.args) > 1 else None)
+        is_safe = loader is not None and "Safe" in ast.unparse(loader)
+        path = self.evaluate_text(argument.args[0]) if isinstance(argument, ast.Call) and argument.args else UNKNOWN
+        target = self.call.resolve_path(Word(path)) if UNKNOWN not in path and not is_safe else None
+        text = self.call.facts.text(target.path) if target is not None and target.path else None
+        for match in _YAML_CALL.finditer(text or ""):
+            inner = _ModuleClassifier(self.call)
+            module = match[1].rpartition(".")[0]
+            yield from _classify_source(f"import {module}\n{match[1]}(*{match[2]})", inner)
 
     def _classify_eval(self, argument: ast.expr | None) -> Iterator[Effect]:
         text = self.evaluate_text(argument)

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from verdikt.effects import host
 from verdikt.effects.code import quote_shell_word
-from verdikt.effects.code.python_constants import PythonConstants, mentions_name
+from verdikt.effects.code.python_environment import EnvironmentReads, mentions_name
 from verdikt.effects.code.python_libraries import find_keyword, find_request_effect
+from verdikt.effects.code.python_sequences import list_elements
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
@@ -18,7 +19,7 @@ _SHELL_READING_INPUT = compile_lazily(r"\s*'?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?s
 _UNQUOTED = "~*"
 
 
-class CallEffects(PythonConstants):
+class CallEffects(EnvironmentReads):
     """Classifies single calls, and remembers what is written, started and downloaded on the way."""
 
     def __init__(self, call: Invocation) -> None:
@@ -61,7 +62,14 @@ class CallEffects(PythonConstants):
                 yield from self._classify_argv([self.evaluate_text(word) for word in known_words])
             return
         if isinstance(argument, ast.List | ast.Tuple):
-            texts = [self.evaluate_text(item) for item in argument.elts]
+            items = [
+                item
+                for each in argument.elts
+                for item in (
+                    (list_elements(each.value, self.elements) or [each]) if isinstance(each, ast.Starred) else [each]
+                )
+            ]
+            texts = [self.evaluate_text(item) for item in items]
             self.started_programs.update(texts)
             yield from self.call.classify_shell(
                 " ".join('"$x"' if UNKNOWN in text else quote_shell_word(text, _UNQUOTED) for text in texts)

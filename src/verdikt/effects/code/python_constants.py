@@ -1,15 +1,15 @@
-"""Evaluate Python expressions as far as imports and simple assignments tell, and find environment secrets in them."""
+"""Evaluate Python expressions as far as imports, assignments, classes and functions of the module tell."""
 
 import ast
 import base64
 import binascii
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from posixpath import basename, dirname
 
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import quote_shell_word
-from verdikt.effects.code.python_sequences import MAX_ITEMS, bind_target, list_elements, to_pairs
-from verdikt.effects.word_kinds import SECRET_NAME
+from verdikt.effects.code.python_sequences import find_item, list_elements
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
 
@@ -22,32 +22,24 @@ DECODER_FUNCTIONS = word_set(
 DYNAMIC_ATTRIBUTE = "?"
 """Stands for the name of an attribute that is computed at run time."""
 
-_STAR_IMPORTS = {
-    "os": word_set(
-        "system popen remove unlink rmdir removedirs rename replace kill killpg execv execvp spawnlp walk listdir "
-        "environ getenv"
-    ),
-    "subprocess": word_set("run call check_call check_output Popen getoutput getstatusoutput"),
-    "shutil": word_set("rmtree move copy copy2 copyfile copytree unpack_archive"),
-    "pathlib": word_set("Path"),
-}
-"""The names that `from module import *` brings, of those that matter."""
 _PATH_FUNCTIONS = frozenset(
     "os.path.expanduser os.path.abspath os.path.realpath pathlib.Path Path str os.fspath pathlib.PurePath "
     "shlex.split os.path.expandvars os.path.normpath sqlalchemy.text sqlalchemy.sql.text psycopg.sql.SQL "
     "psycopg2.sql.SQL".split()
 )
 """Functions whose result is the path they are given."""
-_IDENTITY_METHODS = (".expanduser", ".resolve", ".absolute", ".strip", ".decode", ".encode", ".lower", ".split")
+_IDENTITY_METHODS = (".expanduser", ".resolve", ".absolute", ".strip", ".decode", ".encode", ".split", ".as_posix")
 """Methods whose result is close enough to the value they are called on."""
 _LISTING_FUNCTIONS = ("pathlib.Path.iterdir", "os.listdir", "os.scandir")
-_WHOLE_ENVIRONMENT = compile_lazily(r"^(?:[\w.]+\()*os\.environ(?:\.(?:items|copy|values)\(\))?(?:,[^)]*)?\)*$")
 _PERCENT_FIELD = compile_lazily(r"%[sdr]")
 _FORMAT_FIELD = compile_lazily(r"\{([^{}]*)\}")
+_PATH_CONSTANTS = {"os.sep": "/", "os.path.sep": "/", "os.curdir": ".", "os.pardir": ".."}
+_OWN_OBJECTS = ("self", "cls")
 _MAX_DEPTH = 20
-_MAX_ASSIGNMENTS = 2_000
+_NO_NUMBER = 1 << 62
+"""Stands for a number that the text does not show."""
 # In an argument list a folded `~` stands for the home directory, and a `*` for the files of a listing.
-_UNQUOTED = "~*"
+UNQUOTED = "~*"
 
 
 class PythonConstants:
@@ -59,94 +51,13 @@ class PythonConstants:
         self.elements: dict[str, Sequence[ast.expr]] = {}
         """Names of lists and dictionaries, with their items."""
         self.alternatives: dict[str, list[str]] = {}
-        """Names that stand for several texts in turn: the variables of loops."""
-
-    def record_node(self, node: ast.AST) -> None:
-        """Record what a statement binds a name to: an import, an assignment, a loop, a `with`."""
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                self.qualified_names[alias.asname or alias.name.split(".")[0]] = (
-                    alias.name if alias.asname else alias.name.split(".")[0]
-                )
-        elif isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                if alias.name == "*":
-                    self.qualified_names.update(
-                        {name: f"{node.module}.{name}" for name in _STAR_IMPORTS.get(node.module or "", ())}
-                    )
-                self.qualified_names[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}"
-        else:
-            self._record_binding(node)
-
-    def _record_binding(self, node: ast.AST) -> None:
-        """Record the value of a name that an assignment, a loop or a `with` binds."""
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            self._assign_name(node.targets[0].id, node.value)
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple):
-            self._assign_tuple(node.targets[0].elts, node.value)
-        elif isinstance(node, ast.For | ast.comprehension) and (items := list_elements(node.iter, self.elements)):
-            for name, texts in bind_target(node.target, items, self.evaluate_text).items():
-                self.alternatives[name] = [*self.alternatives.get(name, ()), *texts][:MAX_ITEMS]
-                self.values[name] = self.alternatives[name][0]
-        elif isinstance(node, ast.Call | ast.AugAssign):
-            self._extend_list(node)
-        elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Tuple):
-            if not _is_filtered_loop(node):
-                self._assign_walk(node.target.elts, node.iter)
-        elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
-            # A loop over everything that skips some of it says nothing about what it touches.
-            if self.evaluate_text(node.iter) != "*" or not _is_filtered_loop(node):
-                self._assign_name(node.target.id, node.iter)
-        elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
-            self._assign_name(node.optional_vars.id, node.context_expr)
-
-    def _extend_list(self, node: ast.Call | ast.AugAssign) -> None:
-        """Record `words.append(x)`, `words.extend([…])` and `words += […]`."""
-        target: ast.expr
-        if isinstance(node, ast.AugAssign):
-            target, added = node.target, node.value
-            is_list = isinstance(added, ast.List | ast.Tuple)
-        elif isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "extend") and len(node.args) == 1:
-            target, added = node.func.value, node.args[0]
-            is_list = node.func.attr == "extend"
-        else:
-            return
-        if not isinstance(target, ast.Name) or target.id not in self.values:
-            return
-        text = self.evaluate_text(added)
-        if target.id in self.elements:
-            items = list_elements(added, self.elements) if is_list else [added]
-            self.elements[target.id] = [*self.elements[target.id], *(items or ())][:MAX_ITEMS]
-            self.values[target.id] += f" {text if is_list else quote_shell_word(text, _UNQUOTED)}"
-        elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
-            self.values[target.id] += text
-
-    def _assign_tuple(self, names: list[ast.expr], value: ast.expr) -> None:
-        """Record `a, b = 1, 2`, and `handle, path = tempfile.mkstemp()`."""
-        values = value.elts if isinstance(value, ast.Tuple | ast.List) else [value] * len(names)
-        temporary = isinstance(value, ast.Call) and self.resolve_name(value.func).startswith("tempfile.")
-        if (temporary or len(values) == len(names)) and (temporary or not isinstance(value, ast.Call)):
-            for name, item in zip(names, values, strict=True):
-                if isinstance(name, ast.Name):
-                    self._assign_name(name.id, item)
-
-    def _assign_walk(self, names: list[ast.expr], walk: ast.expr) -> None:
-        """Record `for place, directories, files in os.walk(top)` as everything below the top."""
-        if isinstance(walk, ast.Call) and self.resolve_name(walk.func) == "os.walk" and walk.args and len(names) == 3:
-            top = self.evaluate_text(walk.args[0])
-            for name, value in zip(names, (f"{top.rstrip('/')}/**", "*", "*"), strict=True):
-                if isinstance(name, ast.Name) and UNKNOWN not in value:
-                    self.values[name.id] = value
-
-    def _assign_name(self, name: str, value: ast.expr) -> None:
-        text = self.evaluate_text(value)
-        if (pairs := to_pairs(value)) is not None:
-            self.elements[name] = pairs
-        # An unknown value does not clear an earlier constant: statements are not visited in the order of execution.
-        if UNKNOWN not in text:
-            self.values[name] = text
-        elif isinstance(value, ast.Attribute | ast.Call) and (qualified := self.resolve_name(value)):
-            self.qualified_names[name] = qualified  # a function or a module under another name
+        """Names that stand for several texts in turn: the variables of loops, and what a condition chooses from."""
+        self.results: dict[str, tuple[list[str], ast.expr]] = {}
+        """Functions with one `return`: their parameters, and what they return."""
+        self.classes: dict[str, ast.FunctionDef | None] = {}
+        """Classes of the module, with their `__init__`."""
+        self.instances: set[str] = set()
+        """Names of objects of those classes."""
 
     def resolve_name(self, node: ast.expr) -> str:
         """Return `os.path.join` for the expression that means it, however it was imported; empty if unknown."""
@@ -155,20 +66,37 @@ class PythonConstants:
         if isinstance(node, ast.Attribute):
             inner = self.resolve_name(node.value)
             return f"{inner}.{node.attr}" if inner else f".{node.attr}"
-        if isinstance(node, ast.Subscript) and self.resolve_name(node.value) == "sys.modules":
-            return _get_string(node.slice)
+        if isinstance(node, ast.Subscript):
+            return self._resolve_subscript(node)
+        if isinstance(node, ast.NamedExpr):
+            return self.resolve_name(node.value)
         if isinstance(node, ast.Call):
             function = self.resolve_name(node.func)
             if function == "__import__" and len(node.args) == 1:
-                return _get_string(node.args[0]).split(".")[0]  # the package, whatever of it is named
+                return get_string(node.args[0]).split(".")[0]  # the package, whatever of it is named
             if function in ("__import__", "importlib.import_module") and node.args:
-                return _get_string(node.args[0])
+                return get_string(node.args[0])
             if function in ("sys.modules.get",) and node.args:
-                return _get_string(node.args[0])
+                return get_string(node.args[0])
             if function == "getattr" and len(node.args) > 1:
                 name = self.evaluate_text(node.args[1])
                 return f"{self.resolve_name(node.args[0])}.{DYNAMIC_ATTRIBUTE if UNKNOWN in name else name}"
         return ""
+
+    def _resolve_subscript(self, node: ast.Subscript) -> str:
+        """Return what `sys.modules["os"]`, `vars(os)["system"]` and `os.__dict__["system"]` mean."""
+        owner, name = node.value, self.evaluate_text(node.slice)
+        if self.resolve_name(owner) == "sys.modules":
+            return name
+        if isinstance(owner, ast.Attribute) and owner.attr == "__dict__":
+            return f"{self.resolve_name(owner.value)}.{name}"
+        if isinstance(owner, ast.Call) and self.resolve_name(owner.func) == "vars" and owner.args:
+            return f"{self.resolve_name(owner.args[0])}.{name}"
+        if isinstance(owner, ast.Call) and self.resolve_name(owner.func) in ("globals", "locals"):
+            return self.qualified_names.get(name, name)
+        # A table of functions: `{"run": os.system}["run"]`.
+        item = find_item(owner, name, self.elements)
+        return self.resolve_name(item) if isinstance(item, ast.Name | ast.Attribute) else ""
 
     def evaluate_text(self, node: ast.expr | None, depth: int = 0) -> str:
         """Return the string that an expression evaluates to, with `UNKNOWN` for what is not constant."""
@@ -192,20 +120,57 @@ class PythonConstants:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             return f"{self.evaluate_text(node.left, depth + 1).rstrip('/')}/{self.evaluate_text(node.right, depth + 1)}"
         if isinstance(node, ast.List | ast.Tuple):
-            return " ".join(quote_shell_word(self.evaluate_text(item, depth + 1), _UNQUOTED) for item in node.elts)
+            return " ".join(quote_shell_word(self.evaluate_text(item, depth + 1), UNQUOTED) for item in node.elts)
         if isinstance(node, ast.Call):
             return self._evaluate_call(node, depth)
-        if isinstance(node, ast.Attribute) and node.attr == "path" and isinstance(node.value, ast.Name):
-            return self.values.get(node.value.id, UNKNOWN)  # an entry of `os.scandir`
-        if isinstance(node, ast.Subscript) and self.resolve_name(node.value) == "os.environ":
-            return "~" if self.evaluate_text(node.slice, depth + 1) == "HOME" else UNKNOWN
+        if isinstance(node, ast.Attribute):
+            return self._evaluate_attribute(node, depth)
+        if isinstance(node, ast.Subscript):
+            return self._evaluate_subscript(node, depth)
+        choices = list_choices(node)
+        if isinstance(node, ast.NamedExpr | ast.Await | ast.Starred):
+            choices = [node.value]
+        texts = (self.evaluate_text(choice, depth + 1) for choice in choices)
+        return next((text for text in texts if UNKNOWN not in text), UNKNOWN)
+
+    def _evaluate_attribute(self, node: ast.Attribute, depth: int) -> str:
+        """Return the text of an attribute: of a class, an object of it, an enumeration, a path."""
+        owner, name = node.value, node.attr
+        if isinstance(owner, ast.Name):
+            if (text := self.values.get(f"{owner.id}.{name}")) is not None:
+                return text
+            if owner.id in _OWN_OBJECTS or owner.id in self.instances or owner.id in self.classes:
+                return self.values.get(f"self.{name}", UNKNOWN)
+        if isinstance(owner, ast.Call) and self.resolve_name(owner.func) in self.classes:
+            return self.values.get(f"self.{name}", UNKNOWN)
+        if (text := _PATH_CONSTANTS.get(self.resolve_name(node))) is not None:
+            return text
+        # An entry of `os.scandir`, a member of an enumeration, a path.
+        if name in ("path", "value", "parent"):
+            text = self.evaluate_text(owner, depth + 1)
+            return text if name != "parent" or UNKNOWN in text else dirname(text.rstrip("/")) or "."
         return UNKNOWN
+
+    def _evaluate_subscript(self, node: ast.Subscript, depth: int) -> str:
+        """Return an item of a list or dictionary that the text shows, or a part of a string."""
+        owner = node.value
+        if isinstance(node.slice, ast.Slice):
+            text = self.evaluate_text(owner, depth + 1)
+            lower, upper, step = map(_read_number, (node.slice.lower, node.slice.upper, node.slice.step))
+            is_known = UNKNOWN not in text and _NO_NUMBER not in (lower, upper, step) and step != 0
+            return text[lower:upper:step] if is_known else UNKNOWN
+        number = _read_number(node.slice)
+        key = str(number) if number not in (None, _NO_NUMBER) else self.evaluate_text(node.slice, depth + 1)
+        if self.resolve_name(owner) == "os.environ":
+            return "~" if key == "HOME" else UNKNOWN
+        item = find_item(owner, key, self.elements)
+        return self.evaluate_text(item, depth + 1) if item is not None else UNKNOWN
 
     def _evaluate_percent(self, node: ast.BinOp, depth: int) -> str:
         """Return the result of `"…%s…" % value`, and of one with several values."""
         values = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
         texts = iter([self.evaluate_text(value, depth + 1) for value in values])
-        return _PERCENT_FIELD.sub(lambda match: next(texts, UNKNOWN), _get_string(node.left))
+        return _PERCENT_FIELD.sub(lambda match: next(texts, UNKNOWN), get_string(node.left))
 
     def _evaluate_format(self, node: ast.Call, function: str, arguments: list[str], owner: str | None) -> str | None:
         """Return the result of `"…{}…".format(value)`; fields with a conversion or an attribute are unknown."""
@@ -242,6 +207,9 @@ class PythonConstants:
             self._evaluate_place(function, arguments),
             self._evaluate_join(node, function, depth),
             self._evaluate_format(node, function, arguments, owner),
+            self._evaluate_lookup(node, function, arguments, depth),
+            _apply_string_method(function, owner, arguments),
+            self._evaluate_result(node, function, arguments, depth),
         ):
             if text is not None:
                 return text
@@ -274,8 +242,11 @@ class PythonConstants:
         """Return the home, the current or a temporary directory for the call that names it."""
         if function in ("pathlib.Path.home", "Path.home"):
             return "~"
-        if function in ("os.environ.get", "os.getenv") and arguments[:1] == ["HOME"]:
-            return "~"
+        if function in ("os.environ.get", "os.getenv"):
+            # What stands in for a variable that is not set is what the program is meant to take.
+            return "~" if arguments[:1] == ["HOME"] else arguments[1] if len(arguments) > 1 else UNKNOWN
+        if function in ("os.path.dirname", "os.path.basename") and arguments and UNKNOWN not in arguments[0]:
+            return dirname(arguments[0]) if function.endswith("dirname") else basename(arguments[0])
         # The real name is random; all that matters is that it is temporary.
         if function.startswith("tempfile."):
             return "/tmp/made-by-python"
@@ -284,17 +255,46 @@ class PythonConstants:
         return None
 
     def _evaluate_join(self, node: ast.Call, function: str, depth: int) -> str | None:
-        """Return the result of `"…".join([…])`."""
-        if (
-            function.endswith(".join")
-            and isinstance(node.func, ast.Attribute)
-            and isinstance(node.func.value, ast.Constant)
-            and node.args
-            and isinstance(node.args[0], ast.List | ast.Tuple)
-        ):
-            items = node.args[0].elts
-            return _get_string(node.func.value).join(self.evaluate_text(item, depth + 1) for item in items)
+        """Return the result of `"…".join([…])`, also with a list that a name stands for."""
+        if not function.endswith(".join") or not isinstance(node.func, ast.Attribute) or len(node.args) != 1:
+            return None
+        separator, joined = self.evaluate_text(node.func.value, depth + 1), node.args[0]
+        if UNKNOWN in separator:
+            return None
+        items = list_elements(joined, self.elements)
+        if items is not None:
+            texts = [self.evaluate_text(item, depth + 1) for item in items]
+            reverses = isinstance(joined, ast.Call) and self.resolve_name(joined.func) == "reversed"
+            return separator.join(reversed(texts) if reverses else texts)
+        if isinstance(joined, ast.Call) and self.resolve_name(joined.func) == "reversed" and joined.args:
+            text = self.evaluate_text(joined.args[0], depth + 1)
+            return separator.join(reversed(text)) if UNKNOWN not in text else None
         return None
+
+    def _evaluate_lookup(self, node: ast.Call, function: str, arguments: list[str], depth: int) -> str | None:
+        """Return the item that `table.get("key")` finds, and the attribute that `getattr(config, "command")` reads."""
+        if function.endswith(".pop") and isinstance(node.func, ast.Attribute):
+            item = find_item(node.func.value, arguments[0] if arguments else "-1", self.elements)
+            return self.evaluate_text(item, depth + 1) if item is not None else None
+        if function.endswith(".get") and arguments and isinstance(node.func, ast.Attribute):
+            item = find_item(node.func.value, arguments[0], self.elements)
+            return self.evaluate_text(item, depth + 1) if item is not None else None
+        if function == "getattr" and len(arguments) > 1 and arguments[1].isidentifier():
+            text = self._evaluate_attribute(ast.Attribute(node.args[0], arguments[1], ast.Load()), depth + 1)
+            return text if UNKNOWN not in text else None
+        return None
+
+    def _evaluate_result(self, node: ast.Call, function: str, arguments: list[str], depth: int) -> str | None:
+        """Return what a function of the module returns for these arguments, if it returns in one place."""
+        parameters, value = self.results.get(function.rpartition(".")[2], ([], None))
+        if value is None:
+            return None
+        before = self.values
+        given = {k.arg: self.evaluate_text(k.value, depth + 1) for k in node.keywords if k.arg}
+        self.values = before | dict(zip(parameters, arguments, strict=False)) | given
+        text = self.evaluate_text(value, depth + 1)
+        self.values = before
+        return text
 
     def _evaluate_characters(self, node: ast.Call, function: str, arguments: list[str]) -> str:
         """Return text that is built from character codes."""
@@ -306,79 +306,39 @@ class PythonConstants:
             return chr(int(arguments[0]))
         return UNKNOWN
 
-    # The environment.
 
-    def imports_environment(self) -> bool:
-        """Return whether the module imports `os` or its environment."""
-        names = self.qualified_names.values()
-        return "os" in names or "os.environ" in names
-
-    def is_whole_environment(self, node: ast.expr) -> bool:
-        """Return whether an expression is every variable of the environment, and not one of them."""
-        if not self.imports_environment():
-            return False
-        text = ast.unparse(node).replace("__import__('os')", "os")
-        for name, qualified in self.qualified_names.items():
-            # `from os import environ as e`, `import os as o`.
-            if qualified in ("os", "os.environ") and name != qualified:
-                text = re.sub(rf"(?<![\w.]){re.escape(name)}\b", qualified, text)
-        return _WHOLE_ENVIRONMENT.match(text) is not None
-
-    def selects_environment_secrets(self, node: ast.expr) -> bool:
-        """Return whether an expression filters the environment for variables that are named like secrets."""
-        for inner in ast.walk(node):
-            if not isinstance(inner, ast.DictComp | ast.ListComp | ast.GeneratorExp | ast.SetComp):
-                continue
-            generator = inner.generators[0]
-            source = generator.iter
-            if isinstance(source, ast.Call) and self.resolve_name(source.func) in (
-                "os.environ.items",
-                "os.environ.values",
-            ):
-                constants = [n.value for test in generator.ifs for n in ast.walk(test) if isinstance(n, ast.Constant)]
-                if not generator.ifs or any(isinstance(text, str) and SECRET_NAME.search(text) for text in constants):
-                    return True
-        return False
-
-    def has_environment_secret(self, nodes: list[ast.expr]) -> bool:
-        """Return whether one of these expressions reads a variable that is named like a secret."""
-        lookups = [inner for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Subscript | ast.Call)]
-        for inner in lookups:
-            if isinstance(inner, ast.Subscript) and self.resolve_name(inner.value) == "os.environ":
-                name = self.evaluate_text(inner.slice)
-            elif (
-                isinstance(inner, ast.Call)
-                and self.resolve_name(inner.func) in ("os.getenv", "os.environ.get")
-                and inner.args
-            ):
-                name = self.evaluate_text(inner.args[0])
-            else:
-                continue
-            if SECRET_NAME.search(name):
-                return True
-        return False
+def list_choices(node: ast.expr) -> list[ast.expr]:
+    """Return the values that a condition chooses from: `a if x else b`, `a or b`."""
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    return node.values if isinstance(node, ast.BoolOp) else []
 
 
-def find_tainted_names(tree: ast.AST, is_whole: Callable[[ast.expr], bool]) -> frozenset[str]:
-    """Return the names that hold the whole environment, or something made of such a name."""
-    tainted: set[str] = set()
-    assignments = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)][:_MAX_ASSIGNMENTS]
-    for node in assignments:
-        if is_whole(node.value) or _is_unfiltered_copy(node.value, is_whole) or mentions_name(node.value, tainted):
-            tainted.update(target.id for target in node.targets if isinstance(target, ast.Name))
-    return frozenset(tainted)
+def _read_number(node: ast.expr | None) -> int | None:
+    """Return a whole number, None for a bound that is left out, and `_NO_NUMBER` for anything else."""
+    if node is None:
+        return None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        return -node.operand.value if isinstance(node.operand.value, int) else _NO_NUMBER
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else _NO_NUMBER
 
 
-def mentions_name(node: ast.expr, names: set[str] | frozenset[str]) -> bool:
-    """Return whether an expression contains one of these names."""
-    return bool(names) and any(isinstance(inner, ast.Name) and inner.id in names for inner in ast.walk(node))
-
-
-def _is_unfiltered_copy(node: ast.expr, is_whole: Callable[[ast.expr], bool]) -> bool:
-    """Return whether an expression is `{k: v for k, v in os.environ.items()}` or alike, without a condition."""
-    if not isinstance(node, ast.DictComp | ast.ListComp):
-        return False
-    return not node.generators[0].ifs and is_whole(node.generators[0].iter)
+def _apply_string_method(function: str, owner: str | None, arguments: list[str]) -> str | None:
+    """Return what a method makes of a constant string; None for another method, or for what is not known."""
+    if owner is None or UNKNOWN in owner:
+        return None
+    name = function.rpartition(".")[2]
+    if name == "replace" and len(arguments) == 2 and UNKNOWN not in "".join(arguments):
+        return owner.replace(arguments[0], arguments[1])
+    if name in ("lower", "casefold"):
+        return owner.lower()
+    if name in ("upper", "swapcase"):
+        return owner.upper() if name == "upper" else owner.swapcase()
+    if name in ("lstrip", "rstrip", "removeprefix", "removesuffix"):
+        return owner
+    if name == "with_name" and arguments:
+        return f"{dirname(owner)}/{arguments[0]}"
+    return None
 
 
 def _decode_characters(node: ast.expr) -> str:
@@ -390,17 +350,8 @@ def _decode_characters(node: ast.expr) -> str:
     return "".join(chr(n) if isinstance(n, int) and 0 < n < 0x110000 else UNKNOWN for n in numbers)
 
 
-def _is_filtered_loop(node: ast.For | ast.comprehension) -> bool:
-    """Return whether a loop skips some of what it goes through."""
-    if isinstance(node, ast.comprehension):
-        return bool(node.ifs)
-    return any(
-        isinstance(inner, ast.If | ast.IfExp) or (isinstance(inner, ast.comprehension) and inner.ifs)
-        for inner in ast.walk(node)
-    )
-
-
-def _get_string(node: ast.expr) -> str:
+def get_string(node: ast.expr) -> str:
+    """Return a constant string; empty for anything else."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 

@@ -4,7 +4,7 @@ from verdikt.effects.arguments import word_set
 
 SHELL_FUNCTIONS = word_set(
     "os.system os.popen subprocess.getoutput subprocess.getstatusoutput commands.getoutput popen2.popen2 "
-    "asyncio.create_subprocess_shell"
+    "asyncio.create_subprocess_shell Execute"
 )
 SPAWN_FUNCTIONS = word_set(
     "subprocess.run subprocess.call subprocess.check_call subprocess.check_output subprocess.Popen "
@@ -18,6 +18,7 @@ PATH_FUNCTIONS: dict[str, tuple[tuple[str, int], ...]] = {
     "os.rmdir": (("fs.delete", 0),),
     "os.removedirs": (("fs.delete", 0),),
     "shutil.rmtree": (("fs.delete.tree", 0),),
+    "Delete": (("fs.delete.tree", 0),),  # of SCons, whose files import nothing
     "distutils.dir_util.remove_tree": (("fs.delete.tree", 0),),
     "os.rename": (("fs.move", 0), ("fs.overwrite", 1)),
     "os.replace": (("fs.move", 0), ("fs.overwrite", 1)),
@@ -68,6 +69,8 @@ CODE_FUNCTIONS = word_set(
 """Functions that run the program text in their arguments."""
 UNPICKLE_FUNCTIONS = word_set("pickle.loads marshal.loads dill.loads cloudpickle.loads")
 """Functions that run code while they unpack their argument."""
+YAML_LOADERS = word_set("yaml.load yaml.unsafe_load yaml.unsafe_load_all yaml.load_all yaml.full_load")
+"""Functions that call what the tags of a YAML file name."""
 # `getattr(os, name)` with an unknown name may call anything of these modules.
 SENSITIVE_MODULES = frozenset(
     ("os", "subprocess", "shutil", "builtins", "__builtins__", "sys", "ctypes", "socket", "pty")

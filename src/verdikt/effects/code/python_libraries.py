@@ -70,3 +70,19 @@ def classify_library_method(name: str, owner: str, modules: Collection[str], *, 
     if name == "delete" and ".all()" in (end := owner[-200:]) and ".objects" in end:
         return "cloud.delete" if cloud else "" if throwaway else "db.delete.all"
     return ""
+
+
+def unpack_arguments(node: ast.Call) -> ast.Call:
+    """Return the same call with `*["x"]` and `**{"args": "x"}` written out."""
+    if not any(isinstance(item, ast.Starred) for item in node.args) and all(k.arg for k in node.keywords):
+        return node
+    arguments: list[ast.expr] = []
+    for item in node.args:
+        is_shown = isinstance(item, ast.Starred) and isinstance(item.value, ast.List | ast.Tuple)
+        arguments += item.value.elts if is_shown else [item]  # type: ignore[attr-defined]
+    keywords = [keyword for keyword in node.keywords if keyword.arg]
+    for table in (keyword.value for keyword in node.keywords if keyword.arg is None):
+        if isinstance(table, ast.Dict):
+            pairs = zip(table.keys, table.values, strict=True)
+            keywords += [ast.keyword(str(k.value), v) for k, v in pairs if isinstance(k, ast.Constant)]
+    return ast.Call(func=node.func, args=arguments, keywords=keywords)

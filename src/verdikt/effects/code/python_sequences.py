@@ -67,3 +67,20 @@ def bind_target(target: ast.expr, elements: Sequence[ast.expr], evaluate: Evalua
             if isinstance(name, ast.Name) and len(rows) == len(elements) and all(place < len(row) for row in rows):
                 bound[name.id] = [evaluate(row[place]) for row in rows]
     return bound
+
+
+def find_item(owner: ast.expr, key: str, bound: Mapping[str, Sequence[ast.expr]]) -> ast.expr | None:
+    """Return the item of a list or dictionary under a key or number; None when the text does not show it."""
+    is_table = isinstance(owner, ast.Dict)
+    items = bound.get(owner.id) if isinstance(owner, ast.Name) else to_pairs(owner)
+    if not items or isinstance(owner, ast.Set):
+        return None
+    pairs = [pair for pair in items if isinstance(pair, ast.Tuple) and len(pair.elts) == 2]
+    if len(pairs) == len(items) and (is_table or not key.lstrip("-").isdigit()):
+        found = [pair.elts[1] for pair in pairs if isinstance(pair.elts[0], ast.Constant)]
+        keys = [str(pair.elts[0].value) for pair in pairs if isinstance(pair.elts[0], ast.Constant)]
+        return found[len(keys) - 1 - keys[::-1].index(key)] if key in keys else None
+    if not key.lstrip("-").isdigit():
+        return None
+    number = int(key)
+    return items[number] if -len(items) <= number < len(items) else None

@@ -8,20 +8,23 @@ import re
 from collections.abc import Iterator
 
 from verdikt.effects import host
-from verdikt.effects.code import script_patterns
+from verdikt.effects.code import script_patterns, script_syntax
 from verdikt.effects.code.constant_folding import fold_constants
 from verdikt.effects.code.python_functions import PATH_TESTS
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.knowledge import find_role
-from verdikt.model.effect import Effect, Target, Zone
+from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
 _MAX_SCRIPT = 100_000
 _SHELLS = find_role("shell")
 _HOME_VARIABLE = compile_lazily(r"\$(?:HOME\b|\{HOME\})")
+_RISKY_PROGRAMS = find_role("risky")
+_ALARMING = ("code.remote", "net.send", "cred.send", "git.push.force", "persist.")
+_MAX_CONSTANTS = 60
 _HOME_MARK = "\x02"
 _OPEN_MODES = ("<", ">", ">>", "+<", "+>", "-|", "|-")
 """The modes of Perl's `open`, where they stand alone."""
@@ -33,6 +36,8 @@ def classify_script(language: str, text: str, call: Invocation) -> Iterator[Effe
     yield from _classify_eval_source(text, call)
     if language != "awk":  # the shell analysis has folded the constants of awk
         text = fold_constants(language, text)
+    if language == "rust":
+        text = script_patterns.RUST_ARGUMENTS.sub(", ", script_patterns.RUST_REFERENCE.sub("", text))
     yield from _classify_eval_text(language, text, call)
     if language == "php":
         text = script_patterns.PHP_JOIN.sub(
@@ -51,12 +56,18 @@ def classify_script(language: str, text: str, call: Invocation) -> Iterator[Effe
     if language != "awk":
         yield from _classify_file_calls(language, text, call)
     yield from _classify_loops(language, text, call)
+    yield from _classify_unseen_arguments(text, call)
     for match in script_patterns.OPEN_CALL.finditer(text):
         yield from _classify_open(match, call)
     yield from _classify_addresses(text, call)
     yield from _classify_connections(text, call)
     if language == "osascript":
         yield from _classify_applescript(text, call)
+    elif language == "r":
+        # It loads the profile of the project first, whatever its own text does.
+        yield call.make_effect("code.run", note=language)
+    elif language == "julia" and script_patterns.JULIA_BUILD.search(text):
+        yield call.make_effect("code.build")
 
 
 # Text of the script.
@@ -100,7 +111,7 @@ def _to_word(text: str) -> Word:
 
 def _is_joined(language: str, match: "re.Match[str]") -> bool:
     """Return whether something unknown is joined to the string at the end of a match."""
-    pattern = script_patterns.JOINED_EXPRESSION[language in script_patterns.DOT_JOIN_LANGUAGES]
+    pattern = script_patterns.JOINED_EXPRESSION[language in script_syntax.DOT_JOIN_LANGUAGES]
     return pattern.match(match.string, match.end()) is not None
 
 
@@ -152,9 +163,36 @@ def _classify_shell_call(match: "re.Match[str]", call: Invocation, language: str
     if looks_like_sql(first) or (language in ("node", "php") and match.group(0).startswith("run")):
         return
     words = [text if text[:1] == "~" or "*" in text else f"'{text}'" for text in arguments]
+    # Words of which some are no constants: `spawn("rm", ["-rf", place])`.
+    if " " not in first and script_patterns.FURTHER_NAME.match(match.string, match.end()):
+        words.append('"$x"')
+    if language == "csharp":
+        words = arguments[:1]  # the whole command line after the program
     # The shell knows its own home, whatever the language makes of other names.
     line = _to_word(_HOME_VARIABLE.sub(_HOME_MARK, first)).text.replace(_HOME_MARK, "$HOME")
-    yield from call.classify_shell(" ".join([line, *words]).replace(UNKNOWN, "$x"))
+    whole = " ".join([line, *words]).replace(UNKNOWN, "$x")
+    # Between quotes a shell takes `~` as it stands, and we have folded it from what the language knows as the home.
+    yield from call.classify_shell(whole.replace('"~/', '"$HOME/'))
+
+
+def _classify_unseen_arguments(text: str, call: Invocation) -> Iterator[Effect]:
+    """Yield what the constants of a script would do where it runs or deletes something that is not followed.
+
+    A command line in a string, and a call that runs what a name stands for: the one may well reach the other.
+    """
+    runs, deletes = script_patterns.UNSEEN_RUN.search(text), script_patterns.UNSEEN_DELETE.search(text)
+    if runs is None and deletes is None:
+        return
+    for constant in dict.fromkeys(_find_strings(text)[:_MAX_CONSTANTS]):
+        first = constant.partition(" ")[0]
+        if runs and " " in constant and first in _RISKY_PROGRAMS:
+            for effect in call.classify_shell(_to_word(constant).text.replace(UNKNOWN, "$x")):
+                if effect.cls is EffectClass.DESTRUCTIVE or effect.what.startswith(_ALARMING):
+                    yield effect._replace(certainty=Certainty.POSSIBLE)
+        elif deletes and constant[:1] in ("/", "~") and " " not in constant:
+            target = call.resolve_path(_to_word(constant))
+            if target.zone in (Zone.HOME, Zone.SECRET):
+                yield call.make_effect("fs.delete.tree", (target,), possible=True, recoverable=False)
 
 
 def _classify_downloaded_run(text: str, call: Invocation) -> Iterator[Effect]:
@@ -267,12 +305,26 @@ def _classify_library_calls(language: str, text: str, call: Invocation) -> Itera
     for match in script_patterns.PROCESS_SEQUENCE.finditer(text):
         words = _find_strings(match.group(1))
         yield from call.classify_shell(" ".join(word if word[:1] == "~" else f"'{word}'" for word in words))
-    if language == "node":
+    yield from _classify_own_syntax(language, text, call)
+
+
+def _classify_own_syntax(language: str, text: str, call: Invocation) -> Iterator[Effect]:
+    """Yield the effects of what only one language has: `$`…`` of Bun, `file delete` of Tcl."""
+    if language == "groovy":
+        yield from _classify_executed(text, call)
+    elif language == "node":
         for match in script_patterns.BUN_SHELL.finditer(text):
             yield from call.classify_shell(re.sub(r"\$\{[^}]*\}", "$x", match.group(1)))
     elif language == "tcl":
         for match in script_patterns.TCL_DELETE.finditer(text):
             yield from call.make_effects("fs.delete.tree", [_to_word(match.group(1).strip('"{}'))])
+
+
+def _classify_executed(text: str, call: Invocation) -> Iterator[Effect]:
+    """Yield the effects of words and of text that Groovy's own method executes."""
+    for match in script_patterns.EXECUTED.finditer(text):
+        words = [f"'{word}'" for word in _find_strings(match[1])] if match[1] else [_first_group(match, 4)]
+        yield from call.classify_shell(" ".join(words))
 
 
 def _classify_loops(language: str, text: str, call: Invocation) -> Iterator[Effect]:
@@ -314,6 +366,8 @@ def _classify_addresses(text: str, call: Invocation) -> Iterator[Effect]:
         name = host.parse_host(address)
         what = "net.local" if host.is_local_host(name) else "net.send" if sends else "net.fetch"
         yield call.make_effect(what, (Target(name, "host"),))
+        if what == "net.send" and script_patterns.SESSION_OF_PAGE.search(text):
+            yield call.make_effect("cred.send", (Target(name, "host"),), note="what a page knows its visitor by")
 
 
 def _classify_environment_dump(language: str, text: str, call: Invocation) -> Iterator[Effect]:

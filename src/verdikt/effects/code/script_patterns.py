@@ -1,4 +1,4 @@
-"""Patterns of scripting languages: calls that `script.py` looks for, syntax that `constant_folding.py` folds.
+"""Patterns of the calls of scripting languages that `script.py` looks for.
 
 Data only.
 """
@@ -6,127 +6,6 @@ Data only.
 import re
 
 from verdikt.model.lazy_regex import compile_lazily
-
-# Syntax, for constant_folding.py.
-
-DOT_JOIN_LANGUAGES = frozenset(("perl", "php", "raku"))
-"""Languages in which a dot joins strings."""
-INTERPOLATING_QUOTES = {
-    "node": "`",
-    "java": "",
-    "c": "",
-    "go": "",
-    "rust": "",
-    "lua": "",
-    "r": "",
-    "osascript": "",
-    "awk": "",
-}
-"""Language → the quotes that interpolate names; double quotes in languages that are not listed."""
-STRING = compile_lazily(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`""", re.DOTALL)
-OTHER_TEXT = compile_lazily(r"[^\w$@%\"'`\[({<&]+|[\[({<%&]")
-NAME = compile_lazily(r"[$@%]?[A-Za-z_]\w*|\$_")
-MEMBER = compile_lazily(r"(?:\s*(?:\.|::|->|\?\.)\s*[A-Za-z_]\w*[!?]?|:(?=[A-Za-z_]\w*\()[A-Za-z_]\w*)+")
-SIGIL_MEMBER = compile_lazily(r"(?:\s*(?:::|->)\s*[A-Za-z_]\w*)+")
-JOIN_OPERATOR = {True: compile_lazily(r"\s*\.(?!\.)\s*"), False: compile_lazily(r"\s*(?:\+(?![+=])|\.\.(?!\.)|<>)\s*")}
-ASSIGNMENT = compile_lazily(r"(?:\s*:\s*[A-Z]?[\w.]+)?(?:\s*,\s*\w+(?=\s*:=))?\s*(?::=|<-|(?:\|\|)?=(?![=~>]))\s*")
-APPEND_ASSIGNMENT = compile_lazily(r"\s*(?:\+=|\.=|<<(?!<))\s*")
-WORD_LIST = compile_lazily(r"(?:\bqw\s*|%w)(?:\{([^{}]*)\}|\(([^()]*)\)|\[([^\[\]]*)\]|/([^/\n]*)/)")
-# Expressions for the home directory, in every language.
-HOME_DIRECTORY = compile_lazily(
-    r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)homedir\(\)|\bhomedir\(\)|\bDir\.home(?:\(\))?"""
-    r"""|\bENV(?:\[|\.fetch\(\s*)['"]HOME['"][\])]"""
-    r"""|\bprocess\.env(?:\.HOME\b|\[['"]HOME['"]\])|(?:Deno|Bun)\.env(?:\.get\(\s*['"]HOME['"]\s*\)|\.HOME\b)"""
-    r"""|\$ENV\{['"]?HOME['"]?\}|\$_(?:SERVER|ENV)\[['"]?HOME['"]?\]"""
-    r"""|\$(?:::)?env\(HOME\)|%\*ENV(?:<HOME>|\{['"]?HOME['"]?\})|\$\*HOME\b|\bENV\[\s*"HOME"\s*\]"""
-    r"""|\b(?:[Oo]s\.|System\.)?[Gg]et_?env!?\(\s*['"]HOME['"]\s*\)"""
-    r"""|\bSystem\.getProperty\(\s*["']user\.home["']\s*\)|\bSys\.getenv\(\s*["']HOME["']\s*\)"""
-    r"""|\bSystem\.user_home!?(?:\(\))?|\bNSHomeDirectory\(\)|\bstd::env::home_dir\(\)(?:\.unwrap\(\))?"""
-    r"""|\bos\.UserHomeDir\(\)|\b(?:std::)?env::var\(\s*"HOME"\s*\)(?:\.unwrap\(\))?|\bDeno\.homeDir\(\)"""
-)
-TEMPORARY_DIRECTORY = compile_lazily(
-    r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)tmpdir\(\)|\bsys_get_temp_dir\(\)|\bDir\.(?:tmpdir"""
-    r"""|mktmpdir)(?:\(\))?|\b(?:File::Temp::)?tempdir\(|\b(?:\w+\.)?mkdtemp(?:Sync|Disposable)?\(|\btempnam\("""
-    r"""|\bDeno\.makeTemp(?:Dir|File)(?:Sync)?\(|"""
-    r"""\bos\.tmpname\(\)|\bSystem\.tmp_dir!?(?:\(\))?|\bmktempdir\(\)|\btempfile\(\)|\btempname\(\)|\btempdir\(\)"""
-    r"""|\bFile\.createTempFile\(|\bFiles\.createTempDirectory\(|\bos\.MkdirTemp\("""
-)
-"""Calls that return a temporary path, up to the opening parenthesis where they take arguments."""
-CURRENT_DIRECTORY = compile_lazily(
-    r"\bprocess\.cwd\(\)|\bDir\.pwd\b|\bgetcwd\(\)|\bDeno\.cwd\(\)|\bFile\.cwd!?\(\)|\bpwd\(\)|\bgetwd\(\)"
-)
-PATH_JOIN = compile_lazily(
-    r"""(?:(?:require\(\s*['"](?:node:)?path['"]\s*\)|\bpath(?:\.posix)?|\bfilepath|\bPath|\bFile"""
-    r"""|\bPathname)\s*\.\s*(?:join|resolve|normalize|Join|Abs|expand|absolute_path|expand_path|realpath|new)"""
-    r"""|\bFile::Spec(?:::Functions)?\s*->\s*cat(?:file|dir)|\bcat(?:file|dir)|\bjoinpath|\bexpanduser|\babspath"""
-    r"""|\bfile\.path|\bpath\.expand|\bnormalizePath|\brealpath|\bfs\.realpathSync"""
-    r"""|\bPaths\.get|\bPath\.of|\bPath::new|\bPathBuf::from|\bPathname(?:\.new)?|\bString|\bURL\(fileURLWithPath:"""
-    r"""|\bfile\s+join)\s*\(\s*"""
-)
-GLOB_CALL = compile_lazily(
-    r"""(?:\*\s*)?(?:\bDir\s*\.\s*glob|\bglob\s*\.\s*(?:sync|globSync)|\bglobSync|\bfs\.globSync|\bglob|\bbsd_glob"""
-    r"""|\bDir|\bPath\.wildcard|\bSys\.glob)\s*[\[(]\s*"""
-)
-DIRECTORY_LISTING = compile_lazily(
-    r"""(?:\bnew\s+)?(?:\bRecursiveIteratorIterator\(\s*new\s+)?\b(?:RecursiveDirectoryIterator|DirectoryIterator"""
-    r"""|FilesystemIterator|Find\.find|Dir\.each_child|Dir\.foreach|walkdir|readdir|Pathname\.new|list\.files"""
-    r"""|fs\.readdirSync|readdirSync|Dir\.children|Dir\.entries|scandir|File\.ls!?|Deno\.readDirSync"""
-    r"""|Deno\.readDir)\s*\(\s*"""
-)
-LOOPS = (
-    compile_lazily(r"\bfor\s*(?:await\s*)?\(?\s*(?:const\s+|let\s+|var\s+)?(?P<name>\w+)\s+(?:of|in)\s+(?:await\s+)?"),
-    compile_lazily(r"\bfor(?:each)?\s+(?:my\s+|our\s+)?(?P<name>\$\w+)\s*(?=\(|qw|<|glob)"),
-    compile_lazily(r"\bfor(?:each)?\s+(?:\w+|_)\s*,\s*(?P<name>\w+)\s+in\s+i?pairs\s*\(\s*"),
-)
-EACH_CALL = compile_lazily(
-    r"\s*\)?\s*\.\s*(?:each|forEach|map|each_entry"
-    r"|foreach)\s*(?:\(\s*(?:async\s+)?(?:function\s*)?\(?\s*(?P<arrow>\w+)|(?:\{|do)\s*\|\s*(?P<block>\w+))"
-)
-# Ruby: `paths.each(&:delete)`.
-SYMBOL_TO_PROC = compile_lazily(
-    r"\s*\)?(?:\s*\.\s*(?:children|entries|glob\([^()]*\)|sort|reverse|to_a))*\s*\.\s*(?:each|map"
-    r"|each_entry)\s*\(?\s*&\s*(?::(\w+)|[\w:.]+\.method\(\s*:(\w+)\s*\))"
-)
-BLOCK_PARAMETER = compile_lazily(r"\s*\)?\s*(?:\{|do)\s*\|\s*(?P<block>\w+)\s*\|")
-TOPIC_LOOP = compile_lazily(r"\bfor(?:each)?\s*(?=\(\s*(?:<|glob|qw|[\"']))")
-FOREACH = compile_lazily(r"\bforeach\s*\(\s*")
-FOREACH_VARIABLE = compile_lazily(r"\s*\)*\s+as\s+(?:\$\w+\s*=>\s*)?(?P<name>\$\w+)")
-# Perl: `unlink for glob("x")`, where the loop stands after its body.
-POSTFIX_LOOP = compile_lazily(r"\bfor(?:each)?\s+(?=\(|qw|<|glob)")
-ANGLE_GLOB = compile_lazily(r"<([^<>\n=;]+)>")
-TABLE_CONCAT = compile_lazily(r"\btable\.concat\s*\(\s*")
-IMPLODE_CALL = compile_lazily(r"\b(?:implode|join)\s*\(\s*")
-JOIN_METHOD = compile_lazily(r"\s*\.\s*join\s*\(\s*")
-COMMA = compile_lazily(r"\s*,\s*")
-# `fs["rmSync"](…)` is `fs.rmSync(…)`.
-COMPUTED_MEMBER = compile_lazily(r"""\[\s*(['"])([A-Za-z_]\w*)\1\s*\](?=\s*\()""")
-# `send(:unlink, path)`, `call_user_func("unlink", $path)`: calls by name.
-DYNAMIC_SEND = compile_lazily(
-    r"""\.?\b(?:public_send|__send__|send|call_user_func(?:_array)?)\s*\(?\s*[:'"](\w+)['"]?\s*,\s*"""
-)
-REQUIRE_ALIAS = compile_lazily(r"\{\s*(\w+)\s*:\s*(\w+)\s*\}\s*=\s*require")
-FUNCTION_ALIAS = compile_lazily(r"(?:(?:require\([^()]*\)|[\w$]+)\s*\.\s*)+([A-Za-z_]\w*)(?=\s*(?:[;,\n)]|$))")
-ESCAPE = compile_lazily(
-    r"\\(?:x([0-9a-fA-F]{2})|x\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|([0-7]{2,3}))"
-)
-INTERPOLATION = {
-    "`": compile_lazily(r"\$\{([^{}]*)\}"),
-    '"': compile_lazily(
-        r"#\{([^{}]*)\}|\{(\$[^{}]*)\}|\$\{(\w+)\}"
-        r"|(\$ENV\{[^{}]*\}|\$_(?:SERVER|ENV)\[[^\[\]]*\]|\$(?:::)?env\(HOME\)|\$\w+)|\\\(([^()]*)\)"
-    ),
-}
-
-
-NUMBER = compile_lazily(r"(?:0[xX])?[0-9a-fA-F]+(?=\s*[,)])")
-# Listings that return bare names, so that the directory they belong to is lost.
-BARE_NAME_LISTINGS = tuple(
-    "readdirSync Dir.children Dir.entries scandir ls ls! readDirSync readDir Dir.foreach Dir.each_child".split()
-)
-SPACE = compile_lazily(r"\s*")
-ASSIGNMENT_TARGET = compile_lazily(r"\s*(?:=(?![=~])|:(?!:)\s|\+=|\.=|\|\|=|\()")
-
-# Calls, for script.py.
 
 # A string in any of three quotes, each with a group of its own; patterns below rely on three groups per string.
 STRING_GROUPS = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
@@ -136,7 +15,7 @@ SHELL_CALL = compile_lazily(
     r"|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder"
     r"|System\.cmd"
     r"|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess"
-    r"|exec[a-zA-Z]\w*|spawn\w+|system2|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run"
+    r"|Process\.Start|ProcessStartInfo|exec[a-zA-Z]\w*|spawn\w+|system2|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run"
     r"|do\s+shell\s+script)\b\s*\)?\s*(?:\{\s*[^{}]{1,40}\}\s*)?[(\[*.]*\s*"
     r"(?:new\s+String\s*\[\]\s*\{\s*|(?:java\.util\.)?(?:List\.of|Arrays\.asList|listOf)\s*\(\s*)?"
     rf"{STRING_GROUPS}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*|c\(\s*)?{STRING_GROUPS})*)",
@@ -144,6 +23,7 @@ SHELL_CALL = compile_lazily(
 )
 GO_IMPORT = compile_lazily(r"(?m)^[ \t]*import[ \t]+(?:\([^)]*\)|[\w.]*[ \t]*\"[^\"\n]*\")")
 RUST_ARGUMENTS = compile_lazily(r"(?<=\")\s*\]?\s*\)\s*\.args?\(\s*&?\s*\[?\s*(?=\")")
+RUST_REFERENCE = compile_lazily(r"&(?=\")")
 BACKTICK_COMMAND = compile_lazily(
     r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*(?:\(([^)]+)\)|\{([^}]+)\}|\[([^\]]+)\]|([/|!])(.+?)\5)"
 )
@@ -166,7 +46,7 @@ FILE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             "rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync"
             "|deleteDirectory|remove_entry|emptyDirSync|RemoveAll|remove_dir_all|remove_all|removeItem\\(\\s*atPath:"
             "|delete-directory/files|delete-directory|delete-tree|removeDirectoryRecursive|removePathForcibly"
-            "|delete-tree!|FileUtils/deleteDirectory|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm"
+            "|delete-tree!|Directory\\.Delete|rmdir_all|FileUtils/deleteDirectory|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm"
             # Compound names say it in every library.
             "|(?:remove|delete|rm|purge|wipe|empty)_?(?:[dD]ir(?:ectory|s)?|[tT]ree|[fF]older|[rR]ecursive)"
             "(?:_?[sS]ync|_?[sS]ecure|_?[rR]ecursive(?:ly)?)?[!?]?",
@@ -174,13 +54,13 @@ FILE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "fs.delete",
             "array_map\\(\\s*['\"]unlink['\"]|unlink|unlinkSync|unlinkIfExists|deleteIfExists|remove_file|removeFile"
-            "|delete-file|Sys\\.remove|Remove|(?:remove|delete|unlink)_?(?:[fF]ile|[pP]ath)s?(?:_?[sS]ync)?",
+            "|delete-file|Sys\\.remove|Remove|File\\.Delete|(?:remove|delete|unlink)_?(?:[fF]ile|[pP]ath)s?(?:_?[sS]ync)?",
         ),
         (
             "fs.overwrite",
             "writeFileSync|writeFile|file_put_contents|createWriteStream|writeAllText|outputFileSync|outputFile"
             "|copyFileSync|ftruncate|writeTextFile|File\\.write|IO\\.write|Bun\\.write|binwrite|write_file|spit"
-            "|os\\.WriteFile|ioutil\\.WriteFile|fs::write|Files\\.write(?:String)?|File::create|os\\.Create",
+            "|File\\.WriteAll\\w+|os\\.WriteFile|ioutil\\.WriteFile|fs::write|Files\\.write(?:String)?|File::create|os\\.Create",
         ),
         ("fs.truncate", "truncateSync|truncate"),
         ("fs.append", "appendFileSync|appendFile"),
@@ -189,7 +69,7 @@ FILE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             "readFileSync|readFile|file_get_contents|createReadStream|readlines|readfile|show_source|highlight_file"
             "|readTextFile|readTextFileSync|slurp|parse_ini_file|File\\.read!?|IO\\.read|"
             "File\\.readlines|File\\.foreach|IO\\.foreach|File\\.stream!|File\\.open!|Bun\\.file|io\\.lines"
-            "|readLines|read|read_to_string|readAllText|readAllLines|ReadFile|fromFile|cpSync|copyFileSync|cp|cp_r|"
+            "|File\\.ReadAll\\w+|File\\.OpenRead|readLines|read|read_to_string|readAllText|readAllLines|ReadFile|fromFile|cpSync|copyFileSync|cp|cp_r|"
             "copyFile|FileUtils\\.cp|copy|load_file|safe_load_file|source|readRDS|read\\.csv|openSync"
             "|createReadStream|os\\.Open|Open|binread|read_file|readSync|fs::read|open_file|load_yaml|read_binary",
         ),
@@ -221,13 +101,14 @@ OPEN_CALL = compile_lazily(
 )
 NETWORK_CALL = compile_lazily(
     rf"(?:\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got"
-    rf"|request|get|getstore)|->(?:post|get|put|post_form)|require\(['\"]https?['\"]\)\.(?:get"
+    rf"|request|get|getstore|PostAsync|PutAsync|GetAsync|GetStringAsync|UploadString|UploadFile)|->(?:post|get|put|post_form)|require\(['\"]https?['\"]\)\.(?:get"
     rf"|request))\b\s*\(?\s*(?:URI(?:\.parse)?\(\s*)?{STRING_GROUPS}"
 )
 SEND_CALL = compile_lazily(
-    r"(?i)Net::HTTP\.post|->post(?:_form)?\b|\.(?:post|put|patch)\s*\(|method['\"]?\s*(?::|=>)\s*['\"](?:POST|PUT"
+    r"(?i)Net::HTTP\.post|->post(?:_form)?\b|\b(?:Post|Put)Async\(|\bUpload(?:String|File|Data)\(|\.(?:post|put|patch)\s*\(|method['\"]?\s*(?::|=>)\s*['\"](?:POST|PUT"
     r"|PATCH)"
 )
+SESSION_OF_PAGE = compile_lazily(r"\bdocument\.cookie\b|\b(?:local|session)Storage\b")
 # `eval` together with a download or a decoder anywhere in the text counts as running what they return.
 EVAL_CALL = compile_lazily(
     r"\b(?:eval|new\s+Function|runInThisContext|runInNewContext|loadstring|instance_eval|class_eval|create_function)\b"
@@ -254,9 +135,9 @@ RUN_FETCHED = compile_lazily(
 )
 RUN_ADDRESS = compile_lazily(
     r"""\b(?:include|include_once|require|require_once|(?:devtools::)?source_url|load|dofile|importScripts"""
-    r"""|source(?=\())\s*\(?\s*["']https?://"""
+    r"""|source(?=\())\s*\(?\s*(?:[\w.:]+\(\s*){0,2}["']https?://"""
 )
-"""Calls that run a file, given an address instead."""
+"""Calls that run a file, given an address instead, or what another call makes of one: `source(url("https://…"))`."""
 HANDED_PATH = compile_lazily(rf"([A-Za-z_][\w!?]*)\s*\(\s*{STRING_GROUPS}")
 PATH_METHOD = compile_lazily(
     rf"""{STRING_GROUPS}\s*\)?\s*\.\s*(rmtree|rm_rf|rmdir|unlink|delete|deleteRecursively|deleteDir|deleteIfExists)\b"""
@@ -310,6 +191,19 @@ PROCESS_SEQUENCE = compile_lazily(
 JOINED_EXPRESSION = (compile_lazily(r"\s*(?:\+|\.\.|<>)\s*[$\w(]"), compile_lazily(r"\s*\.\s*[$\w(]"))
 """What follows a string that an unknown value is joined to: a dot in PHP and Perl, other operators elsewhere."""
 PHP_JOIN = compile_lazily(r"""([)"'])\s*\.\s*(?=\w+\()""")
+EXECUTED = compile_lazily(rf"(?:\[((?:\s*{STRING_GROUPS}\s*,?)+)\]|{STRING_GROUPS})\s*\.\s*execute\s*\(")
+"""Groovy: `["rm", "-rf", "x"].execute()`, `"rm -rf x".execute()`."""
+JULIA_BUILD = compile_lazily(r"\bPkg\.(?:build|test|instantiate|precompile|add|develop)\(")
+FURTHER_NAME = compile_lazily(r"\s*,\s*[&*]?[A-Za-z_$]\w*\s*[\]),.+]")
+UNSEEN_RUN = compile_lazily(
+    r"(?<!\.prototype)\b(?:system|exec|execSync|popen|shell_exec|passthru|spawn|spawnSync|run|qx|execute|execFile\w*|sh)"
+    r"\s*(?:\(\s*|\s)[$@&A-Za-z_]|`[^`]*#\{"
+)
+UNSEEN_DELETE = compile_lazily(
+    r"(?:\b(?:rmSync|rm|rmdirSync|unlinkSync|rm_rf|rm_r|rmtree|remove_tree|unlink|RemoveAll|remove_dir_all|deleteRecursively"
+    r"|rm_rf!)\s*(?:\(\s*|\s|/1)[&$@A-Za-z_)]|&\w+\.rm_rf!?/1)"
+)
+"""Calls that run or delete what a name stands for."""
 BUN_SHELL = compile_lazily(r"\$`([^`]+)`")
 TCL_DELETE = compile_lazily(r"\bfile\s+delete\s+(?:-force\s+)?(?:--\s+)?([^\s;\]]+)")
 # A socket and the start of a process in one script are taken for a reverse shell.
@@ -337,6 +231,7 @@ LINE_COMMENT = {
     "java": "//",
     "groovy": "//",
     "go": "//",
+    "csharp": "//",
     "perl": "#",
     "ruby": "#",
     "lua": "--",

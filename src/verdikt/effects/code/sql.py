@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from verdikt.effects.arguments import word_set
+from verdikt.effects.installation_names import is_throwaway
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
@@ -81,10 +82,6 @@ _CHANGE_KEYWORDS = frozenset(
         "UNDROP",
         "DETACH",
     )
-)
-_THROWAWAY_NAME = compile_lazily(
-    r"(?:^|[^a-z])(?:test|tests|testing|tmp|temp|dev|ci|scratch|sandbox|local|example|demo|playground|fixture"
-    r"|fixtures|staging_test)(?:$|[^a-z])"
 )
 
 
@@ -433,8 +430,3 @@ def _has_row_filter(tokens: list[_Token], head: str) -> bool:
             condition = " ".join(token.upper for token in tokens[index + 1 :]).strip("() ")
             return upper != "WHERE" or not _TRUE_CONDITION.match(condition)
     return False
-
-
-def is_throwaway(name: str) -> bool:
-    """Return whether the name of a database or table says that it can be lost without harm: test, tmp, demo."""
-    return bool(_THROWAWAY_NAME.search(name.lower()))

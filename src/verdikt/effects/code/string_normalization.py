@@ -23,6 +23,7 @@ _CHARACTER_CODES = compile_lazily(
     r"""(?:\)\s*\)|\]\s*\)(?:\.toString\([^()]*\))?|\]\s*\.pack\(\s*["'][CcU]\*["']\s*\)"""
     r"""|\]\s*\.map\([^()]*(?:fromCharCode|chr)(?:\([^()]*\))?\)\s*\.join(?:\(\s*(?:''|"")\s*\))?)"""
 )
+_PHP_DEFINE = compile_lazily(r"""\bdefine\(\s*["'](\w+)["']\s*,\s*""")
 # Perl: `unlink` without an argument deletes `$_`.
 _IMPLICIT_TOPIC = compile_lazily(r"\b(unlink|rmdir|rmtree)\b(?=\s*(?:for\b|foreach\b|;|\}|$))")
 _LISP_HOME = compile_lazily(
@@ -39,10 +40,24 @@ _MAX_MATCHES = 60
 _STRING = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')"""
 _FUNCTION_DEFINITION = compile_lazily(
     r"\b(?:function|def|fn|func|fun|local\s+function"
-    r"|sub)\s+(?P<name>[A-Za-z_]\w*)\s*(?:\(\s*(?P<first>\$?[A-Za-z_]\w*)?|\{)"
+    r"|sub)\s+(?P<name>[A-Za-z_]\w*)\s*(?:\(\s*(?P<all>[^()]*)|\{)"
     r"|\b(?:const|let|var)\s+(?P<arrow>[A-Za-z_]\w*)\s*=\s*(?:async\s+)?(?:function\s*)?"
-    r"\(?\s*(?P<given>[A-Za-z_]\w*)\s*[,):=]"
+    r"\(?\s*(?P<given>[A-Za-z_][\w, ]*)\s*[):=]"
 )
+_PARAMETER = compile_lazily(r"\$?\w+|\W+$")
+_NAME_PLACE = {"java": -1, "c": -1, "csharp": -1, "groovy": -1, "php": -1, "dart": -1}
+"""Where the name of a parameter stands among its words; the type of others follows it."""
+# `format!("{home}/x")` of Rust and `$"{home}/x"` of C#.
+_FORMATTED = {
+    "rust": compile_lazily(r"&?\bformat!\(\s*\"([^\"\\]*)\"\s*(?:,\s*([^()]*))?\)"),
+    "csharp": compile_lazily(r"[$@]{1,2}\"([^\"\\]*)\"()"),
+}
+_FORMAT_FIELD = compile_lazily(r"\{([^{}]*)\}")
+_HOME_IN_STRING = compile_lazily(
+    r"""\$\{System\.getenv\(\s*["']HOME["']\s*\)\}|\$\{System\.getProperty\(\s*["']user\.home["']\s*\)\}|\$\(homedir\(\)\)"""
+)
+# Julia: `foreach(p -> rm(p), list)` is `for p in list rm(p)`, and `rm.(list)` calls it for each item.
+_FOREACH_CALL = compile_lazily(r"\bforeach\(\s*(\w+)\s*->\s*(.+?),\s*((?:readdir|walkdir|glob|\[).*)\)", re.DOTALL)
 _KEY_VALUE = compile_lazily(rf"""(?:["']|:)?\b([A-Za-z_]\w*)["']?\s*(?:=>|:)\s*{_STRING}""")
 
 
@@ -50,10 +65,28 @@ def normalize_strings(language: str, text: str) -> str:
     """Return the same script with its strings between ordinary quotes."""
     if (special_quotes := _SPECIAL_QUOTES.get(language)) is not None:
         text = special_quotes.sub(lambda m: quote_string(next((g for g in m.groups() if g is not None), "")), text)
+    if language == "php":
+        text = _PHP_DEFINE.sub(r"(\1 = ", text)
+    elif language == "julia":
+        text = _FOREACH_CALL.sub(r"for \1 in \3; \2", text).replace("rm.(", "rm(")
+    elif (formatted := _FORMATTED.get(language)) is not None:
+        text = formatted.sub(_join_format, text)
+    if "HOME" in text or "home" in text:
+        text = _HOME_IN_STRING.sub("~", text)
     text = _CHARACTER_CODES.sub(lambda m: quote_string("".join(map(chr, map(int, m[1].split(","))))), text)
     if language in ("lisp", "scheme", "elisp"):
         return _normalize_lisp(text)
     return _IMPLICIT_TOPIC.sub(r"\1 $_ ", text).replace("$_[0]", "$_0") if language == "perl" else text
+
+
+def _join_format(match: "re.Match[str]") -> str:
+    """Return a formatted string as a join of its parts, which is folded like any other."""
+    given = iter([part.strip() for part in (match[2] or "").split(",")])
+    parts = []
+    for index, part in enumerate(_FORMAT_FIELD.split(match[1])):
+        name = part.partition(":")[0] or next(given, "") if index % 2 else quote_string(part)
+        parts.append(name or '""')
+    return " + ".join(part for part in parts if part != '""') or '""'
 
 
 def _normalize_lisp(text: str) -> str:
@@ -71,15 +104,20 @@ def quote_string(value: str) -> str:
     return '"' + _BARE_QUOTE.sub(r'\\"', value) + '"'
 
 
-def find_constant_arguments(language: str, text: str) -> dict[str, str]:
-    """Return the first parameter of each function that is called with a constant → that constant."""
-    arguments: dict[str, str] = {}
+def find_constant_arguments(language: str, text: str) -> dict[str, list[str]]:
+    """Return the parameters of each function that is called with constants → those constants."""
+    arguments: dict[str, list[str]] = {}
     for definition in list(_FUNCTION_DEFINITION.finditer(text))[:_MAX_MATCHES]:
         name = definition["name"] or definition["arrow"]
-        parameter = definition["first"] or definition["given"] or ("$_0" if language == "perl" else "")
-        call = re.search(rf"(?<![\w.]){name}\s*\(\s*{_STRING}", text[definition.end() :]) if parameter else None
-        if call is not None:
-            arguments[parameter] = next(g for g in call.groups() if g is not None)
+        words = definition["all"] or definition["given"] or ("$_0" if language == "perl" else "")
+        parameters = [
+            _PARAMETER.findall(word)[_NAME_PLACE.get(language, 0)] for word in words.split(",") if word.strip()
+        ]
+        pattern = rf"(?<!\w){name}\s*\(\s*({_STRING}(?:\s*,\s*{_STRING})*)"
+        for call in list(re.finditer(pattern, text))[:_MAX_MATCHES]:
+            strings = [first or second for first, second in re.findall(_STRING, call[1])]
+            for parameter, value in zip(parameters, strings, strict=False):
+                arguments.setdefault(parameter, []).append(value)
     return arguments
 
 

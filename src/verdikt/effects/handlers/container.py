@@ -1,9 +1,10 @@
 """Containers: which parts of the machine lie inside one, and whether those that are removed are anybody's but ours."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from verdikt.effects.arguments import word_set
+from verdikt.effects.installation_names import is_live_name
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -54,7 +55,7 @@ def classify_remove(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("container.remove" if tests else "container.remove.force", targets)
     elif args.has_flag("-f --force") and (args.has_flag("-a --all") or unknown):
         yield call.make_effect("container.remove.force", targets, recoverable=False, note="whichever there are")
-    elif args.has_flag("-f --force -v --volumes") and not _is_started_here(call):
+    elif args.has_flag("-f --force -v --volumes") and not (_is_started_here(call) or _are_for_tests(args.operands)):
         yield call.make_effect("container.remove.force", targets)
     elif args.has_flag("-a --all") or unknown:
         yield call.make_effect("container.prune.containers", targets)
@@ -64,6 +65,10 @@ def classify_remove(call: Invocation) -> Iterator[Effect]:
 
 def _list_targets(call: Invocation) -> tuple[Target, ...]:
     return tuple(Target(word.display_text, "resource") for word in call.args.operands)
+
+
+def _are_for_tests(names: Sequence[Word]) -> bool:
+    return bool(names) and all(_FOR_TESTS.search(word.text) and not is_live_name(word.text) for word in names)
 
 
 def _is_started_here(call: Invocation) -> bool:

@@ -6,7 +6,7 @@ from itertools import islice
 
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
-from verdikt.effects.code.sql import classify_file_access, classify_sql, is_throwaway
+from verdikt.effects.code.sql import classify_file_access, classify_sql
 from verdikt.effects.deployment_stage import list_stages
 from verdikt.effects.handlers.database_session import (
     classify_session,
@@ -14,6 +14,8 @@ from verdikt.effects.handlers.database_session import (
     is_read_only_connection,
     is_read_only_file,
 )
+from verdikt.effects.host import is_local_address
+from verdikt.effects.installation_names import is_throwaway
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -225,6 +227,8 @@ def classify_redis(call: Invocation) -> Iterator[Effect]:
     port = call.args.get_value("-p")
     # A server of this machine with a port of its own was most likely started for a test.
     aside = True if host is None and port is not None and port.text != "6379" else None
+    if host is not None and call.args.has_flag("-x -X") and not is_local_address(host.text):
+        yield call.make_effect("net.send", (Target(host.display_text, "host"),), note="what is handed to it")
     for line in lines:
         name, rest = line[0].lower(), [part.lower() for part in line[1:]]
         if name in ("flushall", "flushdb") or (name == "call" and {"flushall", "flushdb"} & set(rest)):

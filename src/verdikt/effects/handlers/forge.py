@@ -17,6 +17,9 @@ _DISCUSSION_PATH = compile_lazily(r"/(?:issues|pulls|comments)/(?!.*/merge$)")
 _REPLY_PATH = compile_lazily(r"/(?:comments|replies|reactions)/?$")
 
 
+_MOVED_BRANCH = compile_lazily(r"/git/refs/heads/(.+)")
+
+
 def classify_api(call: Invocation) -> Iterator[Effect]:
     """Classify `gh api PATH` by method and path; fields make a POST of it."""
     args = call.args
@@ -32,6 +35,8 @@ def classify_api(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("repo.read")
     elif method == "DELETE":
         yield call.make_effect("repo.delete", targets, recoverable=True if _MINOR_DELETE.search(path) else None)
+    elif (branch := _MOVED_BRANCH.search(path)) and "force=true" in fields:
+        yield call.make_effect("git.push.force", (Target(branch[1], "ref"),))
     else:
         yield call.make_effect(_classify_change(method, path, fields), targets)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from verdikt.effects import host
 from verdikt.effects.arguments import word_set
+from verdikt.effects.code import quote_shell_word
 from verdikt.effects.http_services import classify_request
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.word_kinds import has_secret_variable
@@ -55,6 +56,23 @@ def classify_curl(call: Invocation) -> Iterator[Effect]:
         name = urls[0].text.split("?")[0].rsplit("/", 1)[-1] if urls else ""
         yield from call.make_effects("fs.overwrite", [Word(name or "download")])
     yield from call.make_effects("fs.read", args.get_values("-K --config -b --cookie --netrc-file"), possible=True)
+    for word in args.get_values("-K --config"):
+        yield from _classify_curl_settings(call, word)
+
+
+_CURL_SETTING = compile_lazily(r"""(?m)^\s*-{0,2}([a-zA-Z][\w-]*)(?:\s*[=:]\s*|[ \t]+)?(?:"([^"\n]*)"|([^#\n]*))$""")
+
+
+def _classify_curl_settings(call: Invocation, word: Word) -> Iterator[Effect]:
+    """Classify what a file of settings adds to a request: each line is an option of the command line."""
+    text = call.facts.text(call.resolver.to_absolute(word.text, call.command.cwd)) if word.is_known else None
+    options = [
+        f"--{name} {quote_shell_word(quoted or plain.strip())}" if quoted or plain.strip() else f"--{name}"
+        for name, quoted, plain in _CURL_SETTING.findall(text or "")
+        if name not in ("config", "K")
+    ]
+    if options:
+        yield from call.classify_shell(" ".join(["curl", *options]))
 
 
 def metadata(call: Invocation, hosts: tuple[Target, ...]) -> Iterator[Effect]:
@@ -81,6 +99,10 @@ _ENDS = compile_lazily(r"(?i)^[^?#]*/(?:do)?(?:delete|destroy|purge|wipe|termina
 """Addresses that say by their last word that something ends."""
 
 
+# `field@file` uploads a file, `field=@file` and `field:=@file.json` send its text.
+_HTTPIE_FILE = compile_lazily(r"[^=@]*(?::?=)?@(.+)")
+
+
 def classify_httpie(call: Invocation) -> Iterator[Effect]:
     """`http DELETE host/path`: the method is a word."""
     operands = call.args.operands
@@ -90,7 +112,7 @@ def classify_httpie(call: Invocation) -> Iterator[Effect]:
     items = [word for word in operands[2 if given else 1 :] if "=" in word.text or "@" in word.text]
     hosts = tuple(host.to_host_target(word) for word in urls)
     local = all(host.is_local_host(target.text) or target.text.startswith(":") for target in hosts)
-    files = [Word(word.text.partition("@")[2], word.raw) for word in items if "@" in word.text.partition("=")[0]]
+    files = [Word(match[1], word.raw) for word in items if (match := _HTTPIE_FILE.match(word.text))]
     yield from call.make_effects("fs.read", files) if local else call.classify_sent_files(files)
     yield call.make_effect(
         "net.local" if local else "net.send.file" if files else "net.send" if items else "net.fetch", hosts

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from verdikt.effects.arguments import word_set
 from verdikt.effects.host import is_local_host, parse_host
 from verdikt.effects.invocation import Invocation
+from verdikt.effects.secret_issuers import LISTED_DOMAINS
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -33,6 +34,14 @@ _INDEX_VARIABLES = word_set(
     "CARGO_REGISTRIES_CRATES_IO_INDEX CARGO_REGISTRY_DEFAULT BUNDLE_MIRROR__ALL"
 )
 """Variables that name the place packages come from."""
+_MODULE_HOST = compile_lazily(r"((?:[a-z0-9-]+\.)+[a-z]{2,})/")
+_GO_HOSTS = word_set(
+    "gopkg.in k8s.io sigs.k8s.io uber.org honnef.co mvdan.cc google.golang.org gotest.tools rsc.io modernc.org helm.sh "
+    "istio.io codeberg.org sr.ht gioui.org etcd.io buf.build pulumi.com hashicorp.com cuelang.org dagger.io 9fans.net "
+    "opentelemetry.io charm.sh ent.io entgo.io tailscale.com rakyll.org elastic.co knative.dev gorm.io goa.design "
+    "filippo.io"
+)
+"""Hosts besides the forges under whose names modules of Go are published."""
 _PACKAGE_OPTIONS = "-r --requirement -c --constraint --from --with --spec -p --package -e --editable"
 
 
@@ -41,11 +50,19 @@ def _is_foreign_package(text: str, *, repositories: bool = False) -> bool:
     spec = text.split(" @ ", 1)[-1].strip()
     spec = spec.split("@", 1)[1] if _NAMED_ADDRESS.match(spec) else spec
     if _SOURCE_ADDRESS.match(spec):
-        return not _is_known_registry(spec)
+        return not is_known_registry(spec)
     return repositories and bool(_OWNER_REPO.match(spec)) and not spec.endswith((".tgz", ".tar.gz", "/"))
 
 
-def _is_known_registry(address: str) -> bool:
+def _is_foreign_module(text: str) -> bool:
+    """Return whether a module of Go lies at a host that is no usual home of modules: `x.example/tool@latest`."""
+    match = _MODULE_HOST.match(text)
+    return match is not None and not any(
+        match[1] == name or match[1].endswith(f".{name}") for name in (*LISTED_DOMAINS, *_GO_HOSTS)
+    )
+
+
+def is_known_registry(address: str) -> bool:
     """Return whether an address is that of a public registry, or lies on this machine."""
     host = address.split("://", 1)[-1].split("/", 1)[0].rsplit("@", 1)[-1].partition(":")[0]
     return host in _KNOWN_REGISTRIES or is_local_host(parse_host(address))
@@ -58,15 +75,17 @@ def classify_install(
     args = call.args
     packages = args.select_words(on) if on else []
     foreign = [word for word in packages if _is_foreign_package(word.text, repositories=repositories)]
+    if call.name == "go":
+        foreign += [word for word in packages[:1] if _is_foreign_module(word.text)]
     foreign += [word for word in args.get_values(_PACKAGE_OPTIONS) if _is_foreign_package(word.text)]
     foreign += args.get_values("--git")
     address = args.get_value(_INDEX_OPTIONS)
     address = address or next(
         (value for name, value in (*call.list_assignments(), *call.list_exports()) if name in _INDEX_VARIABLES), None
     )
-    if address is not None and "://" in address.text and not _is_known_registry(address.text):
+    if address is not None and "://" in address.text and not is_known_registry(address.text):
         foreign.append(address)
-    foreign += [word for word in args.get_values("--trusted-host") if not _is_known_registry(word.text)]
+    foreign += [word for word in args.get_values("--trusted-host") if not is_known_registry(word.text)]
     targets = tuple(Target(word.display_text, "package") for word in foreign or packages)
     yield call.make_effect("pkg.foreign" if foreign else does, targets)
 
@@ -97,7 +116,7 @@ def _classify_pair(call: Invocation, key: str, value: str) -> Effect:
         return call.make_effect("cred.write", (Target(key, "other"),))
     is_unverified = key.lower() in _VERIFY_SETTINGS and value.lower() in ("false", "0", "no")
     addresses = [part for part in value.split(",") if part not in _NO_ADDRESSES]
-    if is_unverified or (_SOURCE_SETTING.search(key) and not all(map(_is_known_registry, addresses))):
+    if is_unverified or (_SOURCE_SETTING.search(key) and not all(map(is_known_registry, addresses))):
         return call.make_effect("pkg.source", (Target(value or key, "host"),))
     return call.make_effect("pkg.setting", (Target(key, "other"),))
 
@@ -133,6 +152,8 @@ def classify_package_program(call: Invocation, *, programs: Mapping[str, str]) -
             yield from call.classify_shell(shlex.join([programs[name], *texts[texts.index(word.text) + 1 :]]))
 
 
+_MEMORY_DATABASE = compile_lazily(r"jdbc:(?:h2:mem|hsqldb:mem|derby:memory|sqlite::memory):")
+"""Addresses of databases that end with the program."""
 _DROP_TASK = compile_lazily(r"(?i)(?:flyway:?clean|dropall)$")
 _PUBLISH_TASK = compile_lazily(
     r"(?:^|:)(?:deploy|deploy-file|perform|uploadarchives|upload|publish(?!m2$)[^:]*|closeandrelease[^:]*|releasestaging[^:]*)$",
@@ -143,7 +164,7 @@ _PUBLISH_TASK = compile_lazily(
 def classify_tasks(call: Invocation) -> Iterator[Effect]:
     """Classify Maven goals, Gradle and sbt tasks: the names say what is published; what is local is built."""
     for word in call.args.operands:
-        if _DROP_TASK.search(word.text):
+        if _DROP_TASK.search(word.text) and not _MEMORY_DATABASE.search(call.full_text):
             yield call.make_effect("db.drop", (Target("the configured database", "database"),))
         elif _PUBLISH_TASK.search(word.text) and "local" not in word.text.lower():
             yield call.make_effect("pkg.publish", (Target(word.text, "other"),))

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from verdikt.hosts.wiring import toml_editor
+from verdikt.hosts.wiring import json_settings, toml_editor
+from verdikt.hosts.wiring.file_change import read_file
 from verdikt.hosts.wiring.registration import is_hook_command
 from verdikt.model.canonical_json import hash_canonical
 
@@ -55,6 +56,22 @@ def approve_hooks(config: bytes | None, hashes: Mapping[str, str], where: str) -
     for key, value in hashes.items():
         data = toml_editor.set_key(data, ("hooks", "state", key), "trusted_hash", value, where)
     return data
+
+
+def withdraw_approvals(config: bytes, original: bytes | None, where: str) -> bytes:
+    """Return Codex's `config.toml` without the approvals of hooks of ours that are not in the original.
+
+    The hooks themselves must still be in their files: an approval of a person's own hook stays.
+    """
+    known_state = toml_editor.find_value(toml_editor.parse(original, where), "hooks", "state")
+    state = toml_editor.find_value(toml_editor.parse(config, where), "hooks", "state")
+    for key in state if isinstance(state, dict) else ():
+        file = key.rsplit(":", 3)[0]
+        if isinstance(known_state, dict) and key in known_state:
+            continue
+        if key in compute_hashes(json_settings.parse(read_file(file), file), file):
+            config = toml_editor.remove_key(config, ("hooks", "state"), key, where)
+    return config
 
 
 def is_approved(config: bytes | None, hashes: Mapping[str, str], where: str) -> bool:

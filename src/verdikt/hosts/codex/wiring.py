@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from verdikt.errors import WiringError
@@ -62,7 +63,10 @@ class CodexWiring(HostWiring):
         """Return the file without our hooks, and a description of that."""
         if not file.endswith(".toml"):
             return super().strip_hooks(data, original, file)
+        # Codex writes into its own file at any time, so it is hardly ever as we left it.
         stripped = config_files.remove_requirements(data)
+        with suppress(WiringError):  # an approval of a hook that is gone does no harm
+            stripped = hook_approval.withdraw_approvals(stripped, original, file)
         if stripped == data:
             return data, "changed since, so left as it is: look for verdikt in it"
         return stripped, WITHOUT_OUR_HOOKS

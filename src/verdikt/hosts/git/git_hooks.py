@@ -7,6 +7,7 @@ from pathlib import Path
 
 from verdikt.errors import WiringError
 from verdikt.model.git_hook import GIT_HOOKS, HOOK_MARKER, is_verdikt_hook
+from verdikt.observe.atomic_file import write_atomically
 
 BACKUP_SUFFIX = ".before-verdikt"
 """The suffix of a hook that was there before ours."""
@@ -110,8 +111,4 @@ def _is_own_hook(path: str) -> bool:
 
 def _write_script(path: str, data: bytes) -> None:
     # git may run the hook at any moment, so it is replaced in one step.
-    temporary = f"{path}.{os.getpid()}.tmp"
-    with open(temporary, "wb") as file:
-        file.write(data)
-    os.chmod(temporary, 0o755)
-    os.replace(temporary, path)
+    write_atomically(path, data, mode=0o755)

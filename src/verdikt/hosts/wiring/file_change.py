@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from verdikt.errors import WiringError
 from verdikt.model.canonical_json import sha256_hex
+from verdikt.observe.atomic_file import write_atomically
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,18 +58,7 @@ def write_file(path: str, data: bytes | None) -> list[str]:
             parent = parent.parent
         real.parent.mkdir(parents=True, exist_ok=True)
         mode = real.stat().st_mode & 0o7777 if real.exists() else 0o644
-        # In the same directory, because a rename is atomic within one file system only.
-        fd, temporary = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
-        try:
-            with os.fdopen(fd, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, mode)
-            os.replace(temporary, real)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        write_atomically(real, data, mode=mode)
     except OSError as error:
         raise WiringError(
             f"cannot write `{path}`: {error.strerror}; make it writable or choose another scope"

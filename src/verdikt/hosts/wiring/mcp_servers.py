@@ -71,6 +71,9 @@ _FILE_NAMES = frozenset(os.path.basename(config.file) for config in CONFIG_FILES
 CAN_ASK = {"claude": "yes", "codex": "yes", "gemini": "no", "cursor": "unknown", "opencode": "unknown"}
 """Whether a client shows a server's questions to a person, as far as it was observed."""
 
+ASKS_WITHOUT_HOOKS = frozenset({"codex"})
+"""Clients whose hooks decide first and cannot ask: with hooks, an ask is a block before the relay could ask."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerEntry:

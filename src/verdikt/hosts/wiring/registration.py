@@ -7,11 +7,11 @@ from typing import Protocol
 
 from verdikt.model.lazy_regex import compile_lazily
 
-CLIENT_TIMEOUT_SECONDS = 30
+CLIENT_TIMEOUT_SECONDS = 60
 """How long a client waits. Always written out, because the clients' own defaults range from a second to ten minutes."""
 
-WRAPPER_TIMEOUT_SECONDS = 20
-"""How long the wrapper waits for the hook, which itself responds within ten seconds."""
+WRAPPER_TIMEOUT_SECONDS = 50
+"""How long the wrapper may take. The hook responds within ten seconds, or 45 while people have to approve the call."""
 
 HOOK_MODULE = "verdikt.hosts.hook"
 """The module that is the hook, run with `python -m`."""

@@ -50,12 +50,13 @@ def set_key(data: bytes | None, table: tuple[str, ...], key: str, value: TomlVal
 def remove_key(data: bytes, table: tuple[str, ...], key: str, where: str) -> bytes:
     """Return the file without the key in that table; raise `WiringError` where that would take more than its lines."""
     before = parse(data, where)
-    expected = _drop_from_tables(before, (*table, key))
+    expected = _drop_empty_tables(_drop_from_tables(before, (*table, key)))
     text = data.decode("utf-8-sig")
     byte_order_mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     for edit in (_remove_line, _remove_table):
         result = edit(text, table, key)
-        if result is not None and _parses_to(result, expected):
+        # The header of a table may go with its last key, or stay without one.
+        if result is not None and _drop_empty_tables(_parse_text(result)) == expected:
             return byte_order_mark + result.encode()
     raise WiringError(
         f"{where}: could not take `{key}` out of `[{'.'.join(table)}]`; write it on one line and run this again"
@@ -102,10 +103,22 @@ def _set_in_tables(tables: dict[str, Any], path: tuple[str, ...], value: TomlVal
 
 
 def _parses_to(text: str, expected: dict[str, Any]) -> bool:
+    return _parse_text(text) == expected
+
+
+def _parse_text(text: str) -> dict[str, Any] | None:
     try:
-        return tomllib.loads(text) == expected
+        return tomllib.loads(text)
     except ValueError:
-        return False
+        return None
+
+
+def _drop_empty_tables(value: Any) -> Any:
+    """Return tables without those that hold nothing."""
+    if not isinstance(value, dict):
+        return value
+    tables = {key: _drop_empty_tables(inner) for key, inner in value.items()}
+    return {key: inner for key, inner in tables.items() if inner != {}}
 
 
 def _quote_key(part: str) -> str:

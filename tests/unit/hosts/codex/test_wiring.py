@@ -84,7 +84,7 @@ def test_managed_wiring_of_codex_keeps_the_settings_of_others_and_pins_features(
     assert tables["hooks"]["managed_dir"] == "/opt/hooks"
     assert tables["hooks"]["PreToolUse"][0]["hooks"][0]["command"] == "/opt/hooks/theirs"
     assert {event for event, _ in json_settings.find_hook_commands(tables)} == set(HOSTS["codex"].wired_events)
-    assert tables["hooks"]["PreToolUse"][1]["hooks"][0]["timeout"] == 30
+    assert tables["hooks"]["PreToolUse"][1]["hooks"][0]["timeout"] == 60
     apply_unwiring(installation, plan_unwiring(installation, everything=True))
     assert path.read_text() == OTHER_SETTINGS
 
@@ -108,7 +108,7 @@ def test_wiring_again_replaces_the_hooks_of_an_earlier_version(installation: Ins
     """There is one set of hooks, whatever the command line was before."""
     install(installation, "codex")
     path = get_requirements(installation)
-    path.write_text(path.read_text().replace(" 20 closed ", " 19 closed "))
+    path.write_text(path.read_text().replace(" 50 closed ", " 49 closed "))
     install(installation, "codex")
 
     assert " 19 closed " not in path.read_text()

@@ -12,7 +12,7 @@ from verdikt.hosts.wiring.inspection import find_wired_files
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.hosts.wiring.plan import apply_plan
 
-HOOK = {"type": "command", "command": "/x/verdikt-hook 20 closed python launch.py claude PreToolUse"}
+HOOK = {"type": "command", "command": "/x/verdikt-hook 50 closed python launch.py claude PreToolUse"}
 MANAGED = json.dumps({"hooks": {"PreToolUse": [{"hooks": [HOOK]}]}})
 SAFE = "[features]\nunified_exec_tty = false\n"
 
@@ -137,7 +137,7 @@ def test_plan_changes_wires_words_without_a_shell_for_a_client_that_starts_them(
     assert "||" in handlers["ConfigChange"]["command"]
     if has_arguments:
         assert handlers["PreToolUse"]["command"] == installation.create_registration("local").wrapper_path
-        assert handlers["PreToolUse"]["args"][:2] == ["20", "closed"]
+        assert handlers["PreToolUse"]["args"][:2] == ["50", "closed"]
     found = dict(json_settings.find_hook_commands(settings))
     assert found.keys() == handlers.keys()
     assert "hooks" not in json_settings.remove_hooks(settings, "here")

@@ -32,11 +32,11 @@ def test_modules_in_the_working_directory_do_not_replace_those_of_the_hook(tmp_p
 
 def test_is_hook_command_knows_the_lines_of_all_versions() -> None:
     """An earlier version's line counts as ours, and a similar path of another project does not."""
-    assert is_hook_command(f"guard.sh 20 closed python -I -m {HOOK_MODULE} claude PreToolUse")
-    assert is_hook_command("guard.sh 20 closed python -I -S /x/verdikt/adapters/launch.py claude PreToolUse")
+    assert is_hook_command(f"guard.sh 50 closed python -I -m {HOOK_MODULE} claude PreToolUse")
+    assert is_hook_command("guard.sh 50 closed python -I -S /x/verdikt/adapters/launch.py claude PreToolUse")
     fallback = "|| /bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'"
-    assert is_hook_command(f"/h/verdikt-hook 20 closed python -I -S /x/launch.py claude PreToolUse {fallback}")
-    assert is_hook_command(f"exec /h/verdikt-hook 20 closed python -I -m {HOOK_MODULE} claude PreToolUse")
+    assert is_hook_command(f"/h/verdikt-hook 50 closed python -I -S /x/launch.py claude PreToolUse {fallback}")
+    assert is_hook_command(f"exec /h/verdikt-hook 50 closed python -I -m {HOOK_MODULE} claude PreToolUse")
     assert not is_hook_command("python my/adapters/launch.py")
 
 
@@ -88,7 +88,7 @@ def test_build_command_line_with_a_host_that_blocks_on_failure_is_a_single_comma
     line = registration.build_command_line("claude", "PreToolUse", fail_closed=True, host_blocks_on_failure=True)
     open_line = registration.build_command_line("claude", "Stop", fail_closed=False, host_blocks_on_failure=True)
 
-    assert line == f"exec {file} 20 closed /p -m {HOOK_MODULE} claude PreToolUse"
+    assert line == f"exec {file} 50 closed /p -m {HOOK_MODULE} claude PreToolUse"
     assert relies_on_host(line)
     assert not relies_on_host(open_line)
     completed = subprocess.run(["dash", "-c", line], capture_output=True, text=True, check=False)
