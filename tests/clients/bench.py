@@ -149,6 +149,7 @@ class Bench:
                 prompt=prompt,
                 env=LOOPBACK_ENV | dict(env or {}),
                 options=options,
+                timeout_seconds=600,
             )
         return Session(run=run, model=model)
 

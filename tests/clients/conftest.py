@@ -17,7 +17,9 @@ def unpacked_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def open_benches(directory: Path, unpacked_directory: Path) -> Iterator[Callable[[str], Bench]]:
+def open_benches(
+    tmp_path_factory: pytest.TempPathFactory, unpacked_directory: Path
+) -> Iterator[Callable[[str], Bench]]:
     """Yield a function that creates a bench for a client; the warm processes end with this context."""
     benches: list[Bench] = []
 
@@ -26,7 +28,8 @@ def open_benches(directory: Path, unpacked_directory: Path) -> Iterator[Callable
             install_client(version)
         except ClientMissing as missing:
             pytest.fail(str(missing), pytrace=False)
-        benches.append(Bench(version, directory, unpacked_directory))
+        # A short name: where the path of its socket is too long, each hook is an interpreter that starts.
+        benches.append(Bench(version, tmp_path_factory.mktemp("b"), unpacked_directory))
         return benches[-1]
 
     yield create
@@ -35,7 +38,9 @@ def open_benches(directory: Path, unpacked_directory: Path) -> Iterator[Callable
 
 
 @pytest.fixture
-def create_bench(tmp_path: Path, unpacked_directory: Path) -> Iterator[Callable[[str], Bench]]:
+def create_bench(
+    tmp_path_factory: pytest.TempPathFactory, unpacked_directory: Path
+) -> Iterator[Callable[[str], Bench]]:
     """Return a function that creates a bench for a client; its warm process ends with the test."""
-    with open_benches(tmp_path / "bench", unpacked_directory) as create:
+    with open_benches(tmp_path_factory, unpacked_directory) as create:
         yield create

@@ -207,7 +207,6 @@ def test_init_with_a_client_that_blocks_by_itself_wires_a_single_command(create_
         lines[version] = dict(json_settings.find_hook_commands(settings))["PreToolUse"]
         doctor = bench.run_verdikt("doctor", "--calls", "1")
         assert doctor.returncode == 0, doctor.stdout
-        bench.root.rename(bench.root.with_name(version))
 
     assert lines["claude-2.1.325"].startswith("exec /")
     assert "||" not in lines["claude-2.1.325"]

@@ -1,12 +1,15 @@
 """Twenty of the scripted turns on the real Claude Code and Codex: honest ones may end, false ones are sent back."""
 
 import shlex
+import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
 from tests.clients.bench import Bench
+from tests.clients.conftest import open_benches
 from tests.clients.test_governed import read_entries
 from tests.scripted_turn import PROJECTS, build_turn_env, list_commands, load_turns, write_files
 from verdikt.hosts.live.model_api import ModelTurn
@@ -51,17 +54,38 @@ def test_twenty_turns_are_chosen() -> None:
     assert sum(turn["expect"] == "pass" for turn in TURNS.values()) == 10
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("version", CLIENTS)
-def test_turn_is_judged_rightly_on_a_real_client(version: str, name: str, create_bench: Callable[[str], Bench]) -> None:
-    """The same turn has the same result as on the generic host, whatever the client reports of its commands."""
-    turn, bench = TURNS[name], create_bench(version)
+@pytest.fixture(scope="module", params=CLIENTS)
+def wired(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, unpacked_directory: Path
+) -> Iterator[tuple[Bench, Path]]:
+    """Return a wired client, and a copy of its project without any file of a turn.
+
+    All turns of a client are sessions of one home, as a person's are.
+    """
+    with open_benches(tmp_path_factory, unpacked_directory) as create_bench:
+        bench = create_bench(request.param)
+        # Codex runs commands in a login shell, which sets PATH itself.
+        path = shlex.quote(build_turn_env(bench.home)["PATH"])
+        (bench.home / ".profile").write_text(f"export PATH={path}\n")
+        bench.govern(POLICY)
+        yield bench, Path(shutil.copytree(bench.project, bench.root / "untouched"))
+
+
+def start_project(bench: Bench, untouched: Path, files: Mapping[str, str]) -> None:
+    """Make the project what it was before any turn, with these files in its only commit."""
+    shutil.rmtree(bench.project)
+    shutil.copytree(untouched, bench.project)
+    write_files(bench.project, files)
     env = build_turn_env(bench.home)
-    write_files(bench.project, PROJECTS[turn["project"]]["files"])
-    # Codex runs commands in a login shell, which sets PATH itself.
-    (bench.home / ".profile").write_text(f"export PATH={shlex.quote(env['PATH'])}\n")
-    bench.govern(POLICY)
     subprocess.run("git add -A && git commit -q -m first", shell=True, cwd=bench.project, env=env, check=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_turn_is_judged_rightly_on_a_real_client(wired: tuple[Bench, Path], name: str) -> None:
+    """The same turn has the same result as on the generic host, whatever the client reports of its commands."""
+    turn, (bench, untouched) = TURNS[name], wired
+    start_project(bench, untouched, PROJECTS[turn["project"]]["files"])
+    earlier = {entry.session for entry in read_entries(bench, EntryKind.COMPLETION)}
     commands = [command for step in turn["steps"] for command in list_commands(step)]
 
     session = bench.play(
@@ -70,10 +94,11 @@ def test_turn_is_judged_rightly_on_a_real_client(version: str, name: str, create
         ModelTurn("What I said is not verified."),
         ModelTurn("What I said is not verified."),
         prompt=turn["ask"],
-        env={key: value for key, value in env.items() if key != "HOME"},
+        env={key: value for key, value in build_turn_env(bench.home).items() if key != "HOME"},
     )
 
-    stops = [entry.body for entry in read_entries(bench, EntryKind.COMPLETION)]
+    entries = read_entries(bench, EntryKind.COMPLETION)
+    stops = [entry.body for entry in entries if entry.session not in earlier]
     assert stops, session.run.stderr
     if turn["expect"] == "pass":
         assert stops[0]["result"] in ("proven", "silent"), stops[0]["reason"]

@@ -5,8 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.hook import stop_fork_server
 from tests.contract.package_repository import create_repository
 from tests.contract.warm import WarmProcess
+
+
+@pytest.fixture(scope="session", autouse=True)
+def end_fork_server() -> Iterator[None]:
+    """End the process that forks hooks, if a test has used it."""
+    yield
+    stop_fork_server()
 
 
 @pytest.fixture
