@@ -60,10 +60,6 @@ ALLOWED: dict[str, dict[str, str]] = {
         "observe/project_checks.py": "mypy tsc",
         "observe/world.py": "setup.py",
     },
-    "runners that start files by rules of their own, which no record can express": {
-        "effects/entry_files.py": ALL,
-        "effects/run_files.py": "rake",
-    },
     "git as a part of the facts, not as a program that an agent runs": {
         "call_permissions.py": "git",
         "effects/mcp_tools.py": "git",

@@ -81,9 +81,8 @@ class RunFiles:
             text = self._files.load_text(path) if path else None
             if text is None:
                 continue
-            language = "ruby" if entry.language == "rake" else entry.language
-            text = select_tasks(text, call.command) if entry.language == "rake" else text
-            effects += self._classify_code(language, blank_comments(language, text), call)
+            text = select_tasks(text, call.command) if entry.has_tasks else text
+            effects += self._classify_code(entry.language, blank_comments(entry.language, text), call)
         return effects
 
     def classify_module(self, call: Invocation, module: str, effect: Effect) -> list[Effect]:

@@ -132,6 +132,12 @@ def resolve_alias(name: str) -> str:
     return alias or name
 
 
+def find_starts() -> dict[str, list[Record]]:
+    """Return program → which files it runs without being told their names: the rows `starts` of `task.toml`."""
+    starts: dict[str, list[Record]] = _load_compiled().STARTS
+    return starts
+
+
 def list_checks() -> list[dict[str, str]]:
     """Return what the files of a project say about its checks: `{"file": "go.mod", "test": "go test ./..."}`."""
     checks: list[dict[str, str]] = _load_compiled().CHECKS

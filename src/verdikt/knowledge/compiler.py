@@ -228,6 +228,16 @@ def build_tasks(files: Mapping[str, Record]) -> tuple[dict[str, Record], dict[st
     return tasks, aliases
 
 
+def build_starts(files: Mapping[str, Record]) -> dict[str, list[Record]]:
+    """Return program → the rows that say which files it runs without being told their names."""
+    starts: dict[str, list[Record]] = {}
+    for file in files.values():
+        for row in file.get("starts", ()):
+            for name in row["names"].split():
+                starts.setdefault(name, []).append({key: value for key, value in row.items() if key != "names"})
+    return starts
+
+
 def list_checks(files: Mapping[str, Record]) -> list[dict[str, str]]:
     """Return what the files of a project say about its checks, in the order of the records."""
     return [row for file in files.values() for row in file.get("checks", ())]
@@ -256,6 +266,7 @@ def build_namespace(files: Mapping[str, Record]) -> dict[str, Any]:
         "ROLES": roles,
         "TASKS": task_text,
         "ALIASES": aliases,
+        "STARTS": build_starts(files),
         "CHECKS": list_checks(files),
         "MCP_SERVERS": json.dumps(build_server_tools(), separators=(",", ":")),
         "SUFFIXES": {suffix: row for file in files.values() for suffix, row in file.get("suffixes", {}).items()},
