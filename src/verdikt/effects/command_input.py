@@ -24,6 +24,11 @@ _DIRECTORY_LISTERS = find_role("directory_lister")
 _WORD_PRINTERS = find_role("word_printer")
 _VERSION_CONTROL = find_role("version_control")
 _COPYING_PROGRAMS = find_role("concatenator") | find_role("output_splitter")
+CODE_FILE_OPTIONS = {
+    program: frozenset(options.split(","))
+    for program, _, options in (item.partition("=") for item in find_role("code_file_option"))
+}
+"""Program → options that name a file of commands which it runs; `*` stands for its operands."""
 _EXEC_FLAGS = frozenset("-x -X --exec --exec-batch".split())
 # With no other words than these, the listing leaves no file out.
 _UNFILTERED_GIT_WORDS = frozenset("ls-files -z -c --cached -o --others --exclude-standard -co".split())
@@ -91,6 +96,23 @@ def _list_names(source: Command) -> list[Word]:
     if source.name in _VERSION_CONTROL:
         return everything
     return [Word(f"{word.text.rstrip('/')}/**/*", word.raw, True) for word in operands[1:]] or everything
+
+
+def find_code_file(command: Command) -> Word | None:
+    """Return the file of commands that a runner is given by an option, or as an operand where that is a pipe."""
+    options = CODE_FILE_OPTIONS.get(command.name, frozenset())
+    words = command.argv[1:]
+    for position, word in enumerate(words):
+        name, equals, value = word.text.partition("=")
+        if word.text in options and position + 1 < len(words):
+            return words[position + 1]
+        if equals and name in options:
+            return Word(value, word.raw.partition("=")[2])
+        if word.text[:2] in options and word.text[2:]:
+            return Word(word.text[2:], word.raw[2:])
+        if "*" in options and word.raw.startswith("<("):
+            return word
+    return None
 
 
 def find_program_word(command: Command) -> Word | None:
