@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MAX_LOOKBEHIND = 64
 """How many commands before one are searched for the command that gives it its words."""
 _LISTING_PROGRAMS = find_role("file_lister")
+_LINE_FILTERS = find_role("selective_filter")
 _RISKY_PROGRAMS = sorted(find_role("risky"))
 _FIND_PROGRAMS = find_role("file_finder")
 _EXPRESSION_FINDERS = find_role("expression_finder")
@@ -49,7 +50,7 @@ def substitute_listed_names(call: Invocation, index: int) -> None:
     for word in command.argv:
         words.extend([word] if word.is_known else names)
     call.replace_words(tuple(words))
-    call.uncertain = _is_selective(source)
+    call.uncertain = _is_selective(source) or any(map(_is_name_filter, call.iter_upstream()))
 
 
 def _find_listing_command(call: Invocation, index: int) -> Command | None:
@@ -57,7 +58,13 @@ def _find_listing_command(call: Invocation, index: int) -> Command | None:
     if call.command.via and call.command.via[-1].partition(" ")[0] in _FIND_PROGRAMS:
         preceding = reversed(call.commands[max(0, index - MAX_LOOKBEHIND) : index])
         return next((c for c in preceding if c.name in _FIND_PROGRAMS), None)
-    return next((c for c in call.iter_upstream() if c.name in _LISTING_PROGRAMS), None)
+    upstream = [c for c in call.iter_upstream() if c.name in _LISTING_PROGRAMS]
+    return next((c for c in upstream if not _is_name_filter(c)), upstream[0] if upstream else None)
+
+
+def _is_name_filter(command: Command) -> bool:
+    """Return whether a command lets through some of the names that are piped into it: `find … | grep -v …`."""
+    return command.pipe_from is not None and command.name in _LINE_FILTERS and command.name in _LISTING_PROGRAMS
 
 
 def _is_selective(source: Command) -> bool:
