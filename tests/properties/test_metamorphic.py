@@ -24,7 +24,7 @@ Variants = Iterator[list[str]]
 
 # Quotes, patterns, variables and operators: such a text is more than a list of words.
 SHELL_CHARACTERS = frozenset("|&;<>$`(){}\n*?~#\"'\\")
-OTHER_MEANING = frozenset(("-C", "--git-dir", "--work-tree"))
+OTHER_MEANING = frozenset(("-C", "--git-dir", "--work-tree", "--db-url"))
 """Options that make the command act on another place, where other things may be at stake."""
 CHOICES = frozenset("-l --selector --field-selector -f --filename -k --kustomize".split())
 """Options that choose what the command acts on, which may do nothing without them."""

@@ -44,6 +44,12 @@ _VALUE_FLAGS = NO_OPTIONS.with_values(
     f"--ask-for-approval --approval-mode --settings --mcp-config --message {_DIRECTORY_OPTIONS}"
 )
 _SETTINGS_OPTIONS = "--settings"
+_SANDBOX_OPTIONS = {
+    program: options.replace(",", " ")
+    for program, _, options in (item.partition("=") for item in find_role("sandboxed_agent"))
+}
+_OVERRIDES = "-c --config --enable --add-dir --profile -p"
+"""Options that may lift a sandbox again."""
 
 
 def find_child_agent(call: Invocation, command: Command) -> Iterator[Effect]:
@@ -64,7 +70,14 @@ def find_child_agent(call: Invocation, command: Command) -> Iterator[Effect]:
         note = problem
     else:
         return
-    yield call.make_effect("guard.child", (Target(name, "other"),), note=note)
+    what = "guard.reader" if _is_read_only(name, args) else "guard.child"
+    yield call.make_effect(what, (Target(name, "other"),), note=note)
+
+
+def _is_read_only(name: str, args: Arguments) -> bool:
+    """Return whether an agent is started in a sandbox of its own that lets it read only, without the network."""
+    levels = [word.text for word in args.get_values(_SANDBOX_OPTIONS.get(name, ""))]
+    return bool(levels) and set(levels) == {"read-only"} and not args.has_flag(_OVERRIDES)
 
 
 def _find_gap(call: Invocation, command: Command, host: Host, args: Arguments) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MAX_LOOKBEHIND = 64
 """How many commands before one are searched for the command that gives it its words."""
 _LISTING_PROGRAMS = find_role("file_lister")
+_LINE_FILTERS = find_role("selective_filter")
 _RISKY_PROGRAMS = sorted(find_role("risky"))
 _FIND_PROGRAMS = find_role("file_finder")
 _EXPRESSION_FINDERS = find_role("expression_finder")
@@ -24,6 +25,11 @@ _DIRECTORY_LISTERS = find_role("directory_lister")
 _WORD_PRINTERS = find_role("word_printer")
 _VERSION_CONTROL = find_role("version_control")
 _COPYING_PROGRAMS = find_role("concatenator") | find_role("output_splitter")
+CODE_FILE_OPTIONS = {
+    program: frozenset(options.split(","))
+    for program, _, options in (item.partition("=") for item in find_role("code_file_option"))
+}
+"""Program → options that name a file of commands which it runs; `*` stands for its operands."""
 _EXEC_FLAGS = frozenset("-x -X --exec --exec-batch".split())
 # With no other words than these, the listing leaves no file out.
 _UNFILTERED_GIT_WORDS = frozenset("ls-files -z -c --cached -o --others --exclude-standard -co".split())
@@ -44,7 +50,7 @@ def substitute_listed_names(call: Invocation, index: int) -> None:
     for word in command.argv:
         words.extend([word] if word.is_known else names)
     call.replace_words(tuple(words))
-    call.uncertain = _is_selective(source)
+    call.uncertain = _is_selective(source) or any(map(_is_name_filter, call.iter_upstream()))
 
 
 def _find_listing_command(call: Invocation, index: int) -> Command | None:
@@ -52,7 +58,13 @@ def _find_listing_command(call: Invocation, index: int) -> Command | None:
     if call.command.via and call.command.via[-1].partition(" ")[0] in _FIND_PROGRAMS:
         preceding = reversed(call.commands[max(0, index - MAX_LOOKBEHIND) : index])
         return next((c for c in preceding if c.name in _FIND_PROGRAMS), None)
-    return next((c for c in call.iter_upstream() if c.name in _LISTING_PROGRAMS), None)
+    upstream = [c for c in call.iter_upstream() if c.name in _LISTING_PROGRAMS]
+    return next((c for c in upstream if not _is_name_filter(c)), upstream[0] if upstream else None)
+
+
+def _is_name_filter(command: Command) -> bool:
+    """Return whether a command lets through some of the names that are piped into it: `find … | grep -v …`."""
+    return command.pipe_from is not None and command.name in _LINE_FILTERS and command.name in _LISTING_PROGRAMS
 
 
 def _is_selective(source: Command) -> bool:
@@ -91,6 +103,23 @@ def _list_names(source: Command) -> list[Word]:
     if source.name in _VERSION_CONTROL:
         return everything
     return [Word(f"{word.text.rstrip('/')}/**/*", word.raw, True) for word in operands[1:]] or everything
+
+
+def find_code_file(command: Command) -> Word | None:
+    """Return the file of commands that a runner is given by an option, or as an operand where that is a pipe."""
+    options = CODE_FILE_OPTIONS.get(command.name, frozenset())
+    words = command.argv[1:]
+    for position, word in enumerate(words):
+        name, equals, value = word.text.partition("=")
+        if word.text in options and position + 1 < len(words):
+            return words[position + 1]
+        if equals and name in options:
+            return Word(value, word.raw.partition("=")[2])
+        if word.text[:2] in options and word.text[2:]:
+            return Word(word.text[2:], word.raw[2:])
+        if "*" in options and word.raw.startswith("<("):
+            return word
+    return None
 
 
 def find_program_word(command: Command) -> Word | None:

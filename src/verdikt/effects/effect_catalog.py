@@ -179,6 +179,7 @@ EFFECT_CATALOG: dict[str, CatalogEntry] = {
     "guard.forge": CatalogEntry(X, False, "may write to the log of what watches over the agent"),
     "guard.bypass": CatalogEntry(S, False, "starts an agent without its guard"),
     "guard.child": CatalogEntry(S, False, "starts an agent that no policy watches"),
+    "guard.reader": CatalogEntry(S, False, "starts an agent that no policy watches, and that can only read"),
     "persist.write": CatalogEntry(W, False, "makes something run again later"),
     "persist.cron": CatalogEntry(W, False, "schedules something"),
     "persist.unit": CatalogEntry(W, False, "registers a service"),

@@ -54,10 +54,13 @@ def _skip_command(words: list[str], commands: list[str]) -> list[str] | None:
     """Return the words after the first of these commands; None when another command comes first."""
     if not commands:
         return words
-    place = next((index for index, word in enumerate(words) if word in commands), None)
-    if place is None or any(word[:1] not in "+-" for word in words[:place]):
-        return None
-    return words[place + 1 :]
+    for place, word in enumerate(words):
+        if word in commands:
+            return words[place + 1 :]
+        # The word after an option may be its value.
+        if word[:1] not in "+-" and (not place or words[place - 1][:1] != "-"):
+            return None
+    return None
 
 
 def _fill_template(path: str, name: str) -> str:

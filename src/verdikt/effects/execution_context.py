@@ -104,7 +104,7 @@ def is_throwaway_data(what: str, container: str, targets: Sequence[Target]) -> b
 
     The container's name counts only where it says nothing of a live installation: `test-prod-db`.
     """
-    if not what.startswith(_DATA_PREFIXES) or is_live_name(container):
+    if not what.startswith(_DATA_PREFIXES) or any(map(is_live_name, (container, *(t.text for t in targets)))):
         return False
     return is_for_trials(container) or (bool(targets) and all(is_throwaway(target.text) for target in targets))
 

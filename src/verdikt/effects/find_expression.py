@@ -14,6 +14,7 @@ _TESTS = word_set(
     "-name -iname -path -ipath -wholename -iwholename -regex -iregex -mtime -mmin -atime -amin -ctime -cmin -newer "
     "-anewer -cnewer -size -user -group -perm -inum -links -uid -gid -fstype -used -samefile -lname"
 )
+_NAME_TESTS = word_set("-name -iname -path -ipath -wholename -iwholename -regex -iregex")
 _NEGATIONS = ("!", "-not")
 _EXEC_ACTIONS = ("-exec", "-execdir", "-ok", "-okdir")
 
@@ -68,7 +69,14 @@ def list_matches(command: Command) -> list[Word]:
 
 
 def has_filter(command: Command) -> bool:
-    """Return whether a `find` has a test that leaves something out, so that what it matches is not all there is."""
+    """Return whether a `find` has a test that leaves much out, so that what it matches is not all there is.
+
+    A name that is spared (`! -name keep`) leaves the rest to lose.
+    """
     texts = [word.text for word in command.argv]
-    values = [texts[i + 1 : i + 2] for i, text in enumerate(texts) if text in _TESTS]
+    values = [
+        texts[i + 1 : i + 2]
+        for i, text in enumerate(texts)
+        if text in _TESTS and not (text in _NAME_TESTS and texts[max(i - 1, 0)] in _NEGATIONS)
+    ]
     return any(value != ["*"] for value in values) or "-empty" in texts

@@ -11,6 +11,7 @@ from verdikt.effects.command_input import detect_language
 from verdikt.effects.entry_files import list_entry_files, select_tasks
 from verdikt.effects.invocation import SHELLS
 from verdikt.effects.local_imports import list_module_files
+from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from verdikt.shell.command import Command
 
 _SOURCE_LANGUAGES = {".go": "go", ".c": "c", ".cc": "c", ".cpp": "c", ".rs": "rust", ".java": "java", ".swift": "swift"}
+_COMPILERS = find_role("compiler")
+_SOURCE_RUNNERS = find_role("source_runner")
 IMPORTS_VERDIKT = compile_lazily(r"\b(?:from|import)\s+verdikt\.(?:ledger|cli)\b")
 
 CodeClassifier = Callable[[str, str, "Invocation"], "list[Effect]"]
@@ -116,4 +119,5 @@ class RunFiles:
 
 def runs_source(command: Command) -> bool:
     """Return whether a compiler runs what it compiles: `go run main.go`, `java Main.java`."""
-    return command.name == "java" or (command.name == "go" and [word.text for word in command.argv[1:2]] == ["run"])
+    name = command.name
+    return name in _SOURCE_RUNNERS or (name in _COMPILERS and [word.text for word in command.argv[1:2]] == ["run"])

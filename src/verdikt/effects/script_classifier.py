@@ -19,6 +19,7 @@ from verdikt.effects.carried_state import (
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.powershell_start import is_powershell
 from verdikt.effects.command_input import (
+    CODE_FILE_OPTIONS,
     detect_language,
     find_program_word,
     match_programs,
@@ -59,6 +60,7 @@ from verdikt.effects.secret_sends import (
 from verdikt.effects.self_protection import PRODUCT_NAME, find_self_access, mentions_daemon_socket
 from verdikt.effects.special_programs import SPECIAL_PROGRAMS, classify_special_program
 from verdikt.effects.unknown_program import (
+    classify_code_file,
     classify_hidden_program,
     classify_offline_order,
     classify_substitution,
@@ -81,6 +83,7 @@ MAX_DEPTH = 6
 """How far texts inside texts are followed; beyond that, unknown."""
 
 _INTERPRETERS = SHELLS | find_role("code_runner")
+_CODE_READERS = _INTERPRETERS | frozenset(CODE_FILE_OPTIONS)
 _EXPORTERS = find_role("variable_exporter")
 """Builtins that set variables for the programs which follow."""
 _PLUGIN_LOADERS = find_role("plugin_loader")
@@ -318,8 +321,10 @@ class ScriptClassifier:
             modifier_effects = self._classify_modifiers(call, index)
             if not name:
                 return modifier_effects
-        if name in _INTERPRETERS:
-            modifier_effects += classify_substitution(call, index)
+        if name in _CODE_READERS:
+            if name in _INTERPRETERS:
+                modifier_effects += classify_substitution(call, index)
+            modifier_effects += classify_code_file(call, index, self._files.downloaded)
         effects = self._classify_program(call)
         if self._programs is not None:
             effects = [*effects, *self._programs.classify(call)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from json import loads as parse_json
+from shlex import join as join_words
 from typing import TYPE_CHECKING, Any
 
 from verdikt.effects import host
@@ -92,6 +93,17 @@ _WORKFLOW_SECRETS = compile_lazily(r"\b(\w+)\s*:\s*[\"']?\$\{\{\s*toJSON\(\s*sec
 _WORKFLOW_COMMAND = compile_lazily(r"(?m)^\s*(?:-\s+)?(?:run|script):\s*[|>]?-?\s*(.*)$")
 _WORKFLOW_NAMES = (".gitlab-ci.yml", "Jenkinsfile", "azure-pipelines.yml", ".travis.yml")
 _RUN_ON_OPEN = compile_lazily(r'"runOn"\s*:\s*"folderOpen"')
+_SETTINGS_FILE = compile_lazily(r"/\.[^/]+(?:/|$)|\.code-workspace$|/User/settings\.json$")
+"""Settings of editors and agents: a dotted file, or one in a dotted directory."""
+_UNATTENDED_SETTING = compile_lazily(
+    r"(?i)(?:auto[-_]?(?:approv|accept)|always[-_]?(?:allow|approve)|yes[-_]?always|yolo|dangerously"
+    r"|(?:skip|bypass)[-_]?permission)[\w.-]*[\"']?\s*[:=]\s*"
+    r"[\"']?(?:true|on|yes|always|all|\*|1)\b|(?:auto[-_]?approv|always[-_]?allow)[\w.-]*[\"']?\s*[:=]\s*"
+    r"(?:\[\s*[\"']|\{[^}]*:\s*true)"
+    r"|(?:approval|permission|default)[-_]?(?:policy|mode)[\"']?\s*[:=]\s*[\"']?(?:never|yolo|bypass)"
+    r"|sandbox[-_]?mode[\"']?\s*[:=]\s*[\"']?danger"
+)
+_SERVER_TABLE = compile_lazily(r'"(?:mcpServers|servers)"\s*:\s*\{')
 _ENVRC_PREFIXES = ("code.remote", "code.hidden", "net.shell", "cred.send", "persist.", "guard.")
 _LIFECYCLE_PREFIXES = ("code.remote", "code.hidden", "net.s", "cred.", "persist.", "guard.")
 # Bounds on what one call may make us look at; hosts send a handful of paths and files of a few kilobytes.
@@ -260,6 +272,8 @@ def _classify_file_content(call: Invocation, path: str, content: str) -> Iterato
         yield from _find_workflow_leaks(call, content)
     elif name == "tasks.json" and "/.vscode/" in in_root and _RUN_ON_OPEN.search(content):
         yield call.make_effect("persist.write", target, note="runs when the folder is opened")
+    elif _UNATTENDED_SETTING.search(content) and _SETTINGS_FILE.search(in_root):
+        yield call.make_effect("guard.config", target, note="lets an agent act without asking")
     elif "!" in content and is_command_text(call, path):
         yield from classify_embedded_commands(call, content)
     elif name == ".envrc" and content:
@@ -271,7 +285,24 @@ def _classify_file_content(call: Invocation, path: str, content: str) -> Iterato
             yield _make_overflow_effect(call, "text")
     elif name == "package.json" and content:
         yield from _classify_lifecycle_scripts(call, content)
+    if _SERVER_TABLE.search(content):
+        yield from _classify_server_commands(call, content)
     yield from classify_package_source(call, path, content)
+
+
+def _classify_server_commands(call: Invocation, content: str) -> Iterator[Effect]:
+    """Yield the effects of the commands by which an agent will start its MCP servers."""
+    try:
+        settings = parse_json(content[:_MAX_CONTENT])
+    except ValueError:
+        return
+    tables = [settings.get(key) for key in ("mcpServers", "servers")] if isinstance(settings, dict) else []
+    servers = [server for table in tables if isinstance(table, dict) for server in table.values()]
+    for server in servers[:_MAX_READ_PATHS]:
+        words = [server.get("command"), *(server.get("args") or [])] if isinstance(server, dict) else []
+        for effect in call.classify_shell(join_words([word for word in words if isinstance(word, str)])):
+            if effect.what.startswith(("fs.delete", *_LIFECYCLE_PREFIXES)):
+                yield effect
 
 
 def _classify_lifecycle_scripts(call: Invocation, content: str) -> Iterator[Effect]:

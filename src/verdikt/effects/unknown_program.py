@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
 from verdikt.effects.code import classify_code
-from verdikt.effects.command_input import MAX_LOOKBEHIND, find_program_word
+from verdikt.effects.command_input import MAX_LOOKBEHIND, find_code_file, find_program_word
 from verdikt.effects.command_verbs import has_destroy_verb, takes_offline
 from verdikt.effects.invocation import DECODERS, DOWNLOADERS, RAW_CONNECTION_PROGRAMS, SHELLS
 from verdikt.effects.target import is_device
@@ -16,6 +16,7 @@ from verdikt.model.effect import Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER
+from verdikt.shell.redirection import STDIN_NAMES
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
@@ -135,6 +136,35 @@ def classify_substitution(call: Invocation, index: int) -> list[Effect]:
     word = find_program_word(call.command)
     if word is None or (_is_literal(word) and not word.raw.startswith("<(")):
         return []
+    if effects := _classify_source(call, index, word):
+        return effects
+    if call.name in ("source", ".") or _SHELL_INIT.search(word.raw):
+        return []
+    # The text shows which programs run; their own effects say what they do with the unknown part.
+    if call.name in SHELLS and _UNKNOWN_PROGRAM_NAME.search(word.text) is None:
+        return []
+    return [call.make_effect("code.unknown", possible=True, note="runs text that is made at run time")]
+
+
+def classify_code_file(call: Invocation, index: int, downloaded: Container[str]) -> list[Effect]:
+    """Return the effect of a runner whose file of commands comes from elsewhere: `make -f <(…)`, `… | make -f -`."""
+    word = find_code_file(call.command)
+    if word is None:
+        return []
+    if word.text in STDIN_NAMES:
+        if call.command.stdin is not None or not call.has_piped_input():
+            return []
+        return [effect for effect in call.classify_piped_code() if effect.what != "code.unknown"]
+    if word.raw.startswith("<("):
+        return _classify_source(call, index, word)
+    target = call.resolve_path(word) if downloaded else None
+    if target is not None and target.path in downloaded:
+        return [call.make_effect("code.remote", (target,), note="runs what it downloaded")]
+    return []
+
+
+def _classify_source(call: Invocation, index: int, word: Word) -> list[Effect]:
+    """Return the effect of running what other commands put into a word, by where they have it from."""
     names = {c.name for c in call.commands[max(0, index - MAX_LOOKBEHIND) : index] if c.feeds == index}
     if names & DOWNLOADERS or _DOWNLOAD_PATTERN.search(word.raw):
         source = (Target(word.raw or word.display_text, "other"),)
@@ -143,12 +173,7 @@ def classify_substitution(call: Invocation, index: int) -> list[Effect]:
         return [call.make_effect("net.shell", note="runs whatever the other side sends")]
     if names & DECODERS:
         return [call.make_effect("code.hidden", note="runs what a decoder makes of its input")]
-    if call.name in ("source", ".") or _SHELL_INIT.search(word.raw):
-        return []
-    # The text shows which programs run; their own effects say what they do with the unknown part.
-    if call.name in SHELLS and _UNKNOWN_PROGRAM_NAME.search(word.text) is None:
-        return []
-    return [call.make_effect("code.unknown", possible=True, note="runs text that is made at run time")]
+    return []
 
 
 def _is_literal(word: Word) -> bool:

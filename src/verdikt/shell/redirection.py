@@ -60,6 +60,9 @@ def expand_redirects(
         elif fd == 0 and op in ("<", "<>"):
             # A file that existed before is read only when an interpreter runs it: each read asks the world.
             stdin, replaces_stdin = find_written_file(walker, target, scope)[1], True
+            if stdin is None and len(walker.drafts) > first_inner:
+                # `bash < <(cmd)` reads what the command prints.
+                walker.input_source = len(walker.drafts) - 1
     return tuple(redirects), stdin, replaces_stdin
 
 

@@ -199,6 +199,7 @@ class StatementWalker(CommandWalker):
         self._current_frame = frame
         call.redirects, stdin, replaces_stdin = redirection.expand_redirects(self, group.redirects, scope)
         self._emit_draft(call)
+        self.input_source = None
         if replaces_stdin:
             feeding_indexes = (
                 index for index in range(call.index - 1, first - 1, -1) if self.drafts[index].feeds == call.index

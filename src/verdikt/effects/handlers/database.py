@@ -11,6 +11,7 @@ from verdikt.effects.deployment_stage import list_stages
 from verdikt.effects.handlers.database_session import (
     classify_session,
     find_database_name,
+    find_server,
     is_read_only_connection,
     is_read_only_file,
 )
@@ -89,6 +90,7 @@ def classify_client(
         *_read_files(call, files),
     ]
     effects = [(text, _classify_text(call, text, dialect, targets, light=light)) for text in texts]
+    yield from _classify_local_files(call, "\n".join(texts), base)
     # What comes through a pipe or from a file that can't be read may lift anything.
     is_known_input = not call.has_piped_input() and not call.command.redirects and not call.args.has_flag(files)
     is_read_only = is_known_input and is_read_only_connection(call, dialect, base)
@@ -96,6 +98,36 @@ def classify_client(
     if not light:
         yield from _classify_unread_files(call, files)
     yield call.make_effect("db.read", targets)
+
+
+_CLIENT_FILE = compile_lazily(
+    r"(?im)^\s*\\(copy)\b.*?\b(from|to)\s+(?!program\b|p?std)'?([^\s']+)"
+    r"|^\s*\\(lo_import|ir?|include(?:_relative)?|o|out|w|write)\s+()'?([^\s'|]+)"
+    r"|\b(load)\s+(?:data|xml)\s+(?:\w+\s+)?local\s+(infile)\s+['\"]([^'\"]+)"
+)
+"""What makes the client itself read or write a file: command, direction, file."""
+_WRITING_COMMANDS = ("o", "out", "w", "write")
+_CLIENT_PROGRAM = compile_lazily(
+    r"(?im)^\s*\\(?:copy\b.*?\b(?:from|to)\s+program\s+'((?:[^']|'')*)'|(?:o|out|g|gx|w|write)\s+\|(.*))"
+)
+
+
+def _classify_local_files(call: Invocation, text: str, base: str) -> Iterator[Effect]:
+    """Yield what a client does with files and programs of this machine, whose contents go to the server."""
+    if "\\" not in text and "infile" not in text.lower():
+        return
+    found = False
+    for match in _CLIENT_FILE.finditer(text):
+        command, direction, name = (part for part in match.groups() if part is not None)
+        is_write = direction.lower() == "to" or command.lower() in _WRITING_COMMANDS
+        yield from call.make_effects("fs.overwrite" if is_write else "fs.read", [Word(name, name)])
+        found = True
+    for match in _CLIENT_PROGRAM.finditer(text):
+        yield from call.classify_shell((match[1] or match[2] or "").replace("''", "'"))
+        found = True
+    server = find_server(call, base)
+    if found and server and not is_local_address(server):
+        yield call.make_effect("net.connect", (Target(server, "host"),), note="gets what the client reads")
 
 
 def _find_database(call: Invocation, options: str) -> str:
@@ -232,7 +264,9 @@ def classify_redis(call: Invocation) -> Iterator[Effect]:
     for line in lines:
         name, rest = line[0].lower(), [part.lower() for part in line[1:]]
         if name in ("flushall", "flushdb") or (name == "call" and {"flushall", "flushdb"} & set(rest)):
-            yield call.make_effect("db.drop", target, recoverable=aside, note="every key")
+            # In a container of this machine it is most likely a cache, which fills again.
+            is_cache = host is None and call.context.kind == "container"
+            yield call.make_effect("db.drop", target, recoverable=aside, possible=is_cache, note="every key")
         elif name in _REDIS_ADMIN and not (rest and rest[0] in _REDIS_READ):
             whole = any("flush" in part for part in rest)
             # `SCRIPT FLUSH` empties a cache of scripts; a script that is run may call FLUSHALL.

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from verdikt.effects.code.decoder import decode_percent
+from verdikt.effects.host import parse_host
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect
 from verdikt.model.lazy_regex import compile_lazily
@@ -35,6 +36,7 @@ _READ_ONLY_STATEMENT = {
 _LIFTING = compile_lazily(
     r"(?i)read_only|read\s+write|\\|\b(?:program|reset|discard|set_config|execute|prepare|do|connect|source|system)\b"
 )
+_SERVER_KEYS = frozenset(("host", "hostaddr", "PGHOST", "PGHOSTADDR", "MYSQL_HOST"))
 _OTHER_FILE = compile_lazily(r"(?i)\battach\b|^\s*\.(?:open|restore|read|load)\b", re.MULTILINE)
 
 
@@ -68,6 +70,18 @@ def find_database_name(database: str) -> str:
         return database.partition("?")[0].rsplit("/", 1)[-1]
     pairs = _CONNECTION_ITEM.findall(database)
     return next((value.strip("'") for key, value in reversed(pairs) if key == "dbname"), "" if pairs else database)
+
+
+def find_server(call: Invocation, database: str) -> str:
+    """Return the server that a client connects to, by option, connection string or variable; empty if none is named."""
+    option = call.args.get_value("-h --host --hostname -S --server")
+    if option is not None:
+        return option.text
+    if "://" in database:
+        return parse_host(database)
+    items = [(key, value.strip("'")) for key, value in _CONNECTION_ITEM.findall(database)]
+    items += [(name, value.text) for name, value in call.list_assignments()]
+    return next((value for key, value in items if key in _SERVER_KEYS), "")
 
 
 def classify_session(
