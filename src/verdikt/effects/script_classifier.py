@@ -59,6 +59,7 @@ from verdikt.effects.secret_sends import (
 from verdikt.effects.self_protection import PRODUCT_NAME, find_self_access, mentions_daemon_socket
 from verdikt.effects.special_programs import SPECIAL_PROGRAMS, classify_special_program
 from verdikt.effects.unknown_program import (
+    BUILD_FILE_RUNNERS,
     classify_hidden_program,
     classify_offline_order,
     classify_substitution,
@@ -80,7 +81,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 6
 """How far texts inside texts are followed; beyond that, unknown."""
 
-_INTERPRETERS = SHELLS | find_role("code_runner")
+_INTERPRETERS = SHELLS | find_role("code_runner") | BUILD_FILE_RUNNERS
 _EXPORTERS = find_role("variable_exporter")
 """Builtins that set variables for the programs which follow."""
 _PLUGIN_LOADERS = find_role("plugin_loader")
@@ -195,7 +196,10 @@ class ScriptClassifier:
         for code in script.codes:
             known = code.command is not None and code.command < len(effects_by_command)
             owner_effects = effects_by_command[code.command or 0] if known else loose_effects
-            owner_effects += self._classify_embedded_code(code, commands)
+            code_effects = self._classify_embedded_code(code, commands)
+            if code.language == "powershell" and code.is_known and code_effects:
+                _drop_read_encoding(owner_effects, code_effects)
+            owner_effects += code_effects
 
     def _classify_single(self, commands: Sequence[Command]) -> list[Effect]:
         """Classify a text of one plain command, which needs little of what relates commands to each other."""
@@ -492,6 +496,17 @@ def _concerns_others(what: str) -> bool:
     """Return whether an effect can change, or be changed by, what other commands of the text do."""
     is_listed = what in _RELATED_EFFECTS or what in DELETE_EFFECTS or what in REF_DELETE_EFFECTS
     return is_listed or what in REPLACE_EFFECTS or what.startswith(OUTGOING_PREFIXES)
+
+
+def _drop_read_encoding(effects: list[Effect], decoded_effects: Sequence[Effect]) -> None:
+    """Let `pwsh -enc` ask where its text was decoded and only looks at things: nothing is hidden any more."""
+    if all(effect.cls is EffectClass.READ for effect in decoded_effects):
+        effects[:] = [
+            effect._replace(what="code.unknown", certainty=Certainty.POSSIBLE)
+            if effect.what == "code.hidden" and effect.note == "an encoded command"
+            else effect
+            for effect in effects
+        ]
 
 
 def _classify_own_program(call: Invocation) -> list[Effect]:

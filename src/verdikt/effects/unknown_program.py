@@ -37,6 +37,7 @@ _CONTROLLER_SUFFIX = "ctl"
 _STOP_VERBS = frozenset(("stop", "force-stop", "stop-all", "quit"))
 _CMDLET = compile_lazily(r"^[A-Z][a-z]+-[A-Z][A-Za-z]+$")
 _DESTRUCTIVE_NAME = compile_lazily(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
+BUILD_FILE_RUNNERS = find_role("build_file_runner")
 _PRINTS_FILE = compile_lazily(r"^(?:\$\(|`)\s*(?:cat|head|tail|sed|awk|grep|cut|tr|rev|xxd|base64|openssl)\b|^\$\(<")
 _UNKNOWN_PROGRAM_NAME = compile_lazily(
     r"(?:^|[;&|(\n{`]|\b(?:do|then|else|if|while|until|eval|exec|time|sudo|env)\s|!\s)\s*"
@@ -132,7 +133,10 @@ def classify_unnamed_program(call: Invocation) -> list[Effect]:
 
 def classify_substitution(call: Invocation, index: int) -> list[Effect]:
     """Return the effect of an interpreter that runs another command's output: `eval "$(…)"`, `bash <(…)`."""
-    word = find_program_word(call.command)
+    if call.name in BUILD_FILE_RUNNERS:
+        word = next((word for word in call.command.argv[1:] if word.raw.startswith("<(")), None)
+    else:
+        word = find_program_word(call.command)
     if word is None or (_is_literal(word) and not word.raw.startswith("<(")):
         return []
     names = {c.name for c in call.commands[max(0, index - MAX_LOOKBEHIND) : index] if c.feeds == index}
@@ -143,7 +147,7 @@ def classify_substitution(call: Invocation, index: int) -> list[Effect]:
         return [call.make_effect("net.shell", note="runs whatever the other side sends")]
     if names & DECODERS:
         return [call.make_effect("code.hidden", note="runs what a decoder makes of its input")]
-    if call.name in ("source", ".") or _SHELL_INIT.search(word.raw):
+    if call.name in ("source", ".") or call.name in BUILD_FILE_RUNNERS or _SHELL_INIT.search(word.raw):
         return []
     # The text shows which programs run; their own effects say what they do with the unknown part.
     if call.name in SHELLS and _UNKNOWN_PROGRAM_NAME.search(word.text) is None:
