@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _SCRIPT_LANGUAGES = word_set(
     "swift scala rust node javascript perl ruby php lua awk julia tcl groovy java r osascript elixir go c haskell lisp "
-    "scheme ocaml crystal kotlin dart octave elisp csharp nim erlang zig v"
+    "scheme ocaml crystal kotlin dart octave elisp csharp nim erlang zig v unknown"
 )
 _PLAIN_CHARACTERS = "-_./=:,@%+"
 

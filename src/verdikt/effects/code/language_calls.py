@@ -127,6 +127,16 @@ LANGUAGE_CALLS: dict[str, Rows] = {
             compile_lazily(rf"\b(?:processx|sys)::\w+\(\s*{STRING_GROUPS}(?:\s*,\s*(?:args\s*=\s*)?c\(|,){_WORDS}"),
         ),
     ),
+    # A language that no record knows: the words that most have for it, and the words of a command one by one.
+    "unknown": (
+        (CallKind.SHELL, _call(r"(?:\w+[:.])*(?:shell|sh|cmd|command|process|system)", r":?\s*")),
+        (CallKind.SHELL, compile_lazily(r"\bs\"\s+([^\"]+)\"\s+system\b")),
+        (CallKind.WORDS, compile_lazily(rf"\b(?:call|run|exec|spawn|process)\s*\(?\s*\[?\s*{STRING_GROUPS}{_WORDS}")),
+        (
+            "fs.delete.tree",
+            _call(r"(?:\w+\.)*(?:remove\.all|removeAll|deleteRecursively|rmtree|rmrf)", r"(?:\w+[.(]){0,3}"),
+        ),
+    ),
     "zig": (
         ("fs.delete.tree", _call(r"(?:\w+(?:\(\))?\.)*deleteTree(?:Absolute)?")),
         ("fs.delete", _call(r"(?:\w+(?:\(\))?\.)*delete(?:File|Dir)(?:Absolute)?")),
