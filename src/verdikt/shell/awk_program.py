@@ -19,7 +19,7 @@ _FILE = r'(?P<expression>"[ ]*"|\([^()]*\)|[A-Za-z_]\w*(?:\["[ ]*"\])?)'
 _GETLINE_FILE = compile_lazily(rf"\bgetline\b[ \t]*(?:[A-Za-z_]\w*[ \t]*)?<[ \t]*{_FILE}")
 _PRINT_REDIRECT = compile_lazily(rf"\bprintf?\b[^;{{}}\n>]*>>?[ \t]*{_FILE}")
 # gawk: what is printed into `/inet/tcp/0/host/port`, or into a shell.
-_PRINT_TARGET = compile_lazily(r'\bprintf?\b(?P<text>[^;{}\n|]*)\|&?[ \t]*(?P<expression>"[ ]*"|[A-Za-z_]\w*)')
+_PRINT_TARGET = compile_lazily(r'\bprintf?\b(?P<text>[^;{}\n|]{0,2000})\|&?[ \t]*(?P<expression>"[ ]*"|[A-Za-z_]\w*)')
 _GETLINE_NAME = compile_lazily(r'(?P<expression>"[ ]*")[ \t]*\|&?[ \t]*getline[ \t]+(?P<name>[A-Za-z_]\w*)')
 _CONNECTION = compile_lazily(r"/inet[46]?/(?:tcp|udp)/\w*/(?P<host>[^/\s]+)/(?P<port>\w+)$")
 _SHELL_PIPE = compile_lazily(r"(?:\S*/)?(?:ba|da|z|k)?sh(?:[ \t]+-s)?$")

@@ -120,7 +120,7 @@ LANGUAGE_CALLS: dict[str, Rows] = {
         ("fs.read", _call(r"(?:\w+::)?(?:upload_file|form_file|readBin|scan|read_\w+)")),
         (CallKind.SEND, _call(r"(?:httr2?::)?(?:POST|PUT|PATCH)")),
         (CallKind.SEND, _call(r"(?:RCurl::)?(?:postForm|ftpUpload)")),
-        (CallKind.REMOTE, _call(r"eval", r"(?:parse\(\s*(?:text\s*=\s*)?)(?:\w+(?:::|\.)?)*\w*\(\s*(?=[\"']https?:)")),
+        (CallKind.REMOTE, _call(r"eval", r"(?:parse\(\s*(?:text\s*=\s*)?)[\w.:]*\(\s*(?=[\"']https?:)")),
         (CallKind.SHELL, _call(r"(?:processx|sys)::\w+", r"(?=[\"'][^\"']* )")),
         (
             CallKind.WORDS,
