@@ -116,4 +116,6 @@ class RunFiles:
 
 def runs_source(command: Command) -> bool:
     """Return whether a compiler runs what it compiles: `go run main.go`, `java Main.java`."""
-    return command.name == "java" or (command.name == "go" and [word.text for word in command.argv[1:2]] == ["run"])
+    return command.name.removesuffix("w") == "java" or (
+        command.name == "go" and [word.text for word in command.argv[1:2]] == ["run"]
+    )
