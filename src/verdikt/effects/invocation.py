@@ -51,6 +51,8 @@ _CONCATENATORS = find_role("concatenator")
 _VARIABLE_SETTERS = find_role("variable_setter")
 _SETTER_ENDINGS = tuple(_VARIABLE_SETTERS)
 _ARGUMENT_FEEDERS = find_role("argument_feeder")
+_UNLINKERS = ("rm", "unlink")
+"""Programs that delete a link and not what it leads to."""
 _FILE_EFFECT_PREFIXES = ("fs.", "git.", "cred.", "persist.", "guard.", "code.")
 _SERVED_ZONES = (Zone.HOME, Zone.SYSTEM, Zone.SECRET, Zone.OUTSIDE, Zone.PERSIST)
 MAX_LINE_LENGTH = 120
@@ -293,12 +295,20 @@ class Invocation:
         _, needs_state, loses_content = find_traits(what)
         if needs_state or self.command.host:
             targets = [self.resolve_path(word, with_state=needs_state, git=loses_content) for word in words]
+            if self.name in _UNLINKERS and not self.command.host and what.startswith("fs.delete"):
+                targets = [self._keep_link(word, target) for word, target in zip(words, targets, strict=True)]
             if what == "fs.delete.tree" and self.command.host and self.context.kind == "elsewhere":
                 # The temporary files of another machine belong to those who work there.
                 targets = [t if t.zone is not Zone.TEMP else t._replace(zone=Zone.OUTSIDE) for t in targets]
             return targets
         cwd, resolve = self.command.cwd, self.resolver.resolve_path
         return [resolve(words[0], cwd)] if len(words) == 1 else [resolve(word, cwd) for word in words]
+
+    def _keep_link(self, word: Word, target: Target) -> Target:
+        """Return the link itself where one is deleted that leads out of the project: what lies there stays."""
+        if target.zone is Zone.PROJECT:
+            return target
+        return self.resolver.resolve_link(word, self.command.cwd) or target
 
     def _is_partial_glob(self, word: Word) -> bool:
         """Return whether a pattern stands for some of the project's files, and not for all of a directory."""

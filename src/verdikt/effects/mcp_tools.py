@@ -11,6 +11,7 @@ from verdikt.effects import host
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.effect_catalog import find_entry
+from verdikt.effects.installation_names import is_for_trials, is_live_name
 from verdikt.effects.mcp_records import classify_recorded
 from verdikt.effects.secret_sends import holds_encoded_secret
 from verdikt.effects.tool_arguments import find_schema, list_tool_arguments
@@ -156,7 +157,48 @@ def classify_mcp_tool(action: Action, call: Invocation, manifest: Mapping[str, A
         yield call.make_effect("mcp.delete", target, possible=True, note="it says so itself")
     if annotations.get("openWorldHint") is True and verb_effect in ("mcp.write", "") and not declared:
         yield call.make_effect("mcp.send", target, possible=True)
+    if verb_effect == "mcp.delete" and not declared:
+        yield from _classify_whole_delete(action, target, call)
+    elif verb_effect == "mcp.send" and _carries_encoded_secret(action.payload):
+        yield call.make_effect("cred.send", target, note="a secret that an encoding hides")
     yield from classify_arguments(action, call, manifest)
+
+
+_WHOLE_DELETES: tuple[tuple[frozenset[str], str], ...] = (
+    (word_set("repository repositories repo repos"), "repo.delete"),
+    (word_set("database databases keyspace"), "db.drop"),
+    (word_set("namespace namespaces"), "k8s.delete.all"),
+    (
+        word_set("bucket buckets cluster clusters volume backup backups snapshots vault tenant organization"),
+        "cloud.delete",
+    ),
+)
+"""What holds the work of many, and the effect of deleting it."""
+_KIND_KEYS = ("kind", "type", "resource_type", "resourceType", "resource_kind", "resourceKind", "resource")
+_MAX_NAME = 200
+
+
+def _classify_whole_delete(action: Action, target: tuple[Target, ...], call: Invocation) -> Iterator[Effect]:
+    """Yield what a deletion means where all of something goes, or where the arguments name what is live."""
+    arguments = action.payload if isinstance(action.payload, Mapping) else {}
+    texts = [value for value in arguments.values() if isinstance(value, str) and len(value) < _MAX_NAME]
+    if any(map(is_for_trials, texts)):
+        return
+    kinds = [str(arguments.get(key, "")).lower() for key in _KIND_KEYS]
+    # The last word is what is deleted: `delete_repository`, but not `delete_repository_label`.
+    nouns = {*split_tool_name(action.tool)[-1:], *kinds}
+    for words, what in _WHOLE_DELETES:
+        if not words.isdisjoint(nouns):
+            yield call.make_effect(what, target, recoverable=False)
+            return
+    if any(map(is_live_name, texts)):
+        yield call.make_effect("cloud.delete", target, note="its arguments name what is live")
+
+
+def _carries_encoded_secret(payload: Any) -> bool:
+    """Return whether one of the texts that a tool sends is a secret in an encoding."""
+    texts = payload.values() if isinstance(payload, Mapping) else ()
+    return any(isinstance(text, str) and holds_encoded_secret(text) for text in texts)
 
 
 def classify_declared_effects(action: Action, call: Invocation, manifest: Mapping[str, Any]) -> list[Effect]:

@@ -198,7 +198,10 @@ class ScriptClassifier:
         for code in script.codes:
             known = code.command is not None and code.command < len(effects_by_command)
             owner_effects = effects_by_command[code.command or 0] if known else loose_effects
-            owner_effects += self._classify_embedded_code(code, commands)
+            code_effects = self._classify_embedded_code(code, commands)
+            if code.language == "powershell" and code.is_known and code_effects:
+                _drop_read_encoding(owner_effects, code_effects)
+            owner_effects += code_effects
 
     def _classify_single(self, commands: Sequence[Command]) -> list[Effect]:
         """Classify a text of one plain command, which needs little of what relates commands to each other."""
@@ -497,6 +500,17 @@ def _concerns_others(what: str) -> bool:
     """Return whether an effect can change, or be changed by, what other commands of the text do."""
     is_listed = what in _RELATED_EFFECTS or what in DELETE_EFFECTS or what in REF_DELETE_EFFECTS
     return is_listed or what in REPLACE_EFFECTS or what.startswith(OUTGOING_PREFIXES)
+
+
+def _drop_read_encoding(effects: list[Effect], decoded_effects: Sequence[Effect]) -> None:
+    """Let `pwsh -enc` ask where its text was decoded and only looks at things: nothing is hidden any more."""
+    if all(effect.cls is EffectClass.READ for effect in decoded_effects):
+        effects[:] = [
+            effect._replace(what="code.unknown", certainty=Certainty.POSSIBLE)
+            if effect.what == "code.hidden" and effect.note == "an encoded command"
+            else effect
+            for effect in effects
+        ]
 
 
 def _classify_own_program(call: Invocation) -> list[Effect]:

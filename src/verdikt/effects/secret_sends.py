@@ -27,7 +27,8 @@ _ORDINARY_VARIABLES = frozenset(
 )
 _MESSAGES = ("message.send", "mcp.send")
 _ENCODED = compile_lazily(r"[A-Za-z0-9+/_-]{24,}={0,2}")
-_MAX_ENCODED = 8
+_MAX_ENCODED = 12
+_MIN_ENCODED = 24
 _PRIVATE_KEY = compile_lazily(r"-----BEGIN [A-Z ]*PRIVATE KEY")
 _KEY_NAME = compile_lazily(r"TOKEN|KEY|SECRET|PASSWORD|_PAT$")
 
@@ -50,7 +51,10 @@ def add_issuer_sends(effects: Effects, facts: Facts) -> Effects:
     """Return the effects with `cred.send` where a key in the action goes to a host that did not issue it."""
     issuers = {name for kind in facts.secrets if (name := kind.partition("-")[0]) in ISSUER_DOMAINS}
     if not issuers:
-        return effects
+        # No reader of a message needs a secret, by whichever service it was issued.
+        messages = [e for e in effects if e.what == "message.send" and e.certain] if facts.secrets else []
+        sends = [derive_effect("cred.send", messages[0], messages[0].targets)] if messages else []
+        return Effects((*effects.items, *sends)) if sends else effects
     domains = [domain for name in issuers for domain in ISSUER_DOMAINS[name]]
     sends = [
         derive_effect("cred.send", effect, (target,), note=f"a key of {', '.join(sorted(issuers))}")
@@ -68,15 +72,21 @@ def add_issuer_sends(effects: Effects, facts: Facts) -> Effects:
 
 
 def holds_encoded_secret(address: str) -> bool:
-    """Return whether an address carries a secret that an encoding hides: `?d=QVdTX1NFQ1JFVF9…`, `?k=KEY%3D…`."""
-    if "?" not in address and "=" not in address:
+    """Return whether an address or a message carries a secret that an encoding hides: `?d=QVdTX1NFQ1JFVF9…`.
+
+    An encoded secret may also be a part of the path or, as names are looked up by others, of the host.
+    """
+    if "?" not in address and "=" not in address and _ENCODED.search(address) is None:
         return False
     # Few addresses carry data, and a hook that no daemon answers would pay for the imports.
-    from verdikt.effects.code.decoder import decode_base64, decode_percent
+    from verdikt.effects.code.decoder import decode_base64, decode_hidden_text, decode_percent
     from verdikt.model.redaction import redact_text
 
     plain = decode_percent(address)
-    texts = [plain, *(decode_base64(token) for token in _ENCODED.findall(plain)[:_MAX_ENCODED])]
+    # A slash is a letter of base64, and parts a path.
+    words = [word for match in _ENCODED.findall(plain) for word in (match.strip("/"), *match.split("/"))]
+    tokens = list(dict.fromkeys(word for word in words if len(word) >= _MIN_ENCODED))[:_MAX_ENCODED]
+    texts = [plain, *map(decode_base64, tokens), *(text for token in tokens for text in decode_hidden_text(token))]
     return any(redact_text(text)[1] or _PRIVATE_KEY.search(text) for text in texts)
 
 

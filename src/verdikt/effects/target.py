@@ -122,6 +122,25 @@ class TargetResolver:
             return _make_row(Target, (text or path, "path", path, self.find_zone(path), ""))
         return self.resolve_absolute(path, text, with_state=True, git=git)
 
+    def resolve_link(self, word: Word, cwd: Word | None) -> Target | None:
+        """Return the link of the project that a word names; None for anything else, and for what lies behind one.
+
+        `link/` and `link/.` name what the link leads to.
+        """
+        name = word.text.rpartition("/")[2]
+        if word.glob or UNKNOWN in word.text or name in ("", ".", ".."):
+            return None
+        path = self._to_normal_path(word.text, cwd)
+        parent = path.rpartition("/")[0]
+        if not parent or self.find_zone(path) is not Zone.PROJECT:
+            return None
+        is_link = self.facts.path(path, git=False).real != path and self.facts.path(parent, git=False).real == parent
+        return (
+            Target(word.text, "path", path, Zone.PROJECT, self._find_state(path, Zone.PROJECT, "file", git=True))
+            if is_link
+            else None
+        )
+
     def resolve_absolute(self, path: str, text: str = "", *, with_state: bool = False, git: bool = True) -> Target:
         """Return the target at an absolute path; `git` allows asking git for its state."""
         zone = self.find_zone(path)

@@ -35,6 +35,7 @@ _WRITE_PREFIXES = (
 )
 _CONTENT_PREFIXES = ("fs.write", "fs.append", "fs.overwrite", "fs.link")
 """Effects that put something where there was nothing, or something else."""
+_PYTHON_STARTUP = (".pth", "/sitecustomize.py", "/usercustomize.py")
 _LOSS_PREFIXES = ("fs.delete", "fs.shred", "fs.truncate")
 _TREE_PREFIXES = ("fs.delete", "fs.move", "fs.chmod.tree", "fs.chown.tree")
 """Effects on a directory that reach everything below it."""
@@ -136,10 +137,17 @@ def _derive_write_effects(effect: Effect, facts: Facts) -> list[Effect]:
     if what.startswith(_CONTENT_PREFIXES) and (extensions := _find_extensions(effect, facts)):
         derived.append(derive_effect("guard.config", effect, extensions, note="says what an agent runs, or starts"))
     if startup_files and not what.startswith(_LOSS_PREFIXES):
-        derived.append(derive_effect("persist.write", effect, startup_files))
+        # What only the programs of one project load is looked at by the person, as no login and no boot runs it.
+        is_own = all(_is_project_startup(target.path, facts.project_root) for target in startup_files)
+        derived.append(derive_effect("persist.write", effect, startup_files, possible=is_own))
     if secrets and not what.startswith(_LOSS_PREFIXES):
         derived.append(derive_effect("cred.write", effect, secrets))
     return derived
+
+
+def _is_project_startup(path: str, project_root: str) -> bool:
+    """Return whether only Python programs that run in the project load a file by themselves."""
+    return bool(project_root) and path.startswith(f"{project_root}/") and path.endswith(_PYTHON_STARTUP)
 
 
 def _find_extensions(effect: Effect, facts: Facts) -> tuple[Target, ...]:

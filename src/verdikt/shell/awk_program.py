@@ -14,8 +14,16 @@ _STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
 _SYSTEM_CALL = compile_lazily(r"\bsystem[ \t]*\((?P<expression>[^;{}\n]*)")
 _PRINT_PIPE = compile_lazily(r'\|&?[ \t]*(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+))*)')
 _GETLINE_PIPE = compile_lazily(r'(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+(?![\w$])))*)[ \t]*\|&?[ \t]*getline')
-_GETLINE_FILE = compile_lazily(r'\bgetline\b[ \t]*(?:[A-Za-z_]\w*[ \t]*)?<[ \t]*(?P<expression>"[ ]*"|[A-Za-z_]\w*)')
-_PRINT_REDIRECT = compile_lazily(r'\bprintf?\b[^;{}\n>]*>>?[ \t]*(?P<expression>"[ ]*")')
+# A file is a string, a name, or a concatenation between parentheses.
+_FILE = r'(?P<expression>"[ ]*"|\([^()]*\)|[A-Za-z_]\w*(?:\["[ ]*"\])?)'
+_GETLINE_FILE = compile_lazily(rf"\bgetline\b[ \t]*(?:[A-Za-z_]\w*[ \t]*)?<[ \t]*{_FILE}")
+_PRINT_REDIRECT = compile_lazily(rf"\bprintf?\b[^;{{}}\n>]*>>?[ \t]*{_FILE}")
+# gawk: what is printed into `/inet/tcp/0/host/port`, or into a shell.
+_PRINT_TARGET = compile_lazily(r'\bprintf?\b(?P<text>[^;{}\n|]{0,2000})\|&?[ \t]*(?P<expression>"[ ]*"|[A-Za-z_]\w*)')
+_GETLINE_NAME = compile_lazily(r'(?P<expression>"[ ]*")[ \t]*\|&?[ \t]*getline[ \t]+(?P<name>[A-Za-z_]\w*)')
+_CONNECTION = compile_lazily(r"/inet[46]?/(?:tcp|udp)/\w*/(?P<host>[^/\s]+)/(?P<port>\w+)$")
+_SHELL_PIPE = compile_lazily(r"(?:\S*/)?(?:ba|da|z|k)?sh(?:[ \t]+-s)?$")
+_HOME_VARIABLE = compile_lazily(r'\bENVIRON\[[ \t]*"HOME"[ \t]*\]')
 _STRING_ASSIGNMENT = compile_lazily(r'\b(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<string>"[ ]*")[ \t]*[;}\n]')
 _STRING_OR_COMMENT = compile_lazily(rf"{_STRING}|#[^\n]*")
 _EXPRESSION_PART = compile_lazily(
@@ -50,6 +58,8 @@ def _trace_program(call: CommandCall, program: str, variables: dict[str, str]) -
     # Most awk programs only print fields: these need no further look.
     if '"' not in program and "system" not in program:
         return
+    if "ENVIRON" in program:
+        program = _HOME_VARIABLE.sub('"~"', program)
     blank = _STRING_OR_COMMENT.sub(
         lambda match: f'"{" " * (len(match[0]) - 2)}"' if match[0][0] == '"' else " " * len(match[0]), program
     )
@@ -57,15 +67,33 @@ def _trace_program(call: CommandCall, program: str, variables: dict[str, str]) -
         variables.setdefault(match["name"], decode_escapes(program[slice(*match.span("string"))][1:-1]))
     for pattern in (_SYSTEM_CALL, _PRINT_PIPE, _GETLINE_PIPE):
         for match in pattern.finditer(blank):
-            call.walk_shell_text(
-                _evaluate_concatenation(program[slice(*match.span("expression"))], variables),
-                inherit_stdin=False,
-                repeated=True,
-            )
+            text = _evaluate_concatenation(program[slice(*match.span("expression"))], variables)
+            if _CONNECTION.match(text) is None:
+                call.walk_shell_text(text, inherit_stdin=False, repeated=True)
+    _trace_connections(call, program, blank, variables)
     for match in _GETLINE_FILE.finditer(blank):
         call.record_read(_evaluate_concatenation(program[slice(*match.span("expression"))], variables))
     for match in _PRINT_REDIRECT.finditer(blank):
-        call.record_write(_evaluate_concatenation(program[slice(*match.span("expression"))], variables))
+        path = _evaluate_concatenation(program[slice(*match.span("expression"))], variables)
+        # `print (a > b)` compares.
+        if path.strip(UNKNOWN):
+            call.record_write(path)
+
+
+def _trace_connections(call: CommandCall, program: str, blank: str, variables: dict[str, str]) -> None:
+    """Walk what is printed into a connection or a shell, and what a command prints that is then run."""
+    for match in _PRINT_TARGET.finditer(blank):
+        target = _evaluate_concatenation(program[slice(*match.span("expression"))], variables)
+        if connection := _CONNECTION.match(target):
+            # To the dataflow a connection of gawk is what netcat makes of the same two words.
+            call.walk_shell_text(f"nc {connection['host']} {connection['port']}", inherit_stdin=False, repeated=True)
+        elif _SHELL_PIPE.match(target):
+            text = _evaluate_concatenation(program[slice(*match.span("text"))], variables)
+            call.walk_shell_text(text, inherit_stdin=False, repeated=True)
+    for match in _GETLINE_NAME.finditer(blank):
+        if re.search(rf"\bsystem[ \t]*\([ \t]*{match['name']}[ \t]*\)", blank):
+            source = _evaluate_concatenation(program[slice(*match.span("expression"))], variables)
+            call.walk_shell_text(f"{source} | sh", inherit_stdin=False, repeated=True)
 
 
 def _evaluate_concatenation(expression: str, variables: dict[str, str]) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _SCRIPT_LANGUAGES = word_set(
     "swift scala rust node javascript perl ruby php lua awk julia tcl groovy java r osascript elixir go c haskell lisp "
-    "scheme ocaml crystal kotlin dart octave elisp csharp nim"
+    "scheme ocaml crystal kotlin dart octave elisp csharp nim erlang zig v unknown"
 )
 _PLAIN_CHARACTERS = "-_./=:,@%+"
 
@@ -32,6 +32,10 @@ def classify_code(language: str, text: str, call: Invocation) -> Iterator[Effect
         from verdikt.effects.code.windows_shell import classify_windows_shell
 
         yield from classify_windows_shell(text, call, language)
+    elif language == "gdb":
+        from verdikt.effects.code.debugger import classify_debugger
+
+        yield from classify_debugger(text, call)
     elif language in _SCRIPT_LANGUAGES:
         from verdikt.effects.code.script import classify_script
 

@@ -5,6 +5,7 @@ import binascii
 import codecs
 import re
 from collections.abc import Callable
+from contextlib import suppress
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
@@ -138,6 +139,19 @@ def _decode_packed(template: str, text: str) -> str | None:
         except ValueError:
             return None
     return None
+
+
+def decode_hidden_text(text: str) -> list[str]:
+    """Return what text means as hexadecimal digits, as base32 and backwards in base64, where it means anything."""
+    letters = text.rstrip("=")
+    candidates = [decode_base64(letters[::-1])]
+    try:
+        candidates.append(bytes.fromhex(letters).decode(errors="replace"))
+    except ValueError:
+        padded = letters.upper() + "=" * (-len(letters) % 8)
+        with suppress(binascii.Error, ValueError):
+            candidates.append(base64.b32decode(padded).decode(errors="replace"))
+    return candidates
 
 
 def decode_base64(text: str) -> str:

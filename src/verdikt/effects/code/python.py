@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from verdikt.effects import host
@@ -28,8 +28,10 @@ from verdikt.effects.code.python_functions import (
 )
 from verdikt.effects.code.python_inlined_calls import InlinedCalls
 from verdikt.effects.code.python_libraries import (
+    OPEN_DATABASE,
     classify_library_method,
     find_keyword,
+    is_throwaway_address,
     reads_file,
     runs_or_changes,
     unpack_arguments,
@@ -77,6 +79,7 @@ class _ModuleClassifier(InlinedCalls):
         if self.imports_environment():
             self.tainted_names = find_tainted_names(tree, self.is_whole_environment)
             self.secret_names = find_tainted_names(tree, lambda value: self.has_environment_secret([value]))
+        self.throwaway_database = self.throwaway_database or self._opens_throwaway(nodes)
         inlined_nodes = self.find_inlined_nodes(nodes)
         for node in nodes:
             if isinstance(node, ast.Call):
@@ -268,12 +271,6 @@ class _ModuleClassifier(InlinedCalls):
             name, ast.unparse(owner), self.qualified_names.values(), throwaway=self.throwaway_database
         ):
             self.effects.append(self.call.make_effect(what, possible=True))
-        elif (
-            function == "sqlite3.connect"
-            and node.args
-            and self.evaluate_text(node.args[0]).startswith(("/tmp/", ":memory:"))
-        ):
-            self.throwaway_database = True
         elif name == "connect" and self.opens_socket:
             self.effects.extend(self._classify_connection(node.args[0] if node.args else None))
         elif name in SEND_METHODS and self._sends_variable(node):
@@ -283,6 +280,16 @@ class _ModuleClassifier(InlinedCalls):
             self.effects.append(self.call.make_effect("net.send.file", (self.connections[0],)))
         elif name not in PATH_TESTS:
             self._classify_handed_secret(node)
+
+    def _opens_throwaway(self, nodes: Sequence[ast.AST]) -> bool:
+        """Return whether every database that the program opens is one in memory, a temporary file or one for tests."""
+        addresses = []
+        for node in nodes:
+            if isinstance(node, ast.Call) and node.args:
+                name = self.resolve_name(node.func)
+                if name.endswith(OPEN_DATABASE):
+                    addresses.append((name, self.evaluate_text(node.args[0])))
+        return bool(addresses) and all(is_throwaway_address(name, text) for name, text in addresses)
 
     def _sends_variable(self, node: ast.Call) -> bool:
         """Return whether a variable that is named like a secret is among what a connection is given to send."""

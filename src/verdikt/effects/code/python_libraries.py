@@ -12,6 +12,8 @@ from verdikt.effects.code.python_functions import (
     SHELL_FUNCTIONS,
     SPAWN_FUNCTIONS,
 )
+from verdikt.effects.installation_names import is_for_trials
+from verdikt.model.lazy_regex import compile_lazily
 
 
 def find_keyword(node: ast.Call, names: tuple[str, ...]) -> ast.expr | None:
@@ -70,6 +72,21 @@ def classify_library_method(name: str, owner: str, modules: Collection[str], *, 
     if name == "delete" and ".all()" in (end := owner[-200:]) and ".objects" in end:
         return "cloud.delete" if cloud else "" if throwaway else "db.delete.all"
     return ""
+
+
+OPEN_DATABASE = ("sqlite3.connect", "create_engine", "create_async_engine", "psycopg.connect", "psycopg2.connect")
+"""Endings of the functions that open a database by an address in their first argument."""
+_SQLITE_ADDRESS = compile_lazily(r"sqlite(?:\+\w+)?://(?:/(?P<path>[^?]*))?")
+
+
+def is_throwaway_address(function: str, address: str) -> bool:
+    """Return whether a database lives in memory, in a temporary file or in a file that is named for tests."""
+    match = _SQLITE_ADDRESS.match(address)
+    if match is None and not function.endswith("sqlite3.connect"):
+        return False
+    path = (match["path"] or ":memory:") if match else address
+    is_temporary = path.startswith(("/tmp/", ":memory:"))
+    return is_temporary or (match is not None and is_for_trials(path.rsplit("/", 1)[-1]))
 
 
 def unpack_arguments(node: ast.Call) -> ast.Call:

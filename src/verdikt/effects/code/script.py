@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from verdikt.effects import host
 from verdikt.effects.code import script_patterns, script_syntax
 from verdikt.effects.code.constant_folding import fold_constants
+from verdikt.effects.code.language_calls import classify_language_calls, rewrite_calls
 from verdikt.effects.code.python_functions import PATH_TESTS
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
@@ -35,7 +36,7 @@ def classify_script(language: str, text: str, call: Invocation) -> Iterator[Effe
     text = _strip_comments_and_imports(language, text[:_MAX_SCRIPT])
     yield from _classify_eval_source(text, call)
     if language != "awk":  # the shell analysis has folded the constants of awk
-        text = fold_constants(language, text)
+        text = fold_constants(language, rewrite_calls(language, text))
     if language == "rust":
         text = script_patterns.RUST_ARGUMENTS.sub(", ", script_patterns.RUST_REFERENCE.sub("", text))
     yield from _classify_eval_text(language, text, call)
@@ -45,6 +46,7 @@ def classify_script(language: str, text: str, call: Invocation) -> Iterator[Effe
         )  # in PHP a dot joins strings; here it would look like a method
     yield from _classify_environment_dump(language, text, call)
     yield from _classify_library_calls(language, text, call)
+    yield from classify_language_calls(language, text, call)
     if _has_socket_shell(language, text):
         yield call.make_effect("net.shell", note="a shell over a socket")
     for match in script_patterns.SHELL_CALL.finditer(text):
@@ -146,6 +148,10 @@ def _classify_eval_text(language: str, text: str, call: Invocation) -> Iterator[
 def _has_socket_shell(language: str, text: str) -> bool:
     if not script_patterns.SOCKET_CALL.search(text):
         return False
+    if language == "awk":
+        # An answer that is read from the connection itself comes from no process.
+        names = script_patterns.AWK_CONNECTION.findall(text)
+        text = re.sub(rf"(?:{'|'.join(map(re.escape, names))})\s*\|&\s*getline", "", text) if names else text
     return script_patterns.PROCESS_START.search(text) is not None or (
         language in script_patterns.BACKTICK_LANGUAGES and script_patterns.BACKTICK_COMMAND.search(text) is not None
     )

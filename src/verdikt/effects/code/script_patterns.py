@@ -217,6 +217,8 @@ PROCESS_START = compile_lazily(
     r"|\bspawn\b|\bsystem\b|\bProcessBuilder\b|\|&\s*getline|\brun\s*\(\s*pipeline|\bexecuteSync\b"
     r"|\bexec(?:File)?Sync\(\s*(?![\"'`\s])|syscall\.Exec|exec\.Command)"
 )
+AWK_CONNECTION = compile_lazily(r'\b[A-Za-z_]\w*(?=\s*=\s*"/inet)|"/inet[^"]*"')
+"""What a program of gawk calls its connections."""
 RAW_CONNECTION = compile_lazily(
     r"\bdgram\b|\bnet\.(?:connect|createConnection|Dial)\b|\btls\.connect\b|\b(?:TCP|UDP)Socket\b|\bf?sockopen\b"
     r"|\bIO::Socket\b|\bstream_socket_client\b|\bWebSocket\b|\brequire\(['\"]ws['\"]\)|\bDeno\.connect\b|\bSocket\("

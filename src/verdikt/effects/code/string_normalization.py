@@ -33,6 +33,7 @@ _LISP_HOME = compile_lazily(
 _LISP_PATH = compile_lazily(
     r'\((?:expand-file-name|string-to-path|string->path|file-truename|pathname|namestring)\s+("[^"]*")\)'
 )
+_LISP_EXPAND = compile_lazily(r'\(expand-file-name\s+"([^"]*)"\s+"([^"]*?)/?"\)')
 _LISP_JOIN = compile_lazily(r'\((?:concat|string-append|str|concatenate\s+\'string|build-path)((?:\s+"[^"]*")+)\s*\)')
 _BARE_QUOTE = compile_lazily(r'(?<!\\)"')
 # Bounds the work on scripts that define thousands of functions or keys.
@@ -94,6 +95,7 @@ def _normalize_lisp(text: str) -> str:
     text = _LISP_HOME.sub('"~"', text)
     # Each round resolves one level of nesting.
     for _ in range(4):
+        text = _LISP_EXPAND.sub(lambda m: quote_string(m[1] if m[1][:1] in ("/", "~") else f"{m[2]}/{m[1]}"), text)
         text = _LISP_PATH.sub(r"\1", text)
         text = _LISP_JOIN.sub(lambda m: quote_string("".join(re.findall(r'"([^"]*)"', m[1]))), text)
     return text

@@ -15,7 +15,7 @@ from verdikt.effects.handlers.database_session import (
     is_read_only_connection,
     is_read_only_file,
 )
-from verdikt.effects.host import is_local_address
+from verdikt.effects.host import is_local_address, is_local_host
 from verdikt.effects.installation_names import is_throwaway
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect, Target, Zone
@@ -166,9 +166,27 @@ def _classify_text(
             yield from call.classify_shell(match[2])
         elif match[2].lower().startswith("copy") and "program" in match[2].lower():
             yield call.make_effect("db.exec", note="runs a program")
+        elif copied := _COPIED_FILE.match(match[2]):
+            yield from _classify_copied_file(copied[1], call)
     sql = _META.sub("", text)
     if sql.strip():
         yield from classify_sql(sql, call, dialect, recoverable=light)
+
+
+_COPIED_FILE = compile_lazily(r"(?i)copy\b.*?\bfrom\s+'([^']+)'")
+"""psql: `\\copy t from 'file'` reads a file of this machine."""
+_HOST_SETTING = compile_lazily(r"\b(?:host|hostaddr)=(\S+)|://(?:[^@/]*@)?([^/:?]+)")
+
+
+def _classify_copied_file(path: str, call: Invocation) -> Iterator[Effect]:
+    """Yield the effects of a file of this machine that a client copies to its server, which may be another machine."""
+    given = call.args.get_value("-h --host")
+    named = [_HOST_SETTING.search(word.text) for word in (*call.args.operands, *call.args.get_values("-d --dbname"))]
+    hosts = [given.text] if given is not None else [match[1] or match[2] for match in named if match]
+    if any(not is_local_host(name) for name in hosts):
+        yield from call.classify_sent_files([Word(path)])
+    else:
+        yield from call.make_effects("fs.read", [Word(path)])
 
 
 _QUOTED = compile_lazily(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
