@@ -10,6 +10,7 @@ import re
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from pathlib import Path
@@ -77,14 +78,12 @@ def find_processes(directories: Iterable[Path]) -> dict[int, str]:
     return processes
 
 
-def reap_children() -> bool:
-    """Take the exit status of children that have ended, and return whether no child is left."""
-    try:
+def reap_children(pids: Iterable[int]) -> bool:
+    """Take the exit status of all children that have ended, and return whether none of these is left."""
+    with suppress(ChildProcessError):  # there is no child at all
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
-    except ChildProcessError:
-        return True
-    return not list_children()
+    return _list_child_pids().isdisjoint(pids)
 
 
 def list_resources() -> set[str]:

@@ -90,12 +90,9 @@ class ApprovedPlace(WarmProcess):
     def send(self, patience: int, command: str = "./deploy.sh") -> socket.socket:
         """Send a request as a client with this patience does, and return the connection."""
         head_fields = [__version__, "claude", "PreToolUse", "", str(self.home), protocol.NATIVE_CLIENT]
-        data = protocol.encode_request(head_fields, self.env, bash(command, cwd=str(self.home)))
-        prefix, body = protocol.REQUEST_PREFIX_BYTES, f"patience={patience}\0".encode()
-        head_length, _ = protocol.decode_request_prefix(data[:prefix])
-        head = data[prefix : prefix + head_length] + body
+        payload = bash(command, cwd=str(self.home))
         sock = self.connect()
-        sock.sendall(data[:4] + len(head).to_bytes(4, "big") + data[8:prefix] + head + data[prefix + head_length :])
+        sock.sendall(protocol.encode_request(head_fields, self.env, payload, patience=patience))
         return sock
 
     @contextmanager

@@ -27,6 +27,9 @@ BLOCK = b'{"decision":"block","reason":"no"}\n'
 INPUT = b'{"tool_name":"Bash"}'
 STOPS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 LONG_INPUT = b"x" * (4 * 1024 * 1024)
+DEFAULT_PATIENCE_SECONDS = 15
+"""What the client's default limit of 20 seconds leaves for people."""
+
 
 # Replaces the interpreter: a hook that records its input and environment and allows.
 PYTHON = """#!/bin/sh
@@ -170,6 +173,7 @@ def test_request_is_encoded_like_that_of_the_python_client(place: Place, argumen
         [__version__, *head_arguments, str(place.project), protocol.NATIVE_CLIENT],
         place.env | env,
         b"" if argument else INPUT,
+        patience=DEFAULT_PATIENCE_SECONDS,
     )
     assert warm.requests == [expected]
 

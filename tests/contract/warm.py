@@ -137,8 +137,9 @@ class WarmProcess:
             if process.stderr:
                 process.stderr.close()
         # By their directory: one that a hook has just started may not hold the lock of the run directory yet.
-        for pid in find_processes([self.home]):
+        pids = find_processes([self.home])
+        for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         # A process that a test started by `client.start_daemon` is a child of this one.
-        wait_until("the children have ended", reap_children)
+        wait_until("the children have ended", lambda: reap_children(pids))

@@ -77,12 +77,17 @@ class MalformedMessage(ValueError):
     """Bytes that are not a valid request or reply of this protocol."""
 
 
-def encode_request(head_fields: list[str], env: Mapping[str, str], payload: bytes, nonce: bytes = b"") -> bytes:
+def encode_request(
+    head_fields: list[str], env: Mapping[str, str], payload: bytes, nonce: bytes = b"", *, patience: int = 0
+) -> bytes:
     """Encode a request; raise `MalformedMessage` when it cannot be expressed in this protocol.
 
-    `head_fields` are version, host, event, argument, cwd and client kind.
+    `head_fields` are version, host, event, argument, cwd and client kind. `patience` is how many seconds the client
+    can wait for people.
     """
     fields = [*head_fields, *(f"{name}={env[name]}" for name in SENT_VARIABLES if name in env)]
+    if patience:
+        fields.append(f"{PATIENCE_NAME}={patience}")
     try:
         head = b"".join(field.encode("utf-8", _ENCODING_ERRORS) + b"\0" for field in fields)
     except UnicodeEncodeError:
