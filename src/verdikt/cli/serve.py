@@ -5,6 +5,7 @@ import os
 import signal
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -87,12 +88,18 @@ def _serve_embedded(home: Path, port: int, *, browser: bool) -> None:
             if browser:
                 _open_browser(link, home / "serve" / "open.html")
 
-        embedded.run(announce)
+        _run_until_interrupted(embedded, announce)
+
+
+def _run_until_interrupted(service: Any, announce: Callable[[], None]) -> None:
+    # Uvicorn has closed everything when it raises the signal again; Ctrl-C is how this command is meant to end.
+    with suppress(KeyboardInterrupt):
+        service.run(announce)
 
 
 def _serve_team(database: str, listen: str, public_url: str, oidc: Path | None) -> None:
-    module = _import_extra("team_service")
     _import_extra("logs").configure_logs()
+    module = _import_extra("team_service")
     settings = module.load_oidc(oidc, os.environ) if oidc else None
     with module.TeamService(database, listen, public_url, oidc=settings) as team:
 
@@ -100,7 +107,7 @@ def _serve_team(database: str, listen: str, public_url: str, oidc: Path | None) 
             module.settle_memory()
             click.echo(f"listening on {team.address}")
 
-        team.run(announce)
+        _run_until_interrupted(team, announce)
 
 
 def _run_worker(database: str, public_url: str) -> None:
@@ -109,8 +116,8 @@ def _run_worker(database: str, public_url: str) -> None:
             signal.signal(number, lambda *_: worker.stop())
         click.echo("working")
 
-    module = _import_extra("team_service")
     _import_extra("logs").configure_logs()
+    module = _import_extra("team_service")
     module.run_worker(database, public_url, announce)
 
 

@@ -14,6 +14,7 @@ from verdikt import __version__
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.store_access import home_option, json_option, resolve_home
 from verdikt.errors import ServiceError
+from verdikt.hosts.registry import SETTINGS_VARIABLES
 from verdikt.hosts.wiring.inspection import find_wired_files
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.ledger.awaited_approval import announce_courier
@@ -142,11 +143,11 @@ def run(*, once: bool, companion: bool, home: Path | None) -> None:
 
 def _report_status(client: ServiceClient, home: Path, shipper: "Shipper | None" = None) -> None:
     """Tell the service how this machine is: its version, what could not be sent, and which hosts call the hook."""
-    # Settings for all of a user's projects: there is no project here. The warm process gives its sender no HOME.
+    # Settings for all of a user's projects: there is no project here.
     user_home = os.path.expanduser("~")
-    installation = Installation(
-        project=user_home, data_directory=str(home), env={"HOME": user_home, "PATH": os.defpath}
-    )
+    moved = {name: os.environ[name] for name in SETTINGS_VARIABLES if name in os.environ}
+    env = {**moved, "HOME": user_home, "PATH": os.defpath}
+    installation = Installation(project=user_home, data_directory=str(home), env=env)
     status = MachineStatus(
         version=__version__,
         unsent=shipper.count_unsent() if shipper else 0,

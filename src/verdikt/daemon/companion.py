@@ -11,6 +11,7 @@ from pathlib import Path
 
 from verdikt.daemon.client import get_python_flags
 from verdikt.daemon.otlp_settings import SETTINGS_FILE
+from verdikt.hosts.registry import SETTINGS_VARIABLES
 
 RESTART_SECONDS = 30.0
 """How long a process that ended by itself is not started again: it may fail for the same reason."""
@@ -71,10 +72,14 @@ class Companion:
             os.close(write_end)
 
 
-def create_sender(home: Path) -> Companion:
-    """Return what sends the log, at the lowest priority, on a machine that is enrolled at a team's service."""
+def create_sender(home: Path, env: Mapping[str, str]) -> Companion:
+    """Return what sends the log, at the lowest priority, on a machine that is enrolled at a team's service.
+
+    Of the environment it gets what moves the settings of hosts: it reports which of them name the hook.
+    """
     module = ("verdikt", "ship", "run", "--companion")
-    return Companion(home / "ship" / "config.json", module, {"VERDIKT_HOME": str(home)})
+    moved = {name: env[name] for name in SETTINGS_VARIABLES if name in env}
+    return Companion(home / "ship" / "config.json", module, {**moved, "VERDIKT_HOME": str(home)})
 
 
 def create_exporter(home: Path, *, system_wide: bool = False) -> Companion:

@@ -61,7 +61,7 @@ def _serve_hooks(instance: DaemonInstance, options: DaemonOptions, env: Mapping[
     _raise_file_limit()
     hook_service = SystemHookService(options.home) if options.system_wide else HookService(options.home)
     hook_service.warm_up(env)
-    companions = [create_sender(options.home), create_exporter(options.home, system_wide=options.system_wide)]
+    companions = [create_sender(options.home, env), create_exporter(options.home, system_wide=options.system_wide)]
 
     def maintain() -> None:
         hook_service.run_maintenance()

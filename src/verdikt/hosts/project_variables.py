@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, MutableMapping
 
-from verdikt.hosts.registry import HOSTS
+from verdikt.hosts.registry import HOSTS, SETTINGS_VARIABLES
 from verdikt.observe.guarded_paths import find_host_project, find_own_home
 from verdikt.observe.regular_file import read_regular_file
 from verdikt.observe.world import find_project_root
@@ -18,13 +18,7 @@ _LOADING_VARIABLES = (
     *("BASH_ENV", "ENV", "LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH"),
     *("DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH"),
 )
-_MOVING_VARIABLES = frozenset(
-    (
-        *_DIRECTORY_VARIABLES,
-        *_LOADING_VARIABLES,
-        *(host.config_variable for host in HOSTS.values() if host.config_variable),
-    )
-)
+_MOVING_VARIABLES = frozenset((*_DIRECTORY_VARIABLES, *_LOADING_VARIABLES, *SETTINGS_VARIABLES))
 """Variables with which a project's settings can move the person's files away, or have code loaded into the wrapper."""
 
 

@@ -30,6 +30,13 @@ HOSTS: dict[str, Host] = {name: cast("Host", import_module(package).HOST) for na
 
 WIRABLE_HOSTS = tuple(name for name, host in HOSTS.items() if host.scopes)
 
+SETTINGS_VARIABLES = (
+    "HOME",
+    "XDG_CONFIG_HOME",
+    *(host.config_variable for host in HOSTS.values() if host.config_variable),
+)
+"""The variables that move a person's settings of hosts."""
+
 
 def get_host(name: str) -> Host:
     """Return the description of the host of that name, or of the fallback."""

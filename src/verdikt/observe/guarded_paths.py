@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from verdikt.hosts.host import Host
-from verdikt.hosts.registry import HOSTS
+from verdikt.hosts.registry import HOSTS, SETTINGS_VARIABLES
 from verdikt.model.path_set import is_within
 from verdikt.observe.git_repository import GIT_USER
 from verdikt.observe.runtime_environment import list_runtime_paths
@@ -19,15 +19,7 @@ _PROJECT_PATHS = ("governance.yaml", "governance.yml", ".verdikt")
 HOST_PROJECT_VARIABLES = tuple(host.project_variable for host in HOSTS.values() if host.project_variable)
 """Variables in which hosts tell their hooks where the session was started."""
 
-_VARIABLES = (
-    "HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_RUNTIME_DIR",
-    "VERDIKT_HOME",
-    "VERDIKT_RUNS_DIR",
-    *(host.config_variable for host in HOSTS.values() if host.config_variable),
-)
+_VARIABLES = (*SETTINGS_VARIABLES, "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "VERDIKT_HOME", "VERDIKT_RUNS_DIR")
 """The variables that move guarded files."""
 
 

@@ -42,6 +42,9 @@ SECURITY_HEADERS = {
 
 _ENCODED_HEADERS = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
 
+PROBES = ("/healthz", "/readyz", "/metrics")
+"""Load balancers and Prometheus ask each replica by its own address. These tell nothing that was sent or decided."""
+
 PAGES = ("/", "/sessions", "/session/{chain}", "/approvals", "/integrity", "/settings", "/sign-in", "/oidc")
 """The addresses of pages; the shell is the same for all, and the script in it draws the page."""
 
@@ -85,7 +88,7 @@ class _RequestFilter:
 
         # A page of another site that makes its name point to this address still sends its own name.
         host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
-        if host not in self._service.hosts:
+        if host not in self._service.hosts and scope["path"] not in PROBES:
             await _build_error(421, "this service does not answer to that name")(scope, receive, send_with_headers)
             return
         try:

@@ -28,7 +28,8 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure_logs() -> None:
-    """Write the log of this process as JSON."""
+    """Write the log of this process as JSON, what libraries warn of included."""
+    logging.captureWarnings(capture=True)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     root = logging.getLogger()

@@ -35,8 +35,11 @@ def test_serve_prints_a_link_and_answers(tmp_path: Path) -> None:
             urllib.request.urlopen(f"{match[1]}/v1/sessions", timeout=10)
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
+        rest = process.stdout.read() if process.stdout else ""
+        process.wait(20)
 
+    assert process.returncode == 0
+    assert rest.strip() == "open this link to sign in; it works once, for ten minutes. Ctrl-C ends the service"
     assert (tmp_path / "serve").stat().st_mode & 0o077 == 0
 
 

@@ -198,8 +198,20 @@ def test_a_write_of_another_site_is_refused(sqlite_site: Site, headers: dict[str
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost:8787", ""])
 def test_a_request_for_another_name_is_refused(sqlite_site: Site, host: str) -> None:
     """A site that makes its name point here (DNS rebinding) gets nothing, not even the sign-in page."""
-    for path in ("/", "/v1/me", "/healthz", "/static/app.js"):
+    for path in ("/", "/v1/me", "/v1/openapi.json", "/static/app.js", "/healthz/", "/%68ealthz/../v1/me"):
         assert sqlite_site.open_client().get(path, headers={"Host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_a_load_balancer_asks_a_replica_by_its_address(sqlite_site: Site, path: str) -> None:
+    """It knows no name of the service; what it hears names no machine and no session."""
+    answer = sqlite_site.open_client().get(path, headers={"Host": "10.0.0.1:8787"})
+
+    names = [machine.name for machine in sqlite_site.store.list_machines(1)]
+
+    assert answer.status_code == 200
+    assert names
+    assert not any(name in answer.text for name in names)
 
 
 def test_every_answer_has_the_headers_that_protect_browsers(site: Site) -> None:

@@ -19,6 +19,7 @@ from tests.postgres import PostgresServer
 from tests.team_load import Replica
 from tests.unit.web.browser import ensure_vendor_files
 from verdikt.ledger.files import FileStore
+from verdikt.serve.app import PROBES
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "team"
 VERDIKT = [sys.executable, "-m", "verdikt"]
@@ -114,6 +115,27 @@ def test_from_nothing_to_two_replicas_and_back_from_a_backup(postgres: PostgresS
     assert {row["session"]: row["seq"] for row in sessions}["s"] == 21
 
 
+def test_a_replica_writes_nothing_but_json_on_stderr(tmp_path: Path) -> None:
+    """Whatever a library warns of when a provider is named, each line can be collected."""
+    ensure_vendor_files()
+    database = f"sqlite:///{tmp_path / 'team.db'}"
+    run_verdikt("serve", "migrate", database=database)
+    settings = tmp_path / "oidc.toml"
+    settings.write_text('issuer = "http://127.0.0.1:1"\nclient_id = "verdikt"\n[roles]\nviewer = ["*"]\n')
+    environment = {"PATH": os.environ["PATH"], "VERDIKT_DB": database, "VERDIKT_OIDC_SECRET": "x"}
+    command = [*VERDIKT, "serve", "--listen", "127.0.0.1:0", "--oidc", str(settings)]
+    replica = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert replica.stdout is not None
+    address = replica.stdout.readline().removeprefix("listening on ").strip()
+    with urllib.request.urlopen(f"http://{address}/readyz", timeout=60) as response:
+        assert response.status == 200
+    replica.send_signal(signal.SIGINT)
+    _, lines = replica.communicate(timeout=60)
+
+    assert replica.returncode == 0
+    assert [json.loads(line) for line in lines.splitlines()][-1]["path"] == "/readyz"
+
+
 def test_a_worker_works_and_ends_when_told(postgres: PostgresServer) -> None:
     """It writes its log as JSON, and needs no port."""
     database = postgres.create_database()
@@ -140,6 +162,20 @@ def test_the_commands_of_the_compose_file_are_ours(name: str) -> None:
 
     assert services[name]["build"] == "."
     assert all(word in text for word in words if word.startswith("-"))
+
+
+def test_the_proxy_knows_the_replicas_of_the_compose_file() -> None:
+    """By their names and the port that each exposes; it asks what a replica answers under any name."""
+    services = yaml.safe_load((EXAMPLES / "compose.yaml").read_text())["services"]
+    proxy = (EXAMPLES / "Caddyfile").read_text()
+    replicas = re.search(r"reverse_proxy (.*) \{", proxy)
+    path = re.search(r"health_uri (\S+)", proxy)
+
+    assert replicas is not None
+    assert path is not None
+    assert replicas[1].split() == [f"{name}:{services[name]['expose'][0]}" for name in ("serve1", "serve2")]
+    assert path[1] in PROBES
+    assert "./Caddyfile:/etc/caddy/Caddyfile:ro" in services["proxy"]["volumes"]
 
 
 @pytest.mark.parametrize("unit", ["verdikt-serve.service", "verdikt-worker.service"])

@@ -1,11 +1,15 @@
 """Sending a log: catching up, and what cannot be sent."""
 
+import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from tests.fakes import FakeClock
 from tests.unit.serve.team_server import ShippingMachine, TeamServer, run_team
@@ -15,6 +19,7 @@ from verdikt.ledger.chain_verifier import verify_chain
 from verdikt.ledger.files import FileStore
 from verdikt.model.entry import Entry, EntryKind, decode_entry, seal_entry
 from verdikt.observe.clock import SystemClock
+from verdikt.serve import schema
 from verdikt.serve.people import Person
 from verdikt.ship.machine_identity import MachineIdentity
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
@@ -183,7 +188,7 @@ def test_a_machine_is_let_in_by_a_person_who_sees_its_code(server: TeamServer, t
 def test_the_warm_process_sends_the_log_by_a_process_of_its_own(machine: ShippingMachine) -> None:
     """It starts where the machine is enrolled, sends, and ends when the pipe from the warm process closes."""
     machine.log("s", 5)
-    companion = create_sender(machine.home)
+    companion = create_sender(machine.home, {})
     companion.check()
     pid = companion._pid
     wait_until(lambda: machine.read_stored() == machine.read_log())
@@ -195,10 +200,33 @@ def test_the_warm_process_sends_the_log_by_a_process_of_its_own(machine: Shippin
 
 def test_a_machine_that_is_not_enrolled_starts_nothing(tmp_path: Path) -> None:
     """The warm process looks at one file."""
-    companion = create_sender(tmp_path)
+    companion = create_sender(tmp_path, {})
     companion.check()
 
     assert companion._pid == 0
+
+
+@pytest.mark.parametrize("variable", ["HOME", "CLAUDE_CONFIG_DIR"])
+def test_the_sender_finds_settings_that_were_moved(machine: ShippingMachine, tmp_path: Path, variable: str) -> None:
+    """The warm process hands on where the person's settings are, and nothing else of its environment."""
+    env = {"HOME": str(tmp_path / "home"), variable: str(tmp_path / "moved"), "PATH": os.environ["PATH"]}
+    for directory in (env["HOME"], str(tmp_path / "moved")):
+        Path(directory).mkdir(exist_ok=True)
+    wire = [sys.executable, "-m", "verdikt", "init", "--host", "claude", "--scope", "user", "--yes"]
+    subprocess.run(wire, env={**env, "VERDIKT_DAEMON": "off"}, check=True, capture_output=True, timeout=60)
+    companion = create_sender(machine.home, {**env, "API_KEY": "x"})
+    companion.check()
+    database = machine.server.team.store.database
+
+    def read_hosts() -> object:
+        with database.begin_read() as connection:
+            return json.loads(connection.execute(select(schema.machine.c.status)).scalar_one()).get("hosts")
+
+    wait_until(lambda: read_hosts() == ["claude"])
+    companion.close()
+    wait_until(companion._has_ended)
+
+    assert "API_KEY" not in companion._env
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

@@ -139,6 +139,45 @@ def test_everything_is_reached_by_keyboard(page: Page, embedded: EmbeddedService
     expect(page.get_by_role("heading", name="Machines")).to_be_visible()
 
 
+def test_enter_belongs_to_what_has_the_focus(page: Page, embedded: EmbeddedService) -> None:
+    """A link or a button that was reached by Tab is pressed; after `j` it opens the row."""
+    page.goto(address(embedded, "/session/1?seq=2"))
+    expect(page.locator(".detail dl")).to_be_visible()
+    page.get_by_role("button", name="Verify").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".result")).to_contain_text("intact")
+    page.get_by_role("link", name="Sessions").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
+    page.get_by_role("button", name="Search").focus()
+    expect(page.locator(".row")).to_have_count(3)
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("button", name="Verify")).to_be_visible()
+
+
+def test_keys_scroll_what_does_not_fit(browser: Browser, embedded: EmbeddedService) -> None:
+    """A page that was just opened has the focus; a part that was reached by Tab scrolls, and the list stays."""
+    page, complaints = open_page(browser, embedded)
+    page.set_viewport_size({"width": 1200, "height": 300})
+    page.keyboard.press("g")
+    page.keyboard.press("e")
+    expect(page.get_by_role("heading", name="Settings")).to_be_in_viewport()
+    page.keyboard.press("End")
+    expect(page.get_by_role("heading", name="Settings")).not_to_be_in_viewport()
+    page.goto(address(embedded, "/session/1?seq=2"))
+    expect(page.locator(".detail dl")).to_be_visible()
+    page.locator(".detail").focus()
+    page.keyboard.press("End")
+    expect(page.locator(".detail .hash")).to_be_in_viewport()
+    selected = page.url
+    page.context.close()
+
+    assert complaints == []
+    assert selected.endswith("seq=2")
+
+
 def test_keys_act_on_what_the_key_before_did(page: Page, embedded: EmbeddedService) -> None:
     """Keys that come faster than the screen is drawn are not lost, and do not act on what was shown before."""
     page.goto(address(embedded, "/sessions?q=verdict:block+host:claude"))
@@ -262,10 +301,16 @@ def test_pages_fit_their_window(browser: Browser, embedded: EmbeddedService, wid
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
         assert page.evaluate("Math.max(...[...document.querySelectorAll('.row')].map(r => r.scrollWidth), 0)") <= width
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.goto(address(embedded, "/sessions"))
+    title = page.get_by_text("Add a retry to the client")
+    expect(title).to_be_visible()
+    box = title.bounding_box()
     page.context.close()
 
     assert complaints == []
     assert (background == "rgb(20, 22, 26)") == dark
+    assert box is not None
+    assert box["width"] > 300, "what a session was asked for can be read"
 
 
 def test_nothing_that_an_agent_wrote_does_anything(browser: Browser, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 // Who and what may come in: tokens of programs, people, machines that show a code.
 import { call, useData } from "./api.js";
 import { html, useRef, useState } from "./html.js";
+import { instead } from "./parts.js";
 import { showAge, showMoment, showText } from "./text.js";
 
 // Returns [message, run]: an action that failed says why, and what is shown is asked for again after each.
@@ -40,10 +41,10 @@ export function Tokens() {
         </li>`,
       )}
     </ul>
-    <div class="bar">
+    <form class="bar" onSubmit=${instead(create)}>
       <input ref=${name} placeholder="name of the token" aria-label="Name of the token" maxlength="60" />
-      <button onClick=${create}>Make a token</button>
-    </div>
+      <button type="submit">Make a token</button>
+    </form>
     ${message && html`<p role="status"><code>${showText(message)}</code></p>`}
   </section>`;
 }
@@ -92,10 +93,10 @@ export function DeviceConfirmation() {
       setDevice(null);
       return `machine ${machine} may send now`;
     });
-  return html`<div class="bar code-maker">
+  return html`<form class="bar code-maker" onSubmit=${instead(look)}>
     <input ref=${code} placeholder="code that a machine shows" aria-label="Code that a machine shows" maxlength="9" />
-    <button onClick=${look}>Find the machine</button>
-    ${device && html`<p>${showText(device.name)}, key <code>${showText(device.fingerprint)}</code> <button onClick=${confirm}>It is mine</button></p>`}
+    <button type="submit">Find the machine</button>
+    ${device && html`<p>${showText(device.name)}, key <code>${showText(device.fingerprint)}</code> <button type="button" onClick=${confirm}>It is mine</button></p>`}
     ${message && html`<p role="status">${showText(message)}</p>`}
-  </div>`;
+  </form>`;
 }

@@ -50,10 +50,13 @@ function App() {
     document.title = page ? `${page.name} · verdikt` : "verdikt";
   }, [place.path]);
 
+  // What scrolls has the focus, so that keys scroll it.
+  useEffect(() => document.querySelector("main")?.focus({ preventScroll: true }), [place.path, Boolean(me.data)]);
+
   if (place.path === "/oidc") return html`<${ProviderAnswerPage} />`;
   if (place.path === "/sign-in") return html`<${SignInPage} />`;
   if (me.error?.status === 401) return html`<${SignInPage} />`;
-  if (me.error && !me.data) return html`<main class="page"><h1>verdikt</h1><p>${me.error.message}</p></main>`;
+  if (me.error && !me.data) return html`<main tabindex="-1" class="page"><h1>verdikt</h1><p>${me.error.message}</p></main>`;
   if (!me.data) return null;
   return html`<nav aria-label="Pages">
       <a class="brand" href="/">verdikt</a>

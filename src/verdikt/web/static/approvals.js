@@ -36,7 +36,7 @@ export function ApprovalsPage({ query }) {
   });
   const mine = state === "waiting" ? all.filter((approval) => approval.can_vote).length : null;
   const counts = { waiting: state === "waiting" ? all.length : null, mine, history: null };
-  return html`<main class="page scrolls approvals">
+  return html`<main tabindex="-1" class="page scrolls approvals">
     <h1>Approvals</h1>
     <div class="tabs" role="tablist">
       ${TABS.map(

@@ -4,6 +4,7 @@ import { go } from "./router.js";
 
 const SERIES = ["pass", "warn", "ask", "block"];
 const HOUR = 3600;
+const HEIGHT = 116;
 
 function buildColumns(hours, since, now) {
   const first = Math.floor(since / 1e6 / HOUR) * HOUR;
@@ -39,10 +40,10 @@ export function Chart({ hours, since, now }) {
     const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
     const options = {
       width: element.clientWidth,
-      height: 140,
+      height: HEIGHT,
       legend: { show: false },
       cursor: { drag: { setScale: false } },
-      axes: [{ ...axis, values: showTimes }, { ...axis, size: 40 }],
+      axes: [{ ...axis, values: showTimes, size: 24 }, { ...axis, size: 40 }],
       series: [{}, ...SERIES.map((word) => ({ label: word, stroke: colour(`--${word}`), width: 1.5, points: { show: false } }))],
       hooks: {
         setSelect: [
@@ -56,7 +57,7 @@ export function Chart({ hours, since, now }) {
       },
     };
     const plot = new globalThis.uPlot(options, buildColumns(hours, since, now), element);
-    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: 140 }));
+    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
     observer.observe(element);
     return () => {
       observer.disconnect();

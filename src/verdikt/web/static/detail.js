@@ -14,13 +14,13 @@ export function Detail({ chain, seq, signedSeq, onClose }) {
   const { data, error } = useData(`/v1/entries/${chain}/${seq}`);
   const copyLink = () => navigator.clipboard?.writeText(`${location.origin}/session/${chain}?seq=${seq}`);
   useKeys({ ".": copyLink });
-  if (error && !data) return html`<aside class="detail"><p class="freshness stale">${error.message}</p></aside>`;
-  if (!data) return html`<aside class="detail" aria-busy="true"></aside>`;
+  if (error && !data) return html`<aside class="detail" tabindex="0"><p class="freshness stale">${error.message}</p></aside>`;
+  if (!data) return html`<aside class="detail" tabindex="0" aria-busy="true"></aside>`;
   if (data.problem)
-    return html`<aside class="detail"><p class="block">${showText(data.problem)}</p><pre>${showBlock(data.line)}</pre></aside>`;
+    return html`<aside class="detail" tabindex="0"><p class="block">${showText(data.problem)}</p><pre>${showBlock(data.line)}</pre></aside>`;
   const entry = data.entry;
   const body = entry.body;
-  return html`<aside class="detail" aria-label=${`Entry ${seq}`}>
+  return html`<aside class="detail" tabindex="0" aria-label=${`Entry ${seq}`}>
     <div class="bar">
       <h2>#${entry.seq} ${showText(entry.kind.replaceAll("_", " "))}</h2>
       <button onClick=${copyLink}>Copy link</button>

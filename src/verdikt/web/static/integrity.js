@@ -23,7 +23,7 @@ export function IntegrityPage({ query }) {
     setMore((before) => ({ address, entries: [...before.entries, ...page.entries], cursor: page.cursor }));
   };
   const exportAddress = (format) => `/v1/export?format=${format}&q=${encodeURIComponent(q)}`;
-  return html`<main class="page">
+  return html`<main tabindex="-1" class="page">
     <h1>Integrity</h1>
     <${SearchBox} query=${q} />
     <div class="bar">
@@ -37,6 +37,7 @@ export function IntegrityPage({ query }) {
     html`<${WindowedList}
       label="Entries, newest first"
       count=${entries.length}
+      wraps=${true}
       selected=${selected}
       onSelect=${setSelected}
       onOpen=${(index) => go(`/session/${entries[index].chain}?seq=${entries[index].seq}`)}

@@ -9,9 +9,19 @@ function isTyping(target) {
   return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
 }
 
+const SCROLL_KEYS = ["ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"];
+
+// What has the focus keeps the keys that it answers by itself: a link and a button `Enter`, what scrolls its arrows.
+function isAnsweredByItself(event) {
+  const target = event.target instanceof Element ? event.target : document.body;
+  if (event.key === "Enter") return target.closest("a, button, summary") !== null;
+  return SCROLL_KEYS.includes(event.key) && !target.matches("body, main") && target.closest(".list") === null;
+}
+
 addEventListener("keydown", (event) => {
   if (event.metaKey || event.ctrlKey || event.altKey) return;
   if (isTyping(event.target) && event.key !== "Escape") return;
+  if (isAnsweredByItself(event)) return;
   const key = prefix + event.key;
   prefix = "";
   clearTimeout(prefixTimer);

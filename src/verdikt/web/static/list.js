@@ -2,11 +2,27 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
 import { useKeys } from "./keys.js";
 
-export const ROW_HEIGHT = 30;
+const ROW_HEIGHT = 30;
+const TALL_ROW_HEIGHT = 50;
 const MARGIN_ROWS = 8;
+const NARROW = matchMedia("(max-width: 700px)");
 
-export function WindowedList({ count, renderRow, selected, onSelect, onOpen, label }) {
+// Whether the window is as narrow as the style sheet's narrow form.
+function useNarrow() {
+  const [isNarrow, setIsNarrow] = useState(NARROW.matches);
+  useEffect(() => {
+    const update = () => setIsNarrow(NARROW.matches);
+    NARROW.addEventListener("change", update);
+    return () => NARROW.removeEventListener("change", update);
+  }, []);
+  return isNarrow;
+}
+
+export function WindowedList({ count, renderRow, selected, onSelect, onOpen, label, wraps = false }) {
   const box = useRef(null);
+  // With `wraps`, a row has a second line where the window is narrow.
+  const isTall = useNarrow() && wraps;
+  const rowHeight = isTall ? TALL_ROW_HEIGHT : ROW_HEIGHT;
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
 
@@ -20,14 +36,19 @@ export function WindowedList({ count, renderRow, selected, onSelect, onOpen, lab
   useEffect(() => {
     const element = box.current;
     if (selected < 0 || !element) return;
-    const rowTop = selected * ROW_HEIGHT;
+    const rowTop = selected * rowHeight;
     if (rowTop < element.scrollTop) element.scrollTop = rowTop;
-    else if (rowTop + ROW_HEIGHT > element.scrollTop + element.clientHeight)
-      element.scrollTop = rowTop + ROW_HEIGHT - element.clientHeight;
+    else if (rowTop + rowHeight > element.scrollTop + element.clientHeight)
+      element.scrollTop = rowTop + rowHeight - element.clientHeight;
   }, [selected, count === 0]);
 
-  const move = (step) => count && onSelect(Math.min(count - 1, Math.max(0, selected + step)));
-  const page = Math.max(1, Math.floor(height / ROW_HEIGHT) - 1);
+  const move = (step) => {
+    if (!count) return;
+    // `Enter` then opens the row, whatever had the focus before.
+    box.current.focus({ preventScroll: true });
+    onSelect(Math.min(count - 1, Math.max(0, selected + step)));
+  };
+  const page = Math.max(1, Math.floor(height / rowHeight) - 1);
   useKeys({
     j: () => move(1),
     k: () => move(-1),
@@ -40,19 +61,19 @@ export function WindowedList({ count, renderRow, selected, onSelect, onOpen, lab
     Enter: () => selected >= 0 && onOpen?.(selected),
   });
 
-  const first = Math.max(0, Math.floor(top / ROW_HEIGHT) - MARGIN_ROWS);
-  const last = Math.min(count, Math.ceil((top + height) / ROW_HEIGHT) + MARGIN_ROWS);
+  const first = Math.max(0, Math.floor(top / rowHeight) - MARGIN_ROWS);
+  const last = Math.min(count, Math.ceil((top + height) / rowHeight) + MARGIN_ROWS);
   const rows = [];
   for (let index = first; index < last; index += 1) {
     rows.push(html`<div
       key=${index}
-      class=${index === selected ? "row selected" : "row"}
+      class=${`row${isTall ? " tall" : ""}${index === selected ? " selected" : ""}`}
       role="option"
       aria-selected=${index === selected}
       aria-posinset=${index + 1}
       aria-setsize=${count}
       id=${`row-${index}`}
-      style=${{ transform: `translateY(${index * ROW_HEIGHT}px)` }}
+      style=${{ transform: `translateY(${index * rowHeight}px)` }}
       onClick=${() => {
         onSelect(index);
         onOpen?.(index);
@@ -70,6 +91,6 @@ export function WindowedList({ count, renderRow, selected, onSelect, onOpen, lab
     ref=${box}
     onScroll=${(event) => setTop(event.currentTarget.scrollTop)}
   >
-    <div class="list-space" style=${{ height: `${count * ROW_HEIGHT}px` }}>${rows}</div>
+    <div class="list-space" style=${{ height: `${count * rowHeight}px` }}>${rows}</div>
   </div>`;
 }

@@ -72,7 +72,7 @@ export function NowPage() {
   const seen = new Set(arrived.map((entry) => `${entry.chain}/${entry.seq}`));
   const entries = [...arrived, ...(recent.data?.entries ?? []).filter((entry) => !seen.has(`${entry.chain}/${entry.seq}`))];
   const data = overview.data;
-  return html`<main class="page">
+  return html`<main tabindex="-1" class="page">
     <h1>Now</h1>
     <${Freshness} ...${overview} />
     ${data && html`<${Attention} data=${data} />`}
@@ -86,6 +86,7 @@ export function NowPage() {
       : html`<${WindowedList}
           label="Decisions, newest first"
           count=${entries.length}
+          wraps=${true}
           selected=${selected}
           onSelect=${setSelected}
           onOpen=${(index) => go(`/session/${entries[index].chain}?seq=${entries[index].seq}`)}

@@ -34,6 +34,14 @@ export function SearchBox({ query }) {
   </form>`;
 }
 
+// What a form does instead of being sent, so that `Enter` in its field does what its button does.
+export function instead(action) {
+  return (event) => {
+    event.preventDefault();
+    action();
+  };
+}
+
 export function Empty({ children }) {
   return html`<p class="empty">${children}</p>`;
 }

@@ -1,6 +1,7 @@
 // Security keys and passkeys: one signs the digest of the very call that is shown, in answer to this approval.
 import { call, useData } from "./api.js";
 import { html, useRef, useState } from "./html.js";
+import { instead } from "./parts.js";
 import { showMoment, showText } from "./text.js";
 
 function decodeHex(text) {
@@ -56,10 +57,10 @@ export function SecurityKeys() {
         </li>`,
       )}
     </ul>
-    <div class="bar">
+    <form class="bar" onSubmit=${instead(add)}>
       <input ref=${name} placeholder="name of the key" aria-label="Name of the key" maxlength="60" />
-      <button onClick=${add}>Add a security key</button>
-    </div>
+      <button type="submit">Add a security key</button>
+    </form>
     <p role="status" class="result">${showText(message)}</p>
   </section>`;
 }

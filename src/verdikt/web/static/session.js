@@ -65,8 +65,8 @@ export function SessionPage({ chain, query }) {
     d: () => setShowsAll(!showsAll),
     Escape: () => go(withQuery({ seq: "" }), { replace: true }),
   });
-  if (session.error?.status === 404) return html`<main class="page"><h1>Session</h1><${Empty}>There is no such session.<//></main>`;
-  return html`<main class=${selected >= 0 ? "page split has-detail" : "page split"}>
+  if (session.error?.status === 404) return html`<main tabindex="-1" class="page"><h1>Session</h1><${Empty}>There is no such session.<//></main>`;
+  return html`<main tabindex="-1" class=${selected >= 0 ? "page split has-detail" : "page split"}>
     <div class="head">
       <h1>${showText(lastName(session.data?.directory) || session.data?.session || "Session")}</h1>
       ${session.data?.title && html`<p class="title">${showText(session.data.title)}</p>`}

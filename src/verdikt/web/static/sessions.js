@@ -23,7 +23,7 @@ export function SessionsPage({ query }) {
     const page = await call(`${address}&cursor=${encodeURIComponent(cursor)}`);
     setMore((before) => ({ address, sessions: [...before.sessions, ...page.sessions], cursor: page.cursor }));
   };
-  return html`<main class="page">
+  return html`<main tabindex="-1" class="page">
     <h1>Sessions</h1>
     <${SearchBox} query=${q} />
     <${Freshness} ...${first} />
@@ -32,6 +32,7 @@ export function SessionsPage({ query }) {
     html`<${WindowedList}
       label="Sessions, the last active first"
       count=${sessions.length}
+      wraps=${true}
       selected=${selected}
       onSelect=${setSelected}
       onOpen=${(index) => go(`/session/${sessions[index].chain}`)}

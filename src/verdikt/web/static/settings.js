@@ -16,7 +16,7 @@ export function SettingsPage({ me }) {
     await call("/v1/sign-out", { method: "POST", body: {} });
     location.assign("/sign-in");
   };
-  return html`<main class="page scrolls">
+  return html`<main tabindex="-1" class="page scrolls">
     <h1>Settings</h1>
     <section>
       <h2>You</h2>

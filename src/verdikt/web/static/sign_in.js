@@ -22,7 +22,7 @@ export function SignInPage() {
     }
   };
   const hint = isExchanging ? "signing in…" : "Start `verdikt serve` and open the link that it prints.";
-  return html`<main class="page sign-in">
+  return html`<main tabindex="-1" class="page sign-in">
     <h1>verdikt</h1>
     ${methods.data?.oidc
       ? html`<div class="bar"><button onClick=${begin}>Sign in</button></div><p role="status">${message}</p>`
@@ -40,7 +40,7 @@ export function ProviderAnswerPage() {
     if (query.get("code")) exchange("/v1/sign-in/oidc/answer", { code: query.get("code"), state: query.get("state") ?? "" }, setMessage);
     else setMessage("the identity provider did not sign you in");
   }, []);
-  return html`<main class="page sign-in"><h1>verdikt</h1><p role="status">${message}</p><p><a href="/sign-in">Begin again</a></p></main>`;
+  return html`<main tabindex="-1" class="page sign-in"><h1>verdikt</h1><p role="status">${message}</p><p><a href="/sign-in">Begin again</a></p></main>`;
 }
 
 function exchange(path, body, onProblem) {
