@@ -55,6 +55,8 @@ _CERTAIN_MARGIN = 0.7
 A claim that is certain by itself stays one, so that no text around it hides it.
 """
 
+_QUESTION_MARKS = ("?", "\uff1f")
+
 _COMMAND_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
 """What one command does: a sentence may report it in a few words beside much else."""
 
@@ -125,7 +127,11 @@ class ClaimModel:
         for sentence in sentences:
             indices = fold_features(read(sentence), len(self.acts[0].weights))
             scores.append({scorer.name: scorer.score(indices) for scorer in self.acts})
-        silent = [all(margins[act] <= 0 for act in ACTS[1:]) for margins in scores]
+        # A question says nothing about the sentence before it: `Fixed the parser. Shall I push?`
+        silent = [
+            all(margins[act] <= 0 for act in ACTS[1:]) and not sentence.text.rstrip().endswith(_QUESTION_MARKS)
+            for margins, sentence in zip(scores, sentences, strict=True)
+        ]
         claims = weigh_context([margins["done"] for margins in scores], silent)
         return [
             {**margins, "done": claim + self.margins.get(sentence.language, 0.0)}
