@@ -158,3 +158,11 @@ def test_what_a_command_did_is_read_in_a_part_of_a_sentence(text: str, expected:
     """A few words at the end of a sentence weigh little in it as a whole, and a thing with such a name is no report."""
     topics = {topic for claim in refine_claims(read_claims(text)) for topic in claim.topics}
     assert topics & {"commit", "push", "release", "deploy", "install"} == expected
+
+
+@pytest.mark.parametrize(
+    "message", ["Fixed the parser. Shall I push?", "Fixed the bug there. Is it fast?", "解析器已修复。要推送吗？"]
+)
+def test_question_after_a_report_does_not_hide_it(message: str) -> None:
+    """What is asked says nothing about what was done."""
+    assert read_claims(message)[0].act == "done"
