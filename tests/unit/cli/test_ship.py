@@ -79,10 +79,10 @@ def test_a_team_begins_with_six_commands(database: str, tmp_path: Path) -> None:
         status = run_verdikt("ship", "status", "--home", str(home))
         link = run_verdikt("serve", "link", "ana", "--role", "admin", "--public-url", second, "--db", database)
     with TeamStore(database) as store:
-        machine = store.list_machines(1)[0]
+        machine = store.read_as(1).list_machines()[0]
         lines = [
-            b"".join(store.read_lines(1, session["chain"]))
-            for session in store.find_sessions(1, SearchQuery(patterns={"session": ("s",)})).sessions
+            b"".join(store.read_as(1).read_lines(session["chain"]))
+            for session in store.read_as(1).find_sessions(SearchQuery(patterns={"session": ("s",)})).sessions
         ]
 
     assert "enrolled as machine 1" in enrolled

@@ -85,7 +85,7 @@ class ShippingMachine:
                 f"SELECT id, session FROM chain WHERE machine = {self.id} ORDER BY generation"
             ).all()
         for chain, session in rows:
-            stored[session] = list(store.read_lines(self.server.organisation, chain))
+            stored[session] = list(store.read_as(self.server.organisation).read_lines(chain))
         return stored
 
 

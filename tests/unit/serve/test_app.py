@@ -207,7 +207,7 @@ def test_a_load_balancer_asks_a_replica_by_its_address(sqlite_site: Site, path: 
     """It knows no name of the service; what it hears names no machine and no session."""
     answer = sqlite_site.open_client().get(path, headers={"Host": "10.0.0.1:8787"})
 
-    names = [machine.name for machine in sqlite_site.store.list_machines(1)]
+    names = [machine.name for machine in sqlite_site.store.read_as(1).list_machines()]
 
     assert answer.status_code == 200
     assert names

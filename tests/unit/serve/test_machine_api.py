@@ -16,7 +16,7 @@ from tests.unit.web.browser import ensure_vendor_files
 from verdikt.errors import ServiceError
 from verdikt.serve import group_ingest
 from verdikt.serve.machine_keys import CACHE_SECONDS
-from verdikt.serve.store import MachineRow
+from verdikt.serve.store_reader import MachineRow
 from verdikt.ship.machine_identity import MachineIdentity
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
 
@@ -91,7 +91,7 @@ def test_a_rewritten_log_is_sent_as_another_generation(server: TeamServer, tmp_p
     shipper.ship_new_lines()
 
     assert machine.read_stored()["s"] == machine.read_log()["s"]
-    assert server.team.store.list_machines(server.organisation)[0].forks == 1
+    assert server.team.store.read_as(server.organisation).list_machines()[0].forks == 1
 
 
 def test_a_code_enrols_as_many_machines_as_it_says(sqlite_server: TeamServer, clock: FakeClock) -> None:
@@ -109,7 +109,7 @@ def test_a_code_enrols_as_many_machines_as_it_says(sqlite_server: TeamServer, cl
     first = enrol(code, "aa" * 32)
     assert (enrol(code, "aa" * 32), enrol(code, "bb" * 32) > first) == (first, True)
     assert enrol(code, "cc" * 32) == -403
-    names = [row.name for row in sqlite_server.team.store.list_machines(sqlite_server.organisation)]
+    names = [row.name for row in sqlite_server.team.store.read_as(sqlite_server.organisation).list_machines()]
     assert names == ["ana", "ana-2"]
     old = sqlite_server.create_code(seconds=60)
     clock.seconds += 61
@@ -226,7 +226,7 @@ def test_status_is_remembered(sqlite_server: TeamServer, clock: FakeClock, tmp_p
 
     def report(**fields: object) -> MachineRow:
         machine.open_client().call("POST", "/v1/status", json.dumps({"version": "1.2.3", **fields}).encode())
-        return sqlite_server.team.store.list_machines(sqlite_server.organisation)[0]
+        return sqlite_server.team.store.read_as(sqlite_server.organisation).list_machines()[0]
 
     assert (report().version, report().seen) == ("1.2.3", int(clock.now() * 1e6))
     wired = report(hosts=["codex", "claude"], unsent=7, problems=1)
