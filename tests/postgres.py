@@ -51,7 +51,7 @@ class PostgresServer:
     process: subprocess.Popen[bytes] | None = None
     max_file_bytes: int = resource.RLIM_INFINITY
     is_durable: bool = False
-    """Whether it waits for the disk. What a killed process wrote is there without that; a benchmark has to pay for it."""
+    """Whether it waits for the disk: benchmarks have to. What a killed process wrote is there without that."""
 
     def initialise(self) -> None:
         """Create the cluster; its log is in small files, so that a limit for files leaves room for it."""

@@ -214,13 +214,13 @@ def _build_chain_conditions(query: SearchQuery) -> list[ColumnElement[bool]]:
     chain = schema.chain
     conditions: list[ColumnElement[bool]] = []
     columns = {"session": chain.c.session, "project": chain.c.directory, "host": chain.c.host}
+    machine_columns = {"machine": schema.machine.c.name, "team": schema.machine.c.team}
     for key, patterns in query.patterns.items():
         if key in columns:
             conditions.append(or_(*(_match(columns[key], pattern, key) for pattern in patterns)))
-        elif key == "machine":
-            names = schema.machine.c.name
-            machines = select(schema.machine.c.id).where(or_(*(_match(names, pattern, key) for pattern in patterns)))
-            conditions.append(chain.c.machine.in_(machines))
+        elif key in machine_columns:
+            matching = or_(*(_match(machine_columns[key], pattern, key) for pattern in patterns))
+            conditions.append(chain.c.machine.in_(select(schema.machine.c.id).where(matching)))
     if query.since is not None:
         conditions.append(chain.c.last_ts >= query.since)
     if query.until is not None:

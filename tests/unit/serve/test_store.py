@@ -254,6 +254,10 @@ def test_a_person_sees_what_visible_machines_sent(store: TeamStore) -> None:
     assert {row["machine"] for row in reader.search_entries(SearchQuery()).entries} == {"ana"}
     assert {row["machine"] for row in reader.search_entries(parse_query("echo", NOW / 1e6)).entries} == {"ana"}
     assert {row["machine"] for row in reader.find_sessions(SearchQuery()).sessions} == {"ana"}
+    by_team = parse_query("team:d*", NOW / 1e6)
+    assert {row["machine"] for row in everything.search_entries(by_team).entries} == {"ben"}
+    assert {row["machine"] for row in everything.find_sessions(by_team).sessions} == {"ben"}
+    assert reader.search_entries(by_team).entries == reader.find_sessions(by_team).sessions == []
     assert {row["machine"] for row in reader.read_feed(start)[1]} == {"ana"}
     assert [row.name for row in reader.list_machines()] == ["ana"]
     assert (len(reader.read_index(chains["ana"], 0, 99)), reader.read_index(chains["ben"], 0, 99)) == (20, [])
