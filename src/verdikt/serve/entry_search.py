@@ -15,7 +15,7 @@ from verdikt.team.index_row import CLASS_CODES, KIND_CODES, VERDICT_CODES
 from verdikt.team.search_query import SearchQuery, escape_like, to_like_pattern
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Label, Select, Table
+    from sqlalchemy import Connection, FromClause, Label, Select, Subquery, Table
 
 _KINDS = {code: kind for kind, code in KIND_CODES.items()}
 _VERDICTS = {code: verdict for verdict, code in VERDICT_CODES.items()}
@@ -47,13 +47,16 @@ def search_entries(
     visible: frozenset[int] | None = None,
 ) -> EntryPage:
     """Return a page of the entries that a query selects, newest first, of the machines that are visible."""
-    entry = _choose_table(connection, query)
-    statement = _select_entries(visible, entry).where(*_build_conditions(organisation, query, entry))
-    if "session" not in query.patterns:
-        statement = statement.where(_is_no_canary(entry))
-    if cursor:
-        statement = statement.where(tuple_(entry.c.ts, entry.c.n) < tuple_(*parse_cursor(cursor)))
-    statement = statement.order_by(entry.c.ts.desc(), entry.c.n.desc()).limit(limit + 1)
+    if query.words and connection.dialect.name == "postgresql":
+        # By itself: beside a table with row-level security, PostgreSQL would use no index of texts.
+        found = _search_texts(organisation, query, cursor, limit, visible)
+        statement = _order_newest_first(_select_entries(None, found), found)
+    else:
+        entry = schema.entry
+        statement = _select_entries(visible).where(*_build_conditions(organisation, query, entry))
+        if "session" not in query.patterns:
+            statement = statement.where(_is_no_canary())
+        statement = _take_page(statement, entry, cursor, limit)
     rows = connection.execute(statement).mappings().all()
     page = rows[:limit]
     following = f"{page[-1]['ts']}.{page[-1]['n']}" if len(rows) > limit else ""
@@ -70,7 +73,7 @@ def find_sessions(
     visible: frozenset[int] | None = None,
 ) -> SessionPage:
     """Return a page of the sessions that have an entry which a query selects, the last active first."""
-    chain, machine, entry = schema.chain, schema.machine, _choose_table(connection, query)
+    chain, machine, entry = schema.chain, schema.machine, schema.entry
     statement = (
         select(chain, machine.c.name.label("machine_name"))
         .join(machine, machine.c.id == chain.c.machine)
@@ -168,12 +171,31 @@ def parse_cursor(cursor: str, parts: int = 2) -> tuple[int, ...]:
     return tuple(map(int, numbers))
 
 
-def _choose_table(connection: Connection, query: SearchQuery) -> Table:
-    """Return the table of entries, or for a search by text the view of it that can use an index of texts."""
-    return schema.searched_entry if query.words and connection.dialect.name == "postgresql" else schema.entry
+def _search_texts(
+    organisation: int, query: SearchQuery, cursor: str, limit: int, visible: frozenset[int] | None
+) -> Subquery:
+    """Return a page of the entries that a query with texts selects, by the view that can use an index of texts."""
+    entry = schema.searched_entry
+    statement = select(entry).where(*_build_conditions(organisation, query, entry))
+    if visible is not None:
+        statement = statement.where(entry.c.machine.in_(visible))
+    if "session" not in query.patterns:
+        statement = statement.where(_is_no_canary(entry, entry.c.session))
+    return _take_page(statement, entry, cursor, limit).subquery()
 
 
-def _select_entries(visible: frozenset[int] | None, entry: Table = schema.entry) -> Select[Any]:
+def _take_page(statement: Select[Any], entry: Table, cursor: str, limit: int) -> Select[Any]:
+    """Return a statement for the entries after a cursor, and one more by which to see whether there is another page."""
+    if cursor:
+        statement = statement.where(tuple_(entry.c.ts, entry.c.n) < tuple_(*parse_cursor(cursor)))
+    return _order_newest_first(statement, entry).limit(limit + 1)
+
+
+def _order_newest_first(statement: Select[Any], entry: FromClause) -> Select[Any]:
+    return statement.order_by(entry.c.ts.desc(), entry.c.n.desc())
+
+
+def _select_entries(visible: frozenset[int] | None, entry: FromClause = schema.entry) -> Select[Any]:
     """Return the columns of entries with their words, of the machines that are visible; None for all."""
     chain, machine = schema.chain, schema.machine
     words = {name: schema.word.alias(f"word_{name}") for name in _WORD_KEYS}
@@ -198,10 +220,12 @@ def _select_entries(visible: frozenset[int] | None, entry: Table = schema.entry)
     return statement if visible is None else statement.where(machine.c.id.in_(visible))
 
 
-def _is_no_canary(entry: Table = schema.entry) -> ColumnElement[bool]:
+def _is_no_canary(
+    entry: Table = schema.entry, session: ColumnElement[str] = schema.chain.c.session
+) -> ColumnElement[bool]:
     """Return the condition that leaves out doctor's canaries, except one that was not blocked."""
     is_passed = and_(entry.c.verdict.is_not(None), entry.c.verdict != VerdictKind.BLOCK)
-    return or_(schema.chain.c.session != CANARY_SESSION, is_passed)
+    return or_(session != CANARY_SESSION, is_passed)
 
 
 def _needs_entries(query: SearchQuery) -> bool:

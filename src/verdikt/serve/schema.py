@@ -112,7 +112,14 @@ entry = Table(
 )
 """What is searched and listed of each entry. In PostgreSQL it also has `xid`, by which the feed skips nothing."""
 
-searched_entry = entry.to_metadata(MetaData(), name="searched_entry")
+searched_entry = Table(
+    "searched_entry",
+    # Not one of the tables: migrations make it in PostgreSQL alone.
+    MetaData(),
+    *(Column(column.name, column.type) for column in entry.columns),
+    Column("session", Text),
+    Column("machine", BigInteger),
+)
 """In PostgreSQL, the entries that a person sees, for a search by text: a view that can use an index of texts."""
 
 segment = Table(

@@ -128,8 +128,10 @@ def _hide_machines() -> None:
         # Under row-level security no index of texts is used: their operators might tell of rows that are not shown.
         # The view has the same conditions as plain ones. Statements are ours, so that nothing else can be called.
         f"""
-        CREATE VIEW searched_entry AS SELECT * FROM entry WHERE organisation = {ORGANISATION}
-            AND ({MACHINES} IS NULL OR {chain_machine} = ANY ({MACHINES}::bigint[]))
+        CREATE VIEW searched_entry AS SELECT entry.*, chain.session, chain.machine
+            FROM entry JOIN chain ON chain.id = entry.chain
+            WHERE entry.organisation = {ORGANISATION}
+            AND ({MACHINES} IS NULL OR chain.machine = ANY ({MACHINES}::bigint[]))
         """,
     ):
         op.execute(statement)
