@@ -100,6 +100,19 @@ def read_entry(call: ApiCall) -> Any:
     return {"entry": fields, "line": line.decode(), "problem": "", "outcome": _find_outcome(reader, chain, fields)}
 
 
+def replay_entry(call: ApiCall) -> Any:
+    """Make the decision of an entry again from its receipt, and compare every byte."""
+    reader = call.open_reader()
+    chain, seq = _find_chain(call, reader), call.read_id("seq")
+    line = next(reader.read_lines(chain.id, since=seq - 1, limit=1), None)
+    if line is None or seq < 1:
+        raise NotFound("no such entry")
+    if call.service.replay_line is None:
+        command = f"verdikt replay {seq} --session {chain.session}"
+        return {"problem": f"policies stay on their machines: `{command}` on this one replays it", "differences": []}
+    return call.service.replay_line(line)
+
+
 def _find_outcome(reader: StoreReader, chain: StoredChain, fields: dict[str, Any]) -> Any:
     """Return the tool call that belongs to a decision: the first one after it with its call id."""
     call_id = fields.get("body", {}).get("call_id") if fields["kind"] == "decision" else None
@@ -270,6 +283,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     ApiRoute("GET", "/v1/sessions/{chain}/verification", verify_session, READERS, "verify a session's chain"),
     ApiRoute("GET", "/v1/entries", list_entries, READERS, "search entries, newest first", _Q | _PAGE),
     ApiRoute("GET", "/v1/entries/{chain}/{seq}", read_entry, READERS, "one entry with its line"),
+    ApiRoute("GET", "/v1/entries/{chain}/{seq}/replay", replay_entry, READERS, "replay an entry's decision"),
     ApiRoute(
         "GET",
         "/v1/export",

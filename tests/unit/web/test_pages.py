@@ -85,6 +85,7 @@ def test_a_newcomer_sees_their_last_session(page: Page) -> None:
     expect(page.locator(".detail")).to_contain_text("delete_outside")
     expect(page.locator(".detail")).to_contain_text("can't be undone")
     expect(page.locator(".detail")).to_contain_text("not run")
+    expect(page.locator(".detail")).to_contain_text("replays to the same decision, byte for byte", timeout=60_000)
     expect(page.locator(".title")).to_have_text("Add a retry to the client in `src/client.py`")
 
 
