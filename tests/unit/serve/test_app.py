@@ -280,6 +280,15 @@ def test_session_and_its_entries_are_what_was_sent(site: Site) -> None:
     assert (report["intact"], report["entries"], report["findings"]) == (True, 20, [])
 
 
+def test_a_team_says_where_a_decision_is_replayed(site: Site) -> None:
+    """Policies stay on their machines; an entry that is not there is not found."""
+    client, chain = site.sign_in("viewer"), site.machine.list_sessions()[0]["chain"]
+    problem = client.get(f"/v1/entries/{chain}/3/replay").json()["problem"]
+
+    assert "`verdikt replay 3 --session s` on this one" in problem
+    assert {client.get(f"/v1/entries/{chain}/{seq}/replay").status_code for seq in (0, 99, "x")} == {404}
+
+
 def test_the_outcome_of_a_decision_is_found_by_its_call(site: Site) -> None:
     """The tool call with the same id is the decision's outcome."""
     decision, first = build_entry(
