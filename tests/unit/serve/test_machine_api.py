@@ -14,7 +14,7 @@ from tests.unit.serve.team_server import TeamServer, run_team
 from tests.unit.team.chains import build_lines
 from tests.unit.web.browser import ensure_vendor_files
 from verdikt.errors import ServiceError
-from verdikt.serve import group_ingest
+from verdikt.serve import group_ingest, machine_rates
 from verdikt.serve.machine_keys import CACHE_SECONDS
 from verdikt.serve.store_reader import MachineRow
 from verdikt.ship.machine_identity import MachineIdentity
@@ -218,6 +218,28 @@ def test_an_overloaded_service_says_when_to_come_again(
     assert error.value.retry_seconds == 5
     assert shipper.choose_pause(error.value) == 5
     assert machine.read_stored() == machine.read_log()
+
+
+def test_one_machine_cannot_take_the_time_of_all(
+    sqlite_server: TeamServer, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it sends beyond its share is 429 with a time; others are served, and afterwards it goes on where it was."""
+    monkeypatch.setattr(machine_rates, "BURST_ENTRIES", 50)
+    monkeypatch.setattr(machine_rates, "ENTRIES_PER_SECOND", 10)
+    eve, ana = (sqlite_server.enrol(tmp_path / name, clock=clock) for name in ("eve", "ana"))
+    eve.log("s", 100)
+    eve.open_client().call("POST", "/v1/entries", pack(*eve.read_log()["s"]))
+    # 50, less one request (20) and 100 entries: seven seconds until there is something left.
+    for request in (("GET", "/v1/heads"), ("POST", "/v1/entries", b"rubbish"), ("POST", "/v1/status", b"{}")):
+        with pytest.raises(Unreachable, match="more than one machine may") as error:
+            eve.open_client().call(*request)
+        assert error.value.retry_seconds == 7
+    ana.log("s", 3)
+    ana.open_client().call("POST", "/v1/entries", pack(*ana.read_log()["s"]))
+    clock.seconds += 7
+
+    assert eve.open_client().call("GET", "/v1/heads")["heads"]["s"]["seq"] == 100
+    assert ana.read_stored()["s"] == ana.read_log()["s"]
 
 
 def test_status_is_remembered(sqlite_server: TeamServer, clock: FakeClock, tmp_path: Path) -> None:
