@@ -19,7 +19,7 @@ from verdikt.effects.execution_context import (
 from verdikt.effects.target import is_device, is_recoverable, is_scratch_file, is_sink
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
-from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.command import UNKNOWN, Word, list_stage
 from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER
 
 if TYPE_CHECKING:
@@ -149,8 +149,9 @@ class Invocation:
             preceding = reversed(find_preceding(command, self.commands))
             command = next((c for c in preceding if c.name in _ARGUMENT_FEEDERS), command)
         while command.pipe_from is not None and 0 <= command.pipe_from < len(self.commands) and steps < _MAX_PIPELINE:
-            command, steps = self.commands[command.pipe_from], steps + 1
-            yield command
+            stage = list_stage(self.commands, command.pipe_from)
+            yield from map(self.commands.__getitem__, stage)
+            command, steps = self.commands[stage[0]], steps + 1
 
     def iter_wrapped(self, command: Command) -> Iterator[Command]:
         """Yield what runs inside a wrapper: `nohup curl …`, `docker exec x env`."""
