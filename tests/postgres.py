@@ -50,10 +50,12 @@ class PostgresServer:
     user: str
     process: subprocess.Popen[bytes] | None = None
     max_file_bytes: int = resource.RLIM_INFINITY
+    is_durable: bool = False
+    """Whether it waits for the disk: benchmarks have to. What a killed process wrote is there without that."""
 
     def initialise(self) -> None:
         """Create the cluster; its log is in small files, so that a limit for files leaves room for it."""
-        options = ["-A", "trust", "-U", "verdikt", "-E", "UTF8", "--wal-segsize=1"]
+        options = ["-A", "trust", "-U", "verdikt", "-E", "UTF8", "--wal-segsize=1", "--no-sync"]
         self._run("initdb", "-D", str(self.directory / "data"), *options)
 
     def limit_files(self, size: int) -> None:
@@ -78,7 +80,7 @@ class PostgresServer:
         with open(self.directory / "log", "ab") as log:
             # A child of ours, and not of init: a killed one must be reaped, or it seems to run for ever.
             self.process = subprocess.Popen(
-                [str(self.binaries / "postgres"), *options, "-c", "max_connections=60"],
+                [str(self.binaries / "postgres"), *options, "-c", "max_connections=60", *self._durability],
                 stdout=log,
                 stderr=log,
                 cwd=self.directory,
@@ -93,6 +95,10 @@ class PostgresServer:
             else:
                 return True
         return False
+
+    @property
+    def _durability(self) -> list[str]:
+        return [] if self.is_durable else ["-c", "fsync=off", "-c", "full_page_writes=off"]
 
     def _limit_own_files(self) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (self.max_file_bytes, resource.RLIM_INFINITY))
@@ -141,7 +147,7 @@ class PostgresServer:
 
 
 @contextmanager
-def run_postgres() -> Iterator[PostgresServer]:
+def run_postgres(*, is_durable: bool = False) -> Iterator[PostgresServer]:
     """Yield a server that ends with the block."""
     binaries = find_binaries()
     # Short: the path of a socket has at most 107 characters.
@@ -150,7 +156,7 @@ def run_postgres() -> Iterator[PostgresServer]:
     if os.geteuid() == 0:
         user = pwd.getpwuid(_UNPRIVILEGED_ID).pw_name
         os.chown(directory, pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid)
-    server = PostgresServer(binaries, directory, user)
+    server = PostgresServer(binaries, directory, user, is_durable=is_durable)
     try:
         server.initialise()
         server.start()
