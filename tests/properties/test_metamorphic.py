@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.unit.effects.test_cases import CASES, decide, load_cases
+from tests.case_files import CASE_FILES, load_yaml
+from tests.unit.effects.test_cases import decide, load_cases
 from tests.unit.effects.test_first_sight import COMMANDS
 from verdikt.effects.program_record import find_program
 from verdikt.knowledge import Record, find_record, find_task_words
@@ -33,7 +33,7 @@ CHOICES = frozenset("-l --selector --field-selector -f --filename -k --kustomize
 @cache
 def load_shell_cases() -> list[dict[str, Any]]:
     """Return the texts of the cases about shell text, with the files that they speak of."""
-    rows = [row for file in sorted(CASES.glob("shell_*.yaml")) for row in yaml.safe_load(file.read_text())]
+    rows = [row for file in sorted(CASE_FILES.glob("shell_*.yaml")) for row in load_yaml(file)]
     return [{"run": row["run"], "files": row.get("files", {})} for row in rows]
 
 

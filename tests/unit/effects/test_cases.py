@@ -5,12 +5,11 @@ decides, an `effect` that must be among the effects, a `profile`, a `cwd`. Paths
 """
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.case_files import CASE_FILES, load_yaml
 from tests.fakes import FakeWorld
 from verdikt.effects.classifier import classify
 from verdikt.graph.context import GovernanceContext
@@ -23,7 +22,6 @@ from verdikt.model.verdict import Verdict
 from verdikt.model.world import GitFact, PathFact
 from verdikt.policy import parse_policy
 
-CASES = Path(__file__).parents[2] / "cases"
 ROOT = "/home/dev/project"
 
 WORLD: dict[str, tuple[str, str]] = {
@@ -52,8 +50,8 @@ WORLD: dict[str, tuple[str, str]] = {
 def load_cases() -> list[tuple[str, dict[str, Any]]]:
     """Return every case with the name of its file."""
     cases = []
-    for file in sorted([*CASES.glob("effects_*.yaml"), *CASES.glob("programs_*.yaml")]):
-        for case in yaml.safe_load(file.read_text()):
+    for file in sorted([*CASE_FILES.glob("effects_*.yaml"), *CASE_FILES.glob("programs_*.yaml")]):
+        for case in load_yaml(file):
             cases.append((file.stem.removeprefix("effects_").removeprefix("programs_"), case))
     return cases
 
