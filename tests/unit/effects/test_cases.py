@@ -62,8 +62,7 @@ def load_policy(profile: str) -> Policy:
     return parse_policy(f"profile: {profile}")
 
 
-def make_world(case: dict[str, Any]) -> FakeWorld:
-    """Return the world of the project that the cases speak of."""
+def _list_paths() -> dict[str, PathFact]:
     paths = {}
     for name, (kind, git) in WORLD.items():
         path = f"{ROOT}/{name}".rstrip("/")
@@ -71,6 +70,14 @@ def make_world(case: dict[str, Any]) -> FakeWorld:
     paths[f"{ROOT}/link"] = PathFact(real="/etc", kind="dir", symlink=True)
     paths[f"{ROOT}/link/passwd"] = PathFact(real="/etc/passwd", kind="file")
     paths[f"{ROOT}/key"] = PathFact(real="/home/dev/.ssh/id_rsa", kind="file", symlink=True)
+    return paths
+
+
+PATHS = _list_paths()
+
+
+def make_world(case: dict[str, Any]) -> FakeWorld:
+    """Return the world of the project that the cases speak of."""
     texts = {
         f"{ROOT}/package.json": '{"scripts": {"test": "node --test", "clean": "rm -rf dist", "wipe": "rm -rf ~"}}',
         f"{ROOT}/Makefile": "test:\n\tpytest\nclean:\n\trm -rf build\nwipe:\n\trm -rf /\n",
@@ -88,7 +95,7 @@ def make_world(case: dict[str, Any]) -> FakeWorld:
     )
     return FakeWorld(
         cwd=case.get("cwd", ROOT),
-        paths=paths,
+        paths=dict(PATHS),
         texts=texts,
         repository=repository,
         guarded=(f"{ROOT}/governance.yaml", *case.get("guarded", ())),
