@@ -74,7 +74,7 @@ def main() -> int:
     options = parser.parse_args()
     report = Report()
     ensure_vendor_files()
-    with run_postgres(is_durable=True) as server:
+    with run_postgres() as server:
         if options.only in (None, "load"):
             measure_load(report, server, options.machines, options.entries, options.workers)
         if options.only in (None, "overload"):

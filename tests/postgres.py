@@ -18,10 +18,14 @@ from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy import make_url
 
 _TIMEOUT_SECONDS = 60
 _UNPRIVILEGED_ID = 65534
 _DATABASE_NUMBERS = count(1)
+_MEMORY = "/dev/shm"
+_MEMORY_BYTES = 1 << 30
+_QUICK_SETTINGS = ("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_wal_size=64MB")
 
 
 def find_binaries() -> Path:
@@ -48,14 +52,13 @@ class PostgresServer:
     binaries: Path
     directory: Path
     user: str
+    settings: tuple[str, ...] = ()
     process: subprocess.Popen[bytes] | None = None
     max_file_bytes: int = resource.RLIM_INFINITY
-    is_durable: bool = False
-    """Whether it waits for the disk: benchmarks have to. What a killed process wrote is there without that."""
 
     def initialise(self) -> None:
         """Create the cluster; its log is in small files, so that a limit for files leaves room for it."""
-        options = ["-A", "trust", "-U", "verdikt", "-E", "UTF8", "--wal-segsize=1", "--no-sync"]
+        options = ["-A", "trust", "-U", "verdikt", "-E", "UTF8", "--wal-segsize=1"]
         self._run("initdb", "-D", str(self.directory / "data"), *options)
 
     def limit_files(self, size: int) -> None:
@@ -80,7 +83,7 @@ class PostgresServer:
         with open(self.directory / "log", "ab") as log:
             # A child of ours, and not of init: a killed one must be reaped, or it seems to run for ever.
             self.process = subprocess.Popen(
-                [str(self.binaries / "postgres"), *options, "-c", "max_connections=60", *self._durability],
+                [str(self.binaries / "postgres"), *options, "-c", "max_connections=60", *self.settings],
                 stdout=log,
                 stderr=log,
                 cwd=self.directory,
@@ -95,10 +98,6 @@ class PostgresServer:
             else:
                 return True
         return False
-
-    @property
-    def _durability(self) -> list[str]:
-        return [] if self.is_durable else ["-c", "fsync=off", "-c", "full_page_writes=off"]
 
     def _limit_own_files(self) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (self.max_file_bytes, resource.RLIM_INFINITY))
@@ -133,6 +132,11 @@ class PostgresServer:
             connection.execute(f'CREATE DATABASE "{name}"')
         return f"postgresql://verdikt@/{name}?host={self.directory}"
 
+    def drop_database(self, url: str) -> None:
+        """Remove a database and its 450 files, whether it is still used or not."""
+        with self._connect() as connection:
+            connection.execute(f'DROP DATABASE "{make_url(url).database}" WITH (FORCE)')
+
     def _run(self, program: str, *arguments: str) -> None:
         completed = subprocess.run(
             [str(self.binaries / program), *arguments],
@@ -147,16 +151,20 @@ class PostgresServer:
 
 
 @contextmanager
-def run_postgres(*, is_durable: bool = False) -> Iterator[PostgresServer]:
-    """Yield a server that ends with the block."""
+def run_postgres(*, in_memory: bool = False) -> Iterator[PostgresServer]:
+    """Yield a server that ends with the block.
+
+    In memory, where there is room, it survives its own crash, but not one of the machine, which no test brings about.
+    """
     binaries = find_binaries()
+    has_room = in_memory and os.path.isdir(_MEMORY) and shutil.disk_usage(_MEMORY).free > _MEMORY_BYTES
     # Short: the path of a socket has at most 107 characters.
-    directory = Path(tempfile.mkdtemp(prefix="vpg-"))
+    directory = Path(tempfile.mkdtemp(prefix="vpg-", dir=_MEMORY if has_room else None))
     user = ""
     if os.geteuid() == 0:
         user = pwd.getpwuid(_UNPRIVILEGED_ID).pw_name
         os.chown(directory, pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid)
-    server = PostgresServer(binaries, directory, user, is_durable=is_durable)
+    server = PostgresServer(binaries, directory, user, _QUICK_SETTINGS if in_memory else ())
     try:
         server.initialise()
         server.start()

@@ -60,7 +60,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'team.db'}"
     else:
-        with run_postgres() as server:
+        with run_postgres(in_memory=True) as server:
             yield server.create_database()
 
 
