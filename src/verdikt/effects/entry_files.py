@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.knowledge import find_starts
@@ -33,24 +34,30 @@ def list_entry_files(command: Command) -> Iterator[EntryFile]:
     if "--" in words:
         words = words[: words.index("--")]
     for row in _STARTS.get(command.name, ()):
-        rest = _skip_command(words, row.get("commands", "").split())
+        rest = _skip_command(words, _split(row.get("commands", "")))
         if rest is None:
             continue
-        templates: list[tuple[str, str]] = [("", path) for path in row.get("usual", "").split()]
-        options = row.get("options", "").split()
+        templates: list[tuple[str, str]] = [("", path) for path in _split(row.get("usual", ""))]
+        options = _split(row.get("options", ""))
         for index, word in enumerate(rest):
             option, equals, value = word.partition("=")
             if option in options:
                 name = value if equals else rest[index + 1] if index + 1 < len(rest) else ""
-                templates += [(name, path) for path in row["named"].split()]
+                templates += [(name, path) for path in _split(row["named"])]
         # A file of the language itself is read as what the command names.
         operands = [word for word in rest if word[:1] not in ("-", "")][:_MAX_OPERANDS]
-        templates += [(word, path) for word in operands for path in row.get("operands", "").split()]
+        templates += [(word, path) for word in operands for path in _split(row.get("operands", ""))]
         for name, path in templates:
             yield EntryFile(_fill_template(path, name.rstrip("/") or "."), row["language"], row.get("tasks", False))
 
 
-def _skip_command(words: list[str], commands: list[str]) -> list[str] | None:
+# The texts of records, of which there are few.
+@cache
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _skip_command(words: list[str], commands: Sequence[str]) -> list[str] | None:
     """Return the words after the first of these commands; None when another command comes first."""
     if not commands:
         return words

@@ -61,8 +61,11 @@ def find_guarded_outputs(call: Invocation, effects: Sequence[Effect]) -> list[Ef
     words = call.command.argv[1:]
     if not words:
         return []
-    has_short = call.name in _DECOMPRESSORS or any(effect.what in _SHORT_OPTION_EFFECTS for effect in effects)
-    candidates = [*_list_named_outputs(words, has_short=has_short)]
+    options = [word.text for word in words if word.text[:1] == "-"]
+    candidates = []
+    if options:
+        has_short = call.name in _DECOMPRESSORS or any(effect.what in _SHORT_OPTION_EFFECTS for effect in effects)
+        candidates += _list_named_outputs(words, has_short=has_short)
     if call.name in _DECOMPRESSORS:
         candidates += _list_decompressed(words)
     elif call.name in _IN_PLACE_INTERPRETERS and any(_IN_PLACE.fullmatch(word.text) for word in words):

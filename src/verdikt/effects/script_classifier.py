@@ -332,7 +332,7 @@ class ScriptClassifier:
         if self._programs is not None:
             effects = [*effects, *self._programs.classify(call)]
         if name in SPECIAL_PROGRAMS or "@" in name or (command.pipe_from is not None and command.redirects):
-            effects = [*effects, *classify_special_program(call, self._files, self._run_files)]
+            effects = [*effects, *classify_special_program(call, self._files, self._make_run_files)]
         text = call.full_text
         if name in OUTPUT_PROGRAMS or ((" -o" in text or " --out" in text) and _has_output_option(command.argv)):
             effects = [*effects, *find_guarded_outputs(call, effects)]
@@ -415,17 +415,16 @@ class ScriptClassifier:
         """Classify the modules of the project that a test runner is told to load: `pytest -p helpers.wipe`."""
         words = call.command.argv
         names = [value.text for option, value in pairwise(words) if option.text == "-p" and value.is_known]
-        return [found for name in names for found in self._run_files.classify_module(call, name, effect)]
+        return [found for name in names for found in self._make_run_files().classify_module(call, name, effect)]
 
     def _classify_run(self, call: Invocation, effects: list[Effect]) -> list[Effect]:
         """Classify the files that a command runs; those that a variable names run before what follows."""
         if call.name not in _EXPORTERS:
-            return self._run_files.classify_run(call, effects)
+            return self._make_run_files().classify_run(call, effects)
         paths = [target.path for effect in effects if effect.what == "code.run" for target in effect.targets]
         return [found for path in paths if path for found in self._classify_startup_text(call, path)]
 
-    @property
-    def _run_files(self) -> RunFiles:
+    def _make_run_files(self) -> RunFiles:
         is_deepest = self._depth >= MAX_DEPTH
         return RunFiles(self._resolver, self._files, self._classify_code, is_deepest=is_deepest)
 

@@ -27,6 +27,8 @@ _REMOTE_COPIERS = find_role("remote_copier")
 """Programs that copy files from another machine: `scp host:x.sh .`."""
 FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | find_role("file_source")
 """Programs that may put into a file what is run later."""
+_OUTPUT_NAMERS = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | _OUTPUT_SPLITTERS
+"""Programs that write files which their words name; all others write to redirections only."""
 _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
 
@@ -54,6 +56,8 @@ class WrittenFiles:
 
         Returns the effects of commands in a text that a host will expand.
         """
+        if not call.command.redirects and call.name not in _OUTPUT_NAMERS:
+            return []
         outputs = self._find_redirect_outputs(call)
         if call.name in _FILE_DOWNLOADERS:
             outputs += call.args.get_values("-o --output -O --output-document --out")
