@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.knowledge import find_starts
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.command import UNKNOWN
 
 if TYPE_CHECKING:
     from verdikt.shell.command import Command
@@ -30,11 +31,13 @@ class EntryFile(NamedTuple):
 
 def list_entry_files(command: Command) -> Iterator[EntryFile]:
     """Yield the files that a command may start, relative to its directory; most of them do not exist."""
-    words = [word.text for word in command.argv[1:] if word.is_known]
+    words = [word.text for word in command.argv[1:] if UNKNOWN not in word.text]
     if "--" in words:
         words = words[: words.index("--")]
     for row in _STARTS.get(command.name, ()):
-        rest = _skip_command(words, _split(row.get("commands", "")))
+        commands = _split(row["commands"]) if "commands" in row else ()
+        # Most commands of a runner start nothing.
+        rest = _skip_command(words, commands) if commands else words
         if rest is None:
             continue
         templates: list[tuple[str, str]] = [("", path) for path in _split(row.get("usual", ""))]
@@ -59,8 +62,6 @@ def _split(text: str) -> tuple[str, ...]:
 
 def _skip_command(words: list[str], commands: Sequence[str]) -> list[str] | None:
     """Return the words after the first of these commands; None when another command comes first."""
-    if not commands:
-        return words
     for place, word in enumerate(words):
         if word in commands:
             return words[place + 1 :]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from verdikt.effects.target import abbreviate_home, is_guard_path
-from verdikt.knowledge import find_role, find_task_words
+from verdikt.knowledge import find_role, find_task
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.path_set import PathSet, PathSetKind, is_glob
@@ -62,8 +62,8 @@ def _may_rewrite(call: Invocation, effects: Sequence[Effect]) -> bool:
         return False
     if _has_rewriting_option(words):
         return True
-    rewrites = find_task_words(name, "rewrites")
-    if not rewrites or (_ANY_RUN not in rewrites and rewrites.isdisjoint(words[1:])):
+    rewrites = find_task(name).get("rewrites", "").split()
+    if not rewrites or (_ANY_RUN not in rewrites and not set(rewrites) & set(words[1:])):
         return False
     return not any(map(_CHECKING_OPTION.fullmatch, words[1:]))
 

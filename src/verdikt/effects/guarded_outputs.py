@@ -62,7 +62,7 @@ def find_guarded_outputs(call: Invocation, effects: Sequence[Effect]) -> list[Ef
     if not words:
         return []
     options = [word.text for word in words if word.text[:1] == "-"]
-    candidates = []
+    candidates: list[Word] = []
     if options:
         has_short = call.name in _DECOMPRESSORS or any(effect.what in _SHORT_OPTION_EFFECTS for effect in effects)
         candidates += _list_named_outputs(words, has_short=has_short)
