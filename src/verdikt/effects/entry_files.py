@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 _STARTS = find_starts()
 ENTRY_PROGRAMS = frozenset(_STARTS)
+_START_WORDS = {
+    name: frozenset(" ".join(row["commands"] for row in rows).split())
+    for name, rows in _STARTS.items()
+    if all("commands" in row for row in rows)
+}
+"""Program → the commands with which it starts something; a program that always does is not listed."""
 _MAX_OPERANDS = 3
 _TASK = compile_lazily(r"(?m)^[ \t]*(?:multi)?(?:task|file|directory)\b[ \t(]*[:\"']?([\w:-]+)")
 
@@ -29,6 +35,12 @@ class EntryFile(NamedTuple):
     """Whether it holds tasks, of which the command names some."""
 
 
+def may_start_entry(command: Command) -> bool:
+    """Return whether a command of a runner starts something; most of `cargo` and `go` build or look."""
+    words = _START_WORDS.get(command.name)
+    return words is None or not words.isdisjoint([word.text for word in command.argv])
+
+
 def list_entry_files(command: Command) -> Iterator[EntryFile]:
     """Yield the files that a command may start, relative to its directory; most of them do not exist."""
     words = [word.text for word in command.argv[1:] if UNKNOWN not in word.text]
@@ -36,7 +48,6 @@ def list_entry_files(command: Command) -> Iterator[EntryFile]:
         words = words[: words.index("--")]
     for row in _STARTS.get(command.name, ()):
         commands = _split(row["commands"]) if "commands" in row else ()
-        # Most commands of a runner start nothing.
         rest = _skip_command(words, commands) if commands else words
         if rest is None:
             continue

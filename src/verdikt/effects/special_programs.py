@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from verdikt.effects.entry_files import ENTRY_PROGRAMS
+from verdikt.effects.entry_files import ENTRY_PROGRAMS, may_start_entry
 from verdikt.effects.guarded_sets import SET_PROGRAMS, find_guarded_effects
 from verdikt.effects.patched_files import (
     PATCHERS,
@@ -40,7 +40,7 @@ def classify_special_program(
         effects += files.remember_outputs(call)
     elif name in _COMPILERS and (files.texts or command.stdin or runs_source(command)):
         effects += make_run_files().classify_compiled(call)
-    if name in ENTRY_PROGRAMS and len(command.argv) > 1:
+    if name in ENTRY_PROGRAMS and len(command.argv) > 1 and may_start_entry(command):
         effects += make_run_files().classify_entries(call)
     if name in SET_PROGRAMS or "@" in name:
         effects += find_guarded_effects(call, command, files.texts)
