@@ -23,6 +23,7 @@ _FIND_PROGRAMS = find_role("file_finder")
 _EXPRESSION_FINDERS = find_role("expression_finder")
 _DIRECTORY_LISTERS = find_role("directory_lister")
 _WORD_PRINTERS = find_role("word_printer")
+_FORMAT_PRINTERS = find_role("format_printer")
 _VERSION_CONTROL = find_role("version_control")
 _COPYING_PROGRAMS = find_role("concatenator") | find_role("output_splitter")
 CODE_FILE_OPTIONS = {
@@ -147,6 +148,12 @@ def find_static_output(command: Command) -> str | None:
         return command.stdin
     if command.name in _WORD_PRINTERS and all(word.is_known for word in command.argv):
         words = [word.text for word in command.argv[1:] if word.text not in ("-e", "-n", "-en", "-ne")]
+        if command.name in _FORMAT_PRINTERS:
+            # Brings decompressors along, and few commands print by a format.
+            from verdikt.shell.output_prediction import predict_printf
+
+            if (text := predict_printf(words)) is not None:
+                return text
         return " ".join(words).replace("\\n", "\n").replace("\\t", "\t")
     return None
 
