@@ -12,6 +12,7 @@ from verdikt.effects.code import classify_code
 from verdikt.effects.code.powershell_start import is_powershell
 from verdikt.effects.command_input import (
     CODE_FILE_OPTIONS,
+    TEXT_READERS,
     detect_language,
     find_program_word,
     match_programs,
@@ -31,6 +32,7 @@ from verdikt.effects.self_protection import PRODUCT_NAME, find_self_access, ment
 from verdikt.effects.special_programs import SPECIAL_PROGRAMS, classify_special_program
 from verdikt.effects.unknown_program import (
     classify_code_file,
+    classify_fetched_text,
     classify_hidden_program,
     classify_offline_order,
     classify_substitution,
@@ -193,6 +195,8 @@ class ScriptClassifier:
             if name in _INTERPRETERS:
                 modifier_effects += classify_substitution(call, index)
             modifier_effects += classify_code_file(call, index, self._files.downloaded)
+        if name in TEXT_READERS and len(commands) > 1:
+            modifier_effects += classify_fetched_text(call, index)
         effects = self._classify_program(call)
         if self._programs is not None:
             effects = [*effects, *self._programs.classify(call)]

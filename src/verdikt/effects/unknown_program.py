@@ -7,9 +7,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from verdikt.effects.code import classify_code
-from verdikt.effects.command_input import MAX_LOOKBEHIND, find_code_file, find_program_word
+from verdikt.effects.command_input import MAX_LOOKBEHIND, find_code_file, find_program_word, find_text_file
 from verdikt.effects.command_verbs import has_destroy_verb, takes_offline
+from verdikt.effects.host import to_host_target
 from verdikt.effects.invocation import DECODERS, DOWNLOADERS, RAW_CONNECTION_PROGRAMS, SHELLS
+from verdikt.effects.secret_sends import is_listed_host
 from verdikt.effects.target import is_device
 from verdikt.effects.zone_effects import is_foreign_secret
 from verdikt.knowledge import find_role
@@ -186,6 +188,24 @@ def classify_code_file(call: Invocation, index: int, downloaded: Container[str])
     if target is not None and target.path in downloaded:
         return [call.make_effect("code.remote", (target,), note="runs what it downloaded")]
     return []
+
+
+def classify_fetched_text(call: Invocation, index: int) -> list[Effect]:
+    """Return the effect of a program that carries out what was just downloaded: `psql -f <(…)`, `… | git apply`."""
+    word = find_text_file(call.command)
+    if word is None:
+        return []
+    if word.raw.startswith("<("):
+        sources = [c for c in call.commands[max(0, index - MAX_LOOKBEHIND) : index] if c.feeds == index]
+    elif word.text in STDIN_NAMES and call.command.stdin is None:
+        sources = [*call.iter_upstream()]
+    else:
+        return []
+    addresses = [word for c in sources if c.name in DOWNLOADERS for word in c.argv[1:] if "://" in word.text]
+    # What ordinary work fetches from, such as a forge, is as good as what it clones.
+    hosts = [target for target in map(to_host_target, addresses) if not is_listed_host(target.text)]
+    note = "carries out what it downloads, which nothing has read"
+    return [call.make_effect("code.unknown", tuple(hosts), possible=True, note=note)] if hosts else []
 
 
 def _classify_source(call: Invocation, index: int, word: Word) -> list[Effect]:
