@@ -38,6 +38,7 @@ _HIDDEN_TEMPORARY = compile_lazily(r"^(?:/tmp|/var/tmp|/dev/shm)/(?:[^/]+/)*\.[^
 _CODE_TEXT = compile_lazily(r"""[A-Za-z_.!?:]\s*\(?\s*\[?["'][^"']|\(\s*[A-Za-z][\w.:-]*\s+["']""")
 """A call with a string, as most languages write one."""
 _COMMAND_OPTION = compile_lazily(r"--?(?:[a-z]+-)*(?:cmd|exec|command|shell|run)$")
+_LOADERS = ("source", ".")
 _ALARMING = ("code.remote", "net.send", "net.shell", "cred.send", "persist.", "guard.")
 _MINING_POOL = "stratum+"
 # The program is named after what it controls: `pumactl stop`, `mattermost-ctl stop`.
@@ -161,11 +162,15 @@ def classify_unnamed_program(call: Invocation) -> list[Effect]:
 def classify_substitution(call: Invocation, index: int) -> list[Effect]:
     """Return the effect of an interpreter that runs another command's output: `eval "$(…)"`, `bash <(…)`."""
     word = find_program_word(call.command)
+    if word is not None and word.text in STDIN_NAMES and word.text != "-":
+        # `… | bash /dev/stdin`; the programs' own records know `-`.
+        effects = call.classify_piped_code() if call.command.stdin is None and call.has_piped_input() else ()
+        return [effect for effect in effects if effect.what != "code.unknown" or call.name not in _LOADERS]
     if word is None or (_is_literal(word) and not word.raw.startswith("<(")):
         return []
     if effects := _classify_source(call, index, word):
         return effects
-    if call.name in ("source", ".") or _SHELL_INIT.search(word.raw):
+    if call.name in _LOADERS or _SHELL_INIT.search(word.raw):
         return []
     # The text shows which programs run; their own effects say what they do with the unknown part.
     if call.name in SHELLS and _UNKNOWN_PROGRAM_NAME.search(word.text) is None:
