@@ -164,8 +164,8 @@ def classify_substitution(call: Invocation, index: int) -> list[Effect]:
     word = find_program_word(call.command)
     if word is not None and word.text in STDIN_NAMES and word.text != "-":
         # `… | bash /dev/stdin`; the programs' own records know `-`.
-        effects = call.classify_piped_code() if call.command.stdin is None and call.has_piped_input() else ()
-        return [effect for effect in effects if effect.what != "code.unknown" or call.name not in _LOADERS]
+        piped = call.classify_piped_code() if call.command.stdin is None and call.has_piped_input() else ()
+        return [effect for effect in piped if effect.what != "code.unknown" or call.name not in _LOADERS]
     if word is None or (_is_literal(word) and not word.raw.startswith("<(")):
         return []
     if effects := _classify_source(call, index, word):
