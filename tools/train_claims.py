@@ -27,7 +27,17 @@ from typing import Any
 
 from tools.claim_frames import expand_frames
 from verdikt.claims.features import list_features, list_topic_features, list_words
-from verdikt.claims.model import ACTS, MAGIC, TOPICS, WEIGHTS, FeatureReader, Scorer, fold_features, weigh_context
+from verdikt.claims.model import (
+    ACTS,
+    MAGIC,
+    TOPICS,
+    WEIGHTS,
+    FeatureReader,
+    Scorer,
+    fold_features,
+    is_silent,
+    weigh_context,
+)
 from verdikt.claims.sentences import MarkedSentence, split_sentences
 
 ROOT = Path(__file__).parent.parent
@@ -325,7 +335,7 @@ def calibrate_margins(batches: Sequence[Batch], frames: Sequence[Batch]) -> dict
     chosen = [batch for batch in batches if batch.name in CALIBRATION_BATCHES]
     for batch, number, _, part, margin in score_left_out(chosen, batches, frames):
         messages[batch.language, batch.name, number].append(
-            (margin, "done" in part.claims, part.claims.keys() <= {"done"})
+            (margin, "done" in part.claims, is_silent(part.sentence, has_other_act=not part.claims.keys() <= {"done"}))
         )
     answers: dict[str, list[tuple[float, bool]]] = defaultdict(list)
     for (language, _, _), parts in messages.items():
