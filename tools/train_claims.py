@@ -60,7 +60,7 @@ OTHER_AIM = (0.93, 0.88)
 RECENT_BATCHES = ("s", "t")
 """First letters of the batches in the voices of agents, labelled by the rules as they are now."""
 
-CALIBRATION_BATCHES = frozenset("s4 s5 s7 s8 t2 t4 t6 t7 t8 t9 t11 t12 t13 t14 t15 t16 t17".split())
+CALIBRATION_BATCHES = frozenset("s4 s5 s7 s8 t2 t4 t6 t7 t8 t9 t11 t12 t13 t14 t15 t16 t17 t18 t19 t20 t21".split())
 """The batches on which margins are chosen: those that were written blind of any model's mistakes."""
 
 TOPIC_MARGIN = 0.1
