@@ -27,7 +27,17 @@ from typing import Any
 
 from tools.claim_frames import expand_frames
 from verdikt.claims.features import list_features, list_topic_features, list_words
-from verdikt.claims.model import ACTS, MAGIC, TOPICS, WEIGHTS, FeatureReader, Scorer, fold_features, weigh_context
+from verdikt.claims.model import (
+    ACTS,
+    MAGIC,
+    TOPICS,
+    WEIGHTS,
+    FeatureReader,
+    Scorer,
+    fold_features,
+    is_silent,
+    weigh_context,
+)
 from verdikt.claims.sentences import MarkedSentence, split_sentences
 
 ROOT = Path(__file__).parent.parent
@@ -50,7 +60,7 @@ OTHER_AIM = (0.93, 0.88)
 RECENT_BATCHES = ("s", "t")
 """First letters of the batches in the voices of agents, labelled by the rules as they are now."""
 
-CALIBRATION_BATCHES = frozenset("s4 s5 s7 s8 t2 t4 t6 t7 t8 t9 t11 t12 t13 t14 t15 t16 t17".split())
+CALIBRATION_BATCHES = frozenset("s4 s5 s7 s8 t2 t4 t6 t7 t8 t9 t11 t12 t13 t14 t15 t16 t17 t18 t19 t20 t21 t22".split())
 """The batches on which margins are chosen: those that were written blind of any model's mistakes."""
 
 TOPIC_MARGIN = 0.1
@@ -78,7 +88,7 @@ EVEN_SHARE = 0.2
 OTHER_LANGUAGES_WEIGHT = 1.5
 """What a sentence in another language counts beside an English one, of which there are many more."""
 
-LEVELS = 60
+LEVELS = 40
 """Number of steps of a weight on each side of 0. On left-out batches 20 read as well as 127, and compress to half."""
 
 VOCABULARY_BITS = 2**18
@@ -325,7 +335,7 @@ def calibrate_margins(batches: Sequence[Batch], frames: Sequence[Batch]) -> dict
     chosen = [batch for batch in batches if batch.name in CALIBRATION_BATCHES]
     for batch, number, _, part, margin in score_left_out(chosen, batches, frames):
         messages[batch.language, batch.name, number].append(
-            (margin, "done" in part.claims, part.claims.keys() <= {"done"})
+            (margin, "done" in part.claims, is_silent(part.sentence, has_other_act=not part.claims.keys() <= {"done"}))
         )
     answers: dict[str, list[tuple[float, bool]]] = defaultdict(list)
     for (language, _, _), parts in messages.items():

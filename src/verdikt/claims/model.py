@@ -127,9 +127,8 @@ class ClaimModel:
         for sentence in sentences:
             indices = fold_features(read(sentence), len(self.acts[0].weights))
             scores.append({scorer.name: scorer.score(indices) for scorer in self.acts})
-        # A question says nothing about the sentence before it: `Fixed the parser. Shall I push?`
         silent = [
-            all(margins[act] <= 0 for act in ACTS[1:]) and not sentence.text.rstrip().endswith(_QUESTION_MARKS)
+            is_silent(sentence, has_other_act=any(margins[act] > 0 for act in ACTS[1:]))
             for margins, sentence in zip(scores, sentences, strict=True)
         ]
         claims = weigh_context([margins["done"] for margins in scores], silent)
@@ -144,18 +143,26 @@ class ClaimModel:
         return tuple(scorer.name for scorer in self.topics if scorer.score(indices) > 0)
 
 
+def is_silent(sentence: MarkedSentence, *, has_other_act: bool) -> bool:
+    """Return whether a sentence that claims no work speaks against the claims beside it.
+
+    A question says nothing about the sentence before it: `Fixed the parser. Shall I push?`
+    """
+    return not has_other_act and not sentence.text.rstrip().endswith(_QUESTION_MARKS)
+
+
 def weigh_context(margins: Sequence[float], silent: Sequence[bool]) -> list[float]:
     """Return the margins of `done` in a message, lowered by those of the sentences that have no other act."""
     limited = [
-        max(-_CONTEXT_LIMIT, min(_CONTEXT_LIMIT, margin)) if is_silent else 0.0
-        for margin, is_silent in zip(margins, silent, strict=True)
+        max(-_CONTEXT_LIMIT, min(_CONTEXT_LIMIT, margin)) if counts else 0.0
+        for margin, counts in zip(margins, silent, strict=True)
     ]
     total, count = sum(limited), sum(silent)
     return [
         margin
         if margin > _CERTAIN_MARGIN
-        else margin + min(0.0, _CONTEXT_SHARE * (total - own) / max(1, count - is_silent))
-        for margin, own, is_silent in zip(margins, limited, silent, strict=True)
+        else margin + min(0.0, _CONTEXT_SHARE * (total - own) / max(1, count - counts))
+        for margin, own, counts in zip(margins, limited, silent, strict=True)
     ]
 
 
