@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tools import fetch_web
 
 from tests.chromium import find_chromium
@@ -82,4 +82,6 @@ def open_page(
     complaints.watch(page, f"http://127.0.0.1:{embedded.port}/")
     page.goto(embedded.create_link())
     page.wait_for_url(f"http://127.0.0.1:{embedded.port}/")
+    # The address changes before the page is drawn, and keys act on what is drawn.
+    expect(page.get_by_role("heading", name="Now")).to_be_visible(timeout=60_000)
     return page, complaints

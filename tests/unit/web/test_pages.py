@@ -332,7 +332,7 @@ def test_nothing_that_an_agent_wrote_does_anything(browser: Browser, tmp_path: P
 
 
 def name_with_markup(embedded: EmbeddedService) -> None:
-    """Give machines, people, tokens, events and places of notices every hostile text as a name."""
+    """Give machines, people, tokens and events every hostile text as a name."""
     service, now = embedded.service, 1_793_000_000.0
     organisation = embedded.store.ensure_organisation("local", 0)
     owner = Person(1, organisation, "you", frozenset({"admin"}))
