@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tools import fetch_web
 
 from tests.chromium import find_chromium
 from verdikt.observe.clock import Clock
 from verdikt.serve.embedded import EmbeddedService
+
+# Five seconds, the default, are too few for a machine that runs other tests meanwhile.
+expect.set_options(timeout=60_000)
 
 
 def ensure_vendor_files() -> None:
