@@ -246,3 +246,35 @@ def test_shell_text_in_another_place_keeps_its_verdict(vary: Callable[[str], str
             faults.append(f"{verdict.word} → {other_verdict.word}: {case['run']}")
 
     assert faults == []
+
+
+def write_by_here_document(path: str, content: str) -> str:
+    """Return a write as `cat > path <<'END'`."""
+    return f"cat > {shlex.quote(path)} <<'END_OF_FILE'\n{content}\nEND_OF_FILE"
+
+
+def write_by_format(path: str, content: str) -> str:
+    """Return a write as `printf '%s' content > path`."""
+    return f"printf '%s' {shlex.quote(content)} > {shlex.quote(path)}"
+
+
+def write_by_pipe(path: str, content: str) -> str:
+    """Return a write as `echo content | tee path`."""
+    return f"echo {shlex.quote(content)} | tee {shlex.quote(path)}"
+
+
+@pytest.mark.parametrize("write", [write_by_here_document, write_by_format, write_by_pipe])
+def test_file_written_by_the_shell_is_judged_like_one_of_a_write_tool(write: Callable[[str, str], str]) -> None:
+    """The text of settings, workflows and manifests counts, in whatever way it is written."""
+    faults = []
+    for case in [case for _, case in load_cases() if "content" in case.get("input", {})]:
+        path, content = case["input"].get("file_path"), case["input"]["content"]
+        if path is None or not isinstance(content, str):
+            continue
+        run = write(path, content)
+        verdict = decide(case)[1].kind
+        other_verdict = decide({key: case[key] for key in case if key not in ("tool", "input")} | {"run": run})[1].kind
+        if other_verdict is not verdict:
+            faults.append(f"{verdict.word} → {other_verdict.word}: {run}")
+
+    assert faults == []
