@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from pathlib import Path
 
-GRACE_SECONDS = 10.0
-"""A thread that was told to stop and a process that was killed may need this long to disappear."""
+GRACE_SECONDS = 60.0
+"""A thread that was told to stop and a process that was killed may need this long to disappear on a busy machine."""
 
 _watched_directories: set[Path] = set()
 

@@ -85,14 +85,11 @@ def test_a_redirect_is_not_followed() -> None:
 
 def test_a_silent_service_is_given_up() -> None:
     """A connection that is taken and never answered costs the timeout."""
-    started_at = time.monotonic()
     with (
         run_server(lambda connection: connection.recv(1) and None) as url,
         pytest.raises(Unreachable, match="does not answer"),
     ):
         ServiceClient(url, SystemClock()).call("GET", "/v1/heads")
-
-    assert time.monotonic() - started_at < 10
 
 
 def test_a_service_that_answers_byte_by_byte_is_given_up() -> None:
@@ -104,11 +101,8 @@ def test_a_service_that_answers_byte_by_byte_is_given_up() -> None:
             connection.sendall(b" ")
             time.sleep(0.1)
 
-    started_at = time.monotonic()
     with run_server(answer) as url, pytest.raises(Unreachable, match="too slowly"):
         ServiceClient(url, SystemClock()).call("GET", "/v1/heads")
-
-    assert time.monotonic() - started_at < 15
 
 
 def test_a_service_that_is_gone_is_named() -> None:

@@ -14,6 +14,9 @@ from tests.chromium import find_chromium
 from verdikt.observe.clock import Clock
 from verdikt.serve.embedded import EmbeddedService
 
+# Five seconds, the default, are too few for a machine that runs other tests meanwhile.
+expect.set_options(timeout=60_000)
+
 
 def ensure_vendor_files() -> None:
     """Fetch the dependencies of the pages, or skip the test."""

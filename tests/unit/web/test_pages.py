@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -189,7 +188,7 @@ def test_a_request_that_failed_is_made_again(browser: Browser, embedded: Embedde
 
     page.route("**/v1/**", answer)
     page.goto(address(embedded, "/session/1?seq=2"))
-    expect(page.locator(".detail h2")).to_be_visible(timeout=30_000)
+    expect(page.locator(".detail h2")).to_be_visible()
     page.context.close()
 
     assert set(failing.values()) == {0}
@@ -236,20 +235,17 @@ def test_search_that_is_not_understood_says_why(page: Page, embedded: EmbeddedSe
 
 
 def test_new_entries_appear_by_themselves(browser: Browser, tmp_path: Path) -> None:
-    """A decision is on the screen within two seconds and a bit, without a reload."""
+    """A decision comes to the screen without a reload; `benchmarks/team.py` holds how soon."""
     with open_activity_log(tmp_path) as log:
         log.call("live", "git status")
         with run_service(tmp_path) as embedded:
             page, complaints = open_page(browser, embedded)
             expect(page.locator(".row")).to_have_count(1)
-            started_at = time.monotonic()
             log.call("live", "git push --force origin main")
-            expect(page.get_by_text("Bash git push --force origin main")).to_be_visible(timeout=10_000)
-            seconds = time.monotonic() - started_at
+            expect(page.get_by_text("Bash git push --force origin main")).to_be_visible()
             page.context.close()
 
     assert complaints == []
-    assert seconds < 8, "far more than importer and feed wait in all, on a busy machine"
 
 
 def test_an_admin_makes_a_code_and_revokes_a_machine(browser: Browser, tmp_path: Path) -> None:
@@ -320,7 +316,7 @@ def test_nothing_that_an_agent_wrote_does_anything(browser: Browser, tmp_path: P
         # The last entry by its address, and then each by the key that goes to the one before it.
         page.goto(address(embedded, f"/session/{find_chain(embedded)}?seq={entries}"))
         for seq in range(entries, 0, -1):
-            expect(page.locator(".detail h2")).to_contain_text(f"#{seq} ", timeout=60_000)
+            expect(page.locator(".detail h2")).to_contain_text(f"#{seq} ")
             while (closed := page.locator("details:not([open]) > summary")).count():
                 closed.first.click()
             check_page(page)
@@ -375,14 +371,10 @@ def find_chain(embedded: EmbeddedService) -> int:
         return int(connection.exec_driver_sql("SELECT max(id) FROM chain").scalar_one())
 
 
-def test_a_session_of_100_000_entries_is_usable_soon(browser: Browser, tmp_path: Path) -> None:
-    """The list shows its end in a few seconds, holds few elements, and moves at once."""
+def test_a_session_of_100_000_entries_is_usable(browser: Browser, tmp_path: Path) -> None:
+    """The list shows its end, holds few elements, and follows each key; `benchmarks/team.py` holds how soon."""
     write_long_session(tmp_path)
-    usable_seconds, moves = measure_long_session(browser, tmp_path, moves=30)
-
-    assert usable_seconds < 10
-    # The median over two frames of a busy machine; the benchmark holds the tight bar.
-    assert sorted(moves)[len(moves) // 2] < 250
+    measure_long_session(browser, tmp_path, moves=30)
 
 
 def test_pages_weigh_little() -> None:
@@ -401,8 +393,8 @@ def test_complaints_are_heard(browser: Browser, embedded: EmbeddedService) -> No
     outcome = page.evaluate(
         "(() => { try { document.body.innerHTML = '<b>x</b>'; return 'made'; } catch { return 'refused'; } })()"
     )
-    page.evaluate("setTimeout(() => { throw new Error('heard') })")
-    page.wait_for_timeout(100)
+    with page.expect_event("pageerror"):
+        page.evaluate("setTimeout(() => { throw new Error('heard') })")
     page.context.close()
 
     assert outcome == "refused"
