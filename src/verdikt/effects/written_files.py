@@ -30,6 +30,7 @@ FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | find_role(
 _OUTPUT_NAMERS = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | _OUTPUT_SPLITTERS
 """Programs that write files which their words name; all others write to redirections only."""
 _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
+_QUOTING = str.maketrans("", "", "\"'{}")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
 
 
@@ -41,6 +42,8 @@ class WrittenFiles:
     texts: dict[str, str] = field(default_factory=dict)
     """Path → content."""
     downloaded: set[str] = field(default_factory=set)
+    downloaded_names: set[str] = field(default_factory=set)
+    """Downloads into a file that only a variable names, by its spelling: `curl -o "$T"`."""
     decoded: set[str] = field(default_factory=set)
     descriptors: dict[str, Word] = field(default_factory=dict)
     """What `exec 3>file` opened: descriptor → file."""
@@ -67,6 +70,7 @@ class WrittenFiles:
         outputs += _find_copied_files(call) if call.name in _REMOTE_COPIERS else []
         if call.name in _FILE_DOWNLOADERS | _REMOTE_COPIERS or _reads_download(call):
             self.downloaded.update(filter(None, self._to_paths(outputs, call)))
+            self.downloaded_names.update(spell_unknown(word) for word in outputs if not word.is_known)
             return []
         if call.name in _FILE_DECODERS:
             outputs += call.args.get_values("-o -out --output -r")
@@ -92,6 +96,11 @@ class WrittenFiles:
 
     def _to_paths(self, words: Sequence[Word], call: Invocation) -> list[str]:
         return [self.resolver.to_absolute(word.text, call.command.cwd) for word in words if word.is_known]
+
+
+def spell_unknown(word: Word) -> str:
+    """Return the spelling of a word of which a part is unknown, the same for each way to quote it."""
+    return word.raw.translate(_QUOTING)
 
 
 def _reads_download(call: Invocation) -> bool:
