@@ -121,6 +121,13 @@ def find_code_file(command: Command) -> Word | None:
     return _find_option_file(command, CODE_FILE_OPTIONS.get(command.name, frozenset()))
 
 
+def may_read_output(command: Command) -> bool:
+    """Return whether a command may read what another one prints: by a pipe, a redirection or `<(…)`."""
+    if command.pipe_from is not None or command.redirects:
+        return True
+    return any(word.raw.startswith("<(") for word in command.argv if word.raw != word.text)
+
+
 def find_text_file(command: Command) -> Word | None:
     """Return the file of statements, changes or requirements that a program carries out; `-` is its input."""
     options = _TEXT_FILE_OPTIONS.get(command.name)

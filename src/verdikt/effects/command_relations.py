@@ -96,7 +96,7 @@ class CommandRelations:
         has_secret = False
         secret_variables: set[str] = set()
         for index, effects in enumerate(effects_by_command):
-            if not has_secret and not _has_prefix(effects, _ZONE_PREFIXES):
+            if not has_secret and not (effects and _has_prefix(effects, _ZONE_PREFIXES)):
                 continue
             if derived := derive_zone_effects(effects, self._resolver.facts, self._secret_copies):
                 derived = [effect for effect in derived if not self._is_own_temporary(effect)]

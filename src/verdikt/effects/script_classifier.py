@@ -16,6 +16,7 @@ from verdikt.effects.command_input import (
     detect_language,
     find_program_word,
     match_programs,
+    may_read_output,
     substitute_listed_names,
 )
 from verdikt.effects.command_relations import CommandRelations
@@ -197,7 +198,7 @@ class ScriptClassifier:
             if name in _INTERPRETERS:
                 modifier_effects += classify_substitution(call, index)
             modifier_effects += classify_code_file(call, index, self._files.downloaded)
-        if name in TEXT_READERS and len(commands) > 1:
+        if name in TEXT_READERS and len(commands) > 1 and may_read_output(command):
             modifier_effects += classify_fetched_text(call, index)
         effects = self._classify_program(call)
         if self._programs is not None:

@@ -134,6 +134,17 @@ def trace_shell_lines(call: CommandCall) -> None:
             call.walk_shell_text(stripped[len(prefix) :], inherit_stdin=False)
 
 
+def has_no_shell_line(words: list[Word]) -> bool:
+    """Whether no word holds a line for a shell, nor anything that looks like a call in a language of its own."""
+    runner = find_runner(words[0].text)
+    marks = (*"!(`'\"", *runner.shell_lines) if runner is not None else ()
+    text = " ".join([word.text for word in words[1:]]) + " "
+    for mark in marks:  # noqa: SIM110  most commands of a database client end here
+        if mark in text:
+            return False
+    return True
+
+
 def trace_mercurial(call: CommandCall) -> str | None:
     """Walk the command of `hg --config alias.x='!cmd' x`."""
     for word in call.words[1:]:

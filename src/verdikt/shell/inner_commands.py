@@ -75,7 +75,7 @@ def find_tracers(name: str) -> tuple[CommandTracer, ...]:
 def _list_tracers(runner: Runner) -> list[CommandTracer]:
     tracers = []
     if runner.shell_lines:
-        tracers.append(CommandTracer(exec_options.trace_shell_lines))
+        tracers.append(CommandTracer(exec_options.trace_shell_lines, exec_options.has_no_shell_line))
     if runner.exec_options:
         tracers.append(CommandTracer(exec_options.trace_exec_options, exec_options.has_no_exec_option))
     if runner.trace:
