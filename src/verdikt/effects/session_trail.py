@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from verdikt.effects.armed_text import ArmedText, judge_text
 from verdikt.effects.carried_files import CarriedFiles
 from verdikt.effects.carried_state import find_moved_work
-from verdikt.effects.code_loaders import Loader, find_loaders, make_armed_effect
+from verdikt.effects.code_loaders import Loader, find_git_loaders, find_loaders, make_armed_effect
 from verdikt.effects.code_sections import detect_file_language
 from verdikt.effects.downloaded_files import find_unread_runs, note_downloads
 from verdikt.effects.script_classifier import ScriptClassifier
@@ -43,6 +43,8 @@ OLDER_ARMED_KEY = value_key("trail", "older")
 """Whether armed files are kept by digest only."""
 SECRET_READ_KEY = value_key("trail", "secret")
 """When the session first read a secret, and the hosts that it has sent to since."""
+GIT_PROGRAMS_KEY = value_key("trail", "git")
+"""Files and directories of the project from which git runs programs, by settings that the session made."""
 MAX_REMEMBERED = 24
 """Number of armed and of unjudged files that are kept by name; older armed ones are kept by digest only."""
 
@@ -87,6 +89,8 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
     if unread := find_unread_runs(effects, facts):
         effects = Effects((*effects.items, *unread))
     loaders = find_loaders(effects)
+    if git_programs := facts.recall(GIT_PROGRAMS_KEY):
+        loaders += find_git_loaders(effects, git_programs)
     if not loaders:
         return effects
     armed = _read_armed(facts, loaders)
@@ -206,9 +210,19 @@ def _note_carried_state(effects: Effects, facts: Facts, seq: int) -> dict[str, A
         changes[SECRET_COPIES_KEY] = _keep_newest({**facts.secret_copies, **dict.fromkeys(copies, seq)})
     if not names.isdisjoint(_SECRET_READS) or any(name.startswith(_SENDING_PREFIXES) for name in names):
         changes |= _note_secret_read(effects, facts, seq)
+    if "git.config" in names:
+        changes |= _note_git_programs(effects, facts)
     if "fs.move" in names and (moved := find_moved_destinations(effects, facts)) != facts.moved_work:
         changes[MOVED_WORK_KEY] = _keep_newest(moved) or None
     return changes
+
+
+def _note_git_programs(effects: Effects, facts: Facts) -> dict[str, Any]:
+    """Return what the memory keeps of the files that settings make git run."""
+    before = list(facts.recall(GIT_PROGRAMS_KEY) or ())
+    paths = [t.path for effect in effects.items if effect.what == "git.config" for t in effect.targets if t.path]
+    programs = list(dict.fromkeys([*before, *paths]))[-MAX_REMEMBERED:]
+    return {GIT_PROGRAMS_KEY: programs} if programs != before else {}
 
 
 def _note_secret_read(effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
