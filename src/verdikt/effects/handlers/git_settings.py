@@ -216,7 +216,7 @@ def _set_program(call: Invocation, key: str, value: Word, effects: Sequence[Effe
     is_read = (
         call.shell_classifier is not None
         and UNKNOWN not in value.text
-        and not any(effect.what.startswith(_UNREAD_EFFECTS) for effect in effects)
+        and not any(_is_unread(effect) for effect in effects)
         and all(_is_readable(call, target) for target in files)
     )
     only_looks = not files and all(effect.cls is EffectClass.READ for effect in effects)
@@ -224,6 +224,10 @@ def _set_program(call: Invocation, key: str, value: Word, effects: Sequence[Effe
         return call.make_effect("git.config", (Target(key, "other"), *files))
     shown = key if note else f"{key}={value.display_text}"
     return call.make_effect("git.config.exec", (Target(shown, "other"),), note=note)
+
+
+def _is_unread(effect: Effect) -> bool:
+    return effect.what.startswith(_UNREAD_EFFECTS) or (effect.what == "unknown.program" and not effect.certain)
 
 
 def _is_readable(call: Invocation, target: Target) -> bool:
