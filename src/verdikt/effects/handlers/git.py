@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from verdikt.effects.arguments import Arguments
 from verdikt.effects.execution_context import find_preceding, find_working_directory
+from verdikt.effects.handlers.git_remotes import adjust_remote, is_scratch_remote
 from verdikt.effects.handlers.git_settings import (
     classify_setting,
     classify_variables,
@@ -41,6 +42,8 @@ def adjust_circumstances(call: Invocation, effect: Effect) -> Effect:
         return skip_hooks(call, effect.note)
     if effect.what.startswith(_IN_PLACE_EFFECTS) and _find_zone(call) is Zone.TEMP:
         return call.make_effect("git.write")
+    if effect.what in ("git.remote", "git.remote.url"):
+        return adjust_remote(call, effect)
     return effect
 
 
@@ -99,7 +102,8 @@ def classify_push(call: Invocation) -> Iterator[Effect]:
         yield skip_hooks(call, "skips the pre-push hook")
     remote, specs = args.operands[:1], args.operands[1:]
     if args.has_flag("--mirror"):
-        yield call.make_effect("git.push.mirror", _to_hosts(remote))
+        is_scratch = bool(remote) and is_scratch_remote(call, remote[0].text)
+        yield call.make_effect("git.push" if is_scratch else "git.push.mirror", _to_hosts(remote))
         return
     if args.has_flag("--prune"):
         yield call.make_effect(
