@@ -17,7 +17,7 @@ _RULE = compile_lazily(r"^([^\s:#=][^:=#]*?)[ ]*::?(?!=)[ ]*(.*)$")
 _VARIABLE = compile_lazily(r"^(?:export[ ]+|override[ ]+)?([A-Za-z_][\w.-]*)[ ]*(\?=|:=|::=|\+=|!=|=)[ ]*(.*)$")
 _INCLUDE = compile_lazily(r"(?m)^(?:-|s)?include[ \t]+(.+)$")
 _SHELL_FUNCTION = compile_lazily(r"\$[({]shell\s+([^(){}]*(?:[({][^(){}]*[)}][^(){}]*)*)[)}]")
-_REFERENCE = compile_lazily(r"\$(?:\(([^()]*)\)|\{([^{}]*)\}|(.))")
+_REFERENCE = compile_lazily(r"\$(?:\(([^()$]*)\)|\{([^{}$]*)\}|([^({]))")
 _MAX_NESTED_REFERENCES = 5
 _FUNCTION = compile_lazily(r"^([a-z]+)[ \t]+(.*)$")
 _DRY_RUN_OPTIONS = frozenset(
@@ -81,6 +81,8 @@ class _Makefile:
             if function and (result := _call_function(function[1], function[2])) is not None:
                 return result
             value = self.variables.get(name)
+            if value is None and name == "HOME":
+                return "\0{HOME}"
             if value is None or depth > 8:
                 return UNKNOWN if name not in self.variables else ""
             return self.expand_variables(value, automatic_variables, depth + 1)
