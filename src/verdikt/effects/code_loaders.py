@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from verdikt.effects.runner_settings import IMAGE, SHELL
+from verdikt.effects.workflow_sections import WORKFLOW
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -23,6 +24,7 @@ _LANGUAGES_BY_ROLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("loads_perl", ("perl",)),
     ("loads_elixir", ("elixir",)),
     ("loads_settings", ("settings", IMAGE)),
+    ("loads_workflow", (WORKFLOW,)),
     ("shell", (SHELL,)),
     ("loads_shell", (SHELL,)),
     ("loads_nothing", ()),
@@ -78,6 +80,8 @@ class Loader(NamedTuple):
         if self.only_hooks:
             is_hook = path.startswith(project_root + "/") and _HOOK_FILE.search(path) is not None
             return is_hook or any(path == place or path.startswith(place + "/") for place in self.git_programs)
+        if language == WORKFLOW and (self.languages is None or WORKFLOW not in self.languages):
+            return False  # what runs at a forge says nothing of a command here
         if self.languages is not None and language not in self.languages and "/node_modules/" not in path:
             return False
         if project_root and path.startswith(project_root + "/"):
