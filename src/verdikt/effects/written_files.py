@@ -10,7 +10,7 @@ from verdikt.effects.command_input import find_static_output
 from verdikt.effects.embedded_commands import classify_embedded_commands, is_command_text
 from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.shell.command import Word
+from verdikt.shell.command import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
@@ -63,6 +63,9 @@ class WrittenFiles:
         outputs += _find_copied_files(call) if call.name in _REMOTE_COPIERS else []
         if call.name in _FILE_DOWNLOADERS | _REMOTE_COPIERS or _reads_download(call):
             self.downloaded.update(filter(None, self._to_paths(outputs, call)))
+            # `T=$(mktemp)`: of its name the beginning is known, by which the shell analysis walks `"$T"`.
+            unknown = [word.text.replace(UNKNOWN, "") for word in outputs if not word.is_known]
+            self.downloaded.update(path for path in unknown if path[:1] == "/" and path.count("/") > 1)
             return []
         if call.name in _FILE_DECODERS:
             outputs += call.args.get_values("-o -out --output -r")

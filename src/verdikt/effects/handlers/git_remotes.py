@@ -22,7 +22,7 @@ def adjust_remote(call: Invocation, effect: Effect) -> Effect:
     if what == "git.remote.url" and names:
         is_removal = len(names) == 1
         is_own = is_removal and _find_session_remote(call, names[0]) is not None
-        if is_own or (not is_removal and _is_scratch_address(call, names[-1])):
+        if is_own or (not is_removal and (_is_scratch_address(call, names[-1]) or _leads_nowhere(names[-1]))):
             what = "git.remote"
     return call.make_effect(what, (*effect.targets, Target(directory, "directory", directory)), note=effect.note)
 
@@ -55,6 +55,11 @@ def _is_same_repository(call: Invocation, words: list[str]) -> bool:
     directory = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
     own = find_working_directory(call)
     return directory == "." or call.resolver.to_absolute(directory) == own
+
+
+def _leads_nowhere(address: str) -> bool:
+    """Return whether an address is none, by which people switch pushing off: `no_push`."""
+    return address.replace("_", "").replace("-", "").isalpha()
 
 
 def _is_scratch_address(call: Invocation, address: str) -> bool:

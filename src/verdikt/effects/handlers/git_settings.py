@@ -44,7 +44,8 @@ _COMMAND_KEYS = tuple(
     "core. sequence. diff. filter. merge pager. credential gpg interactive mergetool difftool".split()
 )
 """Settings whose value is a command line."""
-_UNREAD_EFFECTS = ("unknown.parse", "code.unknown", "code.hidden", "code.remote")
+_UNREAD_EFFECTS = ("unknown.parse", "code.unknown", "code.hidden", "code.remote", "code.build", "pkg.")
+"""What runs files that are not named, so that nothing tells later when one of them changes."""
 _GIVES_UP = {
     ("safe.directory", "*"),
     ("commit.gpgsign", "false"),
@@ -92,19 +93,16 @@ def classify_setting(call: Invocation, text: str) -> Iterator[Effect]:
 
 def _configure(call: Invocation, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
     text = value.text
-    if key.startswith("alias."):
-        if text.startswith("!"):
-            effects = list(call.classify_shell(text[1:]))
-            yield from effects
-            if not passing:
-                yield _set_program(call, key, value, effects, note="an alias that runs a program")
-        elif not passing:
-            yield call.make_effect("git.config", (Target(key, "other"),))
+    if key.startswith("alias.") and text.startswith("!"):
+        effects = list(call.classify_shell(text[1:]))
+        yield from effects
+        if not passing:
+            yield _set_program(call, key, value, effects, note="an alias that runs a program")
         return
     if _REMOTE_KEY.match(key):
         yield from _configure_remote(call, key, value)
         return
-    if not _EXEC_KEYS.match(key):
+    if not _EXEC_KEYS.match(key) or _is_inert(key, text):
         if not passing and (key, text) in _GIVES_UP:
             yield call.make_effect("git.config.exec", (Target(f"{key}={text}", "other"),), note="gives a protection up")
         elif not passing:
@@ -116,10 +114,14 @@ def _configure(call: Invocation, key: str, value: Word, *, passing: bool) -> Ite
     if key == _HOOKS_PATH:
         yield _set_hooks_directory(call, value, passing=passing)
         return
-    if key.startswith("url.") and not passing and _keeps_host(key, text):
-        yield call.make_effect("git.config", (Target(key, "other"),))
-        return
     yield from _configure_program(call, key, value, passing=passing)
+
+
+def _is_inert(key: str, text: str) -> bool:
+    """Return whether a setting that can name a program or another place names neither."""
+    if key.startswith("submodule."):
+        return text in ("checkout", "rebase", "merge", "none")
+    return key.startswith("url.") and _keeps_host(key, text)
 
 
 def _set_hooks_directory(call: Invocation, value: Word, *, passing: bool) -> Effect:
@@ -216,6 +218,8 @@ def _set_program(call: Invocation, key: str, value: Word, effects: Sequence[Effe
     is_read = (
         call.shell_classifier is not None
         and UNKNOWN not in value.text
+        # The settings of ssh can name programs too, and may be written later.
+        and " -F" not in value.text
         and not any(_is_unread(effect) for effect in effects)
         and all(_is_readable(call, target) for target in files)
     )
