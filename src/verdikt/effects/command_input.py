@@ -56,11 +56,13 @@ def substitute_listed_names(call: Invocation, index: int) -> None:
 
 def _find_listing_command(call: Invocation, index: int) -> Command | None:
     """Return the command whose output names what this one works on."""
-    if call.command.via and call.command.via[-1].partition(" ")[0] in _FIND_PROGRAMS:
+    # Also by way of a wrapper: `find … -exec env rm {} +`.
+    if any(text.partition(" ")[0] in _FIND_PROGRAMS for text in call.command.via):
         preceding = reversed(call.commands[max(0, index - MAX_LOOKBEHIND) : index])
         return next((c for c in preceding if c.name in _FIND_PROGRAMS), None)
-    upstream = [c for c in call.iter_upstream() if c.name in _LISTING_PROGRAMS]
-    return next((c for c in upstream if not _is_name_filter(c)), upstream[0] if upstream else None)
+    # What a filter lets through names no files where nothing before it lists any: `show databases | grep shop`.
+    listing = (c for c in call.iter_upstream() if c.name in _LISTING_PROGRAMS)
+    return next((c for c in listing if not _is_name_filter(c)), None)
 
 
 def _is_name_filter(command: Command) -> bool:

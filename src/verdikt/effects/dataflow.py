@@ -14,6 +14,7 @@ from verdikt.effects.zone_effects import derive_effect
 from verdikt.knowledge import find_record, find_role
 from verdikt.model.effect import EffectClass
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.command import list_stage
 
 if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
@@ -223,7 +224,7 @@ def _find_upstream(index: int, commands: Sequence[Command]) -> list[int]:
     upstream: list[int] = []
     above = _find_source(commands[index])
     while above is not None and 0 <= above < len(commands) and len(upstream) < _MAX_PIPELINE:
-        upstream.append(above)
+        upstream += list_stage(commands, above)
         above = commands[above].pipe_from
     return upstream
 
@@ -256,8 +257,9 @@ def _find_taint(commands: Sequence[Command], effects_by_command: list[list[Effec
     for index in (*range(len(commands)), *substituted):
         command, above = commands[index], _find_source(commands[index])
         if above is not None and 0 <= above < len(commands) and above != index:
-            secret[index] |= secret[above]
-            environment[index] |= environment[above] and command.name not in _FILTER_PROGRAMS
+            stage = list_stage(commands, above)
+            secret[index] |= any(map(secret.__getitem__, stage))
+            environment[index] |= command.name not in _FILTER_PROGRAMS and any(map(environment.__getitem__, stage))
     return secret, environment
 
 

@@ -13,7 +13,7 @@ from verdikt.effects.target import abbreviate_home, is_guard_path
 from verdikt.knowledge import find_role, find_task_words
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.model.path_set import PathSet, PathSetKind, is_glob
+from verdikt.model.path_set import PathSet, PathSetKind, is_any_file, is_glob
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
@@ -92,6 +92,8 @@ def _list_guarded_operands(call: Invocation) -> Iterator[Target]:
 def _match_guarded(call: Invocation, text: str) -> Iterator[Target]:
     path = call.resolver.to_absolute(text, call.command.cwd)
     facts = call.facts
+    if is_any_file(text):
+        return  # what a change of unknown files does to the guard files is put back
     if is_glob(text):
         places = facts.find_guarded(PathSet(PathSetKind.GLOB, path)) if path else ()
         existing = (place for place in places if facts.path(place, git=False).exists)

@@ -16,10 +16,11 @@ from verdikt.effects.execution_context import (
     resolve_in_container,
     resolve_remote,
 )
+from verdikt.effects.installation_names import is_throwaway
 from verdikt.effects.target import is_device, is_recoverable, is_scratch_file, is_sink
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
-from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.command import UNKNOWN, Word, list_stage
 from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ _FILE_CHANGE_EFFECTS = word_set(
     "fs.delete fs.delete.tree fs.truncate fs.overwrite fs.write fs.append fs.move fs.shred fs.chmod"
 )
 _TEMPORARY_PREFIXES = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/")
+_SHARED_KINDS = ("resource", "database")
 _WRAPPER_PROGRAMS = find_role("transparent_wrapper")
 _CONCATENATORS = find_role("concatenator")
 _VARIABLE_SETTERS = find_role("variable_setter")
@@ -149,8 +151,9 @@ class Invocation:
             preceding = reversed(find_preceding(command, self.commands))
             command = next((c for c in preceding if c.name in _ARGUMENT_FEEDERS), command)
         while command.pipe_from is not None and 0 <= command.pipe_from < len(self.commands) and steps < _MAX_PIPELINE:
-            command, steps = self.commands[command.pipe_from], steps + 1
-            yield command
+            stage = list_stage(self.commands, command.pipe_from)
+            yield from map(self.commands.__getitem__, stage)
+            command, steps = self.commands[stage[0]], steps + 1
 
     def iter_wrapped(self, command: Command) -> Iterator[Command]:
         """Yield what runs inside a wrapper: `nohup curl …`, `docker exec x env`."""
@@ -267,7 +270,7 @@ class Invocation:
             if kind == "ref":
                 texts = [text.removeprefix("refs/heads/") for text in texts]
             targets = tuple([Target(text, kind) for text in texts])
-            unknown = any(UNKNOWN in word.text for word in words)
+            unknown = any(UNKNOWN in word.text for word in words) and not self._works_on_listed_names(kind)
             return [self.make_effect(what, targets, recoverable=recoverable, possible=possible or unknown, note=note)]
         if not words:
             return []
@@ -275,6 +278,17 @@ class Invocation:
             return self._make_delete_effects(words, recoverable=recoverable, note=note)
         paths = self._resolve_targets(what, words)
         return self.make_path_effects(what, paths, recoverable=recoverable, possible=possible, note=note)
+
+    def _works_on_listed_names(self, kind: str) -> bool:
+        """Return whether the command is run for each name of a list of things that others may depend on.
+
+        Which names those are is unknown, and that it is done to all of them is not.
+        """
+        return (
+            self.command.repeated
+            and kind in _SHARED_KINDS
+            and not any(is_throwaway(word.text) for command in self.iter_upstream() for word in command.argv)
+        )
 
     def _make_delete_effects(self, words: Sequence[Word], *, recoverable: bool | None, note: str) -> list[Effect]:
         """Return the effects of deleting these paths; only possible ones for patterns in the project."""

@@ -62,6 +62,7 @@ from verdikt.effects.special_programs import SPECIAL_PROGRAMS, classify_special_
 from verdikt.effects.unknown_program import (
     classify_code_file,
     classify_hidden_program,
+    classify_named_download,
     classify_offline_order,
     classify_substitution,
     classify_unknown_program,
@@ -312,7 +313,8 @@ class ScriptClassifier:
     def _classify_command(self, index: int, command: Command, commands: Sequence[Command]) -> list[Effect]:
         call = Invocation(command, self._resolver, commands, self._classify_inner)
         name = call.name
-        modifier_effects: list[Effect] = []
+        names = self._files.downloaded_names
+        modifier_effects = classify_named_download(call, names) if names else []
         if (
             command.via
             or command.redirects
@@ -321,7 +323,7 @@ class ScriptClassifier:
             or command.repeated
             or not name
         ):
-            modifier_effects = self._classify_modifiers(call, index)
+            modifier_effects += self._classify_modifiers(call, index)
             if not name:
                 return modifier_effects
         if name in _CODE_READERS:

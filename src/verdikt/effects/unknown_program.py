@@ -11,6 +11,7 @@ from verdikt.effects.command_input import MAX_LOOKBEHIND, find_code_file, find_p
 from verdikt.effects.command_verbs import has_destroy_verb, takes_offline
 from verdikt.effects.invocation import DECODERS, DOWNLOADERS, RAW_CONNECTION_PROGRAMS, SHELLS
 from verdikt.effects.target import is_device
+from verdikt.effects.written_files import spell_unknown
 from verdikt.effects.zone_effects import is_foreign_secret
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, EffectClass, Target
@@ -154,6 +155,15 @@ def classify_unnamed_program(call: Invocation) -> list[Effect]:
         targets = [word for word in operands if not word.text.startswith("-")]
         effects += call.make_effects("fs.delete.tree", targets, possible=True, note="if the unknown program is `rm`")
     return [*effects, call.make_effect("unknown.program", (Target(first.display_text, "other"),), possible=True)]
+
+
+def classify_named_download(call: Invocation, downloaded_names: Container[str]) -> list[Effect]:
+    """Return the effect of running a file that only a variable names, and that was downloaded by the same name."""
+    words = (call.command.argv[0], find_program_word(call.command)) if call.command.argv else ()
+    for word in words:
+        if word is not None and not word.is_known and spell_unknown(word) in downloaded_names:
+            return [call.make_effect("code.remote", (Target(word.raw, "other"),), note="runs what it downloaded")]
+    return []
 
 
 def classify_substitution(call: Invocation, index: int) -> list[Effect]:

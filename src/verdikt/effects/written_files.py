@@ -10,7 +10,7 @@ from verdikt.effects.command_input import find_static_output
 from verdikt.effects.embedded_commands import classify_embedded_commands, is_command_text
 from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.command import Word
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
@@ -28,6 +28,7 @@ _REMOTE_COPIERS = find_role("remote_copier")
 FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | find_role("file_source")
 """Programs that may put into a file what is run later."""
 _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
+_QUOTING = str.maketrans("", "", "\"'{}")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
 
 
@@ -39,6 +40,8 @@ class WrittenFiles:
     texts: dict[str, str] = field(default_factory=dict)
     """Path → content."""
     downloaded: set[str] = field(default_factory=set)
+    downloaded_names: set[str] = field(default_factory=set)
+    """Downloads into a file that only a variable names, by its spelling: `curl -o "$T"`."""
     decoded: set[str] = field(default_factory=set)
     descriptors: dict[str, Word] = field(default_factory=dict)
     """What `exec 3>file` opened: descriptor → file."""
@@ -63,9 +66,7 @@ class WrittenFiles:
         outputs += _find_copied_files(call) if call.name in _REMOTE_COPIERS else []
         if call.name in _FILE_DOWNLOADERS | _REMOTE_COPIERS or _reads_download(call):
             self.downloaded.update(filter(None, self._to_paths(outputs, call)))
-            # `T=$(mktemp)`: of its name the beginning is known, by which the shell analysis walks `"$T"`.
-            unknown = [word.text.replace(UNKNOWN, "") for word in outputs if not word.is_known]
-            self.downloaded.update(path for path in unknown if path[:1] == "/" and path.count("/") > 1)
+            self.downloaded_names.update(spell_unknown(word) for word in outputs if not word.is_known)
             return []
         if call.name in _FILE_DECODERS:
             outputs += call.args.get_values("-o -out --output -r")
@@ -91,6 +92,11 @@ class WrittenFiles:
 
     def _to_paths(self, words: Sequence[Word], call: Invocation) -> list[str]:
         return [self.resolver.to_absolute(word.text, call.command.cwd) for word in words if word.is_known]
+
+
+def spell_unknown(word: Word) -> str:
+    """Return the spelling of a word of which a part is unknown, the same for each way to quote it."""
+    return word.raw.translate(_QUOTING)
 
 
 def _reads_download(call: Invocation) -> bool:

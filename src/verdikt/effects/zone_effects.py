@@ -14,7 +14,7 @@ from verdikt.effects.target import abbreviate_home, is_agent_extension, is_git_h
 from verdikt.model.effect import Certainty, Effect, Zone
 from verdikt.model.git_hook import GIT_HOOKS, is_verdikt_hook
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.model.path_set import PathSet, PathSetKind
+from verdikt.model.path_set import PathSet, PathSetKind, is_any_file
 
 if TYPE_CHECKING:
     from verdikt.model.effect import Target
@@ -199,9 +199,8 @@ def _holds_guard(target: Target, facts: Facts, *, below: bool) -> bool:
     if not path or target.zone is Zone.SYSTEM or path == facts.home:
         return False
     if "*" in path or "?" in path or "[" in path:
-        # `**/*` stands for an unknown part of the project, such as the files that a search finds: what it changes of
-        # the guard files is put back.
-        if path.endswith("/**/*"):
+        # What a change of unknown files does to the guard files is put back.
+        if is_any_file(path):
             return False
         path_set = PathSet(PathSetKind.GLOB, path, below=below)
     elif below and facts.has_guarded_below(path):
