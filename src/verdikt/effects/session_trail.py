@@ -44,7 +44,7 @@ OLDER_ARMED_KEY = value_key("trail", "older")
 """Whether armed files are kept by digest only."""
 SECRET_READ_KEY = value_key("trail", "secret")
 """When the session first read a secret, and the hosts that it has sent to since."""
-GIT_PROGRAMS_KEY = value_key("trail", "git")
+GIT_PROGRAMS_KEY = value_key("trail", "git_programs")
 """Files and directories of the project from which git runs programs, by settings that the session made."""
 MAX_REMEMBERED = 24
 """Number of armed and of unjudged files that are kept by name; older armed ones are kept by digest only."""
