@@ -50,6 +50,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "effects/code/": "powershell-cmdlet base64 crontab dart dirname docker git python3 rmdir sendmail tar mysql",
         "effects/code_sections.py": "cmake dart gradlew just mvnw wscript",
         "effects/environment_variables.py": "psql",
+        "shell/makefile.py": "strip sort realpath",
         "effects/armed_text.py": "base64 cat chmod curl echo git net rmdir systemctl truncate wget",
         "effects/tool_classifier.py": "python3",
         "effects/tool_arguments.py": "python3",

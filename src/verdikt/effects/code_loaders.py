@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from verdikt.effects.runner_settings import IMAGE, SHELL
+from verdikt.effects.workflow_sections import WORKFLOW
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -23,6 +24,7 @@ _LANGUAGES_BY_ROLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("loads_perl", ("perl",)),
     ("loads_elixir", ("elixir",)),
     ("loads_settings", ("settings", IMAGE)),
+    ("loads_workflow", (WORKFLOW,)),
     ("shell", (SHELL,)),
     ("loads_shell", (SHELL,)),
     ("loads_nothing", ()),
@@ -60,11 +62,15 @@ _LANGUAGES_BY_SUFFIX = {
 
 
 class Loader(NamedTuple):
-    """A command that may load files: all languages when `languages` is None."""
+    """A command that may load files: all languages when `languages` is None.
+
+    With `only_hooks` it is git, which loads hooks and `git_programs`: files and directories that its settings name.
+    """
 
     effect: Effect
     languages: frozenset[str] | None
     only_hooks: bool = False
+    git_programs: tuple[str, ...] = ()
 
     def may_load(self, path: str, language: str, project_root: str, text: str = "") -> bool:
         """Return whether the command may load a file of the project, or one that its words point to.
@@ -72,7 +78,10 @@ class Loader(NamedTuple):
         `text` is the whole command text: it may enter another directory before.
         """
         if self.only_hooks:
-            return path.startswith(project_root + "/") and _HOOK_FILE.search(path) is not None
+            is_hook = path.startswith(project_root + "/") and _HOOK_FILE.search(path) is not None
+            return is_hook or any(path == place or path.startswith(place + "/") for place in self.git_programs)
+        if language == WORKFLOW and (self.languages is None or WORKFLOW not in self.languages):
+            return False  # what runs at a forge says nothing of a command here
         if self.languages is not None and language not in self.languages and "/node_modules/" not in path:
             return False
         if project_root and path.startswith(project_root + "/"):
@@ -106,6 +115,16 @@ def find_loaders(effects: Iterable[Effect]) -> list[Loader]:
         elif effect.what.startswith("git.") and _GIT_HOOK_COMMAND.match(effect.by):
             loaders.append(Loader(effect, None, only_hooks=True))
     return loaders
+
+
+def find_git_loaders(effects: Iterable[Effect], git_programs: Iterable[str]) -> list[Loader]:
+    """Return the git commands, which may run what the settings of the repository name: filters run on `git add`."""
+    places = tuple(git_programs)
+    return [Loader(effect, None, only_hooks=True, git_programs=places) for effect in effects if _is_git(effect)]
+
+
+def _is_git(effect: Effect) -> bool:
+    return effect.what.startswith("git.") and effect.what != "git.config"
 
 
 def _is_loading_program(effect: Effect) -> bool:

@@ -21,6 +21,7 @@ from verdikt.effects.runner_settings import (
     read_task_calls,
     read_xml,
 )
+from verdikt.effects.workflow_sections import WORKFLOW, is_workflow, read_workflow
 from verdikt.knowledge import find_language, find_suffix_program
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -138,8 +139,10 @@ def detect_file_language(path: str, text: str = "") -> str:
     name = path[path.rfind("/") + 1 :]
     if name in _LANGUAGE_BY_NAME:
         return _LANGUAGE_BY_NAME[name]
-    if path.endswith(_SETTINGS_PATHS):
+    if path.endswith(_SETTINGS_PATHS) or _is_task_file(path, name):
         return "settings"
+    if is_workflow(path):
+        return WORKFLOW
     if name.startswith(_IMAGE_NAMES) or name.endswith(".Dockerfile"):
         return IMAGE
     suffix = name[name.rfind(".") :].lower() if "." in name[1:] else ""
@@ -153,6 +156,11 @@ def detect_file_language(path: str, text: str = "") -> str:
         return _read_shebang(text)
     is_hook = not suffix and any(place in f"/{path}" for place in _HOOK_DIRECTORIES)
     return SHELL if is_hook else ""
+
+
+def _is_task_file(path: str, name: str) -> bool:
+    """Return whether a file may be included by a file of tasks; a role of Ansible keeps other tasks."""
+    return name.endswith((".yml", ".yaml")) and "task" in name.lower() and "/roles/" not in path
 
 
 def _read_shebang(text: str) -> str:
@@ -251,5 +259,6 @@ _READERS: dict[str, Callable[[str], list[CodeSection]]] = {
     "cmake": read_cmake,
     "xml": read_xml,
     IMAGE: read_image,
+    WORKFLOW: read_workflow,
 }
 """Languages in which program text stands among other text."""

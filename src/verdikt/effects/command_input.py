@@ -57,7 +57,8 @@ def substitute_listed_names(call: Invocation, index: int) -> None:
     names = _list_names(source)
     words: list[Word] = []
     for word in command.argv:
-        words.extend([word] if word.is_known else names)
+        # A text with a name somewhere in it is a command or a query, and no name: `-e "drop database {}"`.
+        words.extend([word] if word.is_known or " " in word.text else names)
     call.replace_words(tuple(words))
     call.uncertain = _is_selective(source) or any(map(_is_name_filter, call.iter_upstream()))
 

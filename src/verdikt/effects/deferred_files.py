@@ -29,6 +29,7 @@ _WORKFLOW_LEAK = compile_lazily(
 _WORKFLOW_SECRETS = compile_lazily(r"\b(\w+)\s*:\s*[\"']?\$\{\{\s*toJSON\(\s*secrets\s*\)")
 """A variable that holds all secrets of a workflow."""
 _WORKFLOW_COMMAND = compile_lazily(r"(?m)^\s*(?:-\s+)?(?:run|script):\s*[|>]?-?\s*(.*)$")
+_REQUEST_CODE = compile_lazily(r"ref:\s*[\"']?\$\{\{\s*github\.(?:event\.pull_request\.head|head_ref)")
 _WORKFLOW_NAMES = (".gitlab-ci.yml", "Jenkinsfile", "azure-pipelines.yml", ".travis.yml")
 _RUN_ON_OPEN = compile_lazily(r'"runOn"\s*:\s*"folderOpen"')
 _SETTINGS_FILE = compile_lazily(r"/\.[^/]+(?:/|$)|\.code-workspace$|/User/settings\.json$")
@@ -116,10 +117,16 @@ def _find_workflow_leaks(call: Invocation, content: str) -> Iterator[Effect]:
         yield make_overflow_effect(call, "text")
     names = _WORKFLOW_SECRETS.findall(content[:_MAX_CONTENT])
     sends_all = any(re.search(rf"\b(?:curl|wget|nc)\b.*\$\{{?{name}\b", content) for name in names)
-    if sends_all or _WORKFLOW_LEAK.search(content):
+    if sends_all or _WORKFLOW_LEAK.search(content) or _gives_secrets_to_strangers(content):
         yield call.make_effect("cred.send", possible=True, note="a workflow that sends its secrets out")
 
 
 def make_overflow_effect(call: Invocation, what: str) -> Effect:
     """Return the effect of what is beyond a bound: it could be anything, and must not pass as nothing."""
     return call.make_effect("unknown.parse", possible=True, note=f"more {what} than can be looked at")
+
+
+def _gives_secrets_to_strangers(content: str) -> bool:
+    """Return whether a workflow runs the code of a pull request with the rights and secrets of the repository."""
+    runs_request = "pull_request_target" in content and _REQUEST_CODE.search(content) is not None
+    return runs_request and "secrets" in content

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.host import is_local_host, parse_host
 from verdikt.effects.installation_names import is_live_name, is_throwaway
+from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
+    from verdikt.shell.command import Command
 
 _TEST = compile_lazily(r"(?i)(?:^|[._-])test(?:ing|s)?(?:$|[._-])")
 _STAGE_OPTIONS = "-e --env --environment --database --settings"
@@ -20,6 +23,9 @@ _STAGE_VARIABLES = ("ENV", "ENVIRONMENT", "SETTINGS_MODULE")
 _PROTECTION_SWITCHES = ("DISABLE_DATABASE_ENVIRONMENT_CHECK",)
 """Variables that only a live database needs: they switch its protection off."""
 _ADDRESS_VARIABLES = ("URL", "DSN", "URI")
+_FILE_SETTERS = find_role("variable_file_loader")
+_FILE_OPTIONS = ("-e", "-f", "--env-file", "--file")
+_MAX_SETTER_WORDS = 8
 
 
 def list_stages(call: Invocation) -> list[str]:
@@ -33,13 +39,16 @@ def list_stages(call: Invocation) -> list[str]:
     is_local = all(is_local_host(parse_host(address)) for address in addresses)
     # An address counts for more than the name of a stage: the frameworks connect to it in any stage.
     is_harmless = is_local or all(is_throwaway(address.rsplit("/", 1)[-1]) for address in addresses)
-    stages = ["test"] if is_harmless and any(map(_TEST.search, _iter_test_hints(call))) else []
+    is_scratch = bool(addresses) and is_local and all(is_throwaway(address.rsplit("/", 1)[-1]) for address in addresses)
+    is_test = is_scratch or (is_harmless and any(map(_TEST.search, _iter_test_hints(call))))
+    stages = ["test"] if is_test else []
     return [*stages, "local"] if addresses and is_local else stages
 
 
 def _iter_live_hints(call: Invocation) -> Iterator[str]:
     yield from (word.text for word in call.args.get_values(_STAGE_OPTIONS))
     yield from _iter_stage_operands(call)
+    yield from (parse_host(address) for address in _iter_values(call, _ADDRESS_VARIABLES))
     if any(name in _PROTECTION_SWITCHES for name, _ in call.command.assignments) or any(
         word.text.partition("=")[0] in _PROTECTION_SWITCHES for word in call.command.argv[1:]
     ):
@@ -68,6 +77,18 @@ def _iter_values(call: Invocation, name_endings: tuple[str, ...]) -> Iterator[st
     around = [c for c in find_preceding(command, call.commands) if len(c.via) < len(command.via)][-1:]
     for setter in (*(wrapper for wrapper in around if wrapper.host == command.host), command):
         yield from (value.text for name, value in setter.assignments if name.endswith(name_endings))
+        if setter.name in _FILE_SETTERS:
+            yield from (text for name, text in _read_variable_file(call, setter) if name.endswith(name_endings))
+
+
+def _read_variable_file(call: Invocation, setter: Command) -> Iterator[tuple[str, str]]:
+    """Yield the variables of the file that a wrapper loads for the command: `dotenv -e .env.test -- …`."""
+    for option, value in pairwise(setter.argv[:_MAX_SETTER_WORDS]):
+        path = call.resolver.to_absolute(value.text, setter.cwd) if option.text in _FILE_OPTIONS else ""
+        for line in (call.facts.text(path) or "").splitlines() if path else ():
+            name, equals, text = line.strip().removeprefix("export ").partition("=")
+            if equals and name.isidentifier():
+                yield name, text.strip("\"'")
 
 
 def _iter_stage_operands(call: Invocation) -> Iterator[str]:

@@ -34,7 +34,7 @@ def classify_redirect(call: Invocation, redirect: Redirect) -> Sequence[Effect]:
     if target.text == "/dev/null":
         return ()
     if target.text.startswith("/dev/") and (device := _NETWORK_DEVICE.match(target.text)):
-        return (_classify_network_file(call, op, device.group(1)),)
+        return (_classify_network_file(call, redirect, device.group(1)),)
     if op in ("<", "<&"):
         return call.make_effects("fs.read", [target])
     if op in (">>", "&>>"):
@@ -50,16 +50,25 @@ def classify_redirect(call: Invocation, redirect: Redirect) -> Sequence[Effect]:
     return effects
 
 
-def _classify_network_file(call: Invocation, op: str, name: str) -> Effect:
+def _classify_network_file(call: Invocation, redirect: Redirect, name: str) -> Effect:
     """Return the effect of a redirection to bash's `/dev/tcp/host/port`."""
     hosts = (Target(host.parse_host(name), "host"),)
+    op = redirect.op
     is_shell = call.name in SHELLS or call.name == "exec" or not call.command.argv
+    is_shell = is_shell and not (redirect.fd != 0 and _runs_script(call))
     # What listens on this machine was started here: `exec 3<>/dev/tcp/localhost/6379` talks to a server under test.
     if is_shell and (call.name in SHELLS or not host.is_local_host(name)):
         return call.make_effect("net.shell", hosts, note="a shell over a bare connection")
     if op.startswith("<") and op != "<>":
         return call.make_effect("net.fetch", hosts)
     return call.make_effect("net.local" if host.is_local_host(name) else "net.send", hosts)
+
+
+def _runs_script(call: Invocation) -> bool:
+    """Return whether a shell runs a file, and takes no commands from a connection: what it writes there is data."""
+    words = [word.text for word in call.command.argv[1:]]
+    is_named = call.name in SHELLS and bool(words) and words[0][:1] not in ("-", "+", "")
+    return is_named and not any(r.fd == 0 and r.op != "<<" for r in call.command.redirects)
 
 
 def _empties_file(command: Command, redirect: Redirect) -> bool:

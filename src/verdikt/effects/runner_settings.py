@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.effects.code import quote_shell_word
+from verdikt.effects.host import parse_host
+from verdikt.effects.secret_issuers import LISTED_DOMAINS
 from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
@@ -60,6 +62,8 @@ _COMPOSE_MOUNT = compile_lazily(
     r"""|^\s*(?:-\s+)?source:\s*["']?(?P<from>[^\s"']+)["']?\s*\n\s*target:\s*["']?(?P<to>/[^\s"']*)""",
     re.MULTILINE,
 )
+_HOOK_SOURCE = compile_lazily(r"(?m)^\s*-?\s*repo:\s*[\"']?((?:https?|git|ssh)://[^\s\"'#]+|[\w.-]+@[^\s\"'#]+)")
+_OTHER_FORGES = ("codeberg.org", "sr.ht", "gitea.com", "opendev.org", "kernel.org", "freedesktop.org")
 _HOME = compile_lazily(r"\$(?:HOME\b|\{HOME\})")
 _PROGRAM_KEY = compile_lazily(r"(?i)wrapper|runner|linker|script|command|cmd|shell|hook|exec|program")
 _DESCRIPTIONS = frozenset(
@@ -198,6 +202,8 @@ def read_all_settings(path: str, text: str) -> list[CodeSection]:
         return values
     if "compose" in name:
         return list(_read_compose(text))
+    if name == "/.pre-commit-config.yaml":
+        return [*_read_settings(text), *_read_hook_sources(text)]
     sections = list(_read_settings(text))
     for match in _INLINE_WORDS.finditer(text):
         words = [first or second for first, second in _PYTHON_STRING.findall(match[1])]
@@ -244,6 +250,18 @@ def _read_settings(text: str) -> Iterator[CodeSection]:
         if (" " not in value and not is_program) or key.lower() in _DESCRIPTIONS:
             continue
         yield CodeSection(SHELL, _to_command_line(value), number)
+
+
+def _read_hook_sources(text: str) -> Iterator[CodeSection]:
+    """Yield the repositories whose hooks are cloned and run, where they lie at none of the known forges."""
+    for match in _HOOK_SOURCE.finditer(text):
+        if not _is_forge(parse_host(match[1])):
+            line = f"curl -s {quote_shell_word(match[1])} | sh"
+            yield CodeSection(SHELL, line, count_line(text, match.start()))
+
+
+def _is_forge(name: str) -> bool:
+    return any(name == forge or name.endswith(f".{forge}") for forge in (*LISTED_DOMAINS, *_OTHER_FORGES))
 
 
 def _read_compose(text: str) -> Iterator[CodeSection]:

@@ -157,7 +157,10 @@ _STARTING_VERBS = frozenset(("run", "create"))
 """What a container engine does with an image, which may get secrets."""
 _REMOTE_VERBS = frozenset(("push", "fetch", "pull"))
 """What git does with a remote, whose address may hold a key."""
-_STAGING_VERBS = frozenset(("add", "stage")) | _REMOTE_VERBS
+_MESSAGE_VERBS = frozenset(("notes", "tag", "commit", "hash-object", "commit-tree"))
+_MESSAGE_WORDS = frozenset(("-F", "--file", "notes", "hash-object"))
+"""Words by which git takes a file for a message, a note or an object."""
+_STAGING_VERBS = frozenset(("add", "stage")) | _REMOTE_VERBS | _MESSAGE_WORDS
 _UNSTAGING_VERBS = frozenset(("reset", "restore", "rm"))
 _TRACED_VERBS = _STAGING_VERBS | _UNSTAGING_VERBS
 
@@ -299,6 +302,8 @@ def _trace_git(
         return is_staged
     words = [word for word in command.argv[1:] if not word.text.startswith("-")]
     verb = words[0].text if words else ""
+    if verb in _MESSAGE_VERBS:
+        return is_staged or _stores_secret(command, verb, effects, resolver)
     if verb in ("add", "stage"):
         is_forced = any(word.text in ("-f", "--force") for word in command.argv)
         secrets = [t for t in (_resolve_staged(word, command, resolver, copies) for word in words[1:]) if t is not None]
@@ -318,6 +323,19 @@ def _trace_git(
         push = next((effect for effect in effects if effect.what.startswith("git.push")), effects[0])
         effects.append(derive_effect("cred.send", push, push.targets, note="a secret that was staged before"))
     return is_staged
+
+
+def _stores_secret(command: Command, verb: str, effects: list[Effect], resolver: TargetResolver) -> bool:
+    """Add `cred.copy` where git makes a note, a message or an object of a secret file: `git notes add -F .env`."""
+    files = [value for option, value in _iter_options(command) if option in ("-F", "--file")]
+    if verb == "hash-object":
+        files += [word.text for word in command.argv[2:] if word.text[:1] != "-"]
+    secrets = [resolver.resolve_path(Word(file, file), command.cwd) for file in files]
+    secrets = [target for target in secrets if holds_secret(target, resolver.facts)]
+    if secrets:
+        index = Target("the next push", "other", f"{resolver.project_root}/.git/index")
+        effects.append(derive_effect("cred.copy", effects[0], (index,), note=f"stores {secrets[0].text}"))
+    return bool(secrets)
 
 
 def _resolve_staged(word: Word, command: Command, resolver: TargetResolver, copies: Collection[str]) -> Target | None:

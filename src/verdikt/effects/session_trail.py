@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from verdikt.effects.armed_text import ArmedText, judge_text
 from verdikt.effects.carried_files import CarriedFiles
 from verdikt.effects.carried_state import find_moved_work
-from verdikt.effects.code_loaders import Loader, find_loaders, make_armed_effect
+from verdikt.effects.code_loaders import Loader, find_git_loaders, find_loaders, make_armed_effect
 from verdikt.effects.code_sections import detect_file_language
 from verdikt.effects.downloaded_files import find_unread_runs, note_downloads
+from verdikt.effects.local_resources import note_local_resources, settle_local_resources
 from verdikt.effects.script_classifier import ScriptClassifier
 from verdikt.effects.secret_sends import add_issuer_sends, find_unlisted_hosts
 from verdikt.effects.target import TargetResolver
@@ -23,7 +24,7 @@ from verdikt.effects.zone_effects import derive_effect
 from verdikt.model.action import ActionKind
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.effect import Effect, Effects, Zone
-from verdikt.model.facts import MOVED_WORK_KEY, SECRET_COPIES_KEY
+from verdikt.model.facts import MOVED_WORK_KEY, REMOTES_KEY, SECRET_COPIES_KEY
 from verdikt.model.session_state import mark_key, to_shared_key, value_key
 from verdikt.model.written_text import predict_written_text
 
@@ -43,6 +44,8 @@ OLDER_ARMED_KEY = value_key("trail", "older")
 """Whether armed files are kept by digest only."""
 SECRET_READ_KEY = value_key("trail", "secret")
 """When the session first read a secret, and the hosts that it has sent to since."""
+GIT_PROGRAMS_KEY = value_key("trail", "git_programs")
+"""Files and directories of the project from which git runs programs, by settings that the session made."""
 MAX_REMEMBERED = 24
 """Number of armed and of unjudged files that are kept by name; older armed ones are kept by digest only."""
 
@@ -83,10 +86,13 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
     """Return the effects of an action together with what the session's memory says about them."""
     if facts.secrets:
         effects = add_issuer_sends(effects, facts)
+    effects = settle_local_resources(effects, facts, action)
     effects = _add_unlisted_sends(effects, facts)
     if unread := find_unread_runs(effects, facts):
         effects = Effects((*effects.items, *unread))
     loaders = find_loaders(effects)
+    if git_programs := facts.recall(GIT_PROGRAMS_KEY):
+        loaders += find_git_loaders(effects, git_programs)
     if not loaders:
         return effects
     armed = _read_armed(facts, loaders)
@@ -173,7 +179,7 @@ def note_action(action: Action, effects: Effects, facts: Facts, seq: int) -> dic
 
     The value under `PROJECT_ARMED_KEY` is for the memory of the project.
     """
-    changes = _note_carried_state(effects, facts, seq)
+    changes = _note_carried_state(effects, facts, seq) | note_local_resources(effects, facts, action)
     paths = [
         target.path
         for effect in effects.items
@@ -206,9 +212,32 @@ def _note_carried_state(effects: Effects, facts: Facts, seq: int) -> dict[str, A
         changes[SECRET_COPIES_KEY] = _keep_newest({**facts.secret_copies, **dict.fromkeys(copies, seq)})
     if not names.isdisjoint(_SECRET_READS) or any(name.startswith(_SENDING_PREFIXES) for name in names):
         changes |= _note_secret_read(effects, facts, seq)
+    if "git.remote" in names or "git.remote.url" in names:
+        changes |= _note_remotes(effects, facts)
+    if "git.config" in names:
+        changes |= _note_git_programs(effects, facts)
     if "fs.move" in names and (moved := find_moved_destinations(effects, facts)) != facts.moved_work:
         changes[MOVED_WORK_KEY] = _keep_newest(moved) or None
     return changes
+
+
+def _note_remotes(effects: Effects, facts: Facts) -> dict[str, Any]:
+    """Return what the memory keeps of the remotes that the session added or changed."""
+    before = facts.recall(REMOTES_KEY)
+    remotes: dict[str, Any] = dict(before) if isinstance(before, Mapping) else {}
+    for effect in effects.items:
+        if effect.what.startswith("git.remote") and len(effect.targets) == 3:
+            name, address, directory = effect.targets
+            remotes[f"{directory.path} {name.text}"[:300]] = address.text[:300]
+    return {REMOTES_KEY: _keep_newest(remotes)} if remotes != before else {}
+
+
+def _note_git_programs(effects: Effects, facts: Facts) -> dict[str, Any]:
+    """Return what the memory keeps of the files that settings make git run."""
+    before = list(facts.recall(GIT_PROGRAMS_KEY) or ())
+    paths = [t.path for effect in effects.items if effect.what == "git.config" for t in effect.targets if t.path]
+    programs = list(dict.fromkeys([*before, *paths]))[-MAX_REMEMBERED:]
+    return {GIT_PROGRAMS_KEY: programs} if programs != before else {}
 
 
 def _note_secret_read(effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:

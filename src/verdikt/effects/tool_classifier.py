@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.effects import host
 from verdikt.effects.arguments import word_set
+from verdikt.effects.armed_text import judge_text
 from verdikt.effects.code import classify_code
 from verdikt.effects.deferred_files import classify_file_content, make_overflow_effect
 from verdikt.effects.embedded_commands import classify_skill
@@ -225,8 +226,26 @@ def _classify_file_write(call: Invocation, what: str, path: str, content: str) -
     if not effects:
         yield call.make_effect("none")
     yield from effects
-    yield from derive_zone_effects(effects, call.facts)
+    derived = derive_zone_effects(effects, call.facts)
+    if (
+        what == "fs.overwrite"
+        and derived
+        and content
+        and _is_harmless_startup(call, effects[0].targets[0].path, content)
+    ):
+        derived = [effect for effect in derived if effect.what != "persist.write" or effect.certain]
+    yield from derived
     yield from classify_file_content(call, path, content)
+
+
+def _is_harmless_startup(call: Invocation, path: str, content: str) -> bool:
+    """Return whether the whole new text of a file that Python loads by itself does no harm."""
+    if path.endswith(".pth"):
+        return not any(line.lstrip().startswith("import") for line in content.splitlines())
+    classify_shell = call.shell_classifier
+    if classify_shell is None or not path.endswith(("/sitecustomize.py", "/usercustomize.py")):
+        return False
+    return judge_text(path, content, call.resolver, classify_shell) is None
 
 
 # Code and the web.

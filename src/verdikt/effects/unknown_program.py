@@ -45,6 +45,7 @@ _MINING_POOL = "stratum+"
 # The program is named after what it controls: `pumactl stop`, `mattermost-ctl stop`.
 _CONTROLLER_SUFFIX = "ctl"
 _STOP_VERBS = frozenset(("stop", "force-stop", "stop-all", "quit"))
+_PROGRAM_READERS = SHELLS | find_role("code_runner") | {"source", ".", "eval"}
 _CMDLET = compile_lazily(r"^[A-Z][a-z]+-[A-Z][A-Za-z]+$")
 _DESTRUCTIVE_NAME = compile_lazily(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
 _PRINTS_FILE = compile_lazily(r"^(?:\$\(|`)\s*(?:cat|head|tail|sed|awk|grep|cut|tr|rev|xxd|base64|openssl)\b|^\$\(<")
@@ -162,7 +163,9 @@ def classify_unnamed_program(call: Invocation) -> list[Effect]:
 
 def classify_named_download(call: Invocation, downloaded_names: Container[str]) -> list[Effect]:
     """Return the effect of running a file that only a variable names, and that was downloaded by the same name."""
-    words = (call.command.argv[0], find_program_word(call.command)) if call.command.argv else ()
+    words: list[Word | None] = [*call.command.argv[:1]]
+    if call.name in _PROGRAM_READERS:  # `tar xzf "$T"` and `file "$T"` do not run it
+        words.append(find_program_word(call.command))
     for word in words:
         if word is not None and not word.is_known and spell_unknown(word) in downloaded_names:
             return [call.make_effect("code.remote", (Target(word.raw, "other"),), note="runs what it downloaded")]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from verdikt.effects import host
+from verdikt.effects.ansible_inventory import names_only_containers
 from verdikt.effects.self_protection import matches_own_process
 from verdikt.effects.target import is_secret
 from verdikt.knowledge import find_role
@@ -35,6 +36,8 @@ def has_kind(word: Word, kind: str, call: Invocation) -> bool:
         return is_of_kind(word)
     if kind == "path":
         return _looks_like_path(word, call)
+    if kind == "container_inventory":
+        return _is_container_inventory(word, call)
     return get_plain_name(word.text) in find_role(kind)
 
 
@@ -47,6 +50,13 @@ def _looks_like_path(word: Word, call: Invocation) -> bool:
         return False
     path = call.resolver.to_absolute(text, call.command.cwd)
     return bool(path) and call.facts.path(path, git=False).exists
+
+
+def _is_container_inventory(word: Word, call: Invocation) -> bool:
+    """Return whether a file of hosts names containers of this machine alone."""
+    path = call.resolver.to_absolute(word.text, call.command.cwd) if word.is_known else ""
+    text = call.facts.text(path) if path else None
+    return text is not None and names_only_containers(text)
 
 
 def is_protection(name: str) -> bool:

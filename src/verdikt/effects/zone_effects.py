@@ -177,9 +177,10 @@ def _group_targets(effect: Effect, facts: Facts) -> tuple[list[Target], list[Tar
             is_guard = path.endswith("/.git/config") and has_commit_check(path.removesuffix("/.git/config"), facts)
             (guards if is_guard else startup_files).append(target)
         elif zone is Zone.SECRET:
-            # A new `.env` in the project changes no credential; a path in a home or `/etc` counts even if it is absent.
+            # A new `.env` in the project, or one of the session's own, changes no credential; a path in a home or
+            # `/etc` counts even if it is absent.
             well_known = abbreviate_home(path, facts.home).startswith(("~/.", "/etc"))
-            if well_known or target.state != "absent":
+            if well_known or not (target.state == "absent" or facts.is_created_in_session(path)):
                 secrets.append(target)
     return guards, hooks, startup_files, secrets
 

@@ -31,6 +31,7 @@ FILE_WRITES = ("fs.write", "fs.append")
 # Marks of one command. A session keeps 256, and one command that creates many files must not drop all older ones.
 _MAX_CREATED_MARKS = 16
 _MAX_EDITED_BYTES = 1024 * 1024
+_CREATED_ZONES = (Zone.PROJECT, Zone.SECRET)
 
 OPEN_EDITS_KEY = "open_edits"
 """The value of the memory that holds the files of the newest shell command that may edit some."""
@@ -57,7 +58,7 @@ def mark_created_files(writes: Iterable[Effect], moved_paths: Container[str] = (
         target.path
         for effect in writes
         for target in effect.targets
-        if target.state == "absent" and target.zone is Zone.PROJECT and target.path and target.path not in moved_paths
+        if target.state == "absent" and target.zone in _CREATED_ZONES and target.path and target.path not in moved_paths
     ]
     return {mark_key("made", path): "1" for path in paths[:_MAX_CREATED_MARKS]}
 

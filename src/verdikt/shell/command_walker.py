@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
@@ -30,9 +31,17 @@ _FILE_EXECUTION = compile_lazily(
 )
 
 _OUTERMOST_FRAME = Frame()
-_TEXT_RUNNERS = find_role("shell") | {"eval"}
+_TEXT_RUNNERS = find_role("shell") | {"eval", "source", "."}
+_FILE_WORD_PROGRAMS = _TEXT_RUNNERS | find_role("operand_remover")
+"""Programs for whose words files are read: `bash -c "$(cat x)"` runs what is in one, `rm $(cat x)` deletes it."""
 
 FileReader = Callable[[str], str | None]
+
+
+class _Replacement(NamedTuple):
+    """What a function did in the place of a command."""
+
+    output: str | None
 
 
 class CommandWalker(Expander):
@@ -43,7 +52,7 @@ class CommandWalker(Expander):
     _outermost_text = ""
     _exports_functions = False  # whether the text can define a function by a variable
     _has_no_file_execution: bool | None = None
-    reads_programs = False  # the words that are expanded now are the program of a shell
+    reads_programs = False  # the words that are expanded now are the program of a shell, or what is deleted
     shell_input: Frame | None = None  # the standard input that `exec < file` gave to all that follows
 
     def __init__(
@@ -99,8 +108,8 @@ class CommandWalker(Expander):
                 words += self.expand_words(raw, scope)
         return words
 
-    def _expand_program_words(self, raws: list[str], scope: Scope, frame: Frame) -> list[Word]:
-        """Expand the words of a shell, of which `$(cat file)` may be its program: the file is read as `sh file` is."""
+    def expand_file_words(self, raws: list[str], scope: Scope, frame: Frame) -> list[Word]:
+        """Expand words that matter by what is in files: `$(cat file)` may be the program of a shell."""
         before, self.reads_programs = self.reads_programs, True
         try:
             return self._expand_all_words(raws, scope, frame)
@@ -116,8 +125,8 @@ class CommandWalker(Expander):
             self.add_problem(f"it runs more than {_MAX_COMMANDS} commands")
             return None
         span = frame.span or (command.start, command.end)
-        if command.words and command.words[0] in _TEXT_RUNNERS:
-            words = self._expand_program_words(command.words, scope, frame)
+        if not _FILE_WORD_PROGRAMS.isdisjoint(command.words[:2]):
+            words = self.expand_file_words(command.words, scope, frame)
         else:
             words = self._expand_all_words(command.words, scope, frame)
         call = CommandCall(self, words, scope=scope, frame=frame, span=span)
@@ -198,9 +207,9 @@ class CommandWalker(Expander):
             source_words
             and words
             and self.has_replacements
-            and self._walk_replacement(words[0].text, call, source_words)
+            and (replacement := self._walk_replacement(words[0].text, call, source_words)) is not None
         ):
-            return None
+            return replacement.output
         if not words and not call.redirects and not call.assignments:
             return "" if call.frame.is_captured else None
         self._emit_draft(call)
@@ -226,8 +235,8 @@ class CommandWalker(Expander):
             reader.walk_shell_text(UNKNOWN if output is None else output, inherit_stdin=False)
         return ""
 
-    def _walk_replacement(self, name: str, call: CommandCall, source_words: list[str]) -> bool:
-        """Walk the alias or function of that name; return whether it certainly replaces the command."""
+    def _walk_replacement(self, name: str, call: CommandCall, source_words: list[str]) -> "_Replacement | None":
+        """Walk the alias or function of that name; return its output if it certainly replaces the command."""
         alias = call.scope.find_alias(name)
         if alias is not None and source_words[0] == name and f"alias {name}" not in call.frame.via:
             # Only an interactive shell expands aliases; the caller does not know which kind it is, so both are walked.
@@ -238,9 +247,9 @@ class CommandWalker(Expander):
             )
         function = call.scope.find_function(name)
         if function is None or f"{name}()" in call.frame.via:
-            return False
-        self._walk_function(name, function[0], call)
-        return function[1]
+            return None
+        output = self._walk_function(name, function[0], call)
+        return _Replacement(output) if function[1] else None
 
     def _trace_call(self, call: CommandCall) -> str | None:
         first = call.words[0].text
@@ -282,7 +291,7 @@ class CommandWalker(Expander):
         for name in guess_programs(words[0].text):
             call.walk_command([Word(name, words[0].raw), *words[1:]], label=words[0].raw)
 
-    def _walk_function(self, name: str, body: Statement, call: CommandCall) -> None:
+    def _walk_function(self, name: str, body: Statement, call: CommandCall) -> str | None:
         self._uncalled_functions.pop(id(body), None)
         scope, words = call.scope, call.words
         if call.redirects:
@@ -292,10 +301,14 @@ class CommandWalker(Expander):
         # It runs in the same shell: variables stay set, except its arguments and what it declares local.
         before, scope.arguments = scope.arguments, [word.text for word in words[1:]]
         outside, self.local_variables = self.local_variables, {}
-        self.walk_statement(body, scope, call.frame.create_inner_frame(f"{name}()", call.span).without_capture())
+        frame = call.frame.create_inner_frame(f"{name}()", call.span)
+        if not call.redirects:
+            frame.is_captured = call.frame.is_captured
+        output = self.walk_statement(body, scope, frame if frame.is_captured else frame.without_capture())
         for local, value in self.local_variables.items():
             scope.restore_variable(local, value)
         scope.arguments, self.local_variables = before, outside
+        return output
 
     def _emit_draft(self, call: CommandCall) -> None:
         frame, cwd, drafts = call.frame, call.scope.cwd, self.drafts

@@ -8,6 +8,7 @@ from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
+from verdikt.shell.redirection import read_contents
 from verdikt.shell.runner import find_runner
 
 _EDITORS = find_role("vim_editor")
@@ -30,6 +31,7 @@ _SHELL_CALL_PATTERNS: dict[str, re.Pattern[str]] = {
 }
 """Patterns of the calls with which such a language runs a shell command."""
 _MAX_PROGRAM_LENGTH = 100_000
+_MAX_SETTINGS_LINES = 400
 _REDIRECTED_COPY = compile_lazily(r"^\|\s*")
 
 COMMAND_VARIABLES = frozenset(
@@ -54,6 +56,9 @@ def trace_exec_options(call: CommandCall) -> None:
         names = row.options.split()
         for place in range(1, len(words)):
             value = _get_option_value(words, place, names)
+            if row.in_file and value is not None:
+                _trace_settings_file(call, value, row.prefix)
+                continue
             prefix = _find_prefix(value, row.prefix) if value is not None else None
             if value is None or prefix is None:
                 continue
@@ -63,6 +68,15 @@ def trace_exec_options(call: CommandCall) -> None:
                 trace_shell_calls(call, row.language, text)
             else:
                 call.walk_shell_text(text, inherit_stdin=False)
+
+
+def _trace_settings_file(call: CommandCall, path: str, prefixes: str) -> None:
+    """Walk the commands in a file of settings: `ssh -F file`, of which `ProxyCommand` is run."""
+    text = read_contents(call.walker, Word(path, path), call.scope)
+    for line in (text or "").splitlines()[:_MAX_SETTINGS_LINES]:
+        stripped = line.strip()
+        if prefix := _find_prefix(stripped, prefixes):
+            call.walk_shell_text(stripped[len(prefix) :].strip(), inherit_stdin=False)
 
 
 def _list_variable_words(call: CommandCall, name: str) -> list[Word]:

@@ -151,11 +151,17 @@ def _trace_file(call: CommandCall, file: Word, arguments: list[str], *, in_same_
     before = scope.arguments
     if arguments or not in_same_shell:
         scope.arguments = arguments
+    if not in_same_shell:
+        scope.set_variable("0", file.text)
+    # Scripts find their own directory by it: `source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"`.
+    outer_source = scope.variables.get("BASH_SOURCE")
+    scope.set_variable("BASH_SOURCE", [file.text])
     text = _to_posix(text[:_MAX_SCRIPT_LENGTH], program or call.name)
     label = f"{call.name} {file.text}"
     output = call.walk_shell_text(text, label=label, scope=scope, inherit_stdin=not in_same_shell)
     if in_same_shell:
         scope.arguments = before
+        scope.restore_variable("BASH_SOURCE", outer_source)
     return output
 
 

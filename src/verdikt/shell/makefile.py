@@ -1,12 +1,13 @@
 """Recipes of a makefile, as `make x` runs them with their prerequisites."""
 
 import re
+from posixpath import basename, dirname, normpath
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import parse_permuted_options
-from verdikt.shell.redirection import STDIN_NAMES, read_contents
+from verdikt.shell.redirection import STDIN_NAMES, read_contents, resolve_path
 from verdikt.shell.scope import Scope
 
 # Generated makefiles have thousands of rules; the first ones tell what a target does.
@@ -16,6 +17,9 @@ _RULE = compile_lazily(r"^([^\s:#=][^:=#]*?)[ ]*::?(?!=)[ ]*(.*)$")
 _VARIABLE = compile_lazily(r"^(?:export[ ]+|override[ ]+)?([A-Za-z_][\w.-]*)[ ]*(\?=|:=|::=|\+=|!=|=)[ ]*(.*)$")
 _INCLUDE = compile_lazily(r"(?m)^(?:-|s)?include[ \t]+(.+)$")
 _SHELL_FUNCTION = compile_lazily(r"\$[({]shell\s+([^(){}]*(?:[({][^(){}]*[)}][^(){}]*)*)[)}]")
+_REFERENCE = compile_lazily(r"\$(?:\(([^()$]*)\)|\{([^{}$]*)\}|([^({]))")
+_MAX_NESTED_REFERENCES = 5
+_FUNCTION = compile_lazily(r"^([a-z]+)[ \t]+(.*)$")
 _DRY_RUN_OPTIONS = frozenset(
     ("-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "-v", "--version", "-h", "--help")
 )
@@ -24,8 +28,8 @@ _DRY_RUN_OPTIONS = frozenset(
 class _Makefile:
     """Rules and variables of a makefile, as far as a line-by-line reading shows them."""
 
-    def __init__(self, text: str) -> None:
-        self.variables: dict[str, str] = {"SHELL": "/bin/sh", "MAKE": "make", "RM": "rm -f", "CURDIR": "."}
+    def __init__(self, text: str, directory: str) -> None:
+        self.variables: dict[str, str] = {"SHELL": "/bin/sh", "MAKE": "make", "RM": "rm -f", "CURDIR": directory}
         self.rules: dict[str, tuple[list[str], list[str]]] = {}
         self.default_target = ""
         targets: list[str] = []
@@ -73,12 +77,44 @@ class _Makefile:
                 return automatic_variables[name]
             if name.startswith("shell "):
                 return f"\0({name[6:]})"
+            function = _FUNCTION.match(name)
+            if function and (result := _call_function(function[1], function[2])) is not None:
+                return result
             value = self.variables.get(name)
+            if value is None and name == "HOME":
+                return "\0{HOME}"
             if value is None or depth > 8:
                 return UNKNOWN if name not in self.variables else ""
             return self.expand_variables(value, automatic_variables, depth + 1)
 
-        return re.sub(r"\$(?:\(([^()]*)\)|\{([^{}]*)\}|(.))", expand_reference, text[:20_000])
+        text = text[:20_000]
+        # From the inside out: `$(wildcard $(TOP)/out*)`.
+        for _ in range(_MAX_NESTED_REFERENCES):
+            expanded = _REFERENCE.sub(expand_reference, text)
+            if expanded == text or "$" not in expanded:
+                return expanded
+            text = expanded
+        return text
+
+
+def _call_function(name: str, argument: str) -> str | None:
+    """Return what a function of make makes of its argument; None for one that is not computed here."""
+    if "$" in argument:
+        return None
+    words = argument.split()
+    if name in ("wildcard", "strip", "sort", "realpath"):
+        return " ".join(words)
+    if name == "abspath":
+        return " ".join(map(normpath, words))
+    if name in ("addprefix", "addsuffix"):
+        affix, _, listed = argument.partition(",")
+        names = listed.split()
+        return " ".join(affix.strip() + each if name == "addprefix" else each + affix.strip() for each in names)
+    if name in ("dir", "notdir"):
+        return " ".join((dirname(word) or ".") + "/" if name == "dir" else basename(word) for word in words)
+    if name in ("firstword", "lastword"):
+        return words[0 if name == "firstword" else -1] if words else ""
+    return None
 
 
 def trace_make(call: CommandCall) -> str | None:
@@ -98,7 +134,7 @@ def trace_make(call: CommandCall) -> str | None:
     if text is None:
         return None
     text = _add_included_files(call, text, scope)
-    makefile = _Makefile(text)
+    makefile = _Makefile(text, _find_directory(call, scope))
     _trace_shell_functions(call, makefile, text, scope)
     goals: list[str] = []
     for word in words:
@@ -111,6 +147,11 @@ def trace_make(call: CommandCall) -> str | None:
     for goal in goals or [makefile.default_target]:
         _trace_goal(call, makefile, goal, finished_goals, scope)
     return None
+
+
+def _find_directory(call: CommandCall, scope: Scope) -> str:
+    directory = resolve_path(call.walker, ".", scope) if call.walker.start_directory else "."
+    return "." if UNKNOWN in directory else directory
 
 
 def _read_makefile(call: CommandCall, value_by_option: dict[str, Word], scope: Scope) -> str | None:

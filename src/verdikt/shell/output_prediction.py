@@ -10,7 +10,7 @@ from verdikt.shell import text_filters
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.escape_sequences import decode_escapes
 from verdikt.shell.printf_format import predict_printf
-from verdikt.shell.redirection import find_written_file, read_contents
+from verdikt.shell.redirection import find_written_file, read_contents, read_filtered_file, read_input, resolve_path
 
 if TYPE_CHECKING:
     from verdikt.shell.command_call import CommandCall
@@ -20,6 +20,7 @@ _MAX_OUTPUT = 1 << 20
 _SILENT_PROGRAMS = find_role("silent")
 _CONCATENATORS = find_role("concatenator")
 _DIRECTORY_PRINTERS = find_role("directory_printer")
+_PATH_RESOLVERS = find_role("path_resolver") | find_role("link_reader")
 
 
 def predict_output(call: "CommandCall") -> str | None:
@@ -45,6 +46,8 @@ def _predict_known_program(call: "CommandCall") -> str | None:
         place = call.scope.cwd if call.scope.cwd is not None else call.walker.start_directory
         return place + "\n" if place else None
     args = [word.text for word in words[1:]]
+    if name in _PATH_RESOLVERS:
+        args = [arg if arg[:1] in ("-", "/") or UNKNOWN in arg else _resolve_known(call, arg) for arg in args]
     if (plain := _PREDICTORS.get(name)) is not None:
         return plain(args)
     if (filtered := text_filters.FILTERS.get(name)) is None:
@@ -53,7 +56,17 @@ def _predict_known_program(call: "CommandCall") -> str | None:
         # `base64 -d file`, of a file that the text itself wrote.
         files = (find_written_file(call.walker, word, call.scope) for word in words[1:])
         stdin = next((text for known, text in files if known), None)
+    if stdin is None and call.walker.reads_programs:
+        stdin = (
+            read_filtered_file(call.walker, words[1:], call.scope)
+            if call.frame.lacks_input()
+            else read_input(call.walker, call.frame, call.scope)
+        )
     return None if stdin is None or UNKNOWN in stdin else filtered(args, stdin)
+
+
+def _resolve_known(call: "CommandCall", path: str) -> str:
+    return resolve_path(call.walker, path, call.scope) if call.walker.start_directory else path
 
 
 def _predict_cat(call: "CommandCall") -> str | None:

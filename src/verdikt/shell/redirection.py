@@ -1,13 +1,16 @@
 """Redirections, and the files that the text itself writes and may run next."""
 
+from collections.abc import Sequence
 from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
 from verdikt.knowledge import find_role
 from verdikt.shell.command import UNKNOWN, Redirect, Word
+from verdikt.shell.text_filters import FILTERS
 
 if TYPE_CHECKING:
-    from verdikt.shell.command_call import CommandCall
+    from verdikt.shell.command import CommandDraft
+    from verdikt.shell.command_call import CommandCall, Frame
     from verdikt.shell.command_walker import CommandWalker
     from verdikt.shell.scope import Scope
     from verdikt.shell.statement import RawRedirect
@@ -164,14 +167,46 @@ def read_contents(walker: "CommandWalker", path: Word, scope: "Scope") -> str | 
     return walker.read_file(at)
 
 
+def read_input(walker: "CommandWalker", frame: "Frame", scope: "Scope") -> str | None:
+    """Return what is on a command's standard input: constant text, a file, or what another command makes of one."""
+    if frame.stdin is not None:
+        return frame.stdin
+    if frame.stdin_file is not None:
+        return read_contents(walker, frame.stdin_file, scope)
+    return read_copied_contents(walker, frame.pipe_from, scope)
+
+
 def read_copied_contents(walker: "CommandWalker", source: int | None, scope: "Scope") -> str | None:
-    """Return what a command that only copies files hands on, when those are read as a program: `cat file | bash`."""
-    words = walker.drafts[source].argv if source is not None and source < len(walker.drafts) else ()
-    if source is None or not words or words[0].text.rsplit("/", 1)[-1] not in _CONCATENATORS:
+    """Return what a command makes of the files it is given, when those are read as a program: `rev file | bash`."""
+    if source is None or source >= len(walker.drafts) or not walker.drafts[source].argv:
         return None
-    file = find_stdin_file(walker.drafts[source].redirects)
-    files = words[1:] or ((file,) if file is not None else ())
-    if not files:
+    draft = walker.drafts[source]
+    name = draft.argv[0].text.rsplit("/", 1)[-1]
+    text_filter = FILTERS.get(name)
+    if text_filter is None and name not in _CONCATENATORS:
         return None
-    texts = [read_contents(walker, word, scope) for word in files]
-    return None if None in texts else "".join(text for text in texts if text)
+    text = _read_draft_input(walker, draft, scope)
+    if text is None or text_filter is None:
+        return text
+    return None if UNKNOWN in text else text_filter([word.text for word in draft.argv[1:]], text)
+
+
+def _read_draft_input(walker: "CommandWalker", draft: "CommandDraft", scope: "Scope") -> str | None:
+    if draft.stdin is not None:
+        return draft.stdin
+    files = [word for word in draft.argv[1:] if word.text[:1] != "-"]
+    if files and draft.argv[0].text.rsplit("/", 1)[-1] in _CONCATENATORS:
+        texts = [read_contents(walker, word, scope) for word in files]
+        return None if None in texts else "".join(text for text in texts if text)
+    file = find_stdin_file(draft.redirects)
+    if file is not None:
+        return read_contents(walker, file, scope)
+    if draft.pipe_from is not None:
+        return read_copied_contents(walker, draft.pipe_from, scope)
+    return read_filtered_file(walker, draft.argv[1:], scope)
+
+
+def read_filtered_file(walker: "CommandWalker", words: Sequence[Word], scope: "Scope") -> str | None:
+    """Return the contents of the file that a filter is given: the last of its words, of which others are no files."""
+    file = next((word for word in reversed(words) if word.text[:1] != "-"), None)
+    return read_contents(walker, file, scope) if file is not None else None

@@ -6,6 +6,7 @@ from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.escape_sequences import decode_escapes
 from verdikt.shell.option_parser import parse_options
+from verdikt.shell.redirection import read_contents, read_input
 from verdikt.shell.scope import Scope
 
 # Each item is a word or a run of the inner command; the first ones show what it does.
@@ -13,6 +14,7 @@ _MAX_ITEMS = 64
 _MAX_RUNS = 16
 _MAX_ROOTS = 8
 _WORD_PRINTERS = find_role("word_printer")
+_FILE_WORD_PROGRAMS = find_role("operand_remover") | find_role("shell") | find_role("transparent_wrapper")
 _PARALLEL_PLACEHOLDERS = ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{#}", "{%}")
 _LIST_OPERATOR = compile_lazily(r"[|;&]")
 _FIND_WRITE_ACTIONS = frozenset(("-fprint", "-fprint0", "-fprintf", "-fls"))
@@ -30,7 +32,9 @@ def trace_xargs(call: CommandCall) -> str | None:
         if option in value_by_option:
             value = value_by_option[option]
             placeholder = value.text if value is not None else "{}"
-    items = _read_items(call, value_by_option, by_line=placeholder is not None)
+    # What is deleted or run is worth a look into the file that names it; what is printed or searched is not.
+    reads_files = any(word.text.rsplit("/", 1)[-1] in _FILE_WORD_PROGRAMS for word in inner_words[:3])
+    items = _read_items(call, value_by_option, by_line=placeholder is not None, reads_files=reads_files)
     if placeholder:
         for item in items[:_MAX_RUNS]:
             filled_words = [_fill_word(word, placeholder, item) for word in inner_words]
@@ -41,10 +45,18 @@ def trace_xargs(call: CommandCall) -> str | None:
     return output if inner_words[0].text in _WORD_PRINTERS else None
 
 
-def _read_items(call: CommandCall, value_by_option: dict[str, Word | None], *, by_line: bool) -> list[str]:
+def _read_items(
+    call: CommandCall, value_by_option: dict[str, Word | None], *, by_line: bool, reads_files: bool
+) -> list[str]:
     """Return what `xargs` reads, when that is constant; one unknown item otherwise."""
-    text = call.frame.stdin
-    if text is None or UNKNOWN in text or "-a" in value_by_option or "--arg-file" in value_by_option:
+    file = value_by_option.get("-a") or value_by_option.get("--arg-file")
+    if not reads_files:
+        text = call.frame.stdin if file is None else None
+    elif file is not None:
+        text = read_contents(call.walker, file, call.scope)
+    else:
+        text = read_input(call.walker, call.frame, call.scope)
+    if text is None or UNKNOWN in text:
         return [UNKNOWN]
     delimiter = value_by_option.get("-d") or value_by_option.get("--delimiter")
     if delimiter is not None:

@@ -37,11 +37,15 @@ class Interpreter(NamedTuple):
 
 
 class ExecOption(NamedTuple):
-    """Options whose value is a command; `prefix` limits the values, `language` says that the value is a program."""
+    """Options whose value is a command; `prefix` limits the values, `language` says that the value is a program.
+
+    With `in_file` the value is a file, whose lines with such a prefix are the commands.
+    """
 
     options: str
     prefix: str = ""
     language: str = ""
+    in_file: bool = False
 
 
 class CommandLevel(NamedTuple):

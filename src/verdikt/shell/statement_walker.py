@@ -22,8 +22,11 @@ _LOOP_ASSIGNMENT = compile_lazily(
     r"\b([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\+?="
     r"|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]{0,200})|\(\(([^)]{0,200})\)\)"
 )
-# A body that may run the line; others need not know what the file holds, and each read asks the world.
-_RUNS_LINE = compile_lazily(r"\b(?:eval|sh|bash|source|xargs)\b|(?:^|[;&|{(]|\bdo\b)\s*[\"']?\$")
+# A body that may run the line, or delete what it names; others need not know what the file holds, and each read asks
+# the world.
+_RUNS_LINE = compile_lazily(
+    r"\b(?:eval|sh|bash|source|xargs|rm|rmdir|unlink|shred|truncate)\b|(?:^|[;&|{(]|\bdo\b)\s*[\"']?\$"
+)
 _VARIABLE_NAME = compile_lazily(r"[A-Za-z_]\w*")
 
 
@@ -248,7 +251,8 @@ class StatementWalker(CommandWalker):
         """Return the values of a `for` variable, each once."""
         values = [UNKNOWN]
         if loop.values is not None:
-            words = self._expand_all_words(loop.values, scope, frame)
+            expand = self.expand_file_words if _RUNS_LINE.search(loop.source) else self._expand_all_words
+            words = expand(loop.values, scope, frame)
             values = [WildcardValue(word.text) if word.glob else word.text for word in words]
         elif scope.arguments is not None:
             values = scope.arguments
@@ -270,8 +274,8 @@ class StatementWalker(CommandWalker):
         if not isinstance(condition, SimpleCommand) or condition.words[:1] != ["read"]:
             return None
         text = frame.stdin
-        if text is None and frame.stdin_file is not None and _RUNS_LINE.search(loop.source):
-            text = redirection.read_contents(self, frame.stdin_file, scope)
+        if text is None and not frame.lacks_input() and _RUNS_LINE.search(loop.source):
+            text = redirection.read_input(self, frame, scope)
         lines = text.splitlines(keepends=True) if text is not None else None
         return lines if lines is not None and len(lines) <= _MAX_VALUES else None
 

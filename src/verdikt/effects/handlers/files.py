@@ -36,6 +36,16 @@ def classify_copy(call: Invocation) -> Iterator[Effect]:
     else:
         what = "fs.write" if call.args.has_flag("-n --no-clobber -b --backup -u") else "fs.overwrite"
         yield from call.make_effects(what, [_find_landing(call, sources, target)])
+    if call.name == "cp" and call.args.has_flag("-l --link -s --symbolic-link"):
+        yield from _classify_linked_copy(call, sources, target)
+
+
+def _classify_linked_copy(call: Invocation, sources: list[Word], target: Word) -> Iterator[Effect]:
+    """Yield `fs.link.out` where a copy is made of links: emptying one empties the file outside the project."""
+    foreign = [t for t in map(call.resolve_path, sources) if t.zone not in (Zone.PROJECT, Zone.TEMP, Zone.UNKNOWN)]
+    if foreign and call.resolve_path(target).zone in (Zone.PROJECT, Zone.TEMP):
+        note = f"leads out of the project, to {foreign[0].text}"
+        yield from call.make_effects("fs.link.out", [target], note=note)
 
 
 def classify_move(call: Invocation) -> Iterator[Effect]:

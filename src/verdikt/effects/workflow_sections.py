@@ -1,0 +1,45 @@
+"""Workflows of a forge: what their steps run, for a runner that starts them on this machine."""
+
+from __future__ import annotations
+
+from verdikt.effects.runner_settings import IMAGE, CodeSection, count_line
+from verdikt.model.lazy_regex import compile_lazily
+
+WORKFLOW = "workflow"
+_WORKFLOW_PATH = compile_lazily(r"/\.(?:github|gitea|forgejo)/workflows/[^/]+\.ya?ml$|/\.woodpecker[./]|/\.drone\.yml$")
+_SECRET_VARIABLE = compile_lazily(r"(?m)^\s*(\w+):\s*[\"']?\$\{\{\s*secrets\.(\w+)\s*\}\}")
+_SECRET_REFERENCE = compile_lazily(r"\$\{\{\s*secrets\.(\w+)\s*\}\}")
+_STEP = compile_lazily(r"(?m)^([ \t]*)(?:-[ \t]+)?run:[ \t]*(\|[+-]?|>[+-]?)?[ \t]*(.*)$")
+_MAX_STEPS = 100
+
+
+def is_workflow(path: str) -> bool:
+    """Return whether a file is a workflow, by where it lies."""
+    return _WORKFLOW_PATH.search(path) is not None
+
+
+def read_workflow(text: str) -> list[CodeSection]:
+    """Return the commands of the steps; they run in containers, so only what leaves those can do harm."""
+    secrets = {name for name, _ in _SECRET_VARIABLE.findall(text)}
+    sections = []
+    for match in list(_STEP.finditer(text))[:_MAX_STEPS]:
+        command = match[3] if not match[2] else _read_block(text[match.end() + 1 :], len(match[1]))
+        sections.append(CodeSection(IMAGE, _show_secrets(command, secrets), count_line(text, match.start())))
+    return sections
+
+
+def _read_block(text: str, indent: int) -> str:
+    lines = []
+    for line in text.split("\n"):
+        if line.strip() and len(line) - len(line.lstrip()) <= indent:
+            break
+        lines.append(line.strip())
+    return "\n".join(lines)
+
+
+def _show_secrets(command: str, names: set[str]) -> str:
+    """Return a command in which each secret is what it is on this machine: a line of a secret file."""
+    command = _SECRET_REFERENCE.sub("$(cat .env)", command)
+    for name in names:
+        command = command.replace("${" + name + "}", "$(cat .env)").replace(f"${name}", "$(cat .env)")
+    return command
