@@ -93,11 +93,14 @@ class ArmedText(NamedTuple):
     line: int
     what: str
     target: str
+    is_certain: bool = True
+    """Whether a reader of the language found it, rather than the words that meet in the text."""
 
     @property
     def meaning(self) -> str:
         """What it does in words, with its target."""
-        return f"{find_entry(self.what).meaning}{f' (`{self.target}`)' if self.target else ''}"
+        doubt = "" if self.is_certain else "by its words "
+        return f"{doubt}{find_entry(self.what).meaning}{f' (`{self.target}`)' if self.target else ''}"
 
 
 def judge_text(
@@ -124,7 +127,7 @@ def judge_text(
     if detect_file_language(path, text) in (SHELL, IMAGE):
         return None
     meeting = find_meeting(path, text, resolver, downloads)
-    return ArmedText(*meeting) if meeting is not None else None
+    return ArmedText(*meeting, is_certain=False) if meeting is not None else None
 
 
 _RISKY_WORD = compile_lazily(

@@ -132,7 +132,7 @@ def resolve_in_container(call: Invocation, word: Word, *, with_state: bool, git:
     """Resolve a path in a container made for this command: temporary, unless it is mounted from outside."""
     context, text = call.context, word.text
     if not text.startswith("/"):
-        text = f"{context.working_directory or '/'}/{text}"
+        text = f"{_find_inner_directory(call)}/{text}"
     outside = context.to_outside_path(normpath(text)) if word.is_known else None
     if outside is None:
         # A word that is not known may name any of the mounts.
@@ -145,6 +145,15 @@ def resolve_in_container(call: Invocation, word: Word, *, with_state: bool, git:
     if outside.startswith(("/", "~", ".", UNKNOWN)):
         return call.resolver.resolve_path(Word(outside, word.raw, word.glob), None, with_state=with_state, git=git)
     return Target(outside, "path", "", Zone.OUTSIDE)
+
+
+def _find_inner_directory(call: Invocation) -> str:
+    """Return the directory inside a container: the one that was entered there, or that of the engine's option."""
+    cwd = call.command.cwd
+    # One that the container does not mount may be this machine's, from which the engine was started.
+    if cwd is not None and cwd.is_known and cwd.text.startswith("/") and call.context.to_outside_path(cwd.text) is not None:
+        return cwd.text
+    return call.context.working_directory or "/"
 
 
 def _find_engine_command(command: Command, commands: Sequence[Command]) -> Command | None:

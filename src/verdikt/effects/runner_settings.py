@@ -46,6 +46,7 @@ _PROCESS_RECORD = compile_lazily(
     r"""\b(?:script|command|cmd|exec|program|file)["']?\s*:\s*("[^"\n]*"|'[^'\n]*')\s*,\s*["']?args["']?\s*:\s*"""
     r"""(\[[^\[\]]*\]|"[^"\n]*"|'[^'\n]*')"""
 )
+_JSON_TEXT = compile_lazily(r"(?:\"([^\"\\\n]*)\"\s*:\s*)?\"((?:[^\"\\\n]|\\.)*)\"(?!\s*:)")
 _COMMAND_LINE = compile_lazily(r"\bcommandLine\b\s*[(=]?\s*(?:listOf\()?([^)\n]*)")
 _STRING_CALLS = {
     "groovy": compile_lazily(r"\"([^\"\\\n]+)\"\s*\.execute\(|'([^'\\\n]+)'\s*\.execute\("),
@@ -228,6 +229,19 @@ def _read_json_values(text: str) -> list[CodeSection] | None:
     return sections
 
 
+def read_fragment(text: str) -> list[CodeSection]:
+    """Return the command lines of a part of a JSON document, as an edit puts it in: texts with a blank in them."""
+    sections = []
+    for match in list(_JSON_TEXT.finditer(text))[:_MAX_SETTING_LINES]:
+        try:
+            value = json.loads(f'"{match[2]}"')
+        except ValueError:
+            continue
+        if " " in value and (match[1] or "").lower() not in _DESCRIPTIONS:
+            sections.append(CodeSection(SHELL, value.removeprefix("@"), count_line(text, match.start(2))))
+    return sections
+
+
 def _find_text_line(text: str, values: list[str]) -> int:
     return count_line(text, max(0, text.find(json.dumps(values[0], ensure_ascii=False)))) if values else 1
 
@@ -258,9 +272,28 @@ def _read_compose(text: str) -> Iterator[CodeSection]:
     for number, line in lines:
         setting = _SETTING.match(line)
         if setting and setting[1] in ("command", "entrypoint") and setting[2]:
-            yield CodeSection(SHELL, f"docker run {options} image {_to_command_line(setting[2])}", number)
+            directory = _find_sibling_value(lines, number - 1, "working_dir")
+            entered = f"-w {_quote_word(directory)} " if directory else ""
+            yield CodeSection(SHELL, f"docker run {options} {entered}image {_to_command_line(setting[2])}", number)
     for number, mount in mounts:
         yield CodeSection(SHELL, f"docker run {mount} image", number)
+
+
+def _find_sibling_value(lines: Sequence[tuple[int, str]], index: int, key: str) -> str:
+    """Return the value of another key of the block in which a line of YAML stands; empty when there is none."""
+    indent = _count_indent(lines[index][1])
+    for step in (-1, 1):
+        for _, line in lines[index + step :: step] if index + step >= 0 else ():
+            if line.strip() and _count_indent(line) < indent:
+                break
+            setting = _SETTING.match(line)
+            if setting and setting[1] == key and _count_indent(line) == indent:
+                return setting[2].strip("\"'")
+    return ""
+
+
+def _count_indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _quote_mount(path: str) -> str:

@@ -34,6 +34,9 @@ _REMOTE_PLACES = compile_lazily(
 )
 """What other machines read."""
 _DATA_ENDINGS = (".json", ".json5", ".yaml", ".yml", ".xml", ".toml", ".ini", ".cfg", ".conf", ".properties", ".edn")
+_CODE_NAME = compile_lazily(
+    r"(?i)agent|plugin|preload|extension|loader|addon|[\w/]\.(?:jar|so|dll|dylib|node|wasm|phar|[cm]?js|py|rb|pl|lua|sh)\b"
+)
 _HASH = r"(?<![^\s({\[,;])#(?![{!])[^\n]*"
 _SLASHES = r"(?<![:\w\"'/\\])//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)"
 _DASHES = r"--(?!\[\[)[^\n]*|--\[\[[\s\S]*?(?:\]\]|\Z)|\{-[\s\S]*?(?:-\}|\Z)"
@@ -86,9 +89,13 @@ def may_be_loaded(path: str) -> bool:
     return not (ending in _DATA_ENDINGS and _DATA_PLACES.search(path))
 
 
-def is_settings_file(path: str) -> bool:
-    """Return whether a file holds settings, which may name what is written later."""
-    return ("." + find_ending(path)).endswith((*_DATA_ENDINGS, ".config"))
+def may_name_code(path: str, text: str) -> bool:
+    """Return whether a file holds settings that name code, which may be written or downloaded later."""
+    ending = f".{find_ending(path)}"
+    name = path[path.rfind("/") + 1 :]
+    if ending not in (*_DATA_ENDINGS, ".config") and not name.startswith("."):
+        return False
+    return may_be_loaded(path) and _CODE_NAME.search(text) is not None
 
 
 def mask_comments(path: str, text: str) -> str:

@@ -7,11 +7,12 @@ sends; a foreign address and a word that runs what comes from there. What is fou
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import takewhile
 from posixpath import basename, dirname
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.any_language.bindings import find_bindings
-from verdikt.effects.any_language.masking import find_ending, is_settings_file, mask_comments, may_be_loaded
+from verdikt.effects.any_language.masking import find_ending, mask_comments, may_be_loaded
 from verdikt.effects.any_language.units import Token, Unit, UnitReader
 from verdikt.effects.any_language.values import UNKNOWN_PART, Evaluator, Value
 from verdikt.effects.any_language.word_families import (
@@ -23,6 +24,7 @@ from verdikt.effects.any_language.word_families import (
     DEFINING,
     GATHERING,
     IMPLICIT_NAMES,
+    LOADING,
     TREE_WORDS,
     TRUE_WORDS,
     Family,
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
 MAX_DISTANCE = 80
 """Number of tokens between a word and what it is applied to."""
+MAX_DIRECT_DISTANCE = 4
+"""The same where an address itself is run: `apply(from = "https://…")`."""
 _MAY_DELETE = compile_lazily(
     r"(?i)delet|remov|\brm|unlink|rimraf|\bdel|erase|wipe|purge|shred|nuke|trunc|clean|clobber|empty|prune|sweep|scrub|clear"
 )
@@ -65,6 +69,7 @@ _SCRIPT_DIRECTORIES = frozenset(
 )
 """Directories of a package from which nothing is started: paths in their files begin at the directory above."""
 _SYSTEM_DIRECTORIES = ("/etc/", "/usr/", "/lib/", "/boot/", "/System/", "/Library/")
+_DATA_SUFFIXES = (".json", ".csv", ".txt", ".md", ".xml", ".yml", ".yaml", ".gz", ".zip", ".html", ".png", ".jpg", ".pdf")
 _XML_ENDINGS = frozenset("xml csproj fsproj vbproj targets props proj".split())
 _XML_VALUE = compile_lazily(r"<([A-Za-z][\w.-]*)(?:\s[^<>]*)?>([^<>]+)</\1>")
 _IMPORTING = frozenset("import require require_relative from use using mod export".split())
@@ -84,26 +89,29 @@ def find_meeting(
     """Return the first harm that the words of a file show; `downloads` are files that the session did not read."""
     if not may_be_loaded(path):
         return None
-    names = {basename(download) for download in downloads if basename(download) in text}
+    names = {name for name in map(basename, downloads) if name in text and not name.endswith(_DATA_SUFFIXES)}
     if not (_MAY_ADDRESS.search(text) or names or (_MAY_DELETE.search(text) and _MAY_PLACE.search(text))):
         return None
     text = mask_comments(path, text)
+    names = {name for name in names if name in text}
     wants_delete = bool(_MAY_DELETE.search(text) and _MAY_PLACE.search(text))
     has_address = _MAY_ADDRESS.search(text) is not None
     wants_send = has_address and _MAY_SECRET.search(text) is not None
-    wants_run = (has_address or bool(names)) and _MAY_EVALUATE.search(text) is not None
-    if not (wants_delete or wants_send or wants_run):
+    wants_run = has_address and _MAY_EVALUATE.search(text) is not None
+    if not (wants_delete or wants_send or wants_run or names):
         return None
-    return _TextReader(path, text, resolver, names).find(delete=wants_delete, send=wants_send, run=wants_run)
+    for name in sorted(names):
+        # `-javaagent:lib/x.jar`, `plugins: [./x.js]`
+        return Meeting(text.count("\n", 0, text.find(name)) + 1, "code.remote", name)
+    return _TextReader(path, text, resolver).find(delete=wants_delete, send=wants_send, run=wants_run)
 
 
 class _TextReader:
     """Reads one file, whose comments are blanked."""
 
-    def __init__(self, path: str, text: str, resolver: TargetResolver, downloads: Collection[str]) -> None:
+    def __init__(self, path: str, text: str, resolver: TargetResolver) -> None:
         self._text = text
         self._resolver = resolver
-        self._downloads = downloads
         self._units = sorted(UnitReader().read(self._text), key=lambda unit: unit.tokens[0].position)
         self._records: dict[int, list[Unit]] = {}
         for unit in self._units:
@@ -113,7 +121,6 @@ class _TextReader:
         base = dirname(directory) if basename(directory) in _SCRIPT_DIRECTORIES else directory
         root = resolver.project_root
         self._is_command_list = find_ending(path) == "cmake" or basename(path) == "CMakeLists.txt"
-        self._is_settings = is_settings_file(path)
         self._evaluator = Evaluator(
             path, root, base=base if base.startswith(root) else root, ignores_home=bool(_SETS_HOME.search(self._text))
         )
@@ -331,7 +338,7 @@ class _TextReader:
             host = self._find_receiver(value, tokens)
             if host:
                 return Meeting(self._count_line(_find_address(tokens)), "cred.send", host)
-        if run and (meeting := self._find_run(value, tokens)):
+        if run and (meeting := self._find_run(tokens)):
             return meeting
         return None
 
@@ -348,43 +355,52 @@ class _TextReader:
         issuers = [domain for name, domains in ISSUER_DOMAINS.items() for domain in domains if any(name in f for f in files)]
         return next((name for name in value.hosts if not name.endswith(tuple(issuers) or "\0")), "")
 
-    def _find_run(self, value: Value, tokens: Sequence[Token]) -> Meeting | None:
+    def _find_run(self, tokens: Sequence[Token]) -> Meeting | None:
         for index, token in enumerate(tokens):
-            families = find_families(token.text) if token.kind == "name" else frozenset()
-            is_bare_load = token.text in ("load", "load_file", "load-file") and (index == 0 or tokens[index - 1].text == "(")
-            if not (families & {Family.EVALUATE, Family.START} or is_bare_load):
+            if token.kind != "name":
                 continue
-            if any(not DATA_READERS.isdisjoint(split_words(t.text)) for t in tokens[max(0, index - 2) : index + 1]):
+            families = find_families(token.text) & {Family.EVALUATE, Family.START}
+            is_load = token.text in LOADING and (index == 0 or tokens[index - 1].text == "(")
+            if not (families or is_load) or _reads_data(tokens, index) or tokens[0].text in DEFINING:
                 continue
-            after = tokens[index + 1 : index + MAX_DISTANCE]
-            if host := self._find_fetched(after, is_start=Family.EVALUATE not in families and not is_bare_load):
+            is_start = Family.EVALUATE not in families and not is_load
+            if host := self._find_fetched(_list_arguments(tokens, index), is_start=is_start):
                 return Meeting(self._count_line(token), "code.remote", host)
-        return self._find_loaded_download(tokens)
+        return None
 
     def _find_fetched(self, tokens: Sequence[Token], *, is_start: bool) -> str:
-        """Return the host from which comes what the tokens stand for."""
+        """Return the host from which comes what the tokens of a call stand for."""
         for token in tokens:
             if token.kind in ("string", "path") and (name := basename(token.content)) in self._fetched_files:
                 return self._fetched_files[name]
-        value = self._evaluator.evaluate(tokens[:MAX_DISTANCE])
-        has_address = any(t.kind == "address" or (t.kind == "string" and "://" in t.text) for t in tokens)
-        if not value.hosts or (has_address and is_start):
+        value = self._evaluator.evaluate(tokens)
+        if not value.hosts:
             return ""
-        if not has_address:
+        addresses = [index for index, token in enumerate(tokens) if "://" in token.text]
+        if not addresses:
             return value.hosts[0] if value.is_fetched else ""
-        names = [token.text for token in tokens if token.kind == "name"]
-        return value.hosts[0] if any(Family.FETCH in find_families(name) for name in names) else ""
-
-    def _find_loaded_download(self, tokens: Sequence[Token]) -> Meeting | None:
-        """Return the use of a file that the session downloaded: `-javaagent:lib/x.jar`, `plugins: [./x.js]`."""
-        for name in self._downloads:
-            for token in tokens:
-                if name in token.text:
-                    return Meeting(self._count_line(token), "code.remote", name)
-        return None
+        if is_start:
+            return ""  # a program that is given an address fetches it, and does not run it
+        names = [token.text for token in tokens[: addresses[0]] if token.kind == "name"]
+        is_fetched = any(Family.FETCH in find_families(name) for name in names)
+        return value.hosts[0] if is_fetched or addresses[0] <= MAX_DIRECT_DISTANCE else ""
 
     def _count_line(self, token: Token) -> int:
         return self._text.count("\n", 0, token.position) + 1
+
+
+def _reads_data(tokens: Sequence[Token], index: int) -> bool:
+    return any(not DATA_READERS.isdisjoint(split_words(token.text)) for token in tokens[max(0, index - 2) : index + 1])
+
+
+def _list_arguments(tokens: Sequence[Token], index: int) -> Sequence[Token]:
+    """Return what a word is applied to: the brackets that follow it, or else the rest of its unit or form."""
+    after = tokens[index + 1 : index + MAX_DISTANCE]
+    depth = tokens[index].depth
+    if after and after[0].text == "(":
+        end = next((i for i, token in enumerate(after) if token.text == ")" and token.depth == depth), len(after))
+        return after[:end]
+    return list(takewhile(lambda token: token.depth >= depth, after))
 
 
 def _imports(tokens: Sequence[Token]) -> bool:

@@ -66,8 +66,8 @@ _BY_WORD = {
         "retrieve client stream pull gettext getstring readlines webclient readtext urlretrieve getstore axios net"
     ),
     Family.EVALUATE: _words(
-        "eval evaluate evals include include_once require require_once source execfile dofile loadstring loadfile "
-        "runinthiscontext runincontext runinnewcontext exec import apply javaagent"
+        "eval evaluate evals include includes require source execfile dofile loadstring loadfile "
+        "runinthiscontext runincontext runinnewcontext exec import apply"
     ),
     Family.START: _words(
         "system popen spawn execfile execute exec process processbuilder subprocess startprocess shell command cmd "
@@ -129,6 +129,8 @@ DATA_READERS = _words("json yaml yml toml xml csv data image font model config d
 """Beside an evaluating word these say that data is meant: `json.load`."""
 CONFIGURATION_LOADERS = _words("dotenv load loadenv config env_file envfile parse environment settings godotenv")
 """Beside `.env` these say that it is loaded as it is meant to be."""
+LOADING = _words("load load_file load-file loadfile")
+"""Words that run what they load where they stand alone: `(load p)`, and not `json.load(p)`."""
 TRUE_WORDS = _words("true True yes on 1 always force TRUE YES ON")
 DEFINING = _words(
     "def func fn fun function sub class struct interface enum void method proc defn defmacro describe it test context "
