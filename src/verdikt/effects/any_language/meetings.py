@@ -6,7 +6,7 @@ sends; a foreign address and a word that runs what comes from there. What is fou
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import takewhile
 from posixpath import basename, dirname
 from typing import TYPE_CHECKING, NamedTuple
@@ -71,6 +71,7 @@ _SCRIPT_DIRECTORIES = frozenset(
 _SYSTEM_DIRECTORIES = ("/etc/", "/usr/", "/lib/", "/boot/", "/System/", "/Library/")
 _DATA_SUFFIXES = (".json", ".csv", ".txt", ".md", ".xml", ".yml", ".yaml", ".gz", ".zip", ".html", ".png", ".jpg", ".pdf")
 _XML_ENDINGS = frozenset("xml csproj fsproj vbproj targets props proj".split())
+_XML_DELETE = compile_lazily(r"(?is)<(\w*(?:delete|remove|clean|purge|wipe)\w*)\b(?:[^<>/]|/(?!>))*>.{0,2000}?</\1>")
 _XML_VALUE = compile_lazily(r"<([A-Za-z][\w.-]*)(?:\s[^<>]*)?>([^<>]+)</\1>")
 _IMPORTING = frozenset("import require require_relative from use using mod export".split())
 
@@ -112,7 +113,10 @@ class _TextReader:
     def __init__(self, path: str, text: str, resolver: TargetResolver) -> None:
         self._text = text
         self._resolver = resolver
-        self._units = sorted(UnitReader().read(self._text), key=lambda unit: unit.tokens[0].position)
+        is_xml = find_ending(path) in _XML_ENDINGS
+        # In XML what is deleted may stand inside the element; signs of the same length keep the positions.
+        joined = _XML_DELETE.sub(lambda match: match[0].replace("\n", " "), text) if is_xml else text
+        self._units = sorted(UnitReader().read(joined), key=lambda unit: unit.tokens[0].position)
         self._records: dict[int, list[Unit]] = {}
         for unit in self._units:
             if unit.is_record and unit.opener is not None:
@@ -122,10 +126,10 @@ class _TextReader:
         root = resolver.project_root
         self._is_command_list = find_ending(path) == "cmake" or basename(path) == "CMakeLists.txt"
         self._evaluator = Evaluator(
-            path, root, base=base if base.startswith(root) else root, ignores_home=bool(_SETS_HOME.search(self._text))
+            path, root, resolver.facts.home.rstrip("/"), base=base if base.startswith(root) else root, ignores_home=bool(_SETS_HOME.search(self._text))
         )
         self._fetched_files: dict[str, str] = {}
-        if find_ending(path) in _XML_ENDINGS:
+        if is_xml:
             self._bind_elements()
         self._keep_constants()
 
@@ -184,8 +188,21 @@ class _TextReader:
             else:
                 self._evaluator.names[name] = value
                 bound_names.append(name)
+        self._bind_parts(unit, tokens)
         self._note_fetched_files(tokens)
         return bound_names
+
+    def _bind_parts(self, unit: Unit, tokens: Sequence[Token]) -> None:
+        """Bind names that stand in a record before the sign: `const { data } = …`, `{:ok, body} = …`."""
+        sign = next((index for index, token in enumerate(tokens) if token.text == "=" and token.depth == 0), None)
+        records = self._records.get(id(unit), []) if sign is not None else []
+        if sign is None or not records or records[0].tokens[0].position > tokens[sign].position:
+            return
+        value = self._complete(self._evaluator.evaluate(tokens[sign + 1 :]), tokens[sign + 1 :])
+        parts = [*records, *(inner for record in records for inner in self._records.get(id(record), ()))]
+        for token in (token for part in parts for token in part.tokens if token.kind == "name"):
+            if token.position < tokens[sign].position:
+                self._evaluator.names[token.text] = value
 
     def _complete(self, value: Value, tokens: Sequence[Token]) -> Value:
         """Add to a value what the words around it say: secrets, hosts that something connects to, what was fetched."""
@@ -231,10 +248,10 @@ class _TextReader:
         ]
         for index, token in words:
             near = tokens[max(0, index - MAX_DISTANCE) : index + MAX_DISTANCE]
-            if self._is_deleting(tokens, index):
-                place = self._find_lost_place(near) or self._find_opener_place(unit, near)
-            elif self._is_flag(tokens, index):
+            if self._is_flag(tokens, index):
                 place = self._find_lost_place(near) if unit.is_record else self._find_sibling_place(unit)
+            elif self._is_deleting(tokens, index):
+                place = self._find_lost_place(near) or self._find_opener_place(unit, near)
             else:
                 continue
             if place:
@@ -254,7 +271,7 @@ class _TextReader:
         names_place = any(Family.PLACE in find_families(word) for word in words)
         if following in ("=", "+=", ":=", "?=", "<<", ":"):
             # A setting: `CLEAN_DIRS += …`, `clean: [../x]`, and not `clean = true`, which is a flag.
-            return not self._is_flag(tokens, index) and (names_place or token.text.isupper() or following != "=")
+            return names_place or token.text.isupper() or following != "="
         if following == "." and index + 2 < len(tokens) and token.text.isupper():
             return tokens[index + 2].text in GATHERING
         return following == "(" and names_place
@@ -324,9 +341,9 @@ class _TextReader:
             return not _is_own_state(path[len(home) + 1 :], zone)
         if path.startswith(_SYSTEM_DIRECTORIES):
             return "bin" not in parts and "sbin" not in parts  # a program by its path: `/usr/bin/rm`
-        # Beside the project, where a climb leads to.
-        above = dirname(root)
-        return path.startswith(above + "/") and above not in ("/", "") and not is_build_output(path[len(above) + 1 :])
+        # Beside or above the project, where a climb leads to.
+        above = next((place for place in _iter_above(root) if path.startswith(place + "/")), "")
+        return bool(above) and not is_build_output(path[len(above) + 1 :])
 
     # Sending and running.
 
@@ -363,6 +380,8 @@ class _TextReader:
             is_load = token.text in LOADING and (index == 0 or tokens[index - 1].text == "(")
             if not (families or is_load) or _reads_data(tokens, index) or tokens[0].text in DEFINING:
                 continue
+            if token.text == "System" and index + 1 < len(tokens) and tokens[index + 1].text == ".":
+                continue  # the name of a library
             is_start = Family.EVALUATE not in families and not is_load
             if host := self._find_fetched(_list_arguments(tokens, index), is_start=is_start):
                 return Meeting(self._count_line(token), "code.remote", host)
@@ -419,6 +438,12 @@ def _connects(tokens: Sequence[Token], name: str) -> bool:
 
 def _find_address(tokens: Sequence[Token]) -> Token:
     return next((token for token in tokens if "://" in token.text), tokens[0])
+
+
+def _iter_above(path: str) -> Iterator[str]:
+    """Yield the directories above a path, without that of the machine."""
+    while (path := dirname(path)) not in ("/", ""):
+        yield path
 
 
 def _is_own_state(path: str, zone: Zone) -> bool:

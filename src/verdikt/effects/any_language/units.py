@@ -29,6 +29,7 @@ _TOKEN = compile_lazily(
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<line>\n[ \t]*)|(?P<end>;)"
     r"|(?P<sign>=>|->|<-|:=|\+=|\?=|\|>|<<|==|!=|<=|>=|&&|\|\||::|[-=:,.|+<>$#@%/\\?&!])"
 )
+_KEY = compile_lazily(r"[A-Za-z_][\w-]*")
 _CONTINUING_SIGNS = frozenset("= := += ?= , . + && || |> -> <- ? :: \\ ( [".split())
 _RECORD_BEFORE = frozenset(("(", "[", ",", "=", ":", "=>(", "?", "|", "||", "&&", "<-", ":="))
 _SUBSTITUTIONS = frozenset("$#%@")
@@ -83,6 +84,12 @@ def iter_tokens(text: str) -> Iterator[Token]:
         yield Token(match.lastgroup or "", match[0], match.start())
 
 
+def _is_key(token: Token, tokens: list[Token], index: int) -> bool:
+    """Return whether a string is the name of a setting: `"outDir": …`."""
+    is_before_colon = index + 1 < len(tokens) and tokens[index + 1].text in (":", "=>")
+    return is_before_colon and _KEY.fullmatch(token.content) is not None
+
+
 class UnitReader:
     """Groups the tokens of one text into units."""
 
@@ -107,6 +114,8 @@ class UnitReader:
                 self._open(token)
             elif token.kind == "close":
                 self._close(token)
+            elif token.kind == "string" and _is_key(token, tokens, index):
+                self._add(Token("name", token.content, token.position))
             else:
                 self._add(token)
             self._previous = token.text

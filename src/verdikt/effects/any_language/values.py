@@ -39,6 +39,7 @@ _LEADING_VALUE = compile_lazily(
 )
 _INNER_NAME = compile_lazily(r"[$#\\%]?[{(]\s*[$@]?(\w+)|\$(\w+)")
 _PATH_PART = compile_lazily(r"[\w.@+*?\[\]~-][\w.@+*?\[\]{}$()/#\\ -]{0,199}|/[\w.@+*-]+(?:/[\w.@+* -]+)*/?")
+_HOMES = ("/home/", "/Users/", "/root")
 _MACHINE_PATH = compile_lazily(r"/(?:home|Users|root|etc|usr|bin|lib|boot|System|Library|tmp|var)(?:/|$)")
 
 
@@ -90,6 +91,11 @@ class PathBuilder:
         self._current: str | None = None
         self._is_relative = False
         self._pending_climbs = 0
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether a path was begun whose own beginning may follow."""
+        return self._is_relative
 
     @property
     def is_open(self) -> bool:
@@ -151,8 +157,9 @@ def climb(path: str) -> str:
 class Evaluator:
     """Tells what tokens stand for, with the names that a text binds."""
 
-    def __init__(self, path: str, project_root: str, *, base: str, ignores_home: bool) -> None:
+    def __init__(self, path: str, project_root: str, home: str, *, base: str, ignores_home: bool) -> None:
         self.names: dict[str, Value] = {}
+        self._home = home
         self._path = path
         self._root = project_root
         self._base = base
@@ -190,13 +197,15 @@ class Evaluator:
         if Family.HOME in families and self._is_home(tokens, index):
             builder.begin("~")
         elif name == "home" and index > 1 and tokens[index - 2].text in HOME_OWNERS and not self._ignores_home:
-            builder.begin("~")
+            if tokens[index - 1].text in (".", "::", "/"):
+                builder.begin("~")
         elif Family.FILE in families:
             builder.begin(self._path)
         elif Family.DIRECTORY in families or (name == "meta" and "dirname" in [t.text for t in tokens[index : index + 3]]):
             builder.begin(dirname(self._path))
         elif name == "meta" and "url" in [token.text for token in tokens[index : index + 3]]:
-            builder.begin(self._path)
+            # An address is relative to the directory of the file: `new URL("..", import.meta.url)`.
+            builder.begin(dirname(self._path) if builder.is_relative else self._path)
         elif Family.ROOT in families:
             builder.begin(self._root)
         elif Family.PARENT in families:
@@ -215,7 +224,9 @@ class Evaluator:
             return index + 1 >= len(tokens) or tokens[index + 1].text not in ("=", ":", "=>")
         following = tokens[index + 1].text if index + 1 < len(tokens) else ""
         owner = tokens[index - 2].text if index > 1 and tokens[index - 1].text in (".", "::") else ""
-        return following == "(" or (bool(owner) and owner not in UNKNOWN_OWNERS) or _is_substituted(tokens, index)
+        if following == "(" or tokens[index].text[:3].lower() == "get":
+            return True
+        return (bool(owner) and owner not in UNKNOWN_OWNERS) or _is_substituted(tokens, index)
 
     def _read_bound(self, bound: Value, builder: PathBuilder, value: Value, *, is_field: bool) -> None:
         if bound.places:
@@ -268,7 +279,9 @@ class Evaluator:
                 builder.begin(self._substitute(text), is_relative=True)
             return
         if _MACHINE_PATH.match(text):
-            builder.begin(normpath(self._substitute(text)))
+            # The home of another person stands in examples and in tests.
+            is_other = text.startswith(_HOMES) and not f"{text}/".startswith(f"{self._home}/")
+            builder.begin(UNKNOWN_PART if is_other else normpath(self._substitute(text)))
             return
         leading = _LEADING_VALUE.match(text)
         if leading and (leading.end() == len(text) or text[leading.end()] in "/.\\"):

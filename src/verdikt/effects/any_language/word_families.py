@@ -55,7 +55,7 @@ _BY_WORD = {
         "delete remove rm rmrf rmr rmtree rmdir rmall unlink rimraf del deltree erase wipe purge shred nuke truncate "
         "expunge obliterate deleting removing"
     ),
-    Family.CLEAR: _words("clean cleanup clobber empty prune sweep scrub clear clearing cleaning"),
+    Family.CLEAR: _words("clean cleanup distclean clobber empty prune sweep scrub clear clearing cleaning"),
     Family.SEND: _words(
         "post put patch send sends upload request requests http https fetch curl socket connect connection dial tcp "
         "udp urlopen open get url uri stream mail smtp ftp webhook publish transmit submit report write add emit "
@@ -88,11 +88,11 @@ _UNTOUCHED = _words(
     "prefix suffix extension extensions component components duplicates duplicate whitespace spaces quotes slash "
     "slashes trailing leading listener listeners event events class attribute attributes header headers cookie child "
     "children watch watcher user users account row rows column route handler observer accents punctuation newline "
-    "first last at index tag tags label labels comment comments stopwords outliers nulls"
+    "tag tags label labels comment comments stopwords outliers nulls"
 )
 """Beside a deleting word these say that no file is meant: `removeprefix`, `deletingLastPathComponent`."""
 _BY_NAME = {
-    Family.FILE: _words("__file__ __FILE__ BASH_SOURCE filePath fileURLToPath"),
+    Family.FILE: _words("__file__ __FILE__ BASH_SOURCE filePath"),
     Family.DIRECTORY: _words(
         "__dirname __dir__ __DIR__ CMAKE_CURRENT_LIST_DIR CMAKE_CURRENT_SOURCE_DIR MSBuildThisFileDirectory "
         "MSBuildProjectDirectory PSScriptRoot projectDir ProjectDir projectDirectory basedir baseDirectory"
@@ -113,7 +113,7 @@ _HOME_NAME = compile_lazily(
 )
 HOME_VARIABLES = _words("HOME USERPROFILE")
 HOME_PROPERTY = "user.home"
-HOME_OWNERS = _words("Dir Path dirs dir path user User os System process Pathname Filepath filepath")
+HOME_OWNERS = _words("Dir Path dirs dir path user User os System process Pathname Filepath filepath fs")
 """Before `home` these say that the person's home is meant: `Dir.home`, `Path.home()`."""
 UNKNOWN_OWNERS = _words("this self config cfg options opts ctx context props state settings args params")
 """Before `homeDir` these say that the text does not tell which one is meant."""
@@ -129,7 +129,7 @@ DATA_READERS = _words("json yaml yml toml xml csv data image font model config d
 """Beside an evaluating word these say that data is meant: `json.load`."""
 CONFIGURATION_LOADERS = _words("dotenv load loadenv config env_file envfile parse environment settings godotenv")
 """Beside `.env` these say that it is loaded as it is meant to be."""
-LOADING = _words("load load_file load-file loadfile")
+LOADING = _words("load load_file load-file load-string")
 """Words that run what they load where they stand alone: `(load p)`, and not `json.load(p)`."""
 TRUE_WORDS = _words("true True yes on 1 always force TRUE YES ON")
 DEFINING = _words(
@@ -148,20 +148,33 @@ CERTIFICATE_ENDINGS = (".pem", ".key", ".p12", ".pfx", ".jks", ".crt", ".cer")
 _WORD = compile_lazily(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
 
+_OBJECTS = _BY_WORD[Family.PLACE] | _words("tree all recursive recursively sync item items entry secure r rf")
+"""What follows a deleting word without a sign between them: `removedir`, `CLEANFILES`."""
+
+
 @lru_cache(maxsize=4096)
 def split_words(name: str) -> tuple[str, ...]:
-    """Return the words of a name in lower case: `removeItem` has two."""
-    return tuple(word.lower() for word in _WORD.findall(name))
+    """Return the words of a name in lower case: `removeItem` has two, and so has `CLEANFILES`."""
+    return tuple(part for word in _WORD.findall(name) for part in _split_joined(word.lower()))
+
+
+def _split_joined(word: str) -> tuple[str, ...]:
+    for family in (Family.DELETE, Family.CLEAR):
+        for verb in _BY_WORD[family]:
+            if word.startswith(verb) and word[len(verb) :] in _OBJECTS:
+                return verb, word[len(verb) :]
+    return (word,)
 
 
 @lru_cache(maxsize=4096)
 def find_families(name: str) -> frozenset[Family]:
     """Return what the words of a name say."""
-    words = {*split_words(name), name.lower()}
+    joined = re.sub(r"[_-]", "", name.lower())
+    words = {*split_words(name), joined}
     families = {family for family, members in _BY_WORD.items() if not words.isdisjoint(members)}
     if not words.isdisjoint(_UNTOUCHED):
         families -= {Family.DELETE, Family.CLEAR}
     families |= {family for family, names in _BY_NAME.items() if name in names}
-    if name in HOME_VARIABLES or _HOME_NAME.fullmatch(re.sub(r"[_-]", "", name.lower())):
+    if name in HOME_VARIABLES or _HOME_NAME.fullmatch(joined):
         families.add(Family.HOME)
     return frozenset(families)
