@@ -83,8 +83,7 @@ _LANGUAGE_BY_SUFFIX = {
 """Endings that the table of programs does not have, because no program is started with such a file."""
 _SETTINGS_NAMES = """
 tox.ini setup.cfg pyproject.toml hatch.toml .pre-commit-config.yaml lefthook.yml lefthook.yaml Taskfile.yml
-Taskfile.yaml taskfile.yml Procfile nodemon.json .lintstagedrc meson.build docker-compose.yml docker-compose.yaml
-compose.yml compose.yaml compose.override.yml BUILD BUILD.bazel tasks.json devcontainer.json Cargo.toml turbo.json
+Taskfile.yaml taskfile.yml Procfile nodemon.json .lintstagedrc meson.build BUILD BUILD.bazel tasks.json devcontainer.json Cargo.toml turbo.json
 Taskfile.dist.yml Taskfile.dist.yaml mise.toml .mise.toml deno.json deno.jsonc moon.yml nx.json project.json
 Makefile.toml .goreleaser.yml .goreleaser.yaml skaffold.yaml .overcommit.yml .lintstagedrc.json .huskyrc netlify.toml
 Pulumi.yaml serverless.yml .air.toml bacon.toml dvc.yaml Tiltfile .simple-git-hooks.json wireit.json Pipfile
@@ -106,6 +105,7 @@ _LANGUAGE_BY_NAME = {
     **dict.fromkeys(_SETTINGS_NAMES.split(), "settings"),
 }
 _SETTINGS_PATHS = ("/.cargo/config.toml", "/.cargo/config")
+_COMPOSE_NAMES = ("compose.", "compose-", "docker-compose.", "docker-compose-")
 _IMAGE_NAMES = ("Dockerfile", "Containerfile", "Earthfile")
 _HOOK_DIRECTORIES = ("/.husky/", "/.githooks/", "/.git-hooks/", "/.git/hooks/", "/hooks/pre-", "/hooks/post-")
 _SHEBANG = compile_lazily(r"#!\s*\S*/(?:env\s+(?:-S\s+)?)?([A-Za-z]+)")
@@ -146,7 +146,7 @@ def detect_file_language(path: str, text: str = "") -> str:
     name = path[path.rfind("/") + 1 :]
     if name in _LANGUAGE_BY_NAME:
         return _LANGUAGE_BY_NAME[name]
-    if path.endswith(_SETTINGS_PATHS):
+    if path.endswith(_SETTINGS_PATHS) or (name.startswith(_COMPOSE_NAMES) and name.endswith((".yml", ".yaml"))):
         return "settings"
     if name.startswith(_IMAGE_NAMES) or name.endswith(".Dockerfile"):
         return IMAGE

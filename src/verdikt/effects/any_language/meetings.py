@@ -69,6 +69,7 @@ _SCRIPT_DIRECTORIES = frozenset(
 )
 """Directories of a package from which nothing is started: paths in their files begin at the directory above."""
 _SYSTEM_DIRECTORIES = ("/etc/", "/usr/", "/lib/", "/boot/", "/System/", "/Library/")
+_WHOLE_ADDRESS = compile_lazily(r"\w+://\S+")
 _DATA_SUFFIXES = (".json", ".csv", ".txt", ".md", ".xml", ".yml", ".yaml", ".gz", ".zip", ".html", ".png", ".jpg", ".pdf")
 _XML_ENDINGS = frozenset("xml csproj fsproj vbproj targets props proj".split())
 _XML_DELETE = compile_lazily(r"(?is)<(\w*(?:delete|remove|clean|purge|wipe)\w*)\b(?:[^<>/]|/(?!>))*>.{0,2000}?</\1>")
@@ -287,8 +288,8 @@ class _TextReader:
         position = self._units.index(unit)
         for step in (-1, 1):
             for other in self._units[position + step :: step][:12] if position + step >= 0 else ():
-                if other.opener is not unit.opener or other.indent < unit.indent:
-                    break
+                if other.opener is not unit.opener or other.indent < unit.indent or other.tokens[0].text == "[":
+                    break  # another block, or another section
                 if other.indent == unit.indent and other.tokens[0].kind in ("name", "string"):
                     key = other.tokens[0].content
                     if Family.PLACE in find_families(key) and (place := self._find_lost_place(other.tokens)):
@@ -402,7 +403,8 @@ class _TextReader:
             return ""  # a program that is given an address fetches it, and does not run it
         names = [token.text for token in tokens[: addresses[0]] if token.kind == "name"]
         is_fetched = any(Family.FETCH in find_families(name) for name in names)
-        return value.hosts[0] if is_fetched or addresses[0] <= MAX_DIRECT_DISTANCE else ""
+        is_direct = addresses[0] <= MAX_DIRECT_DISTANCE and _WHOLE_ADDRESS.fullmatch(tokens[addresses[0]].content)
+        return value.hosts[0] if is_fetched or is_direct else ""
 
     def _count_line(self, token: Token) -> int:
         return self._text.count("\n", 0, token.position) + 1

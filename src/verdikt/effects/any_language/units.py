@@ -31,7 +31,7 @@ _TOKEN = compile_lazily(
 )
 _KEY = compile_lazily(r"[A-Za-z_][\w-]*")
 _CONTINUING_SIGNS = frozenset("= := += ?= , . + && || |> -> <- ? :: \\ ( [".split())
-_RECORD_BEFORE = frozenset(("(", "[", ",", "=", ":", "=>(", "?", "|", "||", "&&", "<-", ":="))
+_RECORD_BEFORE = frozenset(("(", "[", ",", "=", ":", "=>(", "?", "|", "||", "&&", "<-", ":=", "const", "let", "var"))
 _SUBSTITUTIONS = frozenset("$#%@")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
@@ -111,7 +111,7 @@ class UnitReader:
                     self._end_unit()
                 continue
             if token.kind == "open":
-                self._open(token)
+                self._open(token, tokens[index + 1].text if index + 1 < len(tokens) else "")
             elif token.kind == "close":
                 self._close(token)
             elif token.kind == "string" and _is_key(token, tokens, index):
@@ -141,13 +141,15 @@ class UnitReader:
             self._unit.indent = self._indent
         self._unit.add(token._replace(depth=self._depth))
 
-    def _open(self, token: Token) -> None:
+    def _open(self, token: Token, following: str) -> None:
         if token.text != "{" or self._previous in _SUBSTITUTIONS:
             self._add(token)
             self._frames.append(_Frame(token.text, self._unit, "group"))
             self._depth += 1
             return
-        is_record = self._previous in _RECORD_BEFORE or not (self._previous or self.units)
+        # A document in JSON, and what Elixir takes apart: `{:ok, body} = …`.
+        begins_record = not (self._previous or self.units) or following == ":"
+        is_record = self._previous in _RECORD_BEFORE or begins_record
         self._frames.append(_Frame("{", self._unit, "record" if is_record else "block"))
         opener = self._unit
         self._unit = Unit(opener, is_record=is_record, indent=self._indent)

@@ -39,6 +39,7 @@ _LEADING_VALUE = compile_lazily(
 )
 _INNER_NAME = compile_lazily(r"[$#\\%]?[{(]\s*[$@]?(\w+)|\$(\w+)")
 _PATH_PART = compile_lazily(r"[\w.@+*?\[\]~-][\w.@+*?\[\]{}$()/#\\ -]{0,199}|/[\w.@+*-]+(?:/[\w.@+* -]+)*/?")
+_NAMING_SIGNS = ("=", ":=", "<-", "+=", "?=", ":", "=>")
 _HOMES = ("/home/", "/Users/", "/root")
 _MACHINE_PATH = compile_lazily(r"/(?:home|Users|root|etc|usr|bin|lib|boot|System|Library|tmp|var)(?:/|$)")
 
@@ -190,7 +191,10 @@ class Evaluator:
 
     def _read_name(self, tokens: Sequence[Token], index: int, builder: PathBuilder, value: Value) -> None:
         name = tokens[index].text
-        if (bound := self.names.get(name)) is not None and not _is_member(tokens, index):
+        following = tokens[index + 1].text if index + 1 < len(tokens) else ""
+        if (bound := self.names.get(name)) is not None and following in _NAMING_SIGNS:
+            return  # it is named here, and not used
+        if bound is not None and not _is_member(tokens, index):
             self._read_bound(bound, builder, value, is_field=_takes_field(tokens, index))
             return
         families = find_families(name)
@@ -211,7 +215,6 @@ class Evaluator:
         elif Family.PARENT in families:
             builder.climb(_count_levels(tokens, index))
         elif Family.ENVIRONMENT in families:
-            following = tokens[index + 1].text if index + 1 < len(tokens) else ""
             value.has_environment |= following not in (".", "[", "=")
         elif Family.TEMPORARY in families:
             builder.begin("/tmp")

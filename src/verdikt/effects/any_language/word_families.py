@@ -125,7 +125,7 @@ COLLECTIONS = _words(
 GATHERING = _words("include add push append concat from files file extend insert dirs paths")
 """What puts something into a list that is cleared: `CLEAN.include(…)`."""
 TREE_WORDS = _words("walk tree filetree recursive recursively recurse rf rmtree all glob list listfiles each ls find")
-DATA_READERS = _words("json yaml yml toml xml csv data image font model config dataset parse schema dotenv locale")
+DATA_READERS = _words("error exception warning json yaml yml toml xml csv data image font model config dataset parse schema dotenv locale")
 """Beside an evaluating word these say that data is meant: `json.load`."""
 CONFIGURATION_LOADERS = _words("dotenv load loadenv config env_file envfile parse environment settings godotenv")
 """Beside `.env` these say that it is loaded as it is meant to be."""
