@@ -51,6 +51,9 @@ def _find_assignments(tokens: Sequence[Token]) -> Iterator[Binding]:
         if token.depth == 1 and not (name_index > 0 and _declares(before, name_index)):
             continue  # an argument by name
         yield name.text, tokens[index + 1 :], token.text == "+="
+        if name_index > 1 and before[name_index - 1].text == "." and before[name_index - 2].kind == "name":
+            # What is put into a field is in the whole: `request.body = …`.
+            yield before[name_index - 2].text, tokens[index + 1 :], True
         if token.depth == 0:
             return
 

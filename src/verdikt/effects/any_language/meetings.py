@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.any_language.bindings import find_bindings
 from verdikt.effects.any_language.masking import find_ending, mask_comments, may_be_loaded
-from verdikt.effects.any_language.units import Token, Unit, UnitReader
+from verdikt.effects.any_language.units import MAX_UNIT_TOKENS, Token, Unit, UnitReader, iter_tokens
 from verdikt.effects.any_language.values import UNKNOWN_PART, Evaluator, Value
 from verdikt.effects.any_language.word_families import (
     CERTIFICATE_ENDINGS,
@@ -22,9 +22,11 @@ from verdikt.effects.any_language.word_families import (
     CONNECTING,
     DATA_READERS,
     DEFINING,
+    DESCRIPTIONS,
     GATHERING,
     IMPLICIT_NAMES,
     LOADING,
+    SAVING,
     TREE_WORDS,
     TRUE_WORDS,
     Family,
@@ -59,6 +61,7 @@ _MAY_EVALUATE = compile_lazily(
     r"|spawn|process|dlopen|cdll|loadlibrary|classloader|loadclass|chmod|\bload|launch|shell|command"
 )
 # A test that gives its program another home; the names are bound like others where they are no variables.
+_DELETING_COMMAND = compile_lazily(r"(?:^|[\s;&|`(\"'])(?:rm|shred)\s+-|\brmdir\s|\s-delete\b")
 _SETS_HOME = compile_lazily(
     r"(?:\b(?i:\w*setenv|putenv|set_var|\w*patch\w*|stub\w*|mock\w*|with_?env\w*)\b[^\n]{0,40}\bHOME\b"
     r"|\bHOME[\"'\]]*\s*(?:=(?![=~])|:\s|=>|,))[^\n]{0,80}?(?i:te?mp|fake|sandbox|isolated|fixture|dir\b|path\b)"
@@ -152,9 +155,11 @@ class _TextReader:
     def _gather(self, unit: Unit) -> list[Token]:
         """Return the tokens of a unit with those of the records that it is given."""
         records = self._records.get(id(unit))
-        if not records or unit.is_record:
-            return unit.tokens
-        return sorted([*unit.tokens, *(t for record in records for t in record.tokens)], key=lambda t: t.position)[:400]
+        tokens = unit.tokens
+        if records and not unit.is_record:
+            inner = (token for record in records for token in record.tokens)
+            tokens = sorted([*tokens, *inner], key=lambda token: token.position)[:MAX_UNIT_TOKENS]
+        return _drop_descriptions(tokens)
 
     def _bind_elements(self) -> None:
         for match in _XML_VALUE.finditer(self._text):
@@ -180,6 +185,8 @@ class _TextReader:
         bound_names = []
         for name, value_tokens, is_added in find_bindings(tokens, is_command_list=self._is_command_list):
             value = self._complete(self._evaluator.evaluate(value_tokens), value_tokens)
+            if value.has_environment and (value.hosts or _starts_program(tokens)):
+                value.has_environment = False  # the environment of a program, with a setting that is an address
             if is_added and value.is_empty and unit.opener is not None:
                 opener = self._gather(unit.opener)
                 value = self._complete(self._evaluator.evaluate(opener), opener)
@@ -232,7 +239,9 @@ class _TextReader:
     def _note_fetched_files(self, tokens: Sequence[Token]) -> None:
         """Remember the names of files into which a unit downloads from a foreign host."""
         value = self._evaluator.evaluate(tokens)
-        if not value.hosts or not self._complete(value, tokens).is_fetched:
+        names = [token.text for token in tokens if token.kind == "name"] if value.hosts else []
+        is_saved = value.is_fetched and any(not SAVING.isdisjoint(split_words(name)) for name in names)
+        if not is_saved and not any(Family.FETCH in find_families(name) for name in names):
             return
         for written in (*value.places, *value.parts):
             name = basename(written)
@@ -242,6 +251,7 @@ class _TextReader:
     # Deleting.
 
     def _find_delete(self, unit: Unit, tokens: list[Token]) -> Meeting | None:
+        tokens = _expand_commands(tokens)
         words = [
             (index, token)
             for index, token in enumerate(tokens)
@@ -251,6 +261,7 @@ class _TextReader:
             near = tokens[max(0, index - MAX_DISTANCE) : index + MAX_DISTANCE]
             if self._is_flag(tokens, index):
                 place = self._find_lost_place(near) if unit.is_record else self._find_sibling_place(unit)
+                place = place or self._find_named_place(token.text)
             elif self._is_deleting(tokens, index):
                 place = self._find_lost_place(near) or self._find_opener_place(unit, near)
             else:
@@ -293,6 +304,16 @@ class _TextReader:
                 if other.indent == unit.indent and other.tokens[0].kind in ("name", "string"):
                     key = other.tokens[0].content
                     if Family.PLACE in find_families(key) and (place := self._find_lost_place(other.tokens)):
+                        return place
+        return ""
+
+    def _find_named_place(self, flag: str) -> str:
+        """Return the place of the setting that a flag is about: `outDir` for `emptyOutDir`, wherever it stands."""
+        words = [word for word in split_words(flag) if not find_families(word) & {Family.DELETE, Family.CLEAR}]
+        for unit in self._units if words else ():
+            for index, token in enumerate(unit.tokens):
+                if token.kind == "name" and list(split_words(token.text)) == words:
+                    if place := self._find_lost_place(unit.tokens[index : index + 24]):
                         return place
         return ""
 
@@ -352,6 +373,8 @@ class _TextReader:
         if not any(token.kind in ("name", "string", "address", "path") for token in tokens):
             return None
         value = self._complete(self._evaluator.evaluate(tokens), tokens)
+        if value.has_environment and _starts_program(tokens):
+            value.has_environment = False
         if send and value.hosts and value.sends and (value.files or value.has_environment):
             host = self._find_receiver(value, tokens)
             if host:
@@ -390,17 +413,16 @@ class _TextReader:
 
     def _find_fetched(self, tokens: Sequence[Token], *, is_start: bool) -> str:
         """Return the host from which comes what the tokens of a call stand for."""
-        for token in tokens:
-            if token.kind in ("string", "path") and (name := basename(token.content)) in self._fetched_files:
-                return self._fetched_files[name]
         value = self._evaluator.evaluate(tokens)
-        if not value.hosts:
-            return ""
+        written = [token.content for token in tokens if token.kind in ("string", "path")]
+        for name in map(basename, (*written, *value.places, *value.parts)):
+            if name in self._fetched_files:
+                return self._fetched_files[name]
+        if not value.hosts or is_start:
+            return ""  # a program that is given an address, or data from there, does not run it
         addresses = [index for index, token in enumerate(tokens) if "://" in token.text]
         if not addresses:
             return value.hosts[0] if value.is_fetched else ""
-        if is_start:
-            return ""  # a program that is given an address fetches it, and does not run it
         names = [token.text for token in tokens[: addresses[0]] if token.kind == "name"]
         is_fetched = any(Family.FETCH in find_families(name) for name in names)
         is_direct = addresses[0] <= MAX_DIRECT_DISTANCE and _WHOLE_ADDRESS.fullmatch(tokens[addresses[0]].content)
@@ -408,6 +430,44 @@ class _TextReader:
 
     def _count_line(self, token: Token) -> int:
         return self._text.count("\n", 0, token.position) + 1
+
+
+def _expand_commands(tokens: list[Token]) -> list[Token]:
+    """Return the tokens with command lines that delete taken apart: `"rm -rf " .. home .. "/x"`."""
+    if not any(token.kind == "string" and _DELETING_COMMAND.search(token.text) for token in tokens):
+        return tokens
+    expanded = []
+    for token in tokens:
+        if token.kind == "string" and _DELETING_COMMAND.search(token.text):
+            expanded += [inner._replace(position=token.position) for inner in iter_tokens(token.content)][:40]
+        else:
+            expanded.append(token)
+    return expanded
+
+
+def _drop_descriptions(tokens: list[Token]) -> list[Token]:
+    """Return the tokens without what settings say to people: `description: never rm -rf ~`."""
+    kept: list[Token] = []
+    is_dropped = False
+    for index, token in enumerate(tokens):
+        is_key = token.kind == "name" and index + 1 < len(tokens) and tokens[index + 1].text == ":"
+        if is_key:
+            is_dropped = token.text.lower() in DESCRIPTIONS
+        if not is_dropped:
+            kept.append(token)
+    return kept or tokens[:1]
+
+
+def _starts_program(tokens: Sequence[Token]) -> bool:
+    """Return whether a unit hands the environment to a program: `spawn("npm", {env: process.env})`."""
+    for index, token in enumerate(tokens):
+        is_start = token.kind == "name" and Family.START in find_families(token.text)
+        if is_start and not {"process", "system"} & set(split_words(token.text)):
+            return True
+        following = tokens[index + 1].text if index + 1 < len(tokens) else ""
+        if (following == ":" or (following == "=" and token.depth)) and token.text in ("env", "environment"):
+            return True
+    return False
 
 
 def _reads_data(tokens: Sequence[Token], index: int) -> bool:

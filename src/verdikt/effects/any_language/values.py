@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.effects import host
 from verdikt.effects.any_language.word_families import (
+    ENVIRONMENT_OWNERS,
     HOME_OWNERS,
     HOME_PROPERTY,
     HOME_VARIABLES,
@@ -215,7 +216,7 @@ class Evaluator:
         elif Family.PARENT in families:
             builder.climb(_count_levels(tokens, index))
         elif Family.ENVIRONMENT in families:
-            value.has_environment |= following not in (".", "[", "=")
+            value.has_environment |= _is_whole_environment(tokens, index)
         elif Family.TEMPORARY in families:
             builder.begin("/tmp")
 
@@ -260,8 +261,11 @@ class Evaluator:
             if not self._ignores_home:
                 builder.begin("~")
             return
-        if text == "user.dir":
+        if text == "user.dir" or (text.isupper() and Family.ROOT in find_families(text)):
             builder.begin(self._root)
+            return
+        if text.isupper() and Family.DIRECTORY in find_families(text):
+            builder.begin(dirname(self._path))
             return
         self._read_path(text, builder, value)
 
@@ -357,6 +361,21 @@ def _takes_field(tokens: Sequence[Token], index: int) -> bool:
     if following[0] == "[" or (following[0] == "$" and len(following) > 1):
         return True
     return following[0] in (".", "->", "?.") and len(following) > 1 and following[1].isupper()
+
+
+def _is_whole_environment(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether all variables are meant: `os.environ`, `process.env`, `System.getenv()`, `ENV.to_h`."""
+    name = tokens[index].text
+    following = [token.text for token in tokens[index + 1 : index + 3]]
+    owner = tokens[index - 2].text if index > 1 and tokens[index - 1].text in (".", "::", "/") else ""
+    if name == "ENV":
+        return following[:1] == ["."] and following[1:] in (["to_h"], ["to_a"], ["inspect"], ["map"], ["each"])
+    if name == "getenv":
+        return owner in ENVIRONMENT_OWNERS and (following == ["(", ")"] or following[:1] == [")"])
+    if index > 4 and tokens[index - 3].text == tokens[index - 4].text == ".":
+        return False  # `{...process.env, KEY: 1}` is the environment of something that is started
+    is_one = following[:1] in (["["], ["="], ["."], ["?"], [":"])
+    return not is_one and (name == "environ" or owner in ENVIRONMENT_OWNERS)
 
 
 def _is_substituted(tokens: Sequence[Token], index: int) -> bool:

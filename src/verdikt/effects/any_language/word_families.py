@@ -81,7 +81,8 @@ _BY_WORD = {
     ),
     Family.KEY_USE: _words(
         "ssh sftp scp identity keyfile privatekey passphrase ssl tls cert certificate pfx keystore truststore kube "
-        "kubeconfig cluster sign signing signer decrypt encrypt agent rsync netrc authorized tunnel bastion"
+        "kubeconfig keyfilename privatekeyfile privatekeypath identityfile keypath cluster sign signing signer decrypt "
+        "encrypt agent rsync netrc authorized tunnel bastion"
     ),
 }
 _UNTOUCHED = _words(
@@ -95,23 +96,26 @@ _BY_NAME = {
     Family.FILE: _words("__file__ __FILE__ BASH_SOURCE filePath"),
     Family.DIRECTORY: _words(
         "__dirname __dir__ __DIR__ CMAKE_CURRENT_LIST_DIR CMAKE_CURRENT_SOURCE_DIR MSBuildThisFileDirectory "
-        "MSBuildProjectDirectory PSScriptRoot projectDir ProjectDir projectDirectory basedir baseDirectory"
+        "MSBuildProjectDirectory PSScriptRoot projectDir ProjectDir projectDirectory basedir baseDirectory "
+        "CARGO_MANIFEST_DIR SRCROOT PROJECT_DIR"
     ),
     Family.ROOT: _words(
         "CMAKE_SOURCE_DIR PROJECT_SOURCE_DIR rootDir rootProject CURDIR PWD cwd getcwd pwd SolutionDir Cwd "
-        "currentDirectoryPath current_dir workspaceRoot source_root project_source_root TOPDIR GetCurrentDirectory"
+        "INIT_CWD MESON_SOURCE_ROOT BAZEL_WORKSPACE currentDirectoryPath current_dir workspaceRoot source_root project_source_root TOPDIR GetCurrentDirectory"
     ),
     Family.PARENT: _words(
         "parent parents parentFile getParent getParentFile dirname DIRECTORY deletingLastPathComponent Parent "
         "GetDirectoryName GetParent parentDirectory parent_path PARENT_PATH"
     ),
-    Family.ENVIRONMENT: _words("environ allEnvironment"),
+    Family.ENVIRONMENT: _words("environ env environment getenv ENV"),
 }
 _HOME_NAME = compile_lazily(
     r"(?:get|ns|user|os|current|my|fetch|find)*home(?:dir|directory|path|folder)(?:forcurrentuser|path|url)?"
     r"|(?:get)?userprofile|(?:get)?userhome"
 )
 HOME_VARIABLES = _words("HOME USERPROFILE")
+ENVIRONMENT_OWNERS = _words("process processInfo Platform System Sys os ENV")
+"""Before `env`, `environment` or `getenv()` these say that all variables are meant where none is named."""
 HOME_PROPERTY = "user.home"
 HOME_OWNERS = _words("Dir Path dirs dir path user User os System process Pathname Filepath filepath fs")
 """Before `home` these say that the person's home is meant: `Dir.home`, `Path.home()`."""
@@ -131,12 +135,15 @@ CONFIGURATION_LOADERS = _words("dotenv load loadenv config env_file envfile pars
 """Beside `.env` these say that it is loaded as it is meant to be."""
 LOADING = _words("load load_file load-file load-string")
 """Words that run what they load where they stand alone: `(load p)`, and not `json.load(p)`."""
+SAVING = _words("write put save copy store dump spit")
 TRUE_WORDS = _words("true True yes on 1 always force TRUE YES ON")
 DEFINING = _words(
     "def func fn fun function sub class struct interface enum void method proc defn defmacro describe it test context "
     "package module namespace trait impl object"
 )
 """A line with one of these names what it opens, and does not call it."""
+DESCRIPTIONS = _words("desc description summary help title label comment name message note notes hint reason usage example")
+"""Settings that are words for people."""
 SETTING_WORDS = _words("set setq def defvar defparameter define let global setenv export declare")
 """What binds the next name without a sign: `set home $env(HOME)`, `(def home …)`, `#define HOME_DIR …`."""
 LOOP_WORDS = _words("in of as")
