@@ -83,7 +83,8 @@ _LANGUAGE_BY_SUFFIX = {
 """Endings that the table of programs does not have, because no program is started with such a file."""
 _SETTINGS_NAMES = """
 tox.ini setup.cfg pyproject.toml hatch.toml .pre-commit-config.yaml lefthook.yml lefthook.yaml Taskfile.yml
-Taskfile.yaml taskfile.yml Procfile nodemon.json .lintstagedrc meson.build BUILD BUILD.bazel tasks.json devcontainer.json Cargo.toml turbo.json
+Taskfile.yaml taskfile.yml Procfile nodemon.json .lintstagedrc meson.build
+BUILD BUILD.bazel tasks.json devcontainer.json Cargo.toml turbo.json
 Taskfile.dist.yml Taskfile.dist.yaml mise.toml .mise.toml deno.json deno.jsonc moon.yml nx.json project.json
 Makefile.toml .goreleaser.yml .goreleaser.yaml skaffold.yaml .overcommit.yml .lintstagedrc.json .huskyrc netlify.toml
 Pulumi.yaml serverless.yml .air.toml bacon.toml dvc.yaml Tiltfile .simple-git-hooks.json wireit.json Pipfile
@@ -113,8 +114,12 @@ _SHELL_NAMES = frozenset("sh bash zsh dash ksh ash fish".split())
 _COMMAND_KEY = compile_lazily(
     r"(?m)^[\s-]*[\"']?(?:cmds?|commands?|scripts?|run|exec|shell|entry)[\"']?\s*(?::(?=\s|$)|=)"
 )
-_DATA_PLACE = compile_lazily(r"/(?:tests?|cases|specs?|docs?|examples?|samples?|data|templates?|inventory|roles|playbooks)/")
-_REMOTE_SETTINGS = compile_lazily(r"(?m)^(?:apiVersion|kind|openapi|swagger|jobs|runs|stages|pipelines?|on|-?\s*hosts)\s*:")
+_DATA_PLACE = compile_lazily(
+    r"/(?:tests?|cases|specs?|docs?|examples?|samples?|data|templates?|inventory|roles|playbooks)/"
+)
+_REMOTE_SETTINGS = compile_lazily(
+    r"(?m)^(?:apiVersion|kind|openapi|swagger|jobs|runs|stages|pipelines?|on|-?\s*hosts)\s*:"
+)
 """What a cluster, a service or other machines read."""
 _C_LIKE = frozenset("node go rust c java kotlin groovy scala swift dart php csharp".split())
 # Strings first, so that `//` in an address is no comment; what a comment holds is blanked, line by line.

@@ -151,7 +151,12 @@ def _find_inner_directory(call: Invocation) -> str:
     """Return the directory inside a container: the one that was entered there, or that of the engine's option."""
     cwd = call.command.cwd
     # One that the container does not mount may be this machine's, from which the engine was started.
-    if cwd is not None and cwd.is_known and cwd.text.startswith("/") and call.context.to_outside_path(cwd.text) is not None:
+    if (
+        cwd is not None
+        and cwd.is_known
+        and cwd.text.startswith("/")
+        and call.context.to_outside_path(cwd.text) is not None
+    ):
         return cwd.text
     return call.context.working_directory or "/"
 

@@ -41,7 +41,9 @@ def _find_assignments(tokens: Sequence[Token]) -> Iterator[Binding]:
             continue
         before = tokens[:index]
         # `val home: File = …`: the type stands between the name and the sign.
-        colon = next((i for i in range(len(before) - 1, 0, -1) if before[i].text == ":" and before[i].depth == token.depth), 0)
+        colon = next(
+            (i for i in range(len(before) - 1, 0, -1) if before[i].text == ":" and before[i].depth == token.depth), 0
+        )
         name_index = colon - 1 if colon and index - colon < 8 else index - 1
         while name_index > 0 and before[name_index].kind != "name":
             name_index -= 1
@@ -60,7 +62,9 @@ def _find_assignments(tokens: Sequence[Token]) -> Iterator[Binding]:
 
 def _declares(before: Sequence[Token], name_index: int) -> bool:
     previous = before[name_index - 1]
-    return previous.text in _DECLARING or previous.text == ">" or (previous.kind == "name" and previous.text[:1].isupper())
+    return (
+        previous.text in _DECLARING or previous.text == ">" or (previous.kind == "name" and previous.text[:1].isupper())
+    )
 
 
 def _find_loop_names(tokens: Sequence[Token], first: int) -> Iterator[Binding]:
@@ -80,7 +84,9 @@ def _find_loop_names(tokens: Sequence[Token], first: int) -> Iterator[Binding]:
     if is_loop:
         for index in range(first + 1, min(first + 8, len(tokens))):
             # `foreach f [glob …]` of Tcl, `for (Path p : paths)` of Java, `(doseq [f …] …)`.
-            if tokens[index].kind == "name" and (index + 1 < len(tokens) and tokens[index + 1].text in (":", "(", "[", "$")):
+            if tokens[index].kind == "name" and (
+                index + 1 < len(tokens) and tokens[index + 1].text in (":", "(", "[", "$")
+            ):
                 yield tokens[index].text, tokens[index + 1 :], False
                 return
 
@@ -88,7 +94,7 @@ def _find_loop_names(tokens: Sequence[Token], first: int) -> Iterator[Binding]:
 def _find_parameters(tokens: Sequence[Token]) -> Iterator[Binding]:
     """Yield the parameters of functions that are given to a call: `.each { |f| … }`, `.forEach(f => …)`."""
     for index, token in enumerate(tokens):
-        if index == 0 or tokens[index - 1].kind != "name" and tokens[index - 1].text != ")":
+        if index == 0 or (tokens[index - 1].kind != "name" and tokens[index - 1].text != ")"):
             continue
         name = tokens[index - 1] if tokens[index - 1].kind == "name" else tokens[index - 2]
         if name.kind != "name":

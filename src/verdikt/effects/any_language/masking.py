@@ -22,7 +22,9 @@ _PROSE_NAMES = re.compile(
     r"|\..*ignore|\.gitattributes|\.editorconfig|\.mailmap|.*lock\.(?:json|ya?ml)|lockfile|go\.sum|\.env(?:\..*)?"
     r"|known_hosts|authorized_keys)(?:\.|$)"
 )
-_BARE_NAMES = re.compile(r"(?i)file$|^\.|^(?:build|workspace|sconstruct|sconscript|wscript|brew|cask)$|(?-i:^[a-z_-]+$)")
+_BARE_NAMES = re.compile(
+    r"(?i)file$|^\.|^(?:build|workspace|sconstruct|sconscript|wscript|brew|cask)$|(?-i:^[a-z_-]+$)"
+)
 """Names without an ending that programs look for, and those of scripts."""
 _DATA_PLACES = compile_lazily(
     r"/(?:fixtures?|__fixtures__|testdata|test_data|test-data|__snapshots__|snapshots|cassettes|locales?|i18n"

@@ -33,8 +33,10 @@ MAX_VALUES = 8
 UNKNOWN_PART = "\0"
 _ADDRESS = compile_lazily(r"(?i)\b(?:https?|wss?|ftp|tcp|udp|tls)://[^\s\"'`<>\\]+")
 _IP_ADDRESS = compile_lazily(r"(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?")
-_HOST_NAME = compile_lazily(r"(?:[a-z0-9-]+\.)+(?!(?:json|ya?ml|toml|txt|js|ts|py|rb|sh|env|md|xml|lock|log|key|pem|cfg|conf"
-    r"|so|jar|gz|zip|html|css|java|kt|go|rs|swift|dart|php|c|h|cpp)$)[a-z]{2,}(?::\d+)?")
+_HOST_NAME = compile_lazily(
+    r"(?:[a-z0-9-]+\.)+(?!(?:json|ya?ml|toml|txt|js|ts|py|rb|sh|env|md|xml|lock|log|key|pem|cfg|conf"
+    r"|so|jar|gz|zip|html|css|java|kt|go|rs|swift|dart|php|c|h|cpp)$)[a-z]{2,}(?::\d+)?"
+)
 _LEADING_VALUE = compile_lazily(
     r"(?:\$(?:ENV|env)?|#|\\)?(?:\{\{?\s*([^{}]*?)\s*\}?\}|\(([^()]*(?:\([^()]*\))?[^()]*)\))|\$(\w+)|%(\w+)%"
 )
@@ -72,7 +74,7 @@ class Value:
             (self.host_names, other.host_names),
             (self.files, other.files),
         ):
-            mine += [text for text in others if text not in mine][: MAX_VALUES - len(mine)]
+            mine.extend([text for text in others if text not in mine][: MAX_VALUES - len(mine)])
         self.sends |= other.sends
         self.is_fetched |= other.is_fetched
         self.has_environment |= other.has_environment
@@ -206,7 +208,9 @@ class Evaluator:
                 builder.begin("~")
         elif Family.FILE in families:
             builder.begin(self._path)
-        elif Family.DIRECTORY in families or (name == "meta" and "dirname" in [t.text for t in tokens[index : index + 3]]):
+        elif Family.DIRECTORY in families or (
+            name == "meta" and "dirname" in [t.text for t in tokens[index : index + 3]]
+        ):
             builder.begin(dirname(self._path))
         elif name == "meta" and "url" in [token.text for token in tokens[index : index + 3]]:
             # An address is relative to the directory of the file: `new URL("..", import.meta.url)`.

@@ -101,7 +101,8 @@ _BY_NAME = {
     ),
     Family.ROOT: _words(
         "CMAKE_SOURCE_DIR PROJECT_SOURCE_DIR rootDir rootProject CURDIR PWD cwd getcwd pwd SolutionDir Cwd "
-        "INIT_CWD MESON_SOURCE_ROOT BAZEL_WORKSPACE currentDirectoryPath current_dir workspaceRoot source_root project_source_root TOPDIR GetCurrentDirectory"
+        "INIT_CWD MESON_SOURCE_ROOT "
+        "currentDirectoryPath current_dir workspaceRoot source_root project_source_root TOPDIR GetCurrentDirectory"
     ),
     Family.PARENT: _words(
         "parent parents parentFile getParent getParentFile dirname DIRECTORY deletingLastPathComponent Parent "
@@ -129,7 +130,9 @@ COLLECTIONS = _words(
 GATHERING = _words("include add push append concat from files file extend insert dirs paths")
 """What puts something into a list that is cleared: `CLEAN.include(…)`."""
 TREE_WORDS = _words("walk tree filetree recursive recursively recurse rf rmtree all glob list listfiles each ls find")
-DATA_READERS = _words("error exception warning json yaml yml toml xml csv data image font model config dataset parse schema dotenv locale")
+DATA_READERS = _words(
+    "error exception warning json yaml yml toml xml csv data image font model config dataset parse schema dotenv locale"
+)
 """Beside an evaluating word these say that data is meant: `json.load`."""
 CONFIGURATION_LOADERS = _words("dotenv load loadenv config env_file envfile parse environment settings godotenv")
 """Beside `.env` these say that it is loaded as it is meant to be."""
@@ -142,7 +145,9 @@ DEFINING = _words(
     "package module namespace trait impl object"
 )
 """A line with one of these names what it opens, and does not call it."""
-DESCRIPTIONS = _words("desc description summary help title label comment name message note notes hint reason usage example")
+DESCRIPTIONS = _words(
+    "desc description summary help title label comment name message note notes hint reason usage example"
+)
 """Settings that are words for people."""
 SETTING_WORDS = _words("set setq def defvar defparameter define let global setenv export declare")
 """What binds the next name without a sign: `set home $env(HOME)`, `(def home …)`, `#define HOME_DIR …`."""
