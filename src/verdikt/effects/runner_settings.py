@@ -21,7 +21,6 @@ _MAX_SETTING_LINES = 4_000
 _CMAKE_COMMAND = compile_lazily(
     r"\bCOMMAND\s+([^()]*?)(?=\s+(?:COMMAND|WORKING_DIRECTORY|DEPENDS|COMMENT|[A-Z_]{6,})\b|\))"
 )
-_CMAKE_REMOVE = compile_lazily(r"\bfile\s*\(\s*(REMOVE|REMOVE_RECURSE)\s+([^()]*)\)", re.IGNORECASE)
 # `just` runs what stands between backquotes while it reads the file.
 _MAKE_SHELL = compile_lazily(
     r"\$\(shell\s+((?:[^()]|\([^()]*\))*)\)|^\s*\w+\s*!=\s*(.+)$|^\s*(?:export\s+)?[\w-]+\s*:=[^`]*`([^`]+)`"
@@ -29,7 +28,6 @@ _MAKE_SHELL = compile_lazily(
 _IMAGE_COMMAND = compile_lazily(r"(?i)^\s*(?:RUN|CMD|ENTRYPOINT)\s+(?:--\S+\s+)*")
 _XML_EXECUTABLE = compile_lazily(r"<executable>\s*([^<]+?)\s*</executable>|<exec\b[^>]*\bexecutable=\"([^\"]+)\"")
 _XML_ARGUMENT = compile_lazily(r"<argument>\s*([^<]*?)\s*</argument>|<arg\b[^>]*\b(?:value|line)=\"([^\"]*)\"")
-_XML_DELETE = compile_lazily(r"<(?:delete|RemoveDir|Delete)\b[^>]*\b(?:dir|file|Directories|Files)=\"([^\"]+)\"")
 _XML_COMMAND = compile_lazily(r"<Exec\b[^>]*\bCommand=\"([^\"]+)\"")
 _XML_HOME = compile_lazily(r"\$\{(?:user\.home|env\.HOME)\}|\$\((?:HOME|UserProfile)\)")
 _TASK_IMPORT = compile_lazily(r"(?m)^\s*(?:from|import)\s+(?:invoke|fabric|nox|duty|poethepoet|doit)\b")
@@ -127,7 +125,7 @@ def read_image(text: str) -> list[CodeSection]:
 
 
 def read_xml(text: str) -> list[CodeSection]:
-    """Return the programs that a build in XML starts, and the directories that it deletes."""
+    """Return the programs that a build in XML starts."""
     import html  # its table of 2,200 names takes 2 % of a process for one call, and few builds are in XML
 
     text = re.sub(r"(?s)<!--.*?-->", lambda match: "\n" * match[0].count("\n"), text)
@@ -139,8 +137,6 @@ def read_xml(text: str) -> list[CodeSection]:
         words = _XML_ARGUMENT.findall(text, match.end(), end if end >= 0 else len(text))
         line = " ".join(_quote_word(word) for word in [match[1] or match[2], *("".join(each) for each in words)])
         sections.append(CodeSection(SHELL, html.unescape(line), count_line(text, match.start())))
-    for match in _XML_DELETE.finditer(text):
-        sections.append(CodeSection(SHELL, f"rm -rf {_quote_word(match[1])}", count_line(text, match.start())))
     return sections
 
 
@@ -182,14 +178,10 @@ def read_task_calls(text: str) -> list[CodeSection]:
 
 
 def read_cmake(text: str) -> list[CodeSection]:
-    """Return the commands of a build for CMake, and the files that it removes."""
+    """Return the commands of a build for CMake."""
     text = re.sub(r"(?m)#.*$", "", text).replace("$ENV{", "${")
     text = re.sub(r"(?:\$\{CMAKE_COMMAND\}|\bcmake)\s+-E\s+", "", text)
-    sections = [CodeSection(SHELL, m[1], count_line(text, m.start())) for m in _CMAKE_COMMAND.finditer(text)]
-    for match in _CMAKE_REMOVE.finditer(text):
-        flags = "-rf" if match[1].upper().endswith("RECURSE") else "-f"
-        sections.append(CodeSection(SHELL, f"rm {flags} {match[2]}", count_line(text, match.start())))
-    return sections
+    return [CodeSection(SHELL, m[1], count_line(text, m.start())) for m in _CMAKE_COMMAND.finditer(text)]
 
 
 def read_all_settings(path: str, text: str) -> list[CodeSection]:
