@@ -11,8 +11,9 @@ from verdikt.effects.target import TargetResolver
 from verdikt.model.facts import Facts
 
 ENDINGS = "kts clj swift jl R dart php lua hs ml xml toml yaml json cmake mk vb erl py ts tcl zig".split()
-WORDS = r"""delete remove( rm -rf clean: true emptyOutDir ~/x ../y $HOME ${HOME} "user.home" 'HOME' homedir() .parents[ 2 ]
-dirname(__DIR__, 9) http://198.51.100.1/a "https://a.example/" eval( include source '.env' ~/.ssh/id_rsa post Socket
+WORDS = r"""delete remove( rm -rf clean: true emptyOutDir ~/x ../y $HOME ${HOME} "user.home" 'HOME' homedir()
+.parents[ 2 ] dirname(__DIR__, 9) http://198.51.100.1/a "https://a.example/" eval( include source '.env'
+~/.ssh/id_rsa post Socket
 = := <- += : ; , . | -> => { } ( ) [ ] < > </x> <delete> " ' ` ''' \" \\ /* */ // # -- ;; <!-- --> %( {- -} it _ for
 in of as def let set import environ process.env .. / ~ $ # @ \0 é""".split()
 PIECES = st.sampled_from([*WORDS, "\n", "\n  ", "\t", " "])

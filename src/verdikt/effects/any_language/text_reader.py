@@ -63,9 +63,8 @@ class TextReader:
         self.text = text
         self.resolver = resolver
         is_xml = find_ending(path) in _XML_ENDINGS
-        # In XML what is deleted may stand inside the element; signs of the same length keep the positions.
-        joined = _XML_DELETE.sub(lambda match: match[0].replace("\n", " "), text) if is_xml else text
-        self.units = sorted(UnitReader().read(joined), key=lambda unit: unit.tokens[0].position)
+        readable = _separate_elements(text) if is_xml else text
+        self.units = sorted(UnitReader().read(readable), key=lambda unit: unit.tokens[0].position)
         self._records: dict[int, list[Unit]] = {}
         for unit in self.units:
             if unit.is_record and unit.opener is not None:
@@ -186,6 +185,15 @@ class TextReader:
     def count_line(self, token: Token) -> int:
         """Return the number of the line at which a token stands."""
         return self.text.count("\n", 0, token.position) + 1
+
+
+def _separate_elements(text: str) -> str:
+    """Return XML with a unit for each element, and one for all that stands in an element that deletes.
+
+    The text keeps its length, so that positions stay.
+    """
+    joined = _XML_DELETE.sub(lambda match: match[0].replace("\n", " ").replace("<", " "), text)
+    return joined.replace("<", ";")
 
 
 def _drop_descriptions(tokens: list[Token]) -> list[Token]:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from posixpath import dirname, normpath
-from typing import TYPE_CHECKING
 
 from verdikt.effects import host
+from verdikt.effects.any_language.units import Token, iter_tokens
 from verdikt.effects.any_language.word_families import (
     ENVIRONMENT_OWNERS,
     HOME_OWNERS,
@@ -24,9 +24,6 @@ from verdikt.effects.any_language.word_families import (
 )
 from verdikt.effects.secret_sends import is_listed_host
 from verdikt.model.lazy_regex import compile_lazily
-
-if TYPE_CHECKING:
-    from verdikt.effects.any_language.units import Token
 
 MAX_VALUES = 8
 """How many places, parts, secrets and hosts one name carries."""
@@ -95,6 +92,10 @@ class PathBuilder:
         self._current: str | None = None
         self._is_relative = False
         self._pending_climbs = 0
+        self.number = 0
+        """How many paths were begun."""
+        self.depth = 0
+        self.is_literal = False
 
     @property
     def is_relative(self) -> bool:
@@ -112,12 +113,18 @@ class PathBuilder:
             root = normpath(f"{root}/{self._relative}")
             self._current = None
         self.finish()
+        self.number += 1
         self._relative = root if is_relative else ""
         self._is_relative = is_relative
         self._current = root if not is_relative else normpath(f"{self._base}/{root}")
         for _ in range(self._pending_climbs):
             self._current = climb(self._current)
         self._pending_climbs = 0
+
+    def separate(self, depth: int) -> None:
+        """Close the path at a comma that ends its call, or that stands after a path that was written as a whole."""
+        if depth < self.depth or (self.is_literal and depth == self.depth and not self._is_relative):
+            self.finish()
 
     def append(self, part: str) -> None:
         """Add a part to the path that was begun, or remember it by itself."""
@@ -174,14 +181,22 @@ class Evaluator:
         value = Value()
         builder = PathBuilder(self._base)
         for index, token in enumerate(tokens):
+            number = builder.number
             if token.kind in ("string", "path", "address"):
                 self._read_text(token, builder, value)
+            elif token.text == ",":
+                builder.separate(token.depth)
             elif token.kind == "name":
                 self._read_name(tokens, index, builder, value)
             elif token.kind == "number" and _IP_ADDRESS.fullmatch(token.text):
                 add_host(value, token.text)
             elif token.kind == "number" and index > 1 and tokens[index - 1].text == ",":
                 self._climb_further(tokens, index, builder)
+            if builder.number != number:
+                # `getenv("HOME"), "x"`: the parts are arguments of the call around that which gives the beginning.
+                is_last = index + 1 < len(tokens) and tokens[index + 1].text in (")", "]")
+                builder.depth = token.depth - is_last
+                builder.is_literal = token.kind != "name" and "/" in token.content
         builder.finish()
         value.merge(Value(places=builder.places[:MAX_VALUES], parts=builder.parts[:MAX_VALUES]))
         return value
@@ -305,8 +320,6 @@ class Evaluator:
 
     def _read_leading(self, inner: str, builder: PathBuilder, value: Value) -> None:
         """Read what a path begins with when it is a value: `${HOME}/x`, `#{Dir.home}/x`, `$(TOP)/x`."""
-        from verdikt.effects.any_language.units import iter_tokens
-
         before = len(builder.places) + builder.is_open
         inner = inner.removeprefix("env.").removeprefix("env:").removeprefix("ENV:")
         tokens = list(iter_tokens(inner if inner not in HOME_VARIABLES else f'"{inner}"'))[:20]
