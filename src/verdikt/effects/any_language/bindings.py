@@ -17,8 +17,14 @@ _LOOPS = frozenset("for foreach each doseq dolist loop map".split())
 _DECLARING = frozenset("var val let const auto final mut my our local static readonly def final".split())
 
 
+BINDING_WORDS = frozenset((*_ASSIGNMENTS, "|", "=>", "->", *LOOP_WORDS, *SETTING_WORDS, *_LOOPS))
+"""Without one of these a unit binds nothing."""
+
+
 def find_bindings(tokens: Sequence[Token], *, is_command_list: bool) -> Iterator[Binding]:
     """Yield what a unit binds; `is_command_list` says that names are bound by commands alone, as CMake does."""
+    if not is_command_list and BINDING_WORDS.isdisjoint([token.text for token in tokens]):
+        return
     yield from _find_assignments(tokens)
     first = next((index for index, token in enumerate(tokens) if token.kind == "name"), None)
     if first is None:

@@ -38,7 +38,7 @@ class ExchangeFinder:
 
     def find(self, tokens: Sequence[Token], *, send: bool, run: bool) -> Meeting | None:
         """Return what a unit sends or runs."""
-        if not any(token.kind in ("name", "string", "address", "path") for token in tokens):
+        if not self._reader.fetched_files and not self._reader.may_reach_host(tokens):
             return None
         value = self._reader.complete(self._reader.evaluator.evaluate(tokens), tokens)
         if value.has_environment and starts_program(tokens):

@@ -43,6 +43,7 @@ _SCRIPT_DIRECTORIES = frozenset(
     "src lib support Tests buildSrc gradle .mvn rakelib".split()
 )
 """Directories of a package from which nothing is started: paths in their files begin at the directory above."""
+_MAY_HOST = compile_lazily(r"[\"'][\w-]+(?:\.[\w-]+)+(?::\d+)?[\"']|[$#{]")
 _XML_ENDINGS = frozenset("xml csproj fsproj vbproj targets props proj".split())
 _XML_DELETE = compile_lazily(r"(?is)<(\w*(?:delete|remove|clean|purge|wipe)\w*)\b(?:[^<>/]|/(?!>))*>.{0,2000}?</\1>")
 _XML_VALUE = compile_lazily(r"<([A-Za-z][\w.-]*)(?:\s[^<>]*)?>([^<>]+)</\1>")
@@ -66,6 +67,7 @@ class TextReader:
         readable = _separate_elements(text) if is_xml else text
         self.units = sorted(UnitReader().read(readable), key=lambda unit: unit.tokens[0].position)
         self._records: dict[int, list[Unit]] = {}
+        self._gathered: dict[int, list[Token]] = {}
         for unit in self.units:
             if unit.is_record and unit.opener is not None:
                 self._records.setdefault(id(unit.opener), []).append(unit)
@@ -88,12 +90,15 @@ class TextReader:
 
     def gather(self, unit: Unit) -> list[Token]:
         """Return the tokens of a unit with those of the records that it is given."""
+        if (gathered := self._gathered.get(id(unit))) is not None:
+            return gathered
         records = self._records.get(id(unit))
         tokens = unit.tokens
         if records and not unit.is_record:
             inner = (token for record in records for token in record.tokens)
             tokens = sorted([*tokens, *inner], key=lambda token: token.position)[:MAX_UNIT_TOKENS]
-        return _drop_descriptions(tokens)
+        self._gathered[id(unit)] = tokens = _drop_descriptions(tokens)
+        return tokens
 
     def _bind_elements(self) -> None:
         for match in _XML_VALUE.finditer(self.text):
@@ -172,7 +177,7 @@ class TextReader:
 
     def _note_fetched_files(self, tokens: Sequence[Token]) -> None:
         """Remember the names of files into which a unit downloads from a foreign host."""
-        value = self.evaluator.evaluate(tokens)
+        value = self.evaluator.evaluate(tokens) if self.may_reach_host(tokens) else Value()
         names = [token.text for token in tokens if token.kind == "name"] if value.hosts else []
         is_saved = value.is_fetched and any(not SAVING.isdisjoint(split_words(name)) for name in names)
         if not is_saved and not any(Family.FETCH in find_families(name) for name in names):
@@ -181,6 +186,20 @@ class TextReader:
             name = basename(written)
             if len(name) > 2 and UNKNOWN_PART not in name and not name.isupper():
                 self.fetched_files[name] = value.hosts[0]
+
+    def may_reach_host(self, tokens: Sequence[Token]) -> bool:
+        """Return whether tokens may stand for a host; most units have none, and need not be evaluated."""
+        names = self.evaluator.names
+        for token in tokens:
+            if token.kind == "name":
+                if (bound := names.get(token.text)) is not None and bound.hosts:
+                    return True
+            elif token.kind == "string":
+                if "." in token.text and ("://" in token.text or _MAY_HOST.search(token.text)):
+                    return True
+            elif token.kind == "address" or (token.kind == "number" and token.text.count(".") > 1):
+                return True
+        return False
 
     def count_line(self, token: Token) -> int:
         """Return the number of the line at which a token stands."""
@@ -198,12 +217,14 @@ def _separate_elements(text: str) -> str:
 
 def _drop_descriptions(tokens: list[Token]) -> list[Token]:
     """Return the tokens without what settings say to people: `description: never rm -rf ~`."""
+    if not any(token.text in DESCRIPTIONS for token in tokens):
+        return tokens
     kept: list[Token] = []
     is_dropped = False
     for index, token in enumerate(tokens):
         is_key = token.kind == "name" and index + 1 < len(tokens) and tokens[index + 1].text == ":"
         if is_key:
-            is_dropped = token.text.lower() in DESCRIPTIONS
+            is_dropped = token.text in DESCRIPTIONS
         if not is_dropped:
             kept.append(token)
     return kept or tokens[:1]

@@ -146,7 +146,7 @@ DEFINING = _words(
 )
 """A line with one of these names what it opens, and does not call it."""
 DESCRIPTIONS = _words(
-    "desc description summary help title label comment name message note notes hint reason usage example"
+    "desc description summary help title label comment name message note notes hint reason usage example Description"
 )
 """Settings that are words for people."""
 SETTING_WORDS = _words("set setq def defvar defparameter define let global setenv export declare")
