@@ -2,29 +2,35 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-JOBS ?= 2
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --editable
+PACKAGE := pyproject.toml setup.py $(wildcard src/verdikt/daemon/native/*.c src/verdikt/daemon/native/build.py)
+# One worker more than there are cores: many tests wait for a client, a disk or a lock.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test clients sdks receivers check bench train docs web dist clean
+.PHONY: help run test lint clients sdks receivers check bench train docs web dist clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s%s\n", $$1, $$2}' Makefile
 
-$(VENV)/installed: pyproject.toml setup.py $(wildcard src/verdikt/daemon/native/*.c src/verdikt/daemon/native/build.py)
+$(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+
+$(VENV)/installed: $(PACKAGE) | $(BIN)/python
+	$(INSTALL) .
 	touch $@
 
-$(VENV)/installed-test: $(VENV)/installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
-	touch $@
+# At once with what it extends: each install builds the package again.
+$(VENV)/installed-test: $(PACKAGE) | $(BIN)/python
+	$(INSTALL) '.[test]'
+	touch $(VENV)/installed $@
 
-$(VENV)/installed-check: $(VENV)/installed-test
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[check]'
-	touch $@
+$(VENV)/installed-check: $(PACKAGE) | $(BIN)/python
+	$(INSTALL) '.[test,check]'
+	touch $(VENV)/installed $(VENV)/installed-test $@
 
 $(VENV)/installed-bench: $(VENV)/installed-test
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(INSTALL) '.[bench]'
 	touch $@
 
 run: $(VENV)/installed ## a scripted session: blocks, an ask, a verified log, a replay
@@ -32,6 +38,11 @@ run: $(VENV)/installed ## a scripted session: blocks, an ask, a verified log, a 
 
 test: $(VENV)/installed-test ## every test; the pages' dependencies are fetched by the tests that need them
 	$(BIN)/python -m pytest -n $(JOBS)
+
+lint: $(VENV)/installed-check ## ruff, ruff format, mypy --strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 clients: $(VENV)/installed-test ## the real clients at pinned versions, into a cache; the tests install what is missing themselves
 	$(BIN)/python -m tests.clients.install
@@ -42,10 +53,7 @@ sdks: $(VENV)/installed-test ## the agent SDKs at floor and newest version, each
 receivers: $(VENV)/installed-test ## a real receiver of OpenTelemetry (arize-phoenix) in an environment of its own, into a cache
 	$(BIN)/python -m tests.sdks.environments receivers
 
-check: $(VENV)/installed-check test ## tests, ruff, ruff format, mypy --strict
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+check: lint test ## tests, ruff, ruff format, mypy --strict: what CI runs
 
 bench: $(VENV)/installed-bench ## benchmarks: ratios in one run
 	@for b in benchmarks/[a-z]*.py; do echo "== $$b"; PYTHONPATH=. $(BIN)/python $$b || exit 1; done
@@ -61,11 +69,11 @@ web: $(VENV)/installed ## the dependencies of the pages, from npm, at the digest
 	$(BIN)/python -m tools.fetch_web
 
 $(VENV)/installed-train: $(VENV)/installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[train]'
+	$(INSTALL) '.[train]'
 	touch $@
 
 $(VENV)/installed-dist: $(VENV)/installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dist]'
+	$(INSTALL) '.[dist]'
 	touch $@
 
 dist: $(VENV)/installed-dist ## source distribution, pure wheel and manylinux wheel in dist/, checked by twine

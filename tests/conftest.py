@@ -1,5 +1,6 @@
 """Fixtures and checks that every test shares."""
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -26,6 +27,14 @@ os.environ["VERDIKT_DAEMON"] = "off"
 TRACKER = pytest.StashKey[LeftoverTracker]()
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Note what is open before the first test, and keep the tests themselves from the garbage collector."""
+    session.stash[TRACKER] = LeftoverTracker()
+    # Twenty thousand tests live to the end: each search for garbage would walk all that belongs to them.
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what needs root for everybody else."""
     if item.get_closest_marker("root") and os.geteuid() != 0:
@@ -35,7 +44,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Note what the test leaves open after its fixtures have closed theirs."""
-    tracker = item.session.stash.setdefault(TRACKER, LeftoverTracker())
+    tracker = item.session.stash[TRACKER]
     tracker.current_test = item.nodeid
     result = yield
     tracker.note_new_resources()

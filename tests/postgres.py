@@ -18,10 +18,14 @@ from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy import make_url
 
 _TIMEOUT_SECONDS = 60
 _UNPRIVILEGED_ID = 65534
 _DATABASE_NUMBERS = count(1)
+_MEMORY = "/dev/shm"
+_MEMORY_BYTES = 1 << 30
+_QUICK_SETTINGS = ("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_wal_size=64MB")
 
 
 def find_binaries() -> Path:
@@ -48,6 +52,7 @@ class PostgresServer:
     binaries: Path
     directory: Path
     user: str
+    settings: tuple[str, ...] = ()
     process: subprocess.Popen[bytes] | None = None
     max_file_bytes: int = resource.RLIM_INFINITY
 
@@ -78,7 +83,7 @@ class PostgresServer:
         with open(self.directory / "log", "ab") as log:
             # A child of ours, and not of init: a killed one must be reaped, or it seems to run for ever.
             self.process = subprocess.Popen(
-                [str(self.binaries / "postgres"), *options, "-c", "max_connections=60"],
+                [str(self.binaries / "postgres"), *options, "-c", "max_connections=60", *self.settings],
                 stdout=log,
                 stderr=log,
                 cwd=self.directory,
@@ -127,6 +132,11 @@ class PostgresServer:
             connection.execute(f'CREATE DATABASE "{name}"')
         return f"postgresql://verdikt@/{name}?host={self.directory}"
 
+    def drop_database(self, url: str) -> None:
+        """Remove a database and its 450 files, whether it is still used or not."""
+        with self._connect() as connection:
+            connection.execute(f'DROP DATABASE "{make_url(url).database}" WITH (FORCE)')
+
     def _run(self, program: str, *arguments: str) -> None:
         completed = subprocess.run(
             [str(self.binaries / program), *arguments],
@@ -141,16 +151,20 @@ class PostgresServer:
 
 
 @contextmanager
-def run_postgres() -> Iterator[PostgresServer]:
-    """Yield a server that ends with the block."""
+def run_postgres(*, in_memory: bool = False) -> Iterator[PostgresServer]:
+    """Yield a server that ends with the block.
+
+    In memory, where there is room, it survives its own crash, but not one of the machine, which no test brings about.
+    """
     binaries = find_binaries()
+    has_room = in_memory and os.path.isdir(_MEMORY) and shutil.disk_usage(_MEMORY).free > _MEMORY_BYTES
     # Short: the path of a socket has at most 107 characters.
-    directory = Path(tempfile.mkdtemp(prefix="vpg-"))
+    directory = Path(tempfile.mkdtemp(prefix="vpg-", dir=_MEMORY if has_room else None))
     user = ""
     if os.geteuid() == 0:
         user = pwd.getpwuid(_UNPRIVILEGED_ID).pw_name
         os.chown(directory, pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid)
-    server = PostgresServer(binaries, directory, user)
+    server = PostgresServer(binaries, directory, user, _QUICK_SETTINGS if in_memory else ())
     try:
         server.initialise()
         server.start()

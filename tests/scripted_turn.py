@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from tests.case_files import CASE_FILES, load_yaml
 from tests.cleanup import close_after_test
 from verdikt.govern import Governance
 from verdikt.hosts.dispatch import dispatch_event
@@ -21,8 +20,7 @@ from verdikt.model.entry import EntryKind
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.policy import parse_policy
 
-CASES = Path(__file__).parent / "cases"
-PROJECTS: Mapping[str, Any] = yaml.safe_load((CASES / "turn_projects.yaml").read_text())
+PROJECTS: Mapping[str, Any] = load_yaml(CASE_FILES / "turn_projects.yaml")
 
 ROOT = Path(__file__).parent.parent
 
@@ -30,8 +28,8 @@ ROOT = Path(__file__).parent.parent
 def load_turns() -> list[dict[str, Any]]:
     """Return every scripted turn, with its name and the file it comes from."""
     turns = []
-    for path in sorted(CASES.glob("turns_*.yaml")):
-        turns += [{**case, "file": path.stem} for case in yaml.safe_load(path.read_text())]
+    for path in sorted(CASE_FILES.glob("turns_*.yaml")):
+        turns += [{**case, "file": path.stem} for case in load_yaml(path)]
     return turns
 
 

@@ -13,11 +13,9 @@ is judged by `standard`, or by its own `profile` or `policy`.
 
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
-import yaml
-
+from tests.case_files import CASE_FILES, load_yaml
 from tests.fakes import FakeWorld
 from tests.unit.effects.test_cases import ROOT, load_policy, make_world
 from verdikt.decide import decide
@@ -34,8 +32,6 @@ from verdikt.model.tool_kind import classify_tool
 from verdikt.model.verdict import Decision
 from verdikt.model.world import PathFact
 from verdikt.policy import parse_policy
-
-CASES = Path(__file__).parent / "cases"
 
 
 class Rehearsal:
@@ -111,8 +107,8 @@ def to_action(step: dict[str, Any]) -> Action:
 
 def load_sequences() -> Iterator[dict[str, Any]]:
     """Yield every case, with families expanded."""
-    for file in sorted(CASES.glob("sequences_*.yaml")):
-        for case in yaml.safe_load(file.read_text()):
+    for file in sorted(CASE_FILES.glob("sequences_*.yaml")):
+        for case in load_yaml(file):
             yield from _expand_family(case) if "loads" in case else [case]
 
 

@@ -219,7 +219,7 @@ def enrol_machines(database: str, count: int, entries: int) -> list[SimulatedMac
     machines = []
     with TeamStore(database, create=True) as store:
         organisation = store.ensure_organisation("default", 1)
-        first = len(store.list_machines(organisation))
+        first = len(store.read_as(organisation).list_machines())
         for number in range(first, first + count):
             key = Ed25519PrivateKey.generate()
             public_key = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
@@ -242,7 +242,7 @@ def find_differences(database: str, machines: list[SimulatedMachine]) -> list[st
         if len(chains) != len(machines) or any(generation for *_, generation in chains):
             differences.append(f"{len(chains)} chains of {len(machines)} machines")
         for machine in machines:
-            if list(store.read_lines(1, by_machine[machine.id])) != machine.lines:
+            if list(store.read_as(1).read_lines(by_machine[machine.id])) != machine.lines:
                 differences.append(f"the lines of machine {machine.id}")
     total = sum(len(machine.lines) for machine in machines)
     decisions = sum(b'"kind":"decision"' in line for machine in machines for line in machine.lines)

@@ -93,7 +93,7 @@ def write_long_session(home: Path, entries: int = LONG_SESSION_ENTRIES) -> None:
 def measure_long_session(browser: Browser, home: Path, moves: int = 100) -> tuple[float, list[float]]:
     """Return the seconds until the long session can be used, and the milliseconds from keys to frames."""
     with run_service(home) as embedded:
-        while embedded.store.list_machines(1)[0].entries < LONG_SESSION_ENTRIES:
+        while embedded.store.read_as(1).list_machines()[0].entries < LONG_SESSION_ENTRIES:
             time.sleep(0.2)
         page, complaints = open_page(browser, embedded)
         started_at = time.monotonic()

@@ -35,6 +35,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "settle": {"errors", "model", "graph"},
     "decide": {"errors", "model", "effects", "graph", "settle"},
     "replay": {"errors", "model", "graph", "decide"},
+    "recorded_policies": {"errors", "graph", "ledger", "policy"},
     "council_reviews": {"errors", "model", "graph", "council", "observe", "ledger", "report"},
     "call_permissions": {"errors", "model", "graph", "observe", "ledger", "decide"},
     "governance_parts": {"model", "evidence", "guidance", "observe", "ledger", "council_reviews"},
@@ -45,7 +46,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "integrations": {"errors", "host_descriptions", "model", "govern", "hosts", "observe", "mcp"},
     "team": {"errors", "model", "report"},
     "ship": {"errors", "model", "observe", "ledger", "team"},
-    "serve": {"errors", "model", "observe", "ledger", "report", "team", "ship", "web"},
+    "serve": {"errors", "model", "observe", "ledger", "report", "replay", "recorded_policies", "team", "ship", "web"},
     "web": {"errors"},
     "mcp": {
         "errors",

@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,28 +54,34 @@ def test_running_thread_is_reported_with_its_test() -> None:
     assert leftovers[0].startswith("thread waiter")
 
 
+@contextmanager
+def run_child(**options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """Yield a child that waits; it has come so far that the system shows its arguments and environment."""
+    command = [sys.executable, "-c", "print(flush=True); input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            yield process
+        finally:
+            process.kill()
+
+
 def test_child_process_is_reported_with_its_command() -> None:
     """A child that runs, or that was never waited for, is reported."""
     tracker = LeftoverTracker()
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+    with run_child() as process:
         leftovers = [line for line in find_new(tracker) if line.startswith("process")]
-        process.kill()
 
     assert len(leftovers) == 1
-    assert f"process {process.pid}: {sys.executable} -c input()" in leftovers[0]
+    assert f"process {process.pid}: {sys.executable} -c print(flush=True); input()" in leftovers[0]
 
 
 def test_process_is_found_by_the_directory_in_its_environment(tmp_path: Path) -> None:
     """A process is found by its environment, and not by a directory whose name only begins alike."""
-    env = {"HOME": str(tmp_path / "home")}
-    with subprocess.Popen(
-        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env=env, start_new_session=True
-    ) as process:
-        try:
-            assert find_processes([tmp_path]) == {process.pid: str(tmp_path / "home")}
-            assert find_processes([tmp_path / "hom"]) == {}
-        finally:
-            process.kill()
+    with run_child(env={"HOME": str(tmp_path / "home")}, start_new_session=True) as process:
+        assert find_processes([tmp_path]) == {process.pid: str(tmp_path / "home")}
+        assert find_processes([tmp_path / "hom"]) == {}
 
 
 def test_registered_resources_are_closed_in_reverse_order() -> None:

@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.unit.effects.test_cases import CASES, decide, load_cases
+from tests.case_files import CASE_FILES, load_yaml
+from tests.unit.effects.test_cases import decide, load_cases
 from tests.unit.effects.test_first_sight import COMMANDS
 from verdikt.effects.program_record import find_program
 from verdikt.knowledge import Record, find_record, find_task_words
@@ -33,20 +33,26 @@ CHOICES = frozenset("-l --selector --field-selector -f --filename -k --kustomize
 @cache
 def load_shell_cases() -> list[dict[str, Any]]:
     """Return the texts of the cases about shell text, with the files that they speak of."""
-    rows = [row for file in sorted(CASES.glob("shell_*.yaml")) for row in yaml.safe_load(file.read_text())]
+    rows = [row for file in sorted(CASE_FILES.glob("shell_*.yaml")) for row in load_yaml(file)]
     return [{"run": row["run"], "files": row.get("files", {})} for row in rows]
 
 
 @cache
-def list_plain_cases() -> list[tuple[dict[str, Any], list[str], Record]]:
-    """Return the cases with a single plain command of a known program, its words and the program's record."""
+def judge_shell_cases() -> list[VerdictKind]:
+    """Return the verdict of each case about shell text."""
+    return [decide(case)[1].kind for case in load_shell_cases()]
+
+
+@cache
+def list_plain_cases() -> list[tuple[dict[str, Any], list[str], Record, VerdictKind]]:
+    """Return the cases with a single plain command of a known program, its words, the program's record, the verdict."""
     cases = []
     first_sight = [{"run": command} for commands in COMMANDS.values() for command in commands]
     for case in (*(case for _, case in load_cases()), *first_sight, *load_shell_cases()):
         words = case.get("run", "").split(" ")
         record = find_record(words[0])
         if record is not None and "" not in words and not SHELL_CHARACTERS & set(case["run"]):
-            cases.append((case, words, record))
+            cases.append((case, words, record, decide(case)[1].kind))
     return cases
 
 
@@ -194,8 +200,7 @@ def test_other_spelling_never_loosens_a_verdict_nor_blocks_a_harmless_command(
 ) -> None:
     """The verdict of each variant is at least as strict, and a command that passes is not blocked."""
     faults, count = [], 0
-    for case, words, record in list_plain_cases():
-        verdict = decide(case)[1].kind
+    for case, words, record, verdict in list_plain_cases():
         for variant in vary(words, record):
             other_verdict = decide({**case, "run": " ".join(variant)})[1].kind
             count += 1
@@ -235,10 +240,41 @@ def put_after_another(text: str) -> str:
 def test_shell_text_in_another_place_keeps_its_verdict(vary: Callable[[str], str]) -> None:
     """The verdict is at least as strict, and a text that passes is not blocked."""
     faults = []
-    for case in load_shell_cases():
-        verdict = decide(case)[1].kind
+    for case, verdict in zip(load_shell_cases(), judge_shell_cases(), strict=True):
         other_verdict = decide({**case, "run": vary(case["run"])})[1].kind
         if other_verdict < verdict or (verdict is VerdictKind.PASS and other_verdict is VerdictKind.BLOCK):
             faults.append(f"{verdict.word} → {other_verdict.word}: {case['run']}")
+
+    assert faults == []
+
+
+def write_by_here_document(path: str, content: str) -> str:
+    """Return a write as `cat > path <<'END'`."""
+    return f"cat > {shlex.quote(path)} <<'END_OF_FILE'\n{content}\nEND_OF_FILE"
+
+
+def write_by_format(path: str, content: str) -> str:
+    """Return a write as `printf '%s' content > path`."""
+    return f"printf '%s' {shlex.quote(content)} > {shlex.quote(path)}"
+
+
+def write_by_pipe(path: str, content: str) -> str:
+    """Return a write as `echo content | tee path`."""
+    return f"echo {shlex.quote(content)} | tee {shlex.quote(path)}"
+
+
+@pytest.mark.parametrize("write", [write_by_here_document, write_by_format, write_by_pipe])
+def test_file_written_by_the_shell_is_judged_like_one_of_a_write_tool(write: Callable[[str, str], str]) -> None:
+    """The text of settings, workflows and manifests counts, in whatever way it is written."""
+    faults = []
+    for case in [case for _, case in load_cases() if "content" in case.get("input", {})]:
+        path, content = case["input"].get("file_path"), case["input"]["content"]
+        if path is None or not isinstance(content, str):
+            continue
+        run = write(path, content)
+        verdict = decide(case)[1].kind
+        other_verdict = decide({key: case[key] for key in case if key not in ("tool", "input")} | {"run": run})[1].kind
+        if other_verdict is not verdict:
+            faults.append(f"{verdict.word} → {other_verdict.word}: {run}")
 
     assert faults == []

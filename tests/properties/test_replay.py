@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.planted import PLANTED
@@ -52,6 +52,7 @@ PAYLOADS: Any = st.dictionaries(
     st.sampled_from([RULED, STANDARD]),
     st.integers(0, 5),
 )
+@example("deploy", {"content": "rm ../x", "command": "0"}, Posture.INTERACTIVE, RULED, 0)
 def test_replay_of_any_decision_has_no_differences(
     tool: str, payload: Any, posture: Posture, policy: Any, count: int
 ) -> None:

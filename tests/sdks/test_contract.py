@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import yaml
 
+from tests.case_files import load_yaml
 from tests.sdks.driver_process import DriverProcess
 from tests.sdks.environments import (
     ALWAYS,
@@ -68,7 +68,7 @@ WITHOUT_RESUME = ("crewai", *ON_GOVERN)
 STOP_MODES = MODES | {"openai_agents": ("async",)} | dict.fromkeys(ON_GOVERN, ())
 """The ways in which each SDK can send an agent back to work; OpenAI Agents by itself can only abort a run."""
 
-CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "contract.yaml").read_text(encoding="utf-8"))
+CASES: list[dict[str, Any]] = load_yaml(Path(__file__).parent / "contract.yaml")
 CASE_KEYS = set(
     "name only without modes policy fault attended rewrite setup steps inline ran pending seen told turns final log"
     " error then answers stop hears row other_sessions decisions".split()

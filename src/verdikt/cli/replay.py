@@ -4,7 +4,6 @@ import gc
 import json
 import sys
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +17,8 @@ from verdikt.cli.progress import show_progress
 from verdikt.cli.store_access import format_timestamp, home_option, json_option, open_existing_store, resolve_sessions
 from verdikt.cli.usage_command import UsageCommand
 from verdikt.errors import LedgerError, PolicyError
-from verdikt.graph.pending_policy import PendingPolicy
-from verdikt.ledger.policy_store import load_stored_policy
-from verdikt.policy import load_file, load_policy, restore_policy
+from verdikt.policy import load_file
+from verdikt.recorded_policies import RecordedPolicies
 from verdikt.replay import compare_policy, find_differences, read_decision, replay
 
 if TYPE_CHECKING:
@@ -112,7 +110,7 @@ class _ReplayRange:
 
 
 def _verify_decisions(replay_range: _ReplayRange, as_json: bool) -> None:
-    policies = _PolicyCache(replay_range.store)
+    policies = RecordedPolicies(replay_range.store.home)
     total, engines = 0, set()
     mismatches: list[dict[str, Any]] = []
     for past in replay_range.iter_decisions():
@@ -143,27 +141,6 @@ def _verify_decisions(replay_range: _ReplayRange, as_json: bool) -> None:
             result = click.style(f"{len(mismatches)} differ", fg="red", bold=True)
         click.echo(f"{total} decision{'s' if total > 1 else ''} replayed: {result}{versions}")
     sys.exit(EXIT_FAILURE if mismatches else 0)
-
-
-class _PolicyCache:
-    """Policies by digest: from the store, else the one in force here."""
-
-    def __init__(self, store: "FileStore") -> None:
-        self.get_policy = lru_cache(maxsize=64)(self._load_policy)
-        self._home = store.home
-
-    def _load_policy(self, digest: str, accepted: str = "") -> "Policy":
-        if accepted:
-            # A change of the policy was pending: both policies made the decision.
-            return PendingPolicy(self.get_policy(accepted), self.get_policy(digest))
-        try:
-            return restore_policy(load_stored_policy(self._home, digest))
-        except LedgerError:
-            # A policy that was never stored, or was deleted, will do from here if it is the same.
-            policy = load_policy()
-            if policy.digest != digest:
-                raise
-            return policy
 
 
 def _describe_decision(past: "RecordedDecision") -> dict[str, Any]:

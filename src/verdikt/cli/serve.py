@@ -206,3 +206,23 @@ def code(*, uses: int, hours: int, team: str, organisation: str, database: str) 
     )
     machines = _import_extra("machines").Machines(store.database)
     click.echo(machines.create_code(organisation_id, uses, hours * HOUR_SECONDS, now, team))
+
+
+@command.command("text-index")
+@click.option("--drop", is_flag=True, help="Remove it.")
+@organisation_option
+@database_option
+def text_index(*, drop: bool, organisation: str, database: str) -> None:
+    """Index what is searched by text, in PostgreSQL: rare words are found without reading every entry.
+
+    It may take long, and machines go on sending meanwhile. What arrives later is indexed at once.
+
+    Example: verdikt serve text-index --db postgresql://verdikt@db/verdikt
+    """
+    store, module = _open_store(database), _import_extra("text_index")
+    organisation_id = store.ensure_organisation(organisation, int(SystemClock().now() * 1_000_000))
+    if drop:
+        module.drop_text_index(store.database, organisation_id)
+    else:
+        module.create_text_index(store.database, organisation_id)
+    click.echo("there is no index of texts any more" if drop else "texts are indexed")

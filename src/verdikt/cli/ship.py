@@ -25,7 +25,7 @@ from verdikt.model.canonical_json import sha256_hex
 from verdikt.observe.clock import SystemClock
 from verdikt.ship.approval_courier import ApprovalCourier, RemoteAnswers
 from verdikt.ship.log_source import LogSource
-from verdikt.ship.machine_identity import LEVELS, Enrolment, MachineIdentity
+from verdikt.ship.machine_identity import LEVELS, Enrolment, MachineIdentity, read_authorities
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
 from verdikt.team.machine_status import MachineStatus
 
@@ -65,8 +65,13 @@ def command() -> None:
     show_default=True,
     help="Bytes of archives that are kept beyond their time until the service has them.",
 )
+@click.option(
+    "--ca",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Certificates of your own authority (PEM): trusted instead of the system's, kept with the enrolment.",
+)
 @home_option
-def enrol(*, url: str, code: str, name: str, level: str, max_unsent: int, home: Path | None) -> None:
+def enrol(*, url: str, code: str, name: str, level: str, max_unsent: int, ca: Path | None, home: Path | None) -> None:
     """Enrol this machine at a service. Its key is made here and stays here.
 
     Without a code it shows one of its own, which a signed-in person enters in the service's Settings.
@@ -75,7 +80,8 @@ def enrol(*, url: str, code: str, name: str, level: str, max_unsent: int, home: 
     """
     refuse_agents("enrolling this machine")
     identity = _open_identity(home)
-    client = ServiceClient(url, SystemClock())
+    authorities = read_authorities(ca) if ca else ""
+    client = ServiceClient(url, SystemClock(), ca=authorities)
     newcomer = {"name": name or socket.gethostname(), "public_key": identity.get_public_key_hex()}
     if code:
         answer = client.call("POST", "/v1/enrol", json.dumps({"code": code, **newcomer}).encode(), is_signed=False)
@@ -85,7 +91,7 @@ def enrol(*, url: str, code: str, name: str, level: str, max_unsent: int, home: 
     if type(machine) is not int:
         raise ServiceError(f"`{url}` does not answer as a verdikt service")
     service_key = str(answer.get("service_key", ""))
-    identity.save_enrolment(Enrolment(url.rstrip("/"), machine, level, service_key, max_unsent))
+    identity.save_enrolment(Enrolment(url.rstrip("/"), machine, level, service_key, max_unsent, authorities))
     click.echo(f"enrolled as machine {machine}; the warm process sends the log from now on, `verdikt ship run` at once")
 
 
@@ -205,7 +211,7 @@ def status(*, as_json: bool, home: Path | None) -> None:
     """
     identity = _open_identity(home)
     enrolment = identity.load_enrolment()
-    client = ServiceClient(enrolment.url, SystemClock(), identity, enrolment.machine)
+    client = _open_client(identity, enrolment)
     _report_status(client, resolve_home(home))
     heads = client.call("GET", "/v1/heads").get("heads")
     count = sum(head["seq"] for head in heads.values()) if isinstance(heads, dict) else 0
@@ -232,6 +238,10 @@ def _open_identity(home: Path | None) -> MachineIdentity:
     return MachineIdentity(resolve_home(home))
 
 
+def _open_client(identity: MachineIdentity, enrolment: Enrolment) -> ServiceClient:
+    return ServiceClient(enrolment.url, SystemClock(), identity, enrolment.machine, ca=enrolment.ca)
+
+
 def _open_shipper(home: Path | None) -> "Shipper":
     try:
         from verdikt.ship.shipper import Shipper  # needs the extra `team`
@@ -241,5 +251,5 @@ def _open_shipper(home: Path | None) -> "Shipper":
         ) from error
     identity = _open_identity(home)
     enrolment = identity.load_enrolment()
-    client = ServiceClient(enrolment.url, SystemClock(), identity, enrolment.machine)
+    client = _open_client(identity, enrolment)
     return Shipper(LogSource(resolve_home(home)), client, enrolment.level)

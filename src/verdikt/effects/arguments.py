@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Sequence, Set
+from collections.abc import Callable, Container, Sequence, Set
 from dataclasses import dataclass, replace
 from fnmatch import translate
 from functools import cache, lru_cache
@@ -11,7 +11,18 @@ from typing import NamedTuple
 
 from verdikt.shell.command import Word
 
-_OPERAND_SELECTORS = frozenset(("*", "0", "1", "2", "3", "-1", "1:", "2:", ":2"))
+_OPERAND_PLACES = {
+    "*": slice(None),
+    "0": slice(0, 1),
+    "1": slice(1, 2),
+    "2": slice(2, 3),
+    "3": slice(3, 4),
+    "-1": slice(-1, None),
+    "1:": slice(1, None),
+    "2:": slice(2, None),
+    ":2": slice(None, 2),
+}
+"""Selectors of operands that a condition may have."""
 _HELP_FLAGS = frozenset(("--help", "--usage", "--longhelp", "--long-help", "--help-all", "--fullhelp", "--full-help"))
 _PLAIN_FLAGS = frozenset("-y --yes --force --verbose --quiet --silent --help --version --debug --dry-run".split())
 
@@ -27,12 +38,13 @@ class _FlagTerm(NamedTuple):
 
     text: str
     is_negated: bool
-    selector: str = ""
-    patterns: str = ""
-    # What the patterns come to, for the commonest selectors: the first operand, and the values of flags.
+    # Which words: operands by their place, values of flags, or a mixture that a function selects.
+    places: slice | None = None
+    flags: frozenset[str] = frozenset()
+    select: Callable[[Arguments], list[Word]] | None = None
+    is_about_all: bool = False
     exact: frozenset[str] = frozenset()
     regex: re.Pattern[str] | None = None
-    flags: frozenset[str] = frozenset()
 
 
 # Conditions come from records only: each is parsed once, and a decision walks over what was made of it.
@@ -47,13 +59,16 @@ def _split_conditions(conditions: str) -> tuple[frozenset[str], tuple[tuple[_Fla
 def _parse_flag_term(text: str) -> _FlagTerm:
     plain_text = text.lstrip("!")
     selector, equals, patterns = plain_text.partition("=")
-    is_about_words = all(part[:1] == "-" or part in _OPERAND_SELECTORS for part in selector.split("|"))
+    is_about_words = all(part[:1] == "-" or part in _OPERAND_PLACES for part in selector.split("|"))
     is_negated = (len(text) - len(plain_text)) % 2 == 1
     if not equals or not is_about_words:
         return _FlagTerm(plain_text, is_negated)
-    is_about_values = selector[0] == "-" and not selector[1:].isdigit() and "|" not in selector and patterns[:1] != "="
-    flags = word_set(selector) if is_about_values else frozenset()
-    return _FlagTerm(plain_text, is_negated, selector, patterns, *_compile_patterns(patterns.removeprefix("=")), flags)
+    places = _OPERAND_PLACES.get(selector)
+    has_flags = places is None and "|" not in selector and not selector[1:].isdigit()
+    flags = word_set(selector) if has_flags else frozenset()
+    select = _compile_selector(selector) if places is None and not flags else None
+    exact, regex = _compile_patterns(patterns.removeprefix("="))
+    return _FlagTerm(plain_text, is_negated, places, flags, select, patterns[:1] == "=", exact, regex)
 
 
 def matches_any(text: str, patterns: str) -> bool:
@@ -267,8 +282,9 @@ class Arguments:
                 return True
             # Sought last and rarely: most long flags are written out, and the table knows them.
             for flag in self._unlisted_flags:
-                if self._is_abbreviation(flag, plain):
-                    return True
+                for name in plain:
+                    if name.startswith(flag) and _is_abbreviation(flag, name):
+                        return True
         for combination in combinations:
             for term in combination:
                 if self._holds(term) is term.is_negated:
@@ -279,36 +295,25 @@ class Arguments:
 
     def _holds(self, term: _FlagTerm) -> bool:
         """Return whether a term holds, without its negation."""
-        text = term.text
-        if term.selector == "0":
-            if not self.operands:
-                return False
-            first = self.operands[0].text.lower()
-            return first in term.exact or (term.regex is not None and term.regex.match(first) is not None)
-        if term.flags:
-            for flag, value in self.flags:
-                if value is not None and flag in term.flags:
-                    text = value.text.lower()
-                    if text in term.exact or (term.regex is not None and term.regex.match(text) is not None):
-                        return True
-            return False
-        if term.selector:
-            words = self.select_words(term.selector)
-            return bool(words) and matches_texts([word.text.lower() for word in words], term.patterns)
-        if text[0] != "-":
-            return any(operand.text.lower() == text for operand in self.operands)
-        if not self.flags:
-            return False
-        if "*" in text or "[" in text:
+        text, _, places, flags, select, is_about_all, exact, regex = term
+        if places is not None:
+            words = self.operands[places]
+        elif flags:
+            words = [value for flag, value in self.flags if value is not None and flag in flags]
+        elif select is not None:
+            words = select(self)
+        elif text[0] != "-":
+            return text in [operand.text.lower() for operand in self.operands]
+        elif "*" in text or "[" in text:
             return any(matches_any(flag, text) for flag, _ in self.flags)
-        return any(flag == text or self._is_abbreviation(flag, (text,)) for flag, _ in self.flags)
-
-    @staticmethod
-    def _is_abbreviation(flag: str, names: Iterable[str]) -> bool:
-        """Return whether a flag is one of these names, cut off inside a word."""
-        return len(flag) > 4 and any(
-            name.startswith(flag) and name != flag and name[len(flag)] != "-" for name in names
-        )
+        else:
+            names = [flag for flag, _ in self.flags if text.startswith(flag)]
+            return text in names or any(_is_abbreviation(flag, text) for flag in names)
+        for word in words:
+            word_text = word.text.lower()
+            if (word_text in exact or (regex is not None and regex.match(word_text) is not None)) is not is_about_all:
+                return not is_about_all
+        return is_about_all and bool(words)
 
     def get_value(self, names: str) -> Word | None:
         """Return the last value of any of these flags."""
@@ -334,6 +339,11 @@ class Arguments:
         pattern, `joined` is all of them as one, `'text'` that text itself, and `/` is that path.
         """
         return _compile_selector(selector)(self)
+
+
+def _is_abbreviation(flag: str, name: str) -> bool:
+    """Return whether a flag that an option's name begins with is that name, cut off inside a word."""
+    return len(flag) > 4 and name != flag and name[len(flag)] != "-"
 
 
 # Selectors come from records only: each is read once.

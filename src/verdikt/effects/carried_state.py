@@ -15,6 +15,7 @@ from verdikt.effects.zone_effects import derive_effect, holds_secret
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.model.path_set import is_glob
 from verdikt.shell.command import Word
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _is_code(effects: Sequence[Effect]) -> bool:
 
 
 def _is_existing_file(target: Target, resolver: TargetResolver) -> bool:
-    if target.zone is not Zone.PROJECT or target.state or not target.path or any(mark in target.path for mark in "*?["):
+    if target.zone is not Zone.PROJECT or target.state or not target.path or is_glob(target.path):
         return False
     # A directory is merged with what is copied into it.
     return resolver.facts.path(target.path, git=False).kind == "file"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from verdikt.effects.find_expression import has_filter, list_matches
 from verdikt.knowledge import find_language, find_role
 from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.printf_format import predict_printf
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
@@ -23,13 +24,21 @@ _FIND_PROGRAMS = find_role("file_finder")
 _EXPRESSION_FINDERS = find_role("expression_finder")
 _DIRECTORY_LISTERS = find_role("directory_lister")
 _WORD_PRINTERS = find_role("word_printer")
+_FORMAT_PRINTERS = find_role("format_printer")
 _VERSION_CONTROL = find_role("version_control")
 _COPYING_PROGRAMS = find_role("concatenator") | find_role("output_splitter")
-CODE_FILE_OPTIONS = {
-    program: frozenset(options.split(","))
-    for program, _, options in (item.partition("=") for item in find_role("code_file_option"))
-}
+
+
+def _read_file_options(role: str) -> dict[str, frozenset[str]]:
+    rows = (item.partition("=") for item in find_role(role))
+    return {program: frozenset(options.split(",")) for program, _, options in rows}
+
+
+CODE_FILE_OPTIONS = _read_file_options("code_file_option")
 """Program → options that name a file of commands which it runs; `*` stands for its operands."""
+_TEXT_FILE_OPTIONS = _read_file_options("text_file_option")
+"""Program, or program and command, → options that name a file which it carries out; `<` stands for its input."""
+TEXT_READERS = frozenset(name.partition(":")[0] for name in _TEXT_FILE_OPTIONS)
 _EXEC_FLAGS = frozenset("-x -X --exec --exec-batch".split())
 # With no other words than these, the listing leaves no file out.
 _UNFILTERED_GIT_WORDS = frozenset("ls-files -z -c --cached -o --others --exclude-standard -co".split())
@@ -55,11 +64,13 @@ def substitute_listed_names(call: Invocation, index: int) -> None:
 
 def _find_listing_command(call: Invocation, index: int) -> Command | None:
     """Return the command whose output names what this one works on."""
-    if call.command.via and call.command.via[-1].partition(" ")[0] in _FIND_PROGRAMS:
+    # Also by way of a wrapper: `find … -exec env rm {} +`.
+    if any(text.partition(" ")[0] in _FIND_PROGRAMS for text in call.command.via):
         preceding = reversed(call.commands[max(0, index - MAX_LOOKBEHIND) : index])
         return next((c for c in preceding if c.name in _FIND_PROGRAMS), None)
-    upstream = [c for c in call.iter_upstream() if c.name in _LISTING_PROGRAMS]
-    return next((c for c in upstream if not _is_name_filter(c)), upstream[0] if upstream else None)
+    # What a filter lets through names no files where nothing before it lists any: `show databases | grep shop`.
+    listing = (c for c in call.iter_upstream() if c.name in _LISTING_PROGRAMS)
+    return next((c for c in listing if not _is_name_filter(c)), None)
 
 
 def _is_name_filter(command: Command) -> bool:
@@ -107,7 +118,23 @@ def _list_names(source: Command) -> list[Word]:
 
 def find_code_file(command: Command) -> Word | None:
     """Return the file of commands that a runner is given by an option, or as an operand where that is a pipe."""
-    options = CODE_FILE_OPTIONS.get(command.name, frozenset())
+    return _find_option_file(command, CODE_FILE_OPTIONS.get(command.name, frozenset()))
+
+
+def find_text_file(command: Command) -> Word | None:
+    """Return the file of statements, changes or requirements that a program carries out; `-` is its input."""
+    options = _TEXT_FILE_OPTIONS.get(command.name)
+    if options is None:
+        verbs = [word.text for word in command.argv[1:] if f"{command.name}:{word.text}" in _TEXT_FILE_OPTIONS]
+        options = _TEXT_FILE_OPTIONS[f"{command.name}:{verbs[0]}"] if verbs else frozenset()
+    file = _find_option_file(command, options)
+    if file is None and "<" in options:
+        files = [redirect.target for redirect in command.redirects if redirect.op == "<"]
+        return files[0] if files else Word("-")
+    return file
+
+
+def _find_option_file(command: Command, options: frozenset[str]) -> Word | None:
     words = command.argv[1:]
     for position, word in enumerate(words):
         name, equals, value = word.text.partition("=")
@@ -147,6 +174,8 @@ def find_static_output(command: Command) -> str | None:
         return command.stdin
     if command.name in _WORD_PRINTERS and all(word.is_known for word in command.argv):
         words = [word.text for word in command.argv[1:] if word.text not in ("-e", "-n", "-en", "-ne")]
+        if command.name in _FORMAT_PRINTERS and (text := predict_printf(words)) is not None:
+            return text
         return " ".join(words).replace("\\n", "\n").replace("\\t", "\t")
     return None
 

@@ -42,6 +42,10 @@ DELETE_VERBS = _words(
     "undeploy unpublish prune deprovision decommission obliterate shred leave forget expunge trash truncate "
     "removeall deleteall destroyall dismantle unregister removenode clean cleanup gc expire yank discard abandon"
 )
+# The strictest kind wins where a verb is in several lists.
+_VERB_KINDS = (
+    dict.fromkeys(WRITE_VERBS, "write") | dict.fromkeys(READ_VERBS, "read") | dict.fromkeys(DELETE_VERBS, "delete")
+)
 RECREATABLE_NOUNS = _words(
     "tag tags label labels annotation alarm alarms permission permissions rule rules listener alias policy "
     "association route message item cache job jobs draft webhook comment record records lock binding member "
@@ -91,20 +95,12 @@ def find_verb(command_words: list[str], start: int = 0) -> tuple[int, str]:
     ambiguous = (-1, "")
     for index in range(start, min(len(command_words), start + 4)):
         for token in split_tokens(command_words[index]):
-            kind = _classify_token(token)
+            kind = _VERB_KINDS.get(token, "")
             if kind and token not in AMBIGUOUS_VERBS:
                 return index, kind
             if kind and not ambiguous[1]:
                 ambiguous = (index, kind)
     return ambiguous
-
-
-def _classify_token(token: str) -> str:
-    if token in DELETE_VERBS:
-        return "delete"
-    if token in READ_VERBS:
-        return "read"
-    return "write" if token in WRITE_VERBS else ""
 
 
 def is_recreatable(command_words: list[str]) -> bool:

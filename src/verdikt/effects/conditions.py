@@ -45,7 +45,8 @@ def holds(conditions: str, call: Invocation) -> bool:
     # Loops and not `any` and `all`: most rows with a condition come through here, and most terms fail.
     for terms in _split_alternatives(conditions):
         for term in terms:
-            if not _holds_term(term, call):
+            has = _has_circumstance(term, call) if term.subject else call.args.has_flag(term.text)
+            if has is term.is_negated:
                 break
         else:
             return True
@@ -79,15 +80,12 @@ def _parse_condition_term(text: str) -> _ConditionTerm:
     return _ConditionTerm(plain_text, is_negated, subject, selector, patterns)
 
 
-def _holds_term(term: _ConditionTerm, call: Invocation) -> bool:
-    if not term.subject:
-        return call.args.has_flag(term.text) is not term.is_negated
+def _has_circumstance(term: _ConditionTerm, call: Invocation) -> bool:
+    """Return whether a term about the circumstances holds, without its negation."""
     if term.subject == "is":
         words = call.args.select_words(term.selector)
-        has_any = any(has_kind(word, kind, call) for kind in term.patterns.split("|") for word in words)
-        return has_any is not term.is_negated
-    texts = _CIRCUMSTANCES[term.subject](term.selector, call)
-    return matches_texts(texts, term.patterns) is not term.is_negated
+        return any(has_kind(word, kind, call) for kind in term.patterns.split("|") for word in words)
+    return matches_texts(_CIRCUMSTANCES[term.subject](term.selector, call), term.patterns)
 
 
 def _find_verb_of(call: Invocation) -> tuple[int, str]:

@@ -14,6 +14,7 @@ from verdikt.effects.zone_effects import derive_effect
 from verdikt.knowledge import find_record, find_role
 from verdikt.model.effect import EffectClass
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.command import list_stage
 
 if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
@@ -36,7 +37,7 @@ OUTGOING_PREFIXES = (
 """Prefixes of effects by which data leaves the machine."""
 _ARGUMENT_ONLY_PREFIXES = ("repo.", "git.")
 """Of those, the ones that send only their own words and what is piped in."""
-_WRITE_EFFECTS = ("fs.write", "fs.append", "fs.overwrite")
+WRITE_EFFECTS = ("fs.write", "fs.append", "fs.overwrite")
 _FILTER_PROGRAMS = find_role("selective_filter")
 _ENVIRONMENT_PRINTERS = find_role("environment_printer")
 _REF_CREATORS = find_role("work_tree_changer")
@@ -207,23 +208,12 @@ def uses_variables(command: Command, names: Collection[str]) -> bool:
     return any(name in names for raw in raws if "$" in raw for name in _VARIABLE.findall(raw))
 
 
-def find_temporary_writes(effects: Sequence[Effect]) -> list[str]:
-    """Return the temporary files that a command writes."""
-    return [
-        target.path
-        for effect in effects
-        if effect.what in _WRITE_EFFECTS
-        for target in effect.targets
-        if target.path.startswith(("/tmp/", "/var/tmp/"))
-    ]
-
-
 def _find_upstream(index: int, commands: Sequence[Command]) -> list[int]:
     """Return the commands whose output one reads, nearest first."""
     upstream: list[int] = []
     above = _find_source(commands[index])
     while above is not None and 0 <= above < len(commands) and len(upstream) < _MAX_PIPELINE:
-        upstream.append(above)
+        upstream += list_stage(commands, above)
         above = commands[above].pipe_from
     return upstream
 
@@ -256,8 +246,9 @@ def _find_taint(commands: Sequence[Command], effects_by_command: list[list[Effec
     for index in (*range(len(commands)), *substituted):
         command, above = commands[index], _find_source(commands[index])
         if above is not None and 0 <= above < len(commands) and above != index:
-            secret[index] |= secret[above]
-            environment[index] |= environment[above] and command.name not in _FILTER_PROGRAMS
+            stage = list_stage(commands, above)
+            secret[index] |= any(map(secret.__getitem__, stage))
+            environment[index] |= command.name not in _FILTER_PROGRAMS and any(map(environment.__getitem__, stage))
     return secret, environment
 
 
@@ -300,8 +291,6 @@ def mark_own_deletes(
     commands: Sequence[Command], effects_by_command: list[list[Effect]], resolver: TargetResolver
 ) -> None:
     """Set the state of deleted paths to `own` where they do not exist yet and the script itself creates them."""
-    if not any(_deletes_absent_path(effect) for effects in effects_by_command for effect in effects):
-        return
     created = {*_find_written_paths(effects_by_command), *_find_created_paths(commands, resolver)}
     for effects in effects_by_command:
         for position, effect in enumerate(effects):
@@ -372,7 +361,7 @@ def _is_created(target: Target, created_paths: set[str]) -> bool:
 def _find_written_paths(effects_by_command: list[list[Effect]]) -> Iterator[str]:
     for effects in effects_by_command:
         for effect in effects:
-            if effect.what in _WRITE_EFFECTS:
+            if effect.what in WRITE_EFFECTS:
                 for target in effect.targets:
                     if target.path and target.state in ("", "absent"):
                         yield target.path.rstrip("/")

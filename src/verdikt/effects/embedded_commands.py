@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from verdikt.effects.target import abbreviate_home, is_agent_extension
+from verdikt.effects.target import is_agent_extension
 from verdikt.hosts.registry import HOSTS
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -46,9 +46,7 @@ def classify_embedded_commands(call: Invocation, text: str) -> Iterator[Effect]:
 def is_command_text(call: Invocation, path: str) -> bool:
     """Return whether a host expands the text of a file."""
     absolute = call.resolver.to_absolute(path)
-    return absolute.endswith((".md", ".toml", ".markdown")) and is_agent_extension(
-        abbreviate_home(absolute, call.facts.home)
-    )
+    return absolute.endswith((".md", ".toml", ".markdown")) and is_agent_extension(absolute, call.facts.home)
 
 
 def classify_skill(call: Invocation, host: str, name: str) -> Iterator[Effect]:

@@ -128,15 +128,22 @@ def resolve_remote(call: Invocation, word: Word) -> Target:
     return Target(label, "path", path, zone)
 
 
+def _find_container_directory(call: Invocation) -> str:
+    """Return the directory inside a container in which a command runs: where the container starts, or a later `cd`."""
+    directory = call.command.cwd.text if call.command.cwd is not None else "~"
+    # `~` is where a text begins that runs in another place than this one.
+    return (call.context.working_directory or "/") + directory[1:] if directory[:1] == "~" else directory
+
+
 def resolve_in_container(call: Invocation, word: Word, *, with_state: bool, git: bool) -> Target:
     """Resolve a path in a container made for this command: temporary, unless it is mounted from outside."""
     context, text = call.context, word.text
     if not text.startswith("/"):
-        text = f"{_find_inner_directory(call)}/{text}"
-    outside = context.to_outside_path(normpath(text)) if word.is_known else None
+        text = f"{_find_container_directory(call)}/{text}"
+    outside = context.to_outside_path(normpath(text)) if UNKNOWN not in text else None
     if outside is None:
         # A word that is not known may name any of the mounts.
-        may_be_mounted = bool(context.mounts) and not word.is_known
+        may_be_mounted = bool(context.mounts) and UNKNOWN in text
         label = f"{call.command.host}:{word.display_text}"
         if may_be_mounted:
             return Target(label, "path", "", Zone.OUTSIDE)
@@ -145,20 +152,6 @@ def resolve_in_container(call: Invocation, word: Word, *, with_state: bool, git:
     if outside.startswith(("/", "~", ".", UNKNOWN)):
         return call.resolver.resolve_path(Word(outside, word.raw, word.glob), None, with_state=with_state, git=git)
     return Target(outside, "path", "", Zone.OUTSIDE)
-
-
-def _find_inner_directory(call: Invocation) -> str:
-    """Return the directory inside a container: the one that was entered there, or that of the engine's option."""
-    cwd = call.command.cwd
-    # One that the container does not mount may be this machine's, from which the engine was started.
-    if (
-        cwd is not None
-        and cwd.is_known
-        and cwd.text.startswith("/")
-        and call.context.to_outside_path(cwd.text) is not None
-    ):
-        return cwd.text
-    return call.context.working_directory or "/"
 
 
 def _find_engine_command(command: Command, commands: Sequence[Command]) -> Command | None:

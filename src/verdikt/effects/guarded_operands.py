@@ -6,14 +6,14 @@ rewrites what it is given, and a module of an interpreter may take an output fil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from verdikt.effects.target import abbreviate_home, is_guard_path
-from verdikt.knowledge import find_role, find_task_words
+from verdikt.knowledge import find_role, find_task
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.model.path_set import PathSet, PathSetKind, is_glob
+from verdikt.model.path_set import PathSet, PathSetKind, is_any_file, is_glob
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
@@ -46,35 +46,37 @@ def find_handled_guards(call: Invocation, effects: Sequence[Effect]) -> list[Eff
 
 def _may_rewrite(call: Invocation, effects: Sequence[Effect]) -> bool:
     """Return whether a program may write to the files that it is given."""
-    words = {word.text for word in call.command.argv[1:]}
-    name = _find_program_name(call)
+    words = [word.text for word in call.command.argv]
+    # The module that an interpreter runs is the program.
+    name = words[words.index("-m") + 1] if "-m" in words[:-1] else call.name
     # A linter by its name, unless it is told to repair, or is a file that anything may have written.
-    is_linter = name.endswith("lint") and "/" not in call.command.argv[0].text
+    is_linter = name.endswith("lint") and "/" not in words[0]
     if name in _READERS or (is_linter and not _has_rewriting_option(words)):
         return False
     names = [effect.what for effect in effects]
     if "unknown.program" in names:
         return True
-    # A script that can be read says itself what it does.
-    runs = [effect for effect in effects if effect.what == "code.run"] if "code.run" in names else ()
-    if any(not target.path or call.facts.text(target.path) is None for effect in runs for target in effect.targets):
+    if "code.run" in names and _runs_unread_file(call, effects):
         return True
     if _BUILD not in names:
         return False
     if _has_rewriting_option(words):
         return True
-    rewrites = find_task_words(name, "rewrites")
-    return bool(rewrites & (words | {_ANY_RUN})) and not any(_CHECKING_OPTION.fullmatch(word) for word in words)
+    rewrites = find_task(name).get("rewrites", "").split()
+    if not rewrites or (_ANY_RUN not in rewrites and not set(rewrites) & set(words[1:])):
+        return False
+    return not any(map(_CHECKING_OPTION.fullmatch, words[1:]))
 
 
-def _has_rewriting_option(words: Iterable[str]) -> bool:
-    return any(_REWRITING_OPTION.fullmatch(word) for word in words)
+def _runs_unread_file(call: Invocation, effects: Sequence[Effect]) -> bool:
+    """Return whether a file is run whose text is unknown; a script that can be read says itself what it does."""
+    runs = [effect for effect in effects if effect.what == "code.run"]
+    return any(not target.path or call.facts.text(target.path) is None for effect in runs for target in effect.targets)
 
 
-def _find_program_name(call: Invocation) -> str:
-    """Return the name of the program, or that of the module that an interpreter runs."""
-    texts = [word.text for word in call.command.argv]
-    return texts[texts.index("-m") + 1] if "-m" in texts[:-1] else call.name
+def _has_rewriting_option(words: Sequence[str]) -> bool:
+    options = [word for word in words if word[:1] == "-"]
+    return bool(options) and any(map(_REWRITING_OPTION.fullmatch, options))
 
 
 def _list_guarded_operands(call: Invocation) -> Iterator[Target]:
@@ -92,6 +94,8 @@ def _list_guarded_operands(call: Invocation) -> Iterator[Target]:
 def _match_guarded(call: Invocation, text: str) -> Iterator[Target]:
     path = call.resolver.to_absolute(text, call.command.cwd)
     facts = call.facts
+    if is_any_file(text):
+        return  # what a change of unknown files does to the guard files is put back
     if is_glob(text):
         places = facts.find_guarded(PathSet(PathSetKind.GLOB, path)) if path else ()
         existing = (place for place in places if facts.path(place, git=False).exists)

@@ -16,7 +16,7 @@ from verdikt.knowledge import find_role
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.path_set import PathSet, PathSetKind
-from verdikt.shell.command import Word
+from verdikt.shell.command import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
@@ -61,17 +61,10 @@ def find_guarded_outputs(call: Invocation, effects: Sequence[Effect]) -> list[Ef
     words = call.command.argv[1:]
     if not words:
         return []
-    has_short = call.name in _DECOMPRESSORS or any(effect.what in _SHORT_OPTION_EFFECTS for effect in effects)
-    candidates = [*_list_named_outputs(words, has_short=has_short)]
-    if call.name in _DECOMPRESSORS:
-        candidates += _list_decompressed(words)
-    elif call.name in _IN_PLACE_INTERPRETERS and any(_IN_PLACE.fullmatch(word.text) for word in words):
-        candidates += [word for word in words if not word.text.startswith("-")]
-    elif call.name in _MODULE_RUNNERS:
-        candidates += _list_module_outputs(words)
-    elif call.name in _DOWNLOAD_DIRECTORIES:
-        candidates += _list_downloads(words, _DOWNLOAD_DIRECTORIES[call.name])
-    targets = [call.resolve_path(word) for word in candidates if word.is_known]
+    candidates = _list_named_outputs(words, call.name, effects) if "-" in call.full_text else []
+    if call.name in OUTPUT_PROGRAMS:
+        candidates += _list_own_outputs(call.name, words)
+    targets = [call.resolve_path(word) for word in candidates if UNKNOWN not in word.text]
     targets += _list_compressed_below(call, words) if call.name in _DECOMPRESSORS else []
     guarded = [target for target in targets if target.zone is Zone.GUARD]
     if not guarded:
@@ -81,16 +74,34 @@ def find_guarded_outputs(call: Invocation, effects: Sequence[Effect]) -> list[Ef
     return [call.make_effect("guard.tamper", uncovered)] if uncovered else []
 
 
-def _list_named_outputs(words: Sequence[Word], *, has_short: bool) -> Iterator[Word]:
+def _list_named_outputs(words: Sequence[Word], name: str, effects: Sequence[Effect]) -> list[Word]:
+    """Return the files after options that nearly every program has for its output."""
+    outputs: list[Word] = []
     for index, word in enumerate(words):
-        if not word.text.startswith("-"):
+        if word.text[:1] != "-":
             continue
         flag, equals, value = word.text.partition("=")
-        if _OUTPUT_OPTION.fullmatch(flag) or (has_short and flag == _SHORT_OPTION):
-            if equals:
-                yield Word(value, value)
-            elif index + 1 < len(words):
-                yield words[index + 1]
+        if flag == _SHORT_OPTION:
+            has_option = name in _DECOMPRESSORS or any(effect.what in _SHORT_OPTION_EFFECTS for effect in effects)
+        else:
+            has_option = _OUTPUT_OPTION.fullmatch(flag) is not None
+        if has_option and equals:
+            outputs.append(Word(value, value))
+        elif has_option:
+            outputs += words[index + 1 : index + 2]
+    return outputs
+
+
+def _list_own_outputs(name: str, words: Sequence[Word]) -> Iterator[Word]:
+    """Yield the files that a program writes without an option for its output."""
+    if name in _DECOMPRESSORS:
+        yield from _list_decompressed(words)
+    elif name in _IN_PLACE_INTERPRETERS and any(_IN_PLACE.fullmatch(word.text) for word in words):
+        yield from (word for word in words if not word.text.startswith("-"))
+    elif name in _MODULE_RUNNERS:
+        yield from _list_module_outputs(words)
+    elif name in _DOWNLOAD_DIRECTORIES:
+        yield from _list_downloads(words, _DOWNLOAD_DIRECTORIES[name])
 
 
 def _list_decompressed(words: Sequence[Word]) -> Iterator[Word]:

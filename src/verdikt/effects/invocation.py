@@ -16,10 +16,11 @@ from verdikt.effects.execution_context import (
     resolve_in_container,
     resolve_remote,
 )
+from verdikt.effects.installation_names import is_throwaway
 from verdikt.effects.target import is_device, is_recoverable, is_scratch_file, is_sink
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
-from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.command import UNKNOWN, Word, list_stage
 from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ _TEMPORARY_DIRECTORIES = word_set("/tmp /var/tmp /private/tmp /dev/shm")
 _FILE_CHANGE_EFFECTS = word_set(
     "fs.delete fs.delete.tree fs.truncate fs.overwrite fs.write fs.append fs.move fs.shred fs.chmod"
 )
-_TEMPORARY_PREFIXES = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/")
+_SHARED_KINDS = ("resource", "database")
+_TEMPORARY_BEGINNINGS = tuple(_TEMPORARY_DIRECTORIES)
+_TEMPORARY_PREFIXES = tuple(f"{directory}/" for directory in _TEMPORARY_DIRECTORIES)
 _WRAPPER_PROGRAMS = find_role("transparent_wrapper")
 _CONCATENATORS = find_role("concatenator")
 _VARIABLE_SETTERS = find_role("variable_setter")
@@ -149,8 +152,9 @@ class Invocation:
             preceding = reversed(find_preceding(command, self.commands))
             command = next((c for c in preceding if c.name in _ARGUMENT_FEEDERS), command)
         while command.pipe_from is not None and 0 <= command.pipe_from < len(self.commands) and steps < _MAX_PIPELINE:
-            command, steps = self.commands[command.pipe_from], steps + 1
-            yield command
+            stage = list_stage(self.commands, command.pipe_from)
+            yield from map(self.commands.__getitem__, stage)
+            command, steps = self.commands[stage[0]], steps + 1
 
     def iter_wrapped(self, command: Command) -> Iterator[Command]:
         """Yield what runs inside a wrapper: `nohup curl …`, `docker exec x env`."""
@@ -263,11 +267,12 @@ class Invocation:
     ) -> list[Effect]:
         """Return the effect on these words; on paths it is split by what they are: devices, sinks, absent files."""
         if kind != "path":
-            texts = [word.display_text for word in words]
+            unknown = bool([word for word in words if UNKNOWN in word.text])
+            texts = [word.display_text for word in words] if unknown else [word.text for word in words]
             if kind == "ref":
                 texts = [text.removeprefix("refs/heads/") for text in texts]
             targets = tuple([Target(text, kind) for text in texts])
-            unknown = any(UNKNOWN in word.text for word in words)
+            unknown = unknown and not self._works_on_listed_names(kind)
             return [self.make_effect(what, targets, recoverable=recoverable, possible=possible or unknown, note=note)]
         if not words:
             return []
@@ -275,6 +280,17 @@ class Invocation:
             return self._make_delete_effects(words, recoverable=recoverable, note=note)
         paths = self._resolve_targets(what, words)
         return self.make_path_effects(what, paths, recoverable=recoverable, possible=possible, note=note)
+
+    def _works_on_listed_names(self, kind: str) -> bool:
+        """Return whether the command is run for each name of a list of things that others may depend on.
+
+        Which names those are is unknown, and that it is done to all of them is not.
+        """
+        return (
+            self.command.repeated
+            and kind in _SHARED_KINDS
+            and not any(is_throwaway(word.text) for command in self.iter_upstream() for word in command.argv)
+        )
 
     def _make_delete_effects(self, words: Sequence[Word], *, recoverable: bool | None, note: str) -> list[Effect]:
         """Return the effects of deleting these paths; only possible ones for patterns in the project."""
@@ -293,16 +309,19 @@ class Invocation:
 
     def _resolve_targets(self, what: str, words: Sequence[Word]) -> list[Target]:
         _, needs_state, loses_content = find_traits(what)
-        if needs_state or self.command.host:
+        if self.command.host:
             targets = [self.resolve_path(word, with_state=needs_state, git=loses_content) for word in words]
-            if self.name in _UNLINKERS and not self.command.host and what.startswith("fs.delete"):
-                targets = [self._keep_link(word, target) for word, target in zip(words, targets, strict=True)]
-            if what == "fs.delete.tree" and self.command.host and self.context.kind == "elsewhere":
+            if what == "fs.delete.tree" and self.context.kind == "elsewhere":
                 # The temporary files of another machine belong to those who work there.
                 targets = [t if t.zone is not Zone.TEMP else t._replace(zone=Zone.OUTSIDE) for t in targets]
             return targets
         cwd, resolve = self.command.cwd, self.resolver.resolve_path
-        return [resolve(words[0], cwd)] if len(words) == 1 else [resolve(word, cwd) for word in words]
+        if not needs_state:
+            return [resolve(words[0], cwd)] if len(words) == 1 else [resolve(word, cwd) for word in words]
+        targets = [resolve(word, cwd, with_state=True, git=loses_content) for word in words]
+        if self.name in _UNLINKERS and what.startswith("fs.delete"):
+            targets = [self._keep_link(word, target) for word, target in zip(words, targets, strict=True)]
+        return targets
 
     def _keep_link(self, word: Word, target: Target) -> Target:
         """Return the link itself where one is deleted that leads out of the project: what lies there stays."""
@@ -324,17 +343,8 @@ class Invocation:
         note: str = "",
     ) -> list[Effect]:
         """Return the effect on these path targets, each judged by what lies there."""
-        if what in _WRITE_EFFECTS and not _TEMPORARY_DIRECTORIES.isdisjoint([target.path for target in targets]):
-            # `cp x /tmp`: the directory is not the agent's to lose, but every user may put files into it.
-            targets = [
-                t if t.path not in _TEMPORARY_DIRECTORIES else Target(t.text, "path", f"{t.path}/", Zone.TEMP)
-                for t in targets
-            ]
-        if what in _FILE_CHANGE_EFFECTS and [
-            t for t in targets if t.zone is Zone.SECRET and t.path.startswith(_TEMPORARY_PREFIXES)
-        ]:
-            # A temporary file that is named like a secret may be lost like any other.
-            targets = [t._replace(zone=Zone.TEMP) if t.path.startswith(_TEMPORARY_PREFIXES) else t for t in targets]
+        if what in _FILE_CHANGE_EFFECTS:
+            targets = [t if not t.path.startswith(_TEMPORARY_BEGINNINGS) else _mark_temporary(what, t) for t in targets]
         if len(targets) == 1:
             name = _refine_effect(what, targets[0])
             if not name:
@@ -410,6 +420,16 @@ def _is_possible_wrapper(label: str) -> bool:
 def _is_catch_all(word: Word) -> bool:
     """Return whether a pattern stands for every file of a directory."""
     return word.text.rstrip("/").rsplit("/", 1)[-1].strip("*.?") == ""
+
+
+def _mark_temporary(what: str, target: Target) -> Target:
+    """Return a target that lies among the temporary files, in their zone where it is one of them."""
+    if target.path in _TEMPORARY_DIRECTORIES:
+        # `cp x /tmp`: the directory is not the agent's to lose, but every user may put files into it.
+        return Target(target.text, "path", f"{target.path}/", Zone.TEMP) if what in _WRITE_EFFECTS else target
+    # A temporary file that is named like a secret may be lost like any other.
+    is_secret = target.zone is Zone.SECRET and target.path.startswith(_TEMPORARY_PREFIXES)
+    return target._replace(zone=Zone.TEMP) if is_secret else target
 
 
 def _refine_effect(what: str, target: Target) -> str:

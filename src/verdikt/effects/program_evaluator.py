@@ -16,7 +16,7 @@ from verdikt.effects.conditions import holds, select_targets
 from verdikt.effects.program_record import MAX_COMMAND_WORDS, EffectSpec, Program, find_program
 from verdikt.effects.target_shapes import TARGET_SHAPES
 from verdikt.model.effect import PRECEDENCE, Target
-from verdikt.shell.command import Word
+from verdikt.shell.command import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
@@ -208,10 +208,8 @@ def _match_command(program: Program, args: Arguments) -> tuple[str, Program] | N
 
 def _classify_unlisted(call: Invocation) -> list[Effect]:
     """Return `unknown.destroy` for a subcommand that no record lists and whose verb is to destroy something."""
-    texts = [word.text for word in call.args.operands[:3] if word.is_known and word.text[:1] != "-"]
-    if texts[:1] and texts[0] in _RUN_SUBCOMMANDS:
-        return []
-    if find_verb(texts)[1] != "delete":
+    texts = [word.text for word in call.args.operands[:3] if UNKNOWN not in word.text and word.text[:1] != "-"]
+    if not texts or texts[0] in _RUN_SUBCOMMANDS or find_verb(texts)[1] != "delete":
         return []
     # An option that takes a value is no `-n` for a dry run: `kubectl -n prod`.
     flags = [flag for flag, _ in call.args.flags if flag not in call.args.table.values]
@@ -225,7 +223,7 @@ def _classify_unlisted(call: Invocation) -> list[Effect]:
 
 def _is_dry_run(conditions: str, call: Invocation) -> bool:
     """Return whether the call only shows what it would do; `--dry-run=false` does it."""
-    if not _holds(conditions, call):
+    if not (call.args.has_flag(conditions) if ":" not in conditions else holds(conditions, call)):
         return False
     has_no = any(value is not None and value.text.lower() in _NO_VALUES for _, value in call.args.flags)
     # npm takes the next word as the value of a flag.

@@ -1,46 +1,24 @@
-"""Classify shell text: each command by its program's table, then what flows from one command to another."""
+"""Classify shell text: each of its commands by the record of its program, with the files and the code that it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.armed_loads import add_armed_effects, find_inline_imports
-from verdikt.effects.carried_state import (
-    SECRET_SOURCES,
-    find_moved_work,
-    find_secret_destinations,
-    look_up_overwritten,
-    make_copy_effect,
-    mark_lost_work,
-)
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.powershell_start import is_powershell
 from verdikt.effects.command_input import (
     CODE_FILE_OPTIONS,
+    TEXT_READERS,
     detect_language,
     find_program_word,
     match_programs,
     substitute_listed_names,
 )
-from verdikt.effects.dataflow import (
-    DELETE_EFFECTS,
-    OUTGOING_PREFIXES,
-    REF_DELETE_EFFECTS,
-    REPLACE_EFFECTS,
-    downgrade_conditional_writes,
-    downgrade_own_ref_deletes,
-    drop_login_reads,
-    find_secret_variables,
-    find_temporary_writes,
-    mark_own_deletes,
-    reads_secret_upstream,
-    trace_dataflow,
-    uses_variables,
-)
-from verdikt.effects.endless_spawn import mark_endless_spawns
+from verdikt.effects.command_relations import CommandRelations
 from verdikt.effects.environment_variables import classify_assignment
 from verdikt.effects.guarded_operands import HANDLING_EFFECTS, find_handled_guards
 from verdikt.effects.guarded_outputs import OUTPUT_PROGRAMS, find_guarded_outputs
@@ -48,27 +26,22 @@ from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.redirect import classify_redirect
-from verdikt.effects.rewritten_files import downgrade_rewrites
 from verdikt.effects.run_files import IMPORTS_VERDIKT, RunFiles
 from verdikt.effects.runner_settings import list_set_programs
-from verdikt.effects.secret_sends import (
-    SECRET_FILE_PROGRAMS,
-    derive_key_variable_sends,
-    handles_secret_files,
-    trace_secret_files,
-)
 from verdikt.effects.self_protection import PRODUCT_NAME, find_self_access, mentions_daemon_socket
 from verdikt.effects.special_programs import SPECIAL_PROGRAMS, classify_special_program
 from verdikt.effects.unknown_program import (
     classify_code_file,
+    classify_fetched_text,
     classify_hidden_program,
+    classify_named_download,
     classify_offline_order,
     classify_substitution,
     classify_unknown_program,
     classify_unnamed_program,
 )
 from verdikt.effects.written_files import WrittenFiles
-from verdikt.effects.zone_effects import derive_hidden_reads, derive_spliced_reads, derive_zone_effects
+from verdikt.effects.zone_effects import derive_hidden_reads, derive_zone_effects
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target
 from verdikt.shell.analysis import analyse
@@ -91,11 +64,6 @@ _RUNNER_SETTINGS = ("SHELL=", ".runner", ".linker", "wrapper=")
 _OUTPUT_OPTIONS = ("-o", "--out")
 # Of these the words may say more than a record does.
 _CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
-_RELATED_PREFIXES = (*SECRET_SOURCES, "fs.overwrite", *OUTGOING_PREFIXES)
-"""Effects that say something about each other, or about what the session did before."""
-_RELATED_EFFECTS = ("cred.read", "fs.move", "proc.spawn")
-_ZONE_PREFIXES = ("fs.", "disk.", "cred.", "env.")
-"""Effects that can mean more where they fall, or that take a secret somewhere."""
 _UNIX_FIRST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz./~#")
 _POWERSHELL_BEGINNINGS = ("ri", "ir", "iw")  # `ri`, `irm`, `iwr`
 
@@ -119,9 +87,8 @@ class ScriptClassifier:
         "_files",
         "_mentions_verdikt",
         "_programs",
+        "_relations",
         "_resolver",
-        "_secret_copies",
-        "_temporary_paths",
         "steps",
     )
 
@@ -132,8 +99,7 @@ class ScriptClassifier:
         self._programs = programs
         self._depth = 0
         self._files = WrittenFiles(resolver)
-        self._temporary_paths: set[str] = set()
-        self._secret_copies: set[str] = set()
+        self._relations = CommandRelations(resolver)
         self._mentions_verdikt = False
         self.steps = steps
 
@@ -168,14 +134,15 @@ class ScriptClassifier:
             loose_effects = self._classify_powershell(text)
         is_single = len(commands) == 1 and not (script.codes or script.problems or commands[0].conditional)
         if is_single and not loose_effects and self.steps is None:
-            return self._classify_single(commands)
+            effects = self._classify_command(0, commands[0], commands)
+            self._relations.complete_single(commands, effects)
+            return effects
         effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
         if script.codes:
             self._add_code_effects(script, commands, effects_by_command, loose_effects)
-        self._add_zone_effects(commands, effects_by_command)
+        self._relations.complete_all(text, commands, effects_by_command)
         if loose_effects:
             loose_effects += derive_zone_effects(loose_effects, facts)
-        self._relate_commands(text, commands, effects_by_command)
         if self._files.texts and self._depth == 1:
             judge = partial(_classify_written_shell, self._resolver)
             add_armed_effects(effects_by_command, self._files.texts, self._resolver, judge)
@@ -203,105 +170,6 @@ class ScriptClassifier:
                 _drop_read_encoding(owner_effects, code_effects)
             owner_effects += code_effects
 
-    def _classify_single(self, commands: Sequence[Command]) -> list[Effect]:
-        """Classify a text of one plain command, which needs little of what relates commands to each other."""
-        effects = self._classify_command(0, commands[0], commands)
-        facts = self._resolver.facts
-        if derived := derive_zone_effects(effects, facts, self._secret_copies):
-            effects.extend(derived)
-            effects.extend(derive_spliced_reads(derived, commands[0], self._resolver.project_root))
-        if facts.moved_work or handles_secret_files(commands[0]) or _has_prefix(effects, _RELATED_PREFIXES):
-            self._relate_single(commands, effects)
-        return effects
-
-    def _relate_single(self, commands: Sequence[Command], effects: list[Effect]) -> None:
-        """Apply to the effects of the only command what the session remembers, and what they say about each other."""
-        if _has_prefix(effects, SECRET_SOURCES):
-            self._carry_secrets(0, commands, [effects])
-        if commands[0].name in SECRET_FILE_PROGRAMS:
-            trace_secret_files(commands, [effects], self._resolver)
-        look_up_overwritten(effects, self._resolver)
-        if moved := self._resolver.facts.moved_work:
-            mark_lost_work(effects, moved)
-        if _has_prefix(effects, OUTGOING_PREFIXES):
-            trace_dataflow(commands, [effects])
-            effects += derive_key_variable_sends(commands[0], effects)
-
-    def _add_zone_effects(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
-        """Add to each command's effects what follows from where they fall, in order."""
-        has_secret = False
-        secret_variables: set[str] = set()
-        for index, effects in enumerate(effects_by_command):
-            if not has_secret and not _has_prefix(effects, _ZONE_PREFIXES):
-                continue
-            if derived := derive_zone_effects(effects, self._resolver.facts, self._secret_copies):
-                derived = [effect for effect in derived if not self._is_own_temporary(effect)]
-                effects.extend(derived)
-                effects.extend(derive_spliced_reads(derived, commands[index], self._resolver.project_root))
-            if len(effects_by_command) > 1:
-                self._temporary_paths.update(find_temporary_writes(effects))
-            if has_secret or _has_prefix(effects, SECRET_SOURCES):
-                has_secret = True
-                secret_variables.update(find_secret_variables(index, commands, effects_by_command))
-                self._carry_secrets(index, commands, effects_by_command, secret_variables)
-
-    def _carry_secrets(
-        self,
-        index: int,
-        commands: Sequence[Command],
-        effects_by_command: list[list[Effect]],
-        variables: Collection[str] = (),
-    ) -> None:
-        """Remember the files into which a command puts a secret, and report them as `cred.copy`."""
-        effects = effects_by_command[index]
-        is_fed = reads_secret_upstream(index, commands, effects_by_command) or uses_variables(
-            commands[index], variables
-        )
-        if effects and (copies := find_secret_destinations(effects, self._resolver, is_fed=is_fed)):
-            self._secret_copies.update(target.path for target in copies)
-            effects.append(make_copy_effect(effects[0], copies))
-
-    def _follow_moved_work(self, effects_by_command: list[list[Effect]]) -> None:
-        """Let deletions count as what they are where an earlier command moved work there: `mv notes /tmp/n; rm …`."""
-        moved = dict(self._resolver.facts.moved_work)
-        for effects in effects_by_command:
-            if moved:
-                mark_lost_work(effects, moved)
-            moved |= find_moved_work(effects, self._resolver, moved)
-
-    def _relate_commands(self, text: str, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
-        """Apply everything that one command changes about the effects of another."""
-        names = {effect.what for effects in effects_by_command for effect in effects if _concerns_others(effect.what)}
-        if "cred.read" in names:
-            drop_login_reads(commands, effects_by_command)
-        if names and any(name.startswith(OUTGOING_PREFIXES) for name in names):
-            trace_dataflow(commands, effects_by_command)
-            for command, effects in zip(commands, effects_by_command, strict=True):
-                if _has_prefix(effects, OUTGOING_PREFIXES):
-                    effects.extend(derive_key_variable_sends(command, effects))
-        if _may_handle_secret_files(commands):
-            trace_secret_files(commands, effects_by_command, self._resolver)
-        if "fs.overwrite" in names:
-            for effects in effects_by_command:
-                look_up_overwritten(effects, self._resolver)
-            downgrade_rewrites(commands, effects_by_command)
-        if "fs.move" in names or self._resolver.facts.moved_work:
-            self._follow_moved_work(effects_by_command)
-        if "proc.spawn" in names:
-            mark_endless_spawns(text, commands, effects_by_command)
-        if not names.isdisjoint(DELETE_EFFECTS):
-            mark_own_deletes(commands, effects_by_command, self._resolver)
-        if not names.isdisjoint(REF_DELETE_EFFECTS):
-            downgrade_own_ref_deletes(commands, effects_by_command)
-        if not names.isdisjoint(REPLACE_EFFECTS):
-            downgrade_conditional_writes(text, commands, effects_by_command, self._resolver)
-
-    def _is_own_temporary(self, effect: Effect) -> bool:
-        """Return whether a read secret is a temporary file that this very text made, and no copy of another secret."""
-        return effect.what == "cred.read" and all(
-            target.path in self._temporary_paths and target.path not in self._secret_copies for target in effect.targets
-        )
-
     def _classify_powershell(self, text: str) -> list[Effect]:
         """Classify text that begins like PowerShell by what it would do there."""
         call = Invocation(Command(argv=(Word(text[:80]),)), self._resolver, (), self._classify_inner)
@@ -312,7 +180,8 @@ class ScriptClassifier:
     def _classify_command(self, index: int, command: Command, commands: Sequence[Command]) -> list[Effect]:
         call = Invocation(command, self._resolver, commands, self._classify_inner)
         name = call.name
-        modifier_effects: list[Effect] = []
+        names = self._files.downloaded_names
+        modifier_effects = classify_named_download(call, names) if names else []
         if (
             command.via
             or command.redirects
@@ -321,18 +190,20 @@ class ScriptClassifier:
             or command.repeated
             or not name
         ):
-            modifier_effects = self._classify_modifiers(call, index)
+            modifier_effects += self._classify_modifiers(call, index)
             if not name:
                 return modifier_effects
         if name in _CODE_READERS:
             if name in _INTERPRETERS:
                 modifier_effects += classify_substitution(call, index)
             modifier_effects += classify_code_file(call, index, self._files.downloaded)
+        if name in TEXT_READERS and len(commands) > 1:
+            modifier_effects += classify_fetched_text(call, index)
         effects = self._classify_program(call)
         if self._programs is not None:
             effects = [*effects, *self._programs.classify(call)]
         if name in SPECIAL_PROGRAMS or "@" in name or (command.pipe_from is not None and command.redirects):
-            effects = [*effects, *classify_special_program(call, self._files, self._run_files)]
+            effects = [*effects, *classify_special_program(call, self._files, self._make_run_files)]
         text = call.full_text
         if name in OUTPUT_PROGRAMS or ((" -o" in text or " --out" in text) and _has_output_option(command.argv)):
             effects = [*effects, *find_guarded_outputs(call, effects)]
@@ -415,17 +286,16 @@ class ScriptClassifier:
         """Classify the modules of the project that a test runner is told to load: `pytest -p helpers.wipe`."""
         words = call.command.argv
         names = [value.text for option, value in pairwise(words) if option.text == "-p" and value.is_known]
-        return [found for name in names for found in self._run_files.classify_module(call, name, effect)]
+        return [found for name in names for found in self._make_run_files().classify_module(call, name, effect)]
 
     def _classify_run(self, call: Invocation, effects: list[Effect]) -> list[Effect]:
         """Classify the files that a command runs; those that a variable names run before what follows."""
         if call.name not in _EXPORTERS:
-            return self._run_files.classify_run(call, effects)
+            return self._make_run_files().classify_run(call, effects)
         paths = [target.path for effect in effects if effect.what == "code.run" for target in effect.targets]
         return [found for path in paths if path for found in self._classify_startup_text(call, path)]
 
-    @property
-    def _run_files(self) -> RunFiles:
+    def _make_run_files(self) -> RunFiles:
         is_deepest = self._depth >= MAX_DEPTH
         return RunFiles(self._resolver, self._files, self._classify_code, is_deepest=is_deepest)
 
@@ -477,29 +347,6 @@ def _names_runner(text: str) -> bool:
         if mark in text:
             return True
     return False
-
-
-def _has_prefix(effects: Iterable[Effect], prefixes: tuple[str, ...]) -> bool:
-    """Return whether the name of an effect begins with one of these."""
-    for effect in effects:
-        if effect.what.startswith(prefixes):
-            return True
-    return False
-
-
-def _may_handle_secret_files(commands: Sequence[Command]) -> bool:
-    for command in commands:
-        if command.repeated or command.name in SECRET_FILE_PROGRAMS:
-            return True
-    return False
-
-
-# Bounded: names of effects also come from the records of a policy.
-@lru_cache(maxsize=1024)
-def _concerns_others(what: str) -> bool:
-    """Return whether an effect can change, or be changed by, what other commands of the text do."""
-    is_listed = what in _RELATED_EFFECTS or what in DELETE_EFFECTS or what in REF_DELETE_EFFECTS
-    return is_listed or what in REPLACE_EFFECTS or what.startswith(OUTGOING_PREFIXES)
 
 
 def _drop_read_encoding(effects: list[Effect], decoded_effects: Sequence[Effect]) -> None:

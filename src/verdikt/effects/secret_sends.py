@@ -13,7 +13,7 @@ from verdikt.effects.zone_effects import derive_effect, holds_secret
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effects, Target
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.shell.command import Word
+from verdikt.shell.command import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
@@ -127,7 +127,9 @@ def is_listed_host(name: str) -> bool:
 
 def derive_key_variable_sends(command: Command, effects: Sequence[Effect]) -> list[Effect]:
     """Return `cred.send` where a variable that is named for one issuer's key goes to another host."""
-    names = {name.upper() for word in command.argv if not word.is_known for name in _VARIABLE.findall(word.raw)}
+    names = {name.upper() for word in command.argv if UNKNOWN in word.text for name in _VARIABLE.findall(word.raw)}
+    if not names:
+        return []
     issuers = {VARIABLE_ISSUERS.get(first, first.lower()) for name in names for first in [name.partition("_")[0]]}
     issuers = {issuer for issuer in issuers if ISSUER_DOMAINS.get(issuer)}
     if not issuers or not any(_KEY_NAME.search(name) for name in names):

@@ -86,8 +86,8 @@ def mentions_daemon_socket(text: str) -> bool:
 def names_own_process(call: Invocation) -> bool:
     """Return whether a command, or one before it, names the file with our process's number, or its socket."""
     for command in (call.command, *find_preceding(call.command, call.commands)):
-        words = (*command.argv, *(redirect.target for redirect in command.redirects))
-        if any(word.text.endswith(_PROCESS_FILES) for word in words):
+        words = [*command.argv, *(redirect.target for redirect in command.redirects)]
+        if [word for word in words if word.text.endswith(_PROCESS_FILES)]:
             return True
     return False
 

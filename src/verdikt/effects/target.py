@@ -352,9 +352,9 @@ def is_guard_path(path: str) -> bool:
     return path in _GUARD_PATHS
 
 
-def is_agent_extension(path: str) -> bool:
-    """Return whether an agent takes commands, skills, other agents or MCP servers from the path."""
-    return ("/." in path or path.endswith("/mcp.json")) and path in _EXTENSION_PATHS
+def is_agent_extension(path: str, home: str) -> bool:
+    """Return whether an agent takes commands, skills, other agents or MCP servers from the absolute path."""
+    return ("/." in path or path.endswith("/mcp.json")) and abbreviate_home(path, home) in _EXTENSION_PATHS
 
 
 def is_git_hook(path: str) -> bool:

@@ -120,11 +120,16 @@ def _iter_mapping(
         joined_keys = line[1]
         yield Argument(ArgumentKind.SHELL, line[0])
     properties = schema.get("properties")
-    for key, value in payload.items():
+    # In one order, whatever the host's: a receipt has its keys sorted, and a replay reads them from there.
+    for key, value in sorted(payload.items(), key=_get_key):
         if key in joined_keys or (depth == 0 and key in (METADATA_KEY, *SCHEMA_KEYS[:2], "annotations")):
             continue
         inner_schema = properties.get(key) if isinstance(properties, Mapping) else None
         yield from _iter_value(str(key), value, inner_schema, language=language, traits=traits, depth=depth)
+
+
+def _get_key(item: tuple[Any, Any]) -> str:
+    return str(item[0])
 
 
 def _iter_value(key: str, value: Any, schema: Any, *, language: str, traits: _Traits, depth: int) -> Iterator[Argument]:

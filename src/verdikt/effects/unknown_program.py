@@ -7,10 +7,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from verdikt.effects.code import classify_code
-from verdikt.effects.command_input import MAX_LOOKBEHIND, find_code_file, find_program_word
+from verdikt.effects.command_input import MAX_LOOKBEHIND, find_code_file, find_program_word, find_text_file
 from verdikt.effects.command_verbs import has_destroy_verb, takes_offline
+from verdikt.effects.host import to_host_target
 from verdikt.effects.invocation import DECODERS, DOWNLOADERS, RAW_CONNECTION_PROGRAMS, SHELLS
+from verdikt.effects.secret_sends import is_listed_host
 from verdikt.effects.target import is_device
+from verdikt.effects.written_files import spell_unknown
 from verdikt.effects.zone_effects import is_foreign_secret
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, EffectClass, Target
@@ -36,6 +39,7 @@ _HIDDEN_TEMPORARY = compile_lazily(r"^(?:/tmp|/var/tmp|/dev/shm)/(?:[^/]+/)*\.[^
 _CODE_TEXT = compile_lazily(r"""[A-Za-z_.!?:]\s*\(?\s*\[?["'][^"']|\(\s*[A-Za-z][\w.:-]*\s+["']""")
 """A call with a string, as most languages write one."""
 _COMMAND_OPTION = compile_lazily(r"--?(?:[a-z]+-)*(?:cmd|exec|command|shell|run)$")
+_LOADERS = ("source", ".")
 _ALARMING = ("code.remote", "net.send", "net.shell", "cred.send", "persist.", "guard.")
 _MINING_POOL = "stratum+"
 # The program is named after what it controls: `pumactl stop`, `mattermost-ctl stop`.
@@ -156,14 +160,27 @@ def classify_unnamed_program(call: Invocation) -> list[Effect]:
     return [*effects, call.make_effect("unknown.program", (Target(first.display_text, "other"),), possible=True)]
 
 
+def classify_named_download(call: Invocation, downloaded_names: Container[str]) -> list[Effect]:
+    """Return the effect of running a file that only a variable names, and that was downloaded by the same name."""
+    words = (call.command.argv[0], find_program_word(call.command)) if call.command.argv else ()
+    for word in words:
+        if word is not None and not word.is_known and spell_unknown(word) in downloaded_names:
+            return [call.make_effect("code.remote", (Target(word.raw, "other"),), note="runs what it downloaded")]
+    return []
+
+
 def classify_substitution(call: Invocation, index: int) -> list[Effect]:
     """Return the effect of an interpreter that runs another command's output: `eval "$(…)"`, `bash <(…)`."""
     word = find_program_word(call.command)
+    if word is not None and word.text in STDIN_NAMES and word.text != "-":
+        # `… | bash /dev/stdin`; the programs' own records know `-`.
+        piped = call.classify_piped_code() if call.command.stdin is None and call.has_piped_input() else ()
+        return [effect for effect in piped if effect.what != "code.unknown" or call.name not in _LOADERS]
     if word is None or (_is_literal(word) and not word.raw.startswith("<(")):
         return []
     if effects := _classify_source(call, index, word):
         return effects
-    if call.name in ("source", ".") or _SHELL_INIT.search(word.raw):
+    if call.name in _LOADERS or _SHELL_INIT.search(word.raw):
         return []
     # The text shows which programs run; their own effects say what they do with the unknown part.
     if call.name in SHELLS and _UNKNOWN_PROGRAM_NAME.search(word.text) is None:
@@ -186,6 +203,24 @@ def classify_code_file(call: Invocation, index: int, downloaded: Container[str])
     if target is not None and target.path in downloaded:
         return [call.make_effect("code.remote", (target,), note="runs what it downloaded")]
     return []
+
+
+def classify_fetched_text(call: Invocation, index: int) -> list[Effect]:
+    """Return the effect of a program that carries out what was just downloaded: `psql -f <(…)`, `… | git apply`."""
+    word = find_text_file(call.command)
+    if word is None:
+        return []
+    if word.raw.startswith("<("):
+        sources = [c for c in call.commands[max(0, index - MAX_LOOKBEHIND) : index] if c.feeds == index]
+    elif word.text in STDIN_NAMES and call.command.stdin is None:
+        sources = [*call.iter_upstream()]
+    else:
+        return []
+    addresses = [word for c in sources if c.name in DOWNLOADERS for word in c.argv[1:] if "://" in word.text]
+    # What ordinary work fetches from, such as a forge, is as good as what it clones.
+    hosts = [target for target in map(to_host_target, addresses) if not is_listed_host(target.text)]
+    note = "carries out what it downloads, which nothing has read"
+    return [call.make_effect("code.unknown", tuple(hosts), possible=True, note=note)] if hosts else []
 
 
 def _classify_source(call: Invocation, index: int, word: Word) -> list[Effect]:

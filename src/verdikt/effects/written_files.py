@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verdikt.effects.command_input import find_static_output
-from verdikt.effects.embedded_commands import classify_embedded_commands, is_command_text
+from verdikt.effects.deferred_files import classify_file_content
 from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -27,7 +27,10 @@ _REMOTE_COPIERS = find_role("remote_copier")
 """Programs that copy files from another machine: `scp host:x.sh .`."""
 FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | find_role("file_source")
 """Programs that may put into a file what is run later."""
+_OUTPUT_NAMERS = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | _OUTPUT_SPLITTERS
+"""Programs that write files which their words name; all others write to redirections only."""
 _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
+_QUOTING = str.maketrans("", "", "\"'{}")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
 
 
@@ -39,6 +42,8 @@ class WrittenFiles:
     texts: dict[str, str] = field(default_factory=dict)
     """Path → content."""
     downloaded: set[str] = field(default_factory=set)
+    downloaded_names: set[str] = field(default_factory=set)
+    """Downloads into a file that only a variable names, by its spelling: `curl -o "$T"`."""
     decoded: set[str] = field(default_factory=set)
     descriptors: dict[str, Word] = field(default_factory=dict)
     """What `exec 3>file` opened: descriptor → file."""
@@ -52,8 +57,10 @@ class WrittenFiles:
     def remember_outputs(self, call: Invocation) -> list[Effect]:
         """Record what the command puts into files, for when they are run later in the same text.
 
-        Returns the effects of commands in a text that a host will expand.
+        Returns the effects of texts that are carried out later or elsewhere.
         """
+        if not call.command.redirects and call.name not in _OUTPUT_NAMERS:
+            return []
         outputs = self._find_redirect_outputs(call)
         if call.name in _FILE_DOWNLOADERS:
             outputs += call.args.get_values("-o --output -O --output-document --out")
@@ -63,15 +70,16 @@ class WrittenFiles:
         outputs += _find_copied_files(call) if call.name in _REMOTE_COPIERS else []
         if call.name in _FILE_DOWNLOADERS | _REMOTE_COPIERS or _reads_download(call):
             self.downloaded.update(filter(None, self._to_paths(outputs, call)))
+            self.downloaded_names.update(spell_unknown(word) for word in outputs if not word.is_known)
             return []
         if call.name in _FILE_DECODERS:
             outputs += call.args.get_values("-o -out --output -r")
             if call.args.has_flag("-d -D --decode -r --decrypt"):
                 self.decoded.update(filter(None, self._to_paths(outputs, call)))
         if outputs and (text := find_static_output(call.command)) is not None:
-            self.texts.update(dict.fromkeys(self._to_paths(outputs, call), text))
-            if "!" in text and any(is_command_text(call, path) for path in self._to_paths(outputs, call)):
-                return list(classify_embedded_commands(call, text))
+            paths = self._to_paths(outputs, call)
+            self.texts.update(dict.fromkeys(paths, text))
+            return [effect for path in paths for effect in classify_file_content(call, path, text)]
         return []
 
     def _find_redirect_outputs(self, call: Invocation) -> list[Word]:
@@ -88,6 +96,11 @@ class WrittenFiles:
 
     def _to_paths(self, words: Sequence[Word], call: Invocation) -> list[str]:
         return [self.resolver.to_absolute(word.text, call.command.cwd) for word in words if word.is_known]
+
+
+def spell_unknown(word: Word) -> str:
+    """Return the spelling of a word of which a part is unknown, the same for each way to quote it."""
+    return word.raw.translate(_QUOTING)
 
 
 def _reads_download(call: Invocation) -> bool:

@@ -14,7 +14,7 @@ from verdikt.effects.target import abbreviate_home, is_agent_extension, is_git_h
 from verdikt.model.effect import Certainty, Effect, Zone
 from verdikt.model.git_hook import GIT_HOOKS, is_verdikt_hook
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.model.path_set import PathSet, PathSetKind
+from verdikt.model.path_set import PathSet, PathSetKind, is_any_file
 
 if TYPE_CHECKING:
     from verdikt.model.effect import Target
@@ -36,6 +36,9 @@ _WRITE_PREFIXES = (
 _CONTENT_PREFIXES = ("fs.write", "fs.append", "fs.overwrite", "fs.link")
 """Effects that put something where there was nothing, or something else."""
 _PYTHON_STARTUP = (".pth", "/sitecustomize.py", "/usercustomize.py")
+_HOOK_ENDINGS = (*GIT_HOOKS, "hooks", "_", ".husky")
+"""How the paths end that `is_commit_check` looks at, besides patterns."""
+_EXTENSION_ZONES = (Zone.PROJECT, Zone.HOME, Zone.SECRET)
 _LOSS_PREFIXES = ("fs.delete", "fs.shred", "fs.truncate")
 _TREE_PREFIXES = ("fs.delete", "fs.move", "fs.chmod.tree", "fs.chown.tree")
 """Effects on a directory that reach everything below it."""
@@ -44,14 +47,14 @@ _HOOKS_PATH = compile_lazily(r"(?im)^\s*hookspath\s*=\s*\"?([^\"\n#;]+)")
 
 
 def derive_effect(
-    what: str, origin: Effect, targets: tuple[Target, ...], *, possible: bool = False, note: str = ""
+    what: str, origin: Effect, targets: Sequence[Target], *, possible: bool = False, note: str = ""
 ) -> Effect:
     """Return another effect of the command that had `origin`."""
     entry = find_entry(what)
     return Effect(
         cls=entry.cls,
         what=what,
-        targets=targets,
+        targets=tuple(targets),
         certainty=Certainty.POSSIBLE if possible else origin.certainty,
         recoverable=entry.recoverable,
         by=origin.by,
@@ -134,8 +137,11 @@ def _derive_write_effects(effect: Effect, facts: Facts) -> list[Effect]:
         derived.append(derive_effect("persist.hook", effect, hooks))
     elif hooks:
         derived.append(derive_effect("git.hook.skip", effect, hooks, note="removes a git hook"))
-    if what.startswith(_CONTENT_PREFIXES) and (extensions := _find_extensions(effect, facts)):
-        derived.append(derive_effect("guard.config", effect, extensions, note="says what an agent runs, or starts"))
+    if what.startswith(_CONTENT_PREFIXES):
+        # An agent takes commands, skills, other agents or servers from these.
+        targets = [t for t in effect.targets if t.zone in _EXTENSION_ZONES and is_agent_extension(t.path, facts.home)]
+        if targets:
+            derived.append(derive_effect("guard.config", effect, targets, note="says what an agent runs, or starts"))
     if startup_files and not what.startswith(_LOSS_PREFIXES):
         # What only the programs of one project load is looked at by the person, as no login and no boot runs it.
         is_own = all(_is_project_startup(target.path, facts.project_root) for target in startup_files)
@@ -150,17 +156,7 @@ def _is_project_startup(path: str, project_root: str) -> bool:
     return bool(project_root) and path.startswith(f"{project_root}/") and path.endswith(_PYTHON_STARTUP)
 
 
-def _find_extensions(effect: Effect, facts: Facts) -> tuple[Target, ...]:
-    """Return the targets from which an agent takes commands, skills, other agents or servers."""
-    return tuple(
-        target
-        for target in effect.targets
-        if target.zone in (Zone.PROJECT, Zone.HOME, Zone.SECRET)
-        and is_agent_extension(abbreviate_home(target.path, facts.home))
-    )
-
-
-def _group_targets(effect: Effect, facts: Facts) -> tuple[tuple[Target, ...], ...]:
+def _group_targets(effect: Effect, facts: Facts) -> tuple[list[Target], list[Target], list[Target], list[Target]]:
     """Return the targets that are guard files, git hooks, start-up files and secrets."""
     guards: list[Target] = []
     hooks: list[Target] = []
@@ -168,25 +164,24 @@ def _group_targets(effect: Effect, facts: Facts) -> tuple[tuple[Target, ...], ..
     secrets: list[Target] = []
     reaches_below = effect.what.startswith(_TREE_PREFIXES)
     for target in effect.targets:
-        zone = target.zone
-        if is_commit_check(target.path, facts):
+        path, zone = target.path, target.zone
+        has_wildcard = "*" in path or "?" in path or "[" in path
+        if (has_wildcard or path.endswith(_HOOK_ENDINGS)) and is_commit_check(path, facts):
             guards.append(target)
         elif zone is Zone.GUARD:
-            (hooks if is_git_hook(abbreviate_home(target.path, facts.home)) else guards).append(target)
-        elif _holds_guard(target, facts, below=reaches_below):
+            (hooks if is_git_hook(abbreviate_home(path, facts.home)) else guards).append(target)
+        elif (has_wildcard or reaches_below) and _holds_guard(target, facts, below=reaches_below):
             guards.append(target)
         elif zone is Zone.PERSIST:
             # `.git/config` can point `core.hooksPath` elsewhere; where verdikt checks commits, that switches it off.
-            is_guard = target.path.endswith("/.git/config") and has_commit_check(
-                target.path.removesuffix("/.git/config"), facts
-            )
+            is_guard = path.endswith("/.git/config") and has_commit_check(path.removesuffix("/.git/config"), facts)
             (guards if is_guard else startup_files).append(target)
         elif zone is Zone.SECRET:
             # A new `.env` in the project changes no credential; a path in a home or `/etc` counts even if it is absent.
-            well_known = abbreviate_home(target.path, facts.home).startswith(("~/.", "/etc"))
+            well_known = abbreviate_home(path, facts.home).startswith(("~/.", "/etc"))
             if well_known or target.state != "absent":
                 secrets.append(target)
-    return tuple(guards), tuple(hooks), tuple(startup_files), tuple(secrets)
+    return guards, hooks, startup_files, secrets
 
 
 def _holds_guard(target: Target, facts: Facts, *, below: bool) -> bool:
@@ -198,9 +193,8 @@ def _holds_guard(target: Target, facts: Facts, *, below: bool) -> bool:
     if not path or target.zone is Zone.SYSTEM or path == facts.home:
         return False
     if "*" in path or "?" in path or "[" in path:
-        # `**/*` stands for an unknown part of the project, such as the files that a search finds: what it changes of
-        # the guard files is put back.
-        if path.endswith("/**/*"):
+        # What a change of unknown files does to the guard files is put back.
+        if is_any_file(path):
             return False
         path_set = PathSet(PathSetKind.GLOB, path, below=below)
     elif below and facts.has_guarded_below(path):

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 IndexKeys = list[tuple[str, Any]]
 """Table and key for each alternative of one condition."""
 
+_EffectRules = tuple[list[int], dict[str, list[int]]]
+"""Rules for the name of an effect: those of any zone, and by its zone those that want a target in one.
+
+Most effects are in the project, and most rules about them are about another zone: these are not evaluated at all.
+"""
+
 _TABLE_WEIGHTS = {"zone": 50, "class": 50, "kind": 50, "target": 5, "pattern": 5}
 """Table → how common its keys are: nearly every action has a kind, a class and a zone."""
 
@@ -79,7 +85,7 @@ class RuleIndex:
         self._class = {name: numbers for (_, name), numbers in tables["class"].items()}
         self._zone = {name: numbers for (_, name), numbers in tables["zone"].items()}
         self._effect = {name: numbers for (_, name), numbers in tables["effect"].items()}
-        self._effect_name_cache: dict[str, list[int]] = {}
+        self._effect_name_cache: dict[str, _EffectRules] = {}
         self._tool_prefixes = PrefixTable(tables["prefix"]) if tables["prefix"] else None
         self._command = PrefixTable(tables["command"]) if tables["command"] else None
         self._target = GlobIndex(tables["target"]) if tables["target"] else None
@@ -170,8 +176,11 @@ class RuleIndex:
         """Append the rules indexed by the names, classes, zones and targets of the effects."""
         rules_by_name, classes, zones, globs = self._effect_name_cache, self._class, self._zone, self._target
         for effect in ctx.effects.items:
-            numbers = rules_by_name.get(effect.what)
-            rule_numbers += self._find_by_effect_name(effect.what) if numbers is None else numbers
+            in_any_zone, by_zone = rules_by_name.get(effect.what) or self._find_by_effect_name(effect.what)
+            rule_numbers += in_any_zone
+            if by_zone:
+                for target in effect.targets:
+                    rule_numbers += by_zone.get(target.zone, ())
             if classes:
                 rule_numbers += classes.get(effect.cls, ())
             if zones:
@@ -182,17 +191,23 @@ class RuleIndex:
                 for target in effect.targets:
                     globs.collect_candidates(target, ctx, rule_numbers)
 
-    def _find_by_effect_name(self, what: str) -> list[int]:
-        """Return the rules indexed by the name of an effect or by one above it, from a bounded cache."""
-        rule_numbers: list[int] = []
+    def _find_by_effect_name(self, what: str) -> _EffectRules:
+        """Return the rules indexed by the name of an effect or by one above it, and put them into a bounded cache."""
+        in_any_zone: list[int] = []
+        by_zone: dict[str, list[int]] = defaultdict(list)
         name = what
         while name:
-            rule_numbers += self._effect.get(name, ())
+            for number in self._effect.get(name, ()):
+                zones = self._rules[number].when.zone
+                for zone in zones:
+                    by_zone[zone].append(number)
+                if not zones:
+                    in_any_zone.append(number)
             name = name.rpartition(".")[0]
         # Bounded: names of effects also come from manifests and custom classifiers.
         if len(self._effect_name_cache) < _MAX_CACHED_NAMES:
-            self._effect_name_cache[what] = rule_numbers
-        return rule_numbers
+            self._effect_name_cache[what] = in_any_zone, dict(by_zone)
+        return in_any_zone, by_zone
 
 
 def _weigh_key(key: tuple[str, Any]) -> int:

@@ -25,11 +25,13 @@ _COMMAND_HEADING = re.compile(r"(?i)^\s*(?:[\w ]+ )?(?:sub)?commands?\b.*:?\s*$"
 _OTHER_HEADING = re.compile(
     r"(?i)^\s*(?:[\w ]+ )?(?:usage|options?|flags?|arguments?|examples?|environment|topics?|parameters?)\b.*:?\s*$"
 )
-_COMMAND_LINE = re.compile(r"^\s{1,8}(?:[+*] )?([a-z][a-z0-9:_-]+)(?:,\s*[a-z][\w-]*)*(?:\s{2,}\S.*)?$")
+_COMMAND_LINE = re.compile(r"^\s{1,8}(?:[+*] )?([a-z][a-z0-9:_-]+)(?:,\s*[a-z][\w-]*)*(?:\s{2,}(\S+).*)?$")
 # Aliases at every level would multiply.
 _MAX_PREFIXES = 4
 # Nothing else of a foreign text is put into the record.
 _WORD = re.compile(r"[A-Za-z0-9][\w.:@+-]*")
+_DRY_RUN_OPTIONS = frozenset("--dry-run --dryrun --dry_run --what-if --noop --no-op --pretend --simulate".split())
+_STRICTNESS = ("delete", "write", "read", "")
 
 
 class DraftError(Exception):
@@ -47,6 +49,7 @@ class Draft(NamedTuple):
     glued: tuple[str, ...] = ()  # options whose value must be attached
     destroying: tuple[str, ...] = ()  # options with which it may destroy something
     changing: tuple[str, ...] = ()  # options with which it changes something
+    summary_verb: str = ""  # the first word of the line that describes a command: `delete a box`
     command_at: int | None = None  # how many words stand before the command that it runs
 
 
@@ -69,7 +72,7 @@ def read_help(text: str) -> Draft:
     """Return what a help text shows."""
     values: dict[str, None] = {}
     flags: dict[str, None] = {}
-    commands: dict[str, None] = {}
+    commands: dict[str, str] = {}  # name → the first word of its description
     glued: dict[str, None] = {}
     doubtful: set[str] = set()
     is_command_list = False
@@ -96,9 +99,9 @@ def read_help(text: str) -> Draft:
             (glued if tail[:2] == "[=" else values if is_value else flags).update(dict.fromkeys(names))
             doubtful.update(names if not is_value and _DOUBTFUL_VALUE.match(tail) else ())
         elif is_command_list and (match := _COMMAND_LINE.match(line)):
-            commands[match[1]] = None
+            commands[match[1]] = match[2] or ""
     own_flags = tuple(name for name in flags if name not in values and name not in doubtful)
-    inner_commands = tuple(Draft(names=(name,)) for name in commands)
+    inner_commands = tuple(Draft(names=(name,), summary_verb=verb) for name, verb in commands.items())
     return Draft(tuple(values), own_flags, inner_commands, glued=tuple(glued))
 
 
@@ -124,7 +127,9 @@ def render_record(name: str, draft: Draft, find_kind: Callable[[str], str]) -> s
 
 
 def _render_options(draft: Draft) -> list[str]:
-    lists = {"values": draft.values, "flags": draft.flags, "glued": draft.glued}
+    dry_run = [name for name in draft.flags if name in _DRY_RUN_OPTIONS]
+    flags = [name for name in draft.flags if name not in dry_run]
+    lists = {"values": draft.values, "flags": flags, "glued": draft.glued, "dry_run": dry_run}
     texts = {key: " ".join(dict.fromkeys(names)) for key, names in lists.items()}
     # An option that is listed with and without a value is one of those that a record reads both ways.
     twice = set(draft.values) & {*draft.flags, *draft.glued} | set(draft.flags) & set(draft.glued)
@@ -149,8 +154,7 @@ def _render_commands(
         if not command.names:
             continue
         paths = tuple(f"{prefix} {name}".strip() for prefix in prefixes for name in command.names)
-        verb = command.names[0]
-        kind = command.kind or find_kind(verb)
+        kind = command.kind or _guess_kind(command, find_kind)
         parts = [f'names = "{", ".join(paths)}"', *_render_options(command)]
         if command.command_at is not None:
             parts.append(f"runs = {{ skip = {command.command_at} }}")
@@ -166,3 +170,10 @@ def _render_commands(
         else:
             yield f"    # {line}  # {'changes nothing' if command.kind else 'seems to change nothing'}"
         yield from _render_commands(command.commands, paths[:_MAX_PREFIXES], find_kind)
+
+
+def _guess_kind(command: Draft, find_kind: Callable[[str], str]) -> str:
+    """Return the strictest of what a command's name and the first word of its description mean."""
+    # `deletes a box`, `delete a box`
+    verbs = (command.names[0], command.summary_verb, command.summary_verb.removesuffix("s"))
+    return min(map(find_kind, verbs), key=_STRICTNESS.index)

@@ -70,6 +70,11 @@ def is_glob(text: str) -> bool:
     return not _WILDCARDS.isdisjoint(text)
 
 
+def is_any_file(path: str) -> bool:
+    """Return whether a pattern stands for an unknown part of a tree, such as the files that a search finds."""
+    return path == "**/*" or path.endswith("/**/*")
+
+
 def is_within(path: str, directory: str) -> bool:
     """Return whether a path is the directory itself or lies below it."""
     return path == directory or path.startswith(directory if directory[-1:] == "/" else directory + "/")

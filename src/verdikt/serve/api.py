@@ -26,7 +26,7 @@ from verdikt.team.index_row import VERDICT_CODES
 from verdikt.team.search_query import SearchQuery, parse_query
 
 if TYPE_CHECKING:
-    from verdikt.serve.store import StoredChain
+    from verdikt.serve.store_reader import StoredChain, StoreReader
 
 MAX_PAGE = 500
 MAX_INDEX_PAGE = 20_000
@@ -37,12 +37,12 @@ _CSV_COLUMNS = ("ts", "machine", "session", "seq", "kind", "verdict", "guard", "
 
 def read_overview(call: ApiCall) -> Any:
     """Return the decisions of the last days by hour, and what needs attention."""
-    store, now = call.service.store, call.service.now_microseconds()
+    reader, now = call.open_reader(), call.service.now_microseconds()
     days = call.read_number("days", 7, 366)
     since = now - days * _DAY_MICROSECONDS
-    machines = store.list_machines(call.organisation, call.find_machines())
+    machines = reader.list_machines()
     hours: dict[int, dict[str, int]] = {}
-    for hour, verdict, count in store.count_verdicts(call.organisation, since, now):
+    for hour, verdict, count in reader.count_verdicts(since, now):
         hours.setdefault(hour, {})[_VERDICT_WORDS.get(verdict, "")] = count
     return {
         "now": now,
@@ -58,15 +58,14 @@ def read_overview(call: ApiCall) -> Any:
 def list_sessions(call: ApiCall) -> Any:
     """Return a page of sessions, the last active first."""
     limit = call.read_number("limit", 50, MAX_PAGE)
-    page = call.service.store.find_sessions(
-        call.organisation, _read_query(call), call.query.get("cursor", ""), limit, call.find_machines()
-    )
+    page = call.open_reader().find_sessions(_read_query(call), call.query.get("cursor", ""), limit)
     return {"sessions": page.sessions, "cursor": page.cursor}
 
 
 def read_session(call: ApiCall) -> Any:
     """Return one session with its counts."""
-    session = call.service.store.read_session(call.organisation, _find_chain(call).id)
+    reader = call.open_reader()
+    session = reader.read_session(_find_chain(call, reader).id)
     if session is None:
         raise NotFound("no such session")
     return session
@@ -74,10 +73,11 @@ def read_session(call: ApiCall) -> Any:
 
 def list_session_entries(call: ApiCall) -> Any:
     """Return the index rows of a session after an entry, oldest first, as arrays: a session may have 100,000."""
-    chain = _find_chain(call)
+    reader = call.open_reader()
+    chain = _find_chain(call, reader)
     limit = call.read_number("limit", 5000, MAX_INDEX_PAGE)
     since = call.read_number("since", 0, 2**53)
-    rows = call.service.store.read_index(call.organisation, chain.id, since, limit)
+    rows = reader.read_index(chain.id, since, limit)
     columns = ("seq", "ts", "kind", "verdict", "guard", "class", "effect", "summary")
     return {
         "columns": columns,
@@ -88,23 +88,37 @@ def list_session_entries(call: ApiCall) -> Any:
 
 def read_entry(call: ApiCall) -> Any:
     """Return one entry: its fields, its line as it was sent, and whether its own hash is right."""
-    chain = _find_chain(call)
+    reader = call.open_reader()
+    chain = _find_chain(call, reader)
     seq = call.read_id("seq")
-    line = next(call.service.store.read_lines(call.organisation, chain.id, since=seq - 1, limit=1), None)
+    line = next(reader.read_lines(chain.id, since=seq - 1, limit=1), None)
     if line is None or seq < 1:
         raise NotFound("no such entry")
     fields = unseal_line(line)
     if isinstance(fields, str):
         return {"line": line.decode(errors="replace"), "problem": fields}
-    return {"entry": fields, "line": line.decode(), "problem": "", "outcome": _find_outcome(call, chain, fields)}
+    return {"entry": fields, "line": line.decode(), "problem": "", "outcome": _find_outcome(reader, chain, fields)}
 
 
-def _find_outcome(call: ApiCall, chain: StoredChain, fields: dict[str, Any]) -> Any:
+def replay_entry(call: ApiCall) -> Any:
+    """Make the decision of an entry again from its receipt, and compare every byte."""
+    reader = call.open_reader()
+    chain, seq = _find_chain(call, reader), call.read_id("seq")
+    line = next(reader.read_lines(chain.id, since=seq - 1, limit=1), None)
+    if line is None or seq < 1:
+        raise NotFound("no such entry")
+    if call.service.replay_line is None:
+        command = f"verdikt replay {seq} --session {chain.session}"
+        return {"problem": f"policies stay on their machines: `{command}` on this one replays it", "differences": []}
+    return call.service.replay_line(line)
+
+
+def _find_outcome(reader: StoreReader, chain: StoredChain, fields: dict[str, Any]) -> Any:
     """Return the tool call that belongs to a decision: the first one after it with its call id."""
     call_id = fields.get("body", {}).get("call_id") if fields["kind"] == "decision" else None
     if not call_id:
         return None
-    for line in call.service.store.read_lines(call.organisation, chain.id, since=fields["seq"], limit=200):
+    for line in reader.read_lines(chain.id, since=fields["seq"], limit=200):
         later = unseal_line(line)
         if isinstance(later, dict) and later["kind"] == "tool_call":
             body = later.get("body", {})
@@ -116,9 +130,9 @@ def _find_outcome(call: ApiCall, chain: StoredChain, fields: dict[str, Any]) -> 
 
 def verify_session(call: ApiCall) -> Any:
     """Verify the whole chain of a session as it is stored: links, hashes, bodies that are there, its head."""
-    chain = _find_chain(call)
-    store, organisation = call.service.store, call.organisation
-    report = verify_chain(lambda: store.read_lines(organisation, chain.id), session=chain.session)
+    reader = call.open_reader()
+    chain = _find_chain(call, reader)
+    report = verify_chain(lambda: reader.read_lines(chain.id), session=chain.session)
     return {
         "intact": report.is_intact and report.head == chain.head,
         "entries": report.entry_count,
@@ -128,7 +142,7 @@ def verify_session(call: ApiCall) -> Any:
         "findings": [finding.message for finding in report.findings],
         "forks": [
             {"seq": seq, "received": received, "bytes": len(data)}
-            for seq, received, data in store.read_forks(organisation, chain.id)
+            for seq, received, data in reader.read_forks(chain.id)
         ],
     }
 
@@ -136,9 +150,7 @@ def verify_session(call: ApiCall) -> Any:
 def list_entries(call: ApiCall) -> Any:
     """Return a page of the entries that a query selects, newest first."""
     limit = call.read_number("limit", 100, MAX_PAGE)
-    page = call.service.store.search_entries(
-        call.organisation, _read_query(call), call.query.get("cursor", ""), limit, call.find_machines()
-    )
+    page = call.open_reader().search_entries(_read_query(call), call.query.get("cursor", ""), limit)
     return {"entries": page.entries, "cursor": page.cursor}
 
 
@@ -152,47 +164,47 @@ def export_entries(call: ApiCall) -> Response:
         raise WireError("Parquet needs pyarrow, which the service does not have: `pip install pyarrow`")
     query = _read_query(call)
     media_type, build_stream = EXPORT_FORMATS[form]
-    stream = build_stream(call, query)
+    stream = build_stream(call.open_reader(), query)
     headers = {"Content-Disposition": f'attachment; filename="verdikt-export.{form}"'}
     return StreamingResponse(stream, media_type=media_type, headers=headers)
 
 
-def _walk_entries(call: ApiCall, query: SearchQuery) -> Iterator[list[dict[str, Any]]]:
-    cursor, machines = "", call.find_machines()
+def _walk_entries(reader: StoreReader, query: SearchQuery) -> Iterator[list[dict[str, Any]]]:
+    cursor = ""
     while True:
-        page = call.service.store.search_entries(call.organisation, query, cursor, MAX_PAGE, machines)
+        page = reader.search_entries(query, cursor, MAX_PAGE)
         yield page.entries
         cursor = page.cursor
         if not cursor:
             return
 
 
-def _stream_lines(call: ApiCall, query: SearchQuery) -> Iterator[bytes]:
-    for entries in _walk_entries(call, query):
+def _stream_lines(reader: StoreReader, query: SearchQuery) -> Iterator[bytes]:
+    for entries in _walk_entries(reader, query):
         # A page's lines are read chain by chain: reading each by itself would unpack its segment again and again.
         seqs_by_chain: dict[int, set[int]] = {}
         for entry in entries:
             seqs_by_chain.setdefault(entry["chain"], set()).add(entry["seq"])
         lines = {
-            (chain, seq): line for chain, seqs in seqs_by_chain.items() for seq, line in _read_some(call, chain, seqs)
+            (chain, seq): line for chain, seqs in seqs_by_chain.items() for seq, line in _read_some(reader, chain, seqs)
         }
         yield from (lines[(entry["chain"], entry["seq"])] for entry in entries)
 
 
-def _read_some(call: ApiCall, chain: int, seqs: set[int]) -> Iterator[tuple[int, bytes]]:
+def _read_some(reader: StoreReader, chain: int, seqs: set[int]) -> Iterator[tuple[int, bytes]]:
     first, last = min(seqs), max(seqs)
-    lines = call.service.store.read_lines(call.organisation, chain, since=first - 1, limit=last - first + 1)
+    lines = reader.read_lines(chain, since=first - 1, limit=last - first + 1)
     for seq, line in enumerate(lines, start=first):
         if seq in seqs:
             yield seq, line
 
 
-def _stream_table(call: ApiCall, query: SearchQuery) -> Iterator[bytes]:
+def _stream_table(reader: StoreReader, query: SearchQuery) -> Iterator[bytes]:
     columns = (*_CSV_COLUMNS, "hash", "summary")
     buffer = io.StringIO()
     writer = csv.writer(buffer)
     writer.writerow(columns)
-    for entries in _walk_entries(call, query):
+    for entries in _walk_entries(reader, query):
         for entry in entries:
             writer.writerow([_defuse_formula(str(entry[column])) for column in columns])
         yield buffer.getvalue().encode()
@@ -200,9 +212,9 @@ def _stream_table(call: ApiCall, query: SearchQuery) -> Iterator[bytes]:
         buffer.truncate()
 
 
-def _stream_parquet(call: ApiCall, query: SearchQuery) -> Iterator[bytes]:
+def _stream_parquet(reader: StoreReader, query: SearchQuery) -> Iterator[bytes]:
     """Yield a Parquet file; it is written to the disk first, because its index is at its end."""
-    entries = (decode_entry(line, body_required=False) for line in _stream_lines(call, query))
+    entries = (decode_entry(line, body_required=False) for line in _stream_lines(reader, query))
     with tempfile.TemporaryFile() as file:
         export_parquet(entries, file)
         file.seek(0)
@@ -210,7 +222,7 @@ def _stream_parquet(call: ApiCall, query: SearchQuery) -> Iterator[bytes]:
             yield chunk
 
 
-EXPORT_FORMATS: dict[str, tuple[str, Callable[[ApiCall, SearchQuery], Iterator[bytes]]]] = {
+EXPORT_FORMATS: dict[str, tuple[str, Callable[[StoreReader, SearchQuery], Iterator[bytes]]]] = {
     "jsonl": ("application/x-ndjson", _stream_lines),
     "csv": ("text/csv; charset=utf-8", _stream_table),
     "parquet": ("application/vnd.apache.parquet", _stream_parquet),
@@ -271,6 +283,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     ApiRoute("GET", "/v1/sessions/{chain}/verification", verify_session, READERS, "verify a session's chain"),
     ApiRoute("GET", "/v1/entries", list_entries, READERS, "search entries, newest first", _Q | _PAGE),
     ApiRoute("GET", "/v1/entries/{chain}/{seq}", read_entry, READERS, "one entry with its line"),
+    ApiRoute("GET", "/v1/entries/{chain}/{seq}/replay", replay_entry, READERS, "replay an entry's decision"),
     ApiRoute(
         "GET",
         "/v1/export",
@@ -293,12 +306,12 @@ def _read_query(call: ApiCall) -> SearchQuery:
     return parse_query(call.query.get("q", ""), call.service.clock.now())
 
 
-def _find_chain(call: ApiCall) -> StoredChain:
-    chain, machines = call.service.store.read_chain(call.organisation, call.read_id("chain")), call.find_machines()
+def _find_chain(call: ApiCall, reader: StoreReader) -> StoredChain:
+    chain = reader.read_chain(call.read_id("chain"))
     # Whether there is one that this person may not see is not said either.
-    if chain is None or (machines is not None and chain.machine not in machines):
+    if chain is None:
         raise NotFound("no such session")
-    if machines is None:
+    if reader.sees_all:
         _record_foreign_read(call, chain)
     return chain
 

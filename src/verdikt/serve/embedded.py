@@ -9,8 +9,9 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import uvicorn
 
@@ -45,6 +46,7 @@ class EmbeddedService(AbstractContextManager["EmbeddedService"]):
     home: Path
     port: int = DEFAULT_PORT
     clock: Clock = field(default_factory=SystemClock)
+    _replay: Any = field(default=None, init=False)
 
     def __enter__(self) -> Self:
         if not (self.home / "ledger").is_dir():
@@ -74,12 +76,26 @@ class EmbeddedService(AbstractContextManager["EmbeddedService"]):
         self.importer = LogImporter(self.store, self.home, self.clock, organisation, machine)
         origins = frozenset(f"http://{host}:{self.port}" for host in (LOOPBACK, "localhost"))
         settings = NotificationSettings.from_env(os.environ)
-        self.service = Service(self.store, origins, self.clock, problems=self.importer.problems, settings=settings)
+        self.service = Service(
+            self.store,
+            origins,
+            self.clock,
+            problems=self.importer.problems,
+            settings=settings,
+            replay_line=self._replay_line,
+        )
         self._person = self.service.people.ensure_person(organisation, "local", name, ROLES)
         self.store.assign_machine(machine, self._person)
         self.log = FileStore(self.home, self.clock, load_projections())
         answers = LocalAnswers(self.service, EnrolledMachine(machine, organisation))
         self.courier = ApprovalCourier(self.log, answers)
+
+    def _replay_line(self, line: bytes) -> dict[str, Any]:
+        """Replay a decision. What decides is loaded when the first one is looked at: the start must not wait for it."""
+        if self._replay is None:
+            self._replay = import_module("verdikt.serve.receipt_replay").ReceiptReplay(self.home)
+        replayed: dict[str, Any] = self._replay.replay_line(line)
+        return replayed
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()

@@ -10,11 +10,12 @@ from verdikt.errors import WireError
 from verdikt.model.session_state import CANARY_SESSION
 from verdikt.model.verdict import VerdictKind
 from verdikt.serve import schema
+from verdikt.serve.ingest import HOUR_MICROSECONDS
 from verdikt.team.index_row import CLASS_CODES, KIND_CODES, VERDICT_CODES
 from verdikt.team.search_query import SearchQuery, escape_like, to_like_pattern
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Label, Select
+    from sqlalchemy import Connection, FromClause, Label, Select, Subquery, Table
 
 _KINDS = {code: kind for kind, code in KIND_CODES.items()}
 _VERDICTS = {code: verdict for verdict, code in VERDICT_CODES.items()}
@@ -46,13 +47,16 @@ def search_entries(
     visible: frozenset[int] | None = None,
 ) -> EntryPage:
     """Return a page of the entries that a query selects, newest first, of the machines that are visible."""
-    entry = schema.entry
-    statement = _select_entries(visible).where(*_build_conditions(organisation, query))
-    if "session" not in query.patterns:
-        statement = statement.where(_is_no_canary())
-    if cursor:
-        statement = statement.where(tuple_(entry.c.ts, entry.c.n) < tuple_(*parse_cursor(cursor)))
-    statement = statement.order_by(entry.c.ts.desc(), entry.c.n.desc()).limit(limit + 1)
+    if query.words and connection.dialect.name == "postgresql":
+        # By itself: beside a table with row-level security, PostgreSQL would use no index of texts.
+        found = _search_texts(organisation, query, cursor, limit, visible)
+        statement = _order_newest_first(_select_entries(None, found), found)
+    else:
+        entry = schema.entry
+        statement = _select_entries(visible).where(*_build_conditions(organisation, query, entry))
+        if "session" not in query.patterns:
+            statement = statement.where(_is_no_canary())
+        statement = _take_page(statement, entry, cursor, limit)
     rows = connection.execute(statement).mappings().all()
     page = rows[:limit]
     following = f"{page[-1]['ts']}.{page[-1]['n']}" if len(rows) > limit else ""
@@ -81,7 +85,7 @@ def find_sessions(
         statement = statement.where(or_(chain.c.session != CANARY_SESSION, chain.c.decisions > chain.c.blocks))
     if query != SearchQuery():
         statement = statement.where(
-            exists(select(entry.c.n).where(entry.c.chain == chain.c.id, *_build_conditions(organisation, query)))
+            exists(select(entry.c.n).where(entry.c.chain == chain.c.id, *_build_conditions(organisation, query, entry)))
             if _needs_entries(query)
             else and_(*_build_chain_conditions(query))
         )
@@ -94,10 +98,18 @@ def find_sessions(
     return SessionPage([session_to_record(row) for row in page], following)
 
 
-def read_index(connection: Connection, organisation: int, chain: int, since: int, limit: int) -> list[dict[str, Any]]:
+def read_index(
+    connection: Connection,
+    organisation: int,
+    chain: int,
+    since: int,
+    limit: int,
+    *,
+    visible: frozenset[int] | None = None,
+) -> list[dict[str, Any]]:
     """Return the index rows of a chain after an entry, oldest first."""
     entry = schema.entry
-    statement = _select_entries().where(entry.c.organisation == organisation, entry.c.chain == chain)
+    statement = _select_entries(visible).where(entry.c.organisation == organisation, entry.c.chain == chain)
     statement = statement.where(entry.c.seq > since).order_by(entry.c.seq).limit(limit)
     return [_to_record(row) for row in connection.execute(statement).mappings()]
 
@@ -134,6 +146,21 @@ def read_arrivals(
     return (f"{rows[-1]['xid']}.{rows[-1]['n']}" if rows else position), [_to_record(row) for row in rows]
 
 
+def count_visible_verdicts(organisation: int, visible: frozenset[int], first_hour: int, last_hour: int) -> Select[Any]:
+    """Return a query for (hour, verdict, number of decisions) of some machines."""
+    entry, chain = schema.entry, schema.chain
+    hour = (entry.c.ts // HOUR_MICROSECONDS).label("hour")
+    first, end = first_hour * HOUR_MICROSECONDS, (last_hour + 1) * HOUR_MICROSECONDS
+    return (
+        select(hour, entry.c.verdict, func.count())
+        .join(chain, chain.c.id == entry.c.chain)
+        .where(chain.c.organisation == organisation, chain.c.machine.in_(visible), chain.c.last_ts >= first)
+        .where(entry.c.verdict.is_not(None), entry.c.ts >= first, entry.c.ts < end, _is_no_canary())
+        .group_by(hour, entry.c.verdict)
+        .order_by(hour, entry.c.verdict)
+    )
+
+
 def parse_cursor(cursor: str, parts: int = 2) -> tuple[int, ...]:
     """Return the numbers of a cursor; raise `WireError` when it is none of ours."""
     numbers = cursor.split(".")
@@ -144,9 +171,33 @@ def parse_cursor(cursor: str, parts: int = 2) -> tuple[int, ...]:
     return tuple(map(int, numbers))
 
 
-def _select_entries(visible: frozenset[int] | None = None) -> Select[Any]:
+def _search_texts(
+    organisation: int, query: SearchQuery, cursor: str, limit: int, visible: frozenset[int] | None
+) -> Subquery:
+    """Return a page of the entries that a query with texts selects, by the view that can use an index of texts."""
+    entry = schema.searched_entry
+    statement = select(entry).where(*_build_conditions(organisation, query, entry))
+    if visible is not None:
+        statement = statement.where(entry.c.machine.in_(visible))
+    if "session" not in query.patterns:
+        statement = statement.where(_is_no_canary(entry, entry.c.session))
+    return _take_page(statement, entry, cursor, limit).subquery()
+
+
+def _take_page(statement: Select[Any], entry: Table, cursor: str, limit: int) -> Select[Any]:
+    """Return a statement for the entries after a cursor, and one more by which to see whether there is another page."""
+    if cursor:
+        statement = statement.where(tuple_(entry.c.ts, entry.c.n) < tuple_(*parse_cursor(cursor)))
+    return _order_newest_first(statement, entry).limit(limit + 1)
+
+
+def _order_newest_first(statement: Select[Any], entry: FromClause) -> Select[Any]:
+    return statement.order_by(entry.c.ts.desc(), entry.c.n.desc())
+
+
+def _select_entries(visible: frozenset[int] | None, entry: FromClause = schema.entry) -> Select[Any]:
     """Return the columns of entries with their words, of the machines that are visible; None for all."""
-    entry, chain, machine = schema.entry, schema.chain, schema.machine
+    chain, machine = schema.chain, schema.machine
     words = {name: schema.word.alias(f"word_{name}") for name in _WORD_KEYS}
     statement = select(
         entry.c.n,
@@ -169,10 +220,12 @@ def _select_entries(visible: frozenset[int] | None = None) -> Select[Any]:
     return statement if visible is None else statement.where(machine.c.id.in_(visible))
 
 
-def _is_no_canary() -> ColumnElement[bool]:
+def _is_no_canary(
+    entry: Table = schema.entry, session: ColumnElement[str] = schema.chain.c.session
+) -> ColumnElement[bool]:
     """Return the condition that leaves out doctor's canaries, except one that was not blocked."""
-    is_passed = and_(schema.entry.c.verdict.is_not(None), schema.entry.c.verdict != VerdictKind.BLOCK)
-    return or_(schema.chain.c.session != CANARY_SESSION, is_passed)
+    is_passed = and_(entry.c.verdict.is_not(None), entry.c.verdict != VerdictKind.BLOCK)
+    return or_(session != CANARY_SESSION, is_passed)
 
 
 def _needs_entries(query: SearchQuery) -> bool:
@@ -185,13 +238,13 @@ def _build_chain_conditions(query: SearchQuery) -> list[ColumnElement[bool]]:
     chain = schema.chain
     conditions: list[ColumnElement[bool]] = []
     columns = {"session": chain.c.session, "project": chain.c.directory, "host": chain.c.host}
+    machine_columns = {"machine": schema.machine.c.name, "team": schema.machine.c.team}
     for key, patterns in query.patterns.items():
         if key in columns:
             conditions.append(or_(*(_match(columns[key], pattern, key) for pattern in patterns)))
-        elif key == "machine":
-            names = schema.machine.c.name
-            machines = select(schema.machine.c.id).where(or_(*(_match(names, pattern, key) for pattern in patterns)))
-            conditions.append(chain.c.machine.in_(machines))
+        elif key in machine_columns:
+            matching = or_(*(_match(machine_columns[key], pattern, key) for pattern in patterns))
+            conditions.append(chain.c.machine.in_(select(schema.machine.c.id).where(matching)))
     if query.since is not None:
         conditions.append(chain.c.last_ts >= query.since)
     if query.until is not None:
@@ -199,9 +252,9 @@ def _build_chain_conditions(query: SearchQuery) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def _build_conditions(organisation: int, query: SearchQuery) -> list[ColumnElement[bool]]:
+def _build_conditions(organisation: int, query: SearchQuery, entry: Table) -> list[ColumnElement[bool]]:
     """Return the conditions on entries, those of their session included."""
-    entry, chain = schema.entry, schema.chain
+    chain = schema.chain
     conditions: list[ColumnElement[bool]] = [entry.c.organisation == organisation]
     conditions += [entry.c[name].in_(codes) for name, codes in query.codes.items()]
     for name in ("guard", "tool", "effect"):

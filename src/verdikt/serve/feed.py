@@ -24,15 +24,14 @@ MAX_STREAM_SECONDS = 3600
 
 async def stream_feed(call: ApiCall, position: str) -> AsyncIterator[bytes]:
     """Yield events from a position on, or from now when it is empty. Each event's id is the position after it."""
-    store, organisation = call.service.store, call.organisation
-    visible = await run_sync(call.find_machines)
+    reader = await run_sync(call.open_reader)
     if not position or not _is_position(position):
-        position = await run_sync(store.read_feed_position, organisation)
+        position = await run_sync(reader.read_feed_position)
     yield _format_event(position, [])
     silent, total = 0.0, 0.0
     while total < MAX_STREAM_SECONDS:
         try:
-            following, entries = await run_sync(store.read_feed, organisation, position, MAX_MESSAGE_ENTRIES, visible)
+            following, entries = await run_sync(reader.read_feed, position, MAX_MESSAGE_ENTRIES)
         except ServiceError:
             # The database may be restarting: the browser connects again and continues from its position.
             return

@@ -12,14 +12,13 @@ MAX_TEAM_CHARS = 100
 
 def list_machines(call: ApiCall) -> Any:
     """Return the machines and when each was last heard of."""
-    machines = call.service.store.list_machines(call.organisation, call.find_machines())
-    return {"machines": [machine._asdict() for machine in machines]}
+    return {"machines": [machine._asdict() for machine in call.open_reader().list_machines()]}
 
 
 def revoke_machine(call: ApiCall) -> Any:
     """Take a machine's right to send."""
     machine = call.read_id("machine")
-    if machine not in {row.id for row in call.service.store.list_machines(call.organisation)}:
+    if machine not in {row.id for row in call.open_reader().list_machines()}:
         raise NotFound("no such machine")
     call.service.store.revoke_machine(call.organisation, machine, call.service.now_microseconds())
     call.record("revoke_machine", str(machine))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import zstandard
 from sqlalchemy import BigInteger, Integer, LargeBinary, SmallInteger, Text, select
 
+from verdikt.errors import ServiceError
 from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import GENESIS_HASH, EntryKind
 from verdikt.model.session_state import CANARY_SESSION
@@ -23,6 +24,7 @@ from verdikt.serve.ingest_statements import (
     build_tally_insert,
 )
 from verdikt.serve.insertion import insert_for
+from verdikt.serve.partitions import DAY_MICROSECONDS, ensure_partitions
 from verdikt.team.chain_extension import Continuation, extend_chain, find_overlap_seq
 from verdikt.team.index_row import IndexRow, build_index_row, read_objective, read_place
 
@@ -78,32 +80,56 @@ class Ingest:
     def __init__(self, database: Database, *, shard: int = 0) -> None:
         self._database = database
         self._shard = shard
+        self._forget()
+
+    def _forget(self) -> None:
+        """Take nothing for granted that is in the database, because it may be another one now, such as a copy."""
         # Words never change, so an outdated copy only lacks some.
         self._words: dict[str, int] = {}
         # Chains that are there; as none is removed, an outdated copy only lacks some.
         self._known_chains: set[tuple[int, str]] = set()
+        # Until then there is a partition for what arrives. SQLite has none.
+        self._partitioned_until = 0
 
     def store(self, submissions: Sequence[Submission], now: int) -> list[IngestResult]:
         """Store what is new of each submission, and return what became of it once it is committed."""
         rows = {
             id(line): build_index_row(line.fields, line.index) for item in submissions for line in item.stretch.lines
         }
-        self._learn_words(rows.values())
-        keys = {(item.machine, item.stretch.session): item.organisation for item in submissions}
         while True:
-            self._create_chains(keys, now)
-            with self._database.begin_ingest() as connection:
-                writer = _Transaction(connection, self._database, self._words, self._shard, now)
-                chains = writer.lock_chains(list(keys))
-                if len(chains) == len(keys):
-                    results = [
-                        writer.add_stretch(chains, (item.machine, item.stretch.session), item.stretch, rows)
-                        for item in submissions
-                    ]
-                    writer.write()
-                    return results
-            # Another database in place of the one that had them, such as a restored one.
-            self._known_chains.clear()
+            try:
+                results = self._try_to_store(submissions, rows, now)
+            except ServiceError:
+                self._forget()
+                raise
+            if results is not None:
+                return results
+            self._forget()
+
+    def _try_to_store(
+        self, submissions: Sequence[Submission], rows: dict[int, IndexRow], now: int
+    ) -> list[IngestResult] | None:
+        """Store submissions; return None when chains are missing that were there before."""
+        words = self._learn_words(rows.values())
+        keys = {(item.machine, item.stretch.session): item.organisation for item in submissions}
+        self._create_partitions(now)
+        self._create_chains(keys, now)
+        with self._database.begin_ingest() as connection:
+            writer = _Transaction(connection, self._database, words, self._shard, now)
+            chains = writer.lock_chains(list(keys))
+            if len(chains) != len(keys):
+                return None
+            results = [
+                writer.add_stretch(chains, (item.machine, item.stretch.session), item.stretch, rows)
+                for item in submissions
+            ]
+            writer.write()
+            return results
+
+    def _create_partitions(self, now: int) -> None:
+        """Create the partitions of a month that begins, in a transaction of its own, by the owner of the tables."""
+        if self._database.is_postgresql and now >= self._partitioned_until:
+            self._partitioned_until = ensure_partitions(self._database, now)
 
     def _create_chains(self, keys: dict[tuple[int, str], int], now: int) -> None:
         """Create the chains that may be missing, in a transaction of its own.
@@ -119,11 +145,12 @@ class Ingest:
             self._known_chains.clear()
         self._known_chains.update(unknown)
 
-    def _learn_words(self, rows: Iterable[IndexRow]) -> None:
-        """Add the words that have no number yet, in a transaction of its own: no head is locked meanwhile."""
-        needed = {text for row in rows for text in (row.guard, row.tool, row.effect, row.host)} - self._words.keys()
+    def _learn_words(self, rows: Iterable[IndexRow]) -> dict[str, int]:
+        """Return the numbers of words; new ones get theirs in a transaction of its own: no head is locked meanwhile."""
+        words = self._words
+        needed = {text for row in rows for text in (row.guard, row.tool, row.effect, row.host)} - words.keys()
         if not needed:
-            return
+            return words
         with self._database.begin_ingest() as connection:
             table = schema.word
             # In one order everywhere, or two replicas could wait for each other.
@@ -131,7 +158,8 @@ class Ingest:
                 insert_for(self._database, table).on_conflict_do_nothing(), [{"text": text} for text in sorted(needed)]
             )
             numbered_words = connection.execute(select(table.c.text, table.c.id).where(table.c.text.in_(needed)))
-            self._words |= {str(text): int(number) for text, number in numbered_words}
+            words |= {str(text): int(number) for text, number in numbered_words}
+        return words
 
 
 class _Transaction:
@@ -143,6 +171,7 @@ class _Transaction:
         self._words = words
         self._shard = shard
         self._now = now
+        self._day = now // DAY_MICROSECONDS
         self._compressor = zstandard.ZstdCompressor(level=3)
         self._entries: list[tuple[Any, ...]] = []
         self._segments: list[tuple[Any, ...]] = []
@@ -237,6 +266,7 @@ class _Transaction:
             bytes.fromhex(row.hash),
             row.summary,
             bytes.fromhex(row.shape),
+            self._day,
         )
 
     def _count(self, chain: _LockedChain, row: IndexRow, line: ReceivedLine) -> None:

@@ -17,6 +17,7 @@ from verdikt.serve.devices import CODE_SECONDS
 from verdikt.serve.group_ingest import GroupIngest, Overloaded
 from verdikt.serve.ingest import Submission
 from verdikt.serve.json_response import build_json_response
+from verdikt.serve.machine_rates import REQUEST_ENTRIES, MachineRates
 from verdikt.serve.machines import MAX_NAME_CHARS, EnrolledMachine, Unauthorized, parse_signature, verify_request
 from verdikt.serve.request_body import read_body
 from verdikt.team.chain_extension import Continuation
@@ -53,6 +54,7 @@ class MachineApi:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.groups = GroupIngest(service)
+        self.rates = MachineRates()
 
     def build_endpoint(self, route: MachineRoute) -> Callable[[Request], Awaitable[Response]]:
         """Return an endpoint that checks the machine's signature, and calls the handler."""
@@ -65,6 +67,8 @@ class MachineApi:
             header = request.headers.get("authorization", "")
             try:
                 machine = await self._verify(header, route.method, path, body) if route.is_signed else None
+                if machine is not None and (seconds := self._count_request(machine)):
+                    return _ask_again(429, "this machine sends more than one machine may", seconds)
                 return await route.handler(self, machine, body)
             except Unauthorized as error:
                 # The time lets a machine whose clock is wrong correct itself.
@@ -83,6 +87,14 @@ class MachineApi:
         signature = parse_signature(header, now)
         key = keys.find_cached(signature.machine, now) or await run_sync(keys.read, signature.machine, now)
         return verify_request(key, signature, method, path, body)
+
+    def _count_request(self, machine: EnrolledMachine) -> int:
+        """Count a request of a machine, and return for how many seconds it has to wait; 0 when it may go on."""
+        now = self.service.clock.now()
+        seconds = self.rates.find_wait(machine.id, now)
+        if not seconds:
+            self.rates.take(machine.id, REQUEST_ENTRIES, now)
+        return seconds
 
     async def enrol(self, _: EnrolledMachine | None, body: bytes) -> Response:
         """Let a machine in by a code."""
@@ -132,6 +144,8 @@ class MachineApi:
         submissions = (
             _parse_submissions(machine, body) if is_small else await run_sync(_parse_submissions, machine, body)
         )
+        count = sum(len(item.stretch.lines) for item in submissions)
+        self.rates.take(machine.id, count, self.service.clock.now())
         results = await self.groups.store(submissions)
         heads = {
             item.stretch.session: {
@@ -222,7 +236,7 @@ def _parse_newcomer(body: bytes, code_field: str) -> tuple[str, str, bytes]:
     return code, str(name), public_key
 
 
-def _ask_again(status: int, message: str) -> Response:
+def _ask_again(status: int, message: str, seconds: int = RETRY_SECONDS) -> Response:
     response = build_json_response({"error": message}, status)
-    response.headers["Retry-After"] = str(RETRY_SECONDS)
+    response.headers["Retry-After"] = str(seconds)
     return response

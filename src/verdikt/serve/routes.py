@@ -14,6 +14,7 @@ from verdikt.serve.people import SEE_ALL, Person
 
 if TYPE_CHECKING:
     from verdikt.serve.service import Service
+    from verdikt.serve.store_reader import StoreReader
 
 READERS = frozenset({"viewer", "developer", "approver", "author", "publisher", "auditor", "admin"})
 VOTERS = frozenset({"developer", "approver"})
@@ -78,6 +79,10 @@ class ApiCall:
             return None
         teams = person.groups if person.roles & {"viewer", "approver"} else frozenset()
         return self.service.machines.find_machines(person.organisation, person.id, teams)
+
+    def open_reader(self) -> StoreReader:
+        """Return what this person reads with: it shows nothing but what they may see."""
+        return self.service.store.read_as(self.organisation, self.find_machines())
 
     def read_body(self) -> dict[str, Any]:
         """Return the JSON object of the body."""

@@ -104,11 +104,23 @@ entry = Table(
     Column("hash", LargeBinary, nullable=False),
     Column("summary", Text, nullable=False),
     Column("shape", LargeBinary, nullable=False),
+    # When it arrived, in days since 1970: PostgreSQL keeps it in the partition of its month.
+    Column("day", Integer, nullable=False, server_default="0"),
     Index("entry_by_chain", "chain", "seq", unique=True),
     Index("entry_by_time", "organisation", "ts", "n"),
     sqlite_autoincrement=True,
 )
 """What is searched and listed of each entry. In PostgreSQL it also has `xid`, by which the feed skips nothing."""
+
+searched_entry = Table(
+    "searched_entry",
+    # Not one of the tables: migrations make it in PostgreSQL alone.
+    MetaData(),
+    *(Column(column.name, column.type) for column in entry.columns),
+    Column("session", Text),
+    Column("machine", BigInteger),
+)
+"""In PostgreSQL, the entries that a person sees, for a search by text: a view that can use an index of texts."""
 
 segment = Table(
     "segment",

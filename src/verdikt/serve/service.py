@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verdikt.observe.clock import SystemClock
 from verdikt.serve.approvals import Approvals
@@ -45,6 +46,8 @@ class Service:
     oidc: OidcSignIn | None = None
     problems: dict[str, str] = field(default_factory=dict)
     """Session → why its log could not be imported; of the embedded form."""
+    replay_line: Callable[[bytes], dict[str, Any]] | None = None
+    """Replays the decision of a line; of the embedded form, because policies stay on their machines."""
 
     def __post_init__(self) -> None:
         self.people = People(self.store.database)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.option_parser import parse_options
-from verdikt.shell.output_prediction import predict_printf
+from verdikt.shell.printf_format import predict_printf
 from verdikt.shell.redirection import read_contents
 from verdikt.shell.scope import UNSET, Scope, VariableValue
 

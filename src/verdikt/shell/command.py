@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
@@ -79,6 +80,17 @@ class Command(NamedTuple):
         if UNKNOWN in text:
             return ""
         return text if "/" not in text else text[text.rfind("/") + 1 :]
+
+
+_MAX_STAGE = 64
+
+
+def list_stage(commands: Sequence[Command], first: int) -> Sequence[int]:
+    """Return the commands of one stage of a pipeline, from its first: `{ a; b; } | c` reads `a` and `b`."""
+    reader = commands[first].pipe_to
+    if reader is None or reader <= first + 1:
+        return (first,)
+    return [i for i in range(first, min(reader, first + _MAX_STAGE)) if i == first or commands[i].pipe_to == reader]
 
 
 @dataclass(slots=True)

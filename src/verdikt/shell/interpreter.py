@@ -3,12 +3,13 @@
 import base64
 import binascii
 
-from verdikt.knowledge import find_suffix_program
+from verdikt.knowledge import find_role, find_suffix_program
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.evaluated_text import COPROCESS_DESCRIPTORS
 from verdikt.shell.exec_options import trace_shell_calls
+from verdikt.shell.fish_syntax import translate_fish
 from verdikt.shell.option_parser import parse_options, parse_valued_options
 from verdikt.shell.redirection import (
     STDIN_NAMES,
@@ -21,6 +22,7 @@ from verdikt.shell.runner import Interpreter, find_runner
 from verdikt.shell.scope import Scope
 
 _SHEBANG = compile_lazily(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \t]*\S*?([^/\s]+)(?:\s|$)")
+_FISH_SHELLS = find_role("fish_shell")
 # Longer files are generated; reading one must not take a second.
 _MAX_SCRIPT_LENGTH = 200_000
 
@@ -50,11 +52,18 @@ def trace_shell(call: CommandCall) -> str | None:
         if len(remaining_words) > 1:
             scope.set_variable("0", remaining_words[1].text)
         return call.walk_shell_text(
-            remaining_words[0].text, arguments=[word.text for word in remaining_words[2:]], scope=scope
+            _to_posix(remaining_words[0].text, call.name),
+            arguments=[word.text for word in remaining_words[2:]],
+            scope=scope,
         )
     if remaining_words and not from_stdin:
         return _trace_file(call, remaining_words[0], [word.text for word in remaining_words[1:]])
     return _trace_stdin_program(call, [word.text for word in remaining_words])
+
+
+def _to_posix(text: str, shell: str) -> str:
+    """Return the text of a shell in the syntax that the parser reads."""
+    return translate_fish(text) if shell in _FISH_SHELLS else text
 
 
 def _is_syntax_check(options: list[Word]) -> bool:
@@ -88,7 +97,7 @@ def _parse_shell_options(call: CommandCall) -> tuple[int, bool, bool]:
 def _trace_stdin_program(call: CommandCall, arguments: list[str]) -> str | None:
     text = _read_program_input(call)
     if text is not None:
-        return call.walk_shell_text(text, arguments=arguments, inherit_stdin=False)
+        return call.walk_shell_text(_to_posix(text, call.name), arguments=arguments, inherit_stdin=False)
     file = call.frame.stdin_file
     if file is not None and find_written_file(call.walker, file, call.scope)[0]:
         call.record_code("sh", UNKNOWN)
@@ -142,9 +151,9 @@ def _trace_file(call: CommandCall, file: Word, arguments: list[str], *, in_same_
     before = scope.arguments
     if arguments or not in_same_shell:
         scope.arguments = arguments
-    output = call.walk_shell_text(
-        text[:_MAX_SCRIPT_LENGTH], label=f"{call.name} {file.text}", scope=scope, inherit_stdin=not in_same_shell
-    )
+    text = _to_posix(text[:_MAX_SCRIPT_LENGTH], program or call.name)
+    label = f"{call.name} {file.text}"
+    output = call.walk_shell_text(text, label=label, scope=scope, inherit_stdin=not in_same_shell)
     if in_same_shell:
         scope.arguments = before
     return output

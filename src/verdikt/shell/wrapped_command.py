@@ -1,6 +1,6 @@
 """Follow a wrapper (`sudo rm`, `docker exec db sh`) to the command that it runs, by its row in the tables."""
 
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_record, find_role
 from verdikt.shell.command import Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import ParsedOptions, parse_options, parse_permuted_options, parse_valued_options
@@ -76,10 +76,20 @@ def trace_row(call: CommandCall, row: Wrapper, start: int) -> str | None:
         # `eval` runs in this very shell: what it sets stays set.
         inner_scope = call.scope if call.name == "eval" else scope
         return call.walk_shell_text(text, host=host, repeated=row.repeated, scope=inner_scope)
+    if row.program and (entry_point := _find_entry_point(host, inner_words[0])):
+        inner_words.insert(0, Word(entry_point, entry_point))
     # `uv run script.py` starts Python, though the word `python` is not there.
     if call.name in _PYTHON_RUNNERS and inner_words[0].text.endswith(".py"):
         inner_words.insert(0, Word("python", "python"))
     return call.walk_command(inner_words, host=host, repeated=row.repeated, scope=scope, assignments=assignments)
+
+
+def _find_entry_point(image: str, first: Word) -> str:
+    """Return the program that an image is named after, where the words for it begin with no program themselves."""
+    if first.text[:1] != "-" and find_record(first.text.rpartition("/")[2]) is not None:
+        return ""
+    name = image.rpartition("/")[2].partition("@")[0].partition(":")[0].removesuffix("-cli")
+    return name if find_record(name) is not None else ""
 
 
 def _parse_wrapper_options(words: list[Word], row: Wrapper, start: int) -> tuple[ParsedOptions, int, str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from cryptography.x509 import load_pem_x509_certificates
 
 from verdikt.errors import ServiceError
 from verdikt.ledger.unsent_archives import ACKNOWLEDGED_NAME, DEFAULT_MAX_UNSENT_BYTES
@@ -38,6 +39,8 @@ class Enrolment:
     """The key with which the service signs approvals, as it named it then."""
     max_unsent: int = DEFAULT_MAX_UNSENT_BYTES
     """How many bytes of archives are kept beyond their time because the service does not have them yet."""
+    ca: str = ""
+    """The certificates of the authorities that the service's own must be signed by, as PEM; empty for the system's."""
 
 
 class MachineIdentity:
@@ -124,3 +127,12 @@ class MachineIdentity:
         """Return the `Authorization` header of a request."""
         signature = self.load_or_create_key().sign(build_message(method, path, machine, time, body)).hex()
         return format_header(RequestSignature(machine, time, signature))
+
+
+def read_authorities(file: Path) -> str:
+    """Return the certificates of a PEM file, and nothing else of it, such as a private key beside them."""
+    try:
+        certificates = load_pem_x509_certificates(file.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ServiceError(f"expected certificates in PEM form in `{file}`: {error}") from error
+    return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in certificates)

@@ -38,15 +38,18 @@ class Refused(ServiceError):
 
 
 class ServiceClient:
-    """Calls one service, over TLS unless it is on this machine."""
+    """Calls one service, over TLS unless it is on this machine; `ca` are the only authorities it trusts, if any."""
 
-    def __init__(self, url: str, clock: Clock, identity: MachineIdentity | None = None, machine: int = 0) -> None:
+    def __init__(
+        self, url: str, clock: Clock, identity: MachineIdentity | None = None, machine: int = 0, *, ca: str = ""
+    ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
             raise ServiceError(f"expected an address such as `https://verdikt.example`, found `{url}`")
         if parts.scheme == "http" and not _is_loopback(parts.hostname):
             raise ServiceError(f"expected `https://`, found `{url}`: a log is not sent in the clear")
         self._host, self._port, self._is_secure = parts.hostname, parts.port, parts.scheme == "https"
+        self._ca = ca
         self._clock = clock
         self._identity = identity
         self._machine = machine
@@ -81,9 +84,9 @@ class ServiceClient:
 
     def _connect(self) -> http.client.HTTPConnection:
         if self._is_secure:
-            return http.client.HTTPSConnection(
-                self._host, self._port, timeout=TIMEOUT_SECONDS, context=ssl.create_default_context()
-            )
+            # With authorities of its own, the context leaves those of the system out.
+            context = ssl.create_default_context(cadata=self._ca or None)
+            return http.client.HTTPSConnection(self._host, self._port, timeout=TIMEOUT_SECONDS, context=context)
         return http.client.HTTPConnection(self._host, self._port, timeout=TIMEOUT_SECONDS)
 
     def _read_answer(self, response: http.client.HTTPResponse) -> bytes:

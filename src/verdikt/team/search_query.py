@@ -16,7 +16,7 @@ _DURATION = re.compile(r"([0-9]{1,6})([smhdw])")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
-TEXT_KEYS = ("guard", "tool", "effect", "host", "session", "machine", "project")
+TEXT_KEYS = ("guard", "tool", "effect", "host", "session", "machine", "team", "project")
 """Keys whose value is a text, in which `*` stands for anything."""
 
 CODE_KEYS: dict[str, dict[str, int]] = {"verdict": VERDICT_CODES, "kind": KIND_CODES, "class": CLASS_CODES}

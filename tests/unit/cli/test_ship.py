@@ -15,9 +15,11 @@ from sqlalchemy import select
 from tests.activity_log import open_activity_log
 from tests.postgres import run_postgres
 from tests.unit.serve.team_server import run_team
+from tests.unit.ship.tls_front import run_tls_front, write_certificates
 from tests.unit.web.browser import ensure_vendor_files
 from verdikt.serve import schema
 from verdikt.serve.store import TeamStore
+from verdikt.ship.machine_identity import read_authorities
 from verdikt.team.search_query import SearchQuery
 
 
@@ -27,6 +29,14 @@ def run_verdikt(*arguments: str, env: Mapping[str, str] | None = None) -> str:
     completed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=env)
     assert completed.returncode == 0, completed.stderr
     return completed.stdout.strip()
+
+
+def fail_verdikt(*arguments: str, env: Mapping[str, str] | None = None) -> str:
+    """Run a command that fails, and return what it said."""
+    command = [sys.executable, "-m", "verdikt", *arguments]
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=env)
+    assert completed.returncode == 1, completed.stdout
+    return completed.stderr
 
 
 @contextmanager
@@ -50,7 +60,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'team.db'}"
     else:
-        with run_postgres() as server:
+        with run_postgres(in_memory=True) as server:
             yield server.create_database()
 
 
@@ -69,10 +79,10 @@ def test_a_team_begins_with_six_commands(database: str, tmp_path: Path) -> None:
         status = run_verdikt("ship", "status", "--home", str(home))
         link = run_verdikt("serve", "link", "ana", "--role", "admin", "--public-url", second, "--db", database)
     with TeamStore(database) as store:
-        machine = store.list_machines(1)[0]
+        machine = store.read_as(1).list_machines()[0]
         lines = [
-            b"".join(store.read_lines(1, session["chain"]))
-            for session in store.find_sessions(1, SearchQuery(patterns={"session": ("s",)})).sessions
+            b"".join(store.read_as(1).read_lines(session["chain"]))
+            for session in store.read_as(1).find_sessions(SearchQuery(patterns={"session": ("s",)})).sessions
         ]
 
     assert "enrolled as machine 1" in enrolled
@@ -102,6 +112,46 @@ def test_a_machine_without_a_log_enrols(tmp_path: Path) -> None:
 
     assert sent == "0 entries sent"
     assert home.stat().st_mode & 0o077 == 0
+
+
+def test_a_service_with_a_certificate_of_its_own_authority_is_trusted_by_name(tmp_path: Path) -> None:
+    """The authority is kept with the enrolment: the sender, which sees no shell's variables, needs no other file."""
+    ensure_vendor_files()
+    ca_file, chain_file = write_certificates(tmp_path)
+    home = tmp_path / "home"
+    with open_activity_log(home) as log:
+        log.call("s", "git status")
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    arguments = ["--home", str(home)]
+    with (
+        run_tls_front(chain_file) as front,
+        run_team(f"sqlite:///{tmp_path / 'team.db'}", public_url=front.url) as server,
+    ):
+        front.target = server.team.address
+        enrol = ["ship", "enrol", front.url, "--code", server.create_code(), *arguments]
+        # Without its authority, and with another one, the service is not believed.
+        assert "CERTIFICATE_VERIFY_FAILED" in fail_verdikt(*enrol, env=env)
+        (other := tmp_path / "other").mkdir()
+        stranger, _ = write_certificates(other)
+        assert "CERTIFICATE_VERIFY_FAILED" in fail_verdikt(*enrol, "--ca", str(stranger), env=env)
+        run_verdikt(*enrol, "--ca", str(ca_file), env=env)
+        ca_file.unlink()
+        sent = run_verdikt("ship", "run", "--once", *arguments, env=env)
+        status = run_verdikt("ship", "status", *arguments, env=env)
+
+    assert re.fullmatch(r"[1-9][0-9]* entries sent", sent)
+    assert front.url in status
+
+
+def test_an_authority_without_a_certificate_is_refused(tmp_path: Path) -> None:
+    """The file is named; and of a file with a private key too, only certificates are kept."""
+    (tmp_path / "empty.pem").write_text("no certificate")
+    arguments = ["https://localhost:1", "--ca", str(tmp_path / "empty.pem"), "--home", str(tmp_path / "home")]
+    _, chain_file = write_certificates(tmp_path)
+
+    assert "expected certificates in PEM form in `" in fail_verdikt("ship", "enrol", *arguments)
+    assert "PRIVATE KEY" in chain_file.read_text()
+    assert "PRIVATE KEY" not in read_authorities(chain_file)
 
 
 def test_a_machine_reports_the_hosts_whose_settings_name_the_hook(tmp_path: Path) -> None:

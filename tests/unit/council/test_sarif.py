@@ -30,7 +30,7 @@ from verdikt.model.entry import EntryKind
 from verdikt.model.finding import CouncilVerdict, Evidence, Finding, Level, build_finding
 from verdikt.report.findings import render_markdown, to_junit_results
 from verdikt.report.github_annotations import render_annotations
-from verdikt.report.junit import render_junit
+from verdikt.report.junit import TestResult, render_junit
 from verdikt.report.sarif import path_to_uri, to_sarif
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "vectors" / "sarif-2.1.0.schema.json").read_bytes())
@@ -272,6 +272,19 @@ def test_junit_fails_for_blocking_findings() -> None:
     """LOW and MEDIUM are shown as passed."""
     root = ET.fromstring(render_junit(to_junit_results([CouncilVerdict("p", FOUND), CouncilVerdict("q")])))
     assert (root.get("tests"), root.get("failures")) == ("3", "1")
+
+
+def test_junit_says_again_what_it_was_told() -> None:
+    """Quotes, marks and white space survive a reader of XML, and what XML cannot represent is replaced."""
+    text = "a\tb \"c\" 'd' <e> &amp; f"
+    result = TestResult(suite=text, name=text, where="a.py:3", failure=f"{text}\nsecond\x00line")
+    root = ET.fromstring(render_junit([result], name=f"{text}\r\n"))
+
+    case = root.find("./testsuite/testcase")
+    assert root.get("name") == f"{text}\r\n"
+    assert case is not None and (case.get("name"), case.get("classname")) == (text, text)
+    failure = case.find("failure")
+    assert failure is not None and (failure.get("message"), failure.text) == (text, f"{text}\nsecond\ufffdline")
 
 
 def test_markdown_has_one_row_per_finding() -> None:

@@ -5,12 +5,11 @@ decides, an `effect` that must be among the effects, a `profile`, a `cwd`. Paths
 """
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.case_files import CASE_FILES, load_yaml
 from tests.fakes import FakeWorld
 from verdikt.effects.classifier import classify
 from verdikt.graph.context import GovernanceContext
@@ -23,7 +22,6 @@ from verdikt.model.verdict import Verdict
 from verdikt.model.world import GitFact, PathFact
 from verdikt.policy import parse_policy
 
-CASES = Path(__file__).parents[2] / "cases"
 ROOT = "/home/dev/project"
 
 WORLD: dict[str, tuple[str, str]] = {
@@ -52,8 +50,8 @@ WORLD: dict[str, tuple[str, str]] = {
 def load_cases() -> list[tuple[str, dict[str, Any]]]:
     """Return every case with the name of its file."""
     cases = []
-    for file in sorted([*CASES.glob("effects_*.yaml"), *CASES.glob("programs_*.yaml")]):
-        for case in yaml.safe_load(file.read_text()):
+    for file in sorted([*CASE_FILES.glob("effects_*.yaml"), *CASE_FILES.glob("programs_*.yaml")]):
+        for case in load_yaml(file):
             cases.append((file.stem.removeprefix("effects_").removeprefix("programs_"), case))
     return cases
 
@@ -64,8 +62,7 @@ def load_policy(profile: str) -> Policy:
     return parse_policy(f"profile: {profile}")
 
 
-def make_world(case: dict[str, Any]) -> FakeWorld:
-    """Return the world of the project that the cases speak of."""
+def _list_paths() -> dict[str, PathFact]:
     paths = {}
     for name, (kind, git) in WORLD.items():
         path = f"{ROOT}/{name}".rstrip("/")
@@ -73,6 +70,14 @@ def make_world(case: dict[str, Any]) -> FakeWorld:
     paths[f"{ROOT}/link"] = PathFact(real="/etc", kind="dir", symlink=True)
     paths[f"{ROOT}/link/passwd"] = PathFact(real="/etc/passwd", kind="file")
     paths[f"{ROOT}/key"] = PathFact(real="/home/dev/.ssh/id_rsa", kind="file", symlink=True)
+    return paths
+
+
+PATHS = _list_paths()
+
+
+def make_world(case: dict[str, Any]) -> FakeWorld:
+    """Return the world of the project that the cases speak of."""
     texts = {
         f"{ROOT}/package.json": '{"scripts": {"test": "node --test", "clean": "rm -rf dist", "wipe": "rm -rf ~"}}',
         f"{ROOT}/Makefile": "test:\n\tpytest\nclean:\n\trm -rf build\nwipe:\n\trm -rf /\n",
@@ -90,7 +95,7 @@ def make_world(case: dict[str, Any]) -> FakeWorld:
     )
     return FakeWorld(
         cwd=case.get("cwd", ROOT),
-        paths=paths,
+        paths=dict(PATHS),
         texts=texts,
         repository=repository,
         guarded=(f"{ROOT}/governance.yaml", *case.get("guarded", ())),

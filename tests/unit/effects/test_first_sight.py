@@ -3,11 +3,11 @@
 from collections import Counter
 
 import pytest
-import yaml
 
-from tests.unit.effects.test_cases import CASES, decide
+from tests.case_files import CASE_FILES, load_yaml
+from tests.unit.effects.test_cases import decide
 
-COMMANDS: dict[str, list[str]] = yaml.safe_load((CASES / "first_sight.yaml").read_text(encoding="utf-8"))
+COMMANDS: dict[str, list[str]] = load_yaml(CASE_FILES / "first_sight.yaml")
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.case_files import CASE_FILES, load_yaml
 from tests.fakes import FakeClock
 from tests.governed_repository import GUARDED_FILES, POLICY, add_million_files, create_repository, run_git
 from verdikt import Action, ActionKind, Governance
@@ -26,7 +26,7 @@ from verdikt.observe.watched_files import AnswerCache, WatchedFiles
 from verdikt.observe.world import RealWorld
 from verdikt.replay import find_differences, read_decision, replay
 
-CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parents[2] / "cases" / "guarded_sets.yaml").read_text())
+CASES: list[dict[str, Any]] = load_yaml(CASE_FILES / "guarded_sets.yaml")
 KINDS = ("tracked", "untracked", "ignored", "dirty", "unborn")
 
 

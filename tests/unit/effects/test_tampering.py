@@ -7,13 +7,13 @@ import shlex
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.unit.effects.test_cases import CASES, ROOT, decide
+from tests.case_files import CASE_FILES, load_yaml
+from tests.unit.effects.test_cases import ROOT, decide
 from verdikt.hosts.git.git_hooks import render_script
 from verdikt.observe.guarded_paths import list_guarded_paths
 
-DATA = yaml.safe_load((CASES / "tampering.yaml").read_text())
+DATA = load_yaml(CASE_FILES / "tampering.yaml")
 HOME = "/home/dev"
 PROFILES = ("relaxed", "standard", "strict")
 GUARDED = list_guarded_paths(ROOT, {"HOME": HOME})

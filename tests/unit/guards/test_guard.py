@@ -2,12 +2,11 @@
 
 import inspect
 import typing
-from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
 import pytest
-import yaml
 
+from tests.case_files import CASE_FILES, load_yaml
 from tests.fakes import FakeWorld
 from tests.graphs import ACTION, ScriptedGuard
 from verdikt.engine import PolicyEngine
@@ -30,7 +29,7 @@ from verdikt.model.effect import Certainty, Effect, EffectClass, Effects, Target
 from verdikt.model.facts import Facts
 from verdikt.model.world import PathFact
 
-CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "guards.yaml").read_text())
+CASES = load_yaml(CASE_FILES / "guards.yaml")
 FIELDS = {field for field in Action.__dataclass_fields__ if field != "payload"}
 LINKS = {
     "/home/dev/project/src/out/x": "/srv/x",

@@ -27,8 +27,10 @@ def test_policy_remembers_for_its_scope(
     elsewhere = replace(agent, session="third", world=replace(agent.world, project_root="/home/dev/elsewhere"))
     assert elsewhere.before("migrate").passed is in_another_project
     policy = agent.governance().policy
-    decisions = [read_decision(entry) for name in ("s", "other") for entry in agent.store().read_entries(name)]
-    assert all(not find_differences(past, replay(past, policy)) for past in decisions if past)
+    read = [read_decision(entry) for name in ("s", "other") for entry in agent.store().read_entries(name)]
+    decisions = [past for past in read if past]
+    assert len(decisions) == 3
+    assert [find_differences(past, replay(past, policy)) for past in decisions] == [[]] * 3
 
 
 def test_rate_limit_counts_over_sessions(tmp_path: Path) -> None:

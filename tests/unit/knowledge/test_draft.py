@@ -27,7 +27,7 @@ def test_help_text_tells_options_and_commands() -> None:
     assert read_help(HELP) == Draft(
         values=("-s", "--source", "-T", "--table-jobs", "--dir"),
         flags=("-v", "--verbose", "-h", "--help"),
-        commands=(Draft(names=("clone",)), Draft(names=("drop",)), Draft(names=("list",))),
+        commands=tuple(Draft(names=(verb.lower(),), summary_verb=verb) for verb in ("Clone", "Drop", "List")),
     )
 
 
@@ -63,7 +63,7 @@ def test_help_text_with_groups_of_commands_and_options_in_its_usage() -> None:
     assert read_help(GROUPED_HELP) == Draft(
         values=("-C", "--git-dir", "-H", "--host", "-j"),
         flags=("-v", "--version"),
-        commands=(Draft(names=("clone",)), Draft(names=("copy",))),
+        commands=(Draft(names=("clone",), summary_verb="Clone"), Draft(names=("copy",), summary_verb="A")),
         glued=("--exec-path", "--color"),
     )
 
@@ -74,3 +74,16 @@ def test_own_name_among_the_commands_is_no_command() -> None:
 
     assert 'names = "tool"' in render_record("tool", draft, classify_word).splitlines()[2]
     assert render_record("tool", draft, classify_word).count("tool") == 1
+
+
+def test_description_of_a_command_tells_what_its_name_does_not() -> None:
+    """`scuttle  deletes a box` destroys, and an option that makes a dry run is no flag like any other."""
+    draft = read_help(
+        "Options:\n  --dry-run   only show\n\nCommands:\n  list     list boxes\n  scuttle  deletes a box\n"
+    )
+
+    record = render_record("boxferry", draft, classify_word)
+
+    assert 'dry_run = "--dry-run"' in record
+    assert '{ names = "scuttle", effects = [{ does = "unknown.destroy"' in record
+    assert '# { names = "list" }' in record

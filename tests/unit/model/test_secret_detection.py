@@ -3,14 +3,13 @@
 import random
 import string
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.case_files import CASE_FILES, load_yaml
 from tests.fakes import FakeWorld
 from tests.growth import LINEAR_GROWTH, measure_cpu, measure_growth
 from tests.planted import PEM, PLANTED
@@ -28,7 +27,7 @@ from verdikt.model.secret_detection import HINT_WORDS, find_secrets
 from verdikt.model.secret_formats import FORMATS_BY_LITERAL
 from verdikt.model.world import GitFact, RedactedWorld
 
-CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "secret.yaml").read_text())
+CASES = load_yaml(CASE_FILES / "secret.yaml")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["text"][:60])

@@ -1,16 +1,15 @@
 """Test counts from the output of test runners."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.case_files import CASE_FILES, load_yaml
 from verdikt.runs.runner_output import parse_test_counts
 
-CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "test_output.yaml").read_text())
+CASES = load_yaml(CASE_FILES / "test_output.yaml")
 OUTPUTS = [
     ("======= 42 passed, 1 skipped in 3.21s =======", ("pytest", 42, 0, 1)),
     ("2 failed, 40 passed, 1 error in 0.5s", ("pytest", 40, 3, 0)),

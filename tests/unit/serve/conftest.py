@@ -15,17 +15,20 @@ BACKENDS = ("sqlite", "postgresql")
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """One server for all tests; each test has a database of its own."""
-    with run_postgres() as server:
+    with run_postgres(in_memory=True) as server:
         yield server
 
 
 @pytest.fixture(params=BACKENDS)
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Return the URL of an empty database."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'team.db'}"
+        yield f"sqlite:///{tmp_path / 'team.db'}"
+        return
     server: PostgresServer = request.getfixturevalue("postgres")
-    return server.create_database()
+    url = server.create_database()
+    yield url
+    server.drop_database(url)
 
 
 @pytest.fixture

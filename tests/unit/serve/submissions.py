@@ -30,11 +30,11 @@ class Machine:
     def read_lines(self, session: str) -> list[bytes]:
         """Return what is stored of a session, as it goes on after forks."""
         chains = {str(row["session"]): int(row["chain"]) for row in self.list_sessions()}
-        return list(self.store.read_lines(self.organisation, chains[session])) if session in chains else []
+        return list(self.store.read_as(self.organisation).read_lines(chains[session])) if session in chains else []
 
     def list_sessions(self) -> list[dict[str, Any]]:
         """Return the sessions, older generations first."""
-        page = self.store.find_sessions(self.organisation, SearchQuery(), limit=1000)
+        page = self.store.read_as(self.organisation).find_sessions(SearchQuery(), limit=1000)
         return sorted(page.sessions, key=lambda row: row["generation"])
 
 

@@ -85,16 +85,16 @@ class ShippingMachine:
                 f"SELECT id, session FROM chain WHERE machine = {self.id} ORDER BY generation"
             ).all()
         for chain, session in rows:
-            stored[session] = list(store.read_lines(self.server.organisation, chain))
+            stored[session] = list(store.read_as(self.server.organisation).read_lines(chain))
         return stored
 
 
 @contextmanager
-def run_team(database_url: str, clock: Clock | None = None) -> Iterator[TeamServer]:
-    """Yield a replica on a database, which is migrated."""
+def run_team(database_url: str, clock: Clock | None = None, public_url: str = "") -> Iterator[TeamServer]:
+    """Yield a replica on a database, which is migrated; the address that it is called by is its own, unless named."""
     with TeamStore(database_url, create=True) as store:
         organisation = store.ensure_organisation(ORGANISATION, 1)
-    with TeamService(database_url, "127.0.0.1:0", "", clock or SystemClock()) as team:
+    with TeamService(database_url, "127.0.0.1:0", public_url, clock or SystemClock()) as team:
         started = threading.Event()
         thread = threading.Thread(target=team.run, args=(started.set,))
         thread.start()

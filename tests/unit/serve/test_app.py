@@ -207,7 +207,7 @@ def test_a_load_balancer_asks_a_replica_by_its_address(sqlite_site: Site, path: 
     """It knows no name of the service; what it hears names no machine and no session."""
     answer = sqlite_site.open_client().get(path, headers={"Host": "10.0.0.1:8787"})
 
-    names = [machine.name for machine in sqlite_site.store.list_machines(1)]
+    names = [machine.name for machine in sqlite_site.store.read_as(1).list_machines()]
 
     assert answer.status_code == 200
     assert names
@@ -278,6 +278,15 @@ def test_session_and_its_entries_are_what_was_sent(site: Site) -> None:
     assert entry["line"].encode() == CHAIN[4]
     assert entry["entry"]["body"]["receipt"]["verdict"]["kind"] == "block"
     assert (report["intact"], report["entries"], report["findings"]) == (True, 20, [])
+
+
+def test_a_team_says_where_a_decision_is_replayed(site: Site) -> None:
+    """Policies stay on their machines; an entry that is not there is not found."""
+    client, chain = site.sign_in("viewer"), site.machine.list_sessions()[0]["chain"]
+    problem = client.get(f"/v1/entries/{chain}/3/replay").json()["problem"]
+
+    assert "`verdikt replay 3 --session s` on this one" in problem
+    assert {client.get(f"/v1/entries/{chain}/{seq}/replay").status_code for seq in (0, 99, "x")} == {404}
 
 
 def test_the_outcome_of_a_decision_is_found_by_its_call(site: Site) -> None:

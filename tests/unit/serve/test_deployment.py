@@ -5,11 +5,12 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,39 @@ def test_from_nothing_to_two_replicas_and_back_from_a_backup(postgres: PostgresS
     assert {row["session"]: row["seq"] for row in sessions}["s"] == 21
 
 
+def test_a_small_service_comes_back_from_a_copy_made_while_it_runs(tmp_path: Path) -> None:
+    """SQLite: copied under load by its own means, put in place of the lost file; the sender closes the difference."""
+    ensure_vendor_files()
+    file = tmp_path / "team.db"
+    database, home = f"sqlite:///{file}", tmp_path / "home"
+    home.mkdir()
+    run_verdikt("serve", "migrate", database=database)
+
+    def log_and_ship(count: int) -> None:
+        with FileStore(home, durable=False) as store:
+            for number in range(count):
+                store.append("s", "tool_call", {"n": number, "tool": "Bash"})
+        run_verdikt("ship", "run", "--once", home=home)
+
+    with run_replicas(database, 1) as (replica,):
+        code = run_verdikt("serve", "code", database=database).strip()
+        run_verdikt("ship", "enrol", f"http://127.0.0.1:{replica.port}", "--code", code, home=home)
+        log_and_ship(20)
+        with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(tmp_path / "copy.db")) as copy:
+            source.backup(copy)
+        log_and_ship(5)
+        replica.kill()
+        for suffix in ("", "-wal", "-shm"):
+            file.with_name(f"team.db{suffix}").unlink(missing_ok=True)
+        (tmp_path / "copy.db").rename(file)
+        replica.start()
+        log_and_ship(1)
+        sessions = read_json(replica, "/v1/sessions", sign_in(replica, database))["sessions"]
+
+    assert isinstance(sessions, list)
+    assert {row["session"]: (row["seq"], row["forked"]) for row in sessions}["s"] == (26, False)
+
+
 def test_a_replica_writes_nothing_but_json_on_stderr(tmp_path: Path) -> None:
     """Whatever a library warns of when a provider is named, each line can be collected."""
     ensure_vendor_files()
@@ -161,6 +195,9 @@ def test_the_commands_of_the_compose_file_are_ours(name: str) -> None:
     text = run_verdikt(*group, "--help")
 
     assert services[name]["build"] == "."
+    # A password in an address would have to be escaped.
+    assert services[name]["environment"]["VERDIKT_DB"] == "postgresql://verdikt@db/verdikt"
+    assert services[name]["environment"]["PGPASSWORD"] == services["db"]["environment"]["POSTGRES_PASSWORD"]
     assert all(word in text for word in words if word.startswith("-"))
 
 

@@ -7,17 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from alembic import command
-from sqlalchemy import event, text
+from sqlalchemy import event
 
-from tests.cleanup import close_after_test
 from tests.postgres import PostgresServer
 from tests.unit.serve.team_server import TeamServer, run_team
 from tests.unit.web.browser import ensure_vendor_files
 from verdikt.serve import request_body
-from verdikt.serve.database import Database
-from verdikt.serve.migration import SCHEMA_VERSION, build_config, migrate, read_schema_version
-from verdikt.serve.people import People
 from verdikt.ship.service_client import Unreachable
 
 
@@ -105,31 +100,3 @@ def test_a_body_that_never_ends_is_given_up(server: TeamServer, monkeypatch: pyt
             client.close()
 
     assert answers == {b"HTTP/1.1 408"}
-
-
-@pytest.mark.parametrize("version", ["0001", "0002", "0003"])
-def test_each_older_database_is_upgraded_with_its_data(database_url: str, version: str) -> None:
-    """Rows of then are there afterwards, and mean the same."""
-    database = close_after_test(Database(database_url))
-    with database.begin_write() as connection:
-        command.upgrade(build_config(connection), version)
-    with database.begin_write() as connection:
-        for statement in (
-            "INSERT INTO organisation (id, name, created) VALUES (7, 'acme', 1)",
-            "INSERT INTO person (id, organisation, subject, name, roles, disabled)"
-            " VALUES (5, 7, 'p', 'Ana', 'viewer', false)",
-            "INSERT INTO machine (id, organisation, name, public_key, enrolled) VALUES (9, 7, 'm', 'k', 1)",
-            "INSERT INTO audit_event (organisation, at, actor, verb, object, prev, hash)"
-            " VALUES (7, 1, 'Ana', 'sign_in', '', '0', 'h')",
-        ):
-            connection.execute(text(statement))
-    migrate(database)
-    with database.begin_read() as connection:
-        now = read_schema_version(connection)
-        machine = connection.execute(text("SELECT name, team, person FROM machine WHERE id = 9")).one()
-    people = People(database)
-
-    assert now == SCHEMA_VERSION
-    assert tuple(machine) == ("m", "", None)
-    assert [(person["name"], person["groups"]) for person in people.list_people(7)] == [("Ana", [])]
-    assert [row["verb"] for row in people.list_events(7)] == ["sign_in"]

@@ -74,9 +74,9 @@ def test_import_of_a_rewritten_log_keeps_both_histories(machine: Machine, tmp_pa
     chains = [row for row in machine.list_sessions() if row["session"] == "s"]
 
     assert [row["generation"] for row in chains] == [0, 1]
-    assert list(machine.store.read_lines(machine.organisation, chains[0]["chain"])) == original
+    assert list(machine.store.read_as(machine.organisation).read_lines(chains[0]["chain"])) == original
     assert machine.read_lines("s") == read_log(other)["s"]
-    assert machine.store.list_machines(machine.organisation)[0].forks == 1
+    assert machine.store.read_as(machine.organisation).list_machines()[0].forks == 1
 
 
 def test_import_names_what_is_damaged_and_goes_on(machine: Machine, tmp_path: Path) -> None:

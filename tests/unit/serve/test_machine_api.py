@@ -14,9 +14,9 @@ from tests.unit.serve.team_server import TeamServer, run_team
 from tests.unit.team.chains import build_lines
 from tests.unit.web.browser import ensure_vendor_files
 from verdikt.errors import ServiceError
-from verdikt.serve import group_ingest
+from verdikt.serve import group_ingest, machine_rates
 from verdikt.serve.machine_keys import CACHE_SECONDS
-from verdikt.serve.store import MachineRow
+from verdikt.serve.store_reader import MachineRow
 from verdikt.ship.machine_identity import MachineIdentity
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
 
@@ -91,7 +91,7 @@ def test_a_rewritten_log_is_sent_as_another_generation(server: TeamServer, tmp_p
     shipper.ship_new_lines()
 
     assert machine.read_stored()["s"] == machine.read_log()["s"]
-    assert server.team.store.list_machines(server.organisation)[0].forks == 1
+    assert server.team.store.read_as(server.organisation).list_machines()[0].forks == 1
 
 
 def test_a_code_enrols_as_many_machines_as_it_says(sqlite_server: TeamServer, clock: FakeClock) -> None:
@@ -109,7 +109,7 @@ def test_a_code_enrols_as_many_machines_as_it_says(sqlite_server: TeamServer, cl
     first = enrol(code, "aa" * 32)
     assert (enrol(code, "aa" * 32), enrol(code, "bb" * 32) > first) == (first, True)
     assert enrol(code, "cc" * 32) == -403
-    names = [row.name for row in sqlite_server.team.store.list_machines(sqlite_server.organisation)]
+    names = [row.name for row in sqlite_server.team.store.read_as(sqlite_server.organisation).list_machines()]
     assert names == ["ana", "ana-2"]
     old = sqlite_server.create_code(seconds=60)
     clock.seconds += 61
@@ -220,13 +220,35 @@ def test_an_overloaded_service_says_when_to_come_again(
     assert machine.read_stored() == machine.read_log()
 
 
+def test_one_machine_cannot_take_the_time_of_all(
+    sqlite_server: TeamServer, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it sends beyond its share is 429 with a time; others are served, and afterwards it goes on where it was."""
+    monkeypatch.setattr(machine_rates, "BURST_ENTRIES", 50)
+    monkeypatch.setattr(machine_rates, "ENTRIES_PER_SECOND", 10)
+    eve, ana = (sqlite_server.enrol(tmp_path / name, clock=clock) for name in ("eve", "ana"))
+    eve.log("s", 100)
+    eve.open_client().call("POST", "/v1/entries", pack(*eve.read_log()["s"]))
+    # 50, less one request (20) and 100 entries: seven seconds until there is something left.
+    for request in (("GET", "/v1/heads"), ("POST", "/v1/entries", b"rubbish"), ("POST", "/v1/status", b"{}")):
+        with pytest.raises(Unreachable, match="more than one machine may") as error:
+            eve.open_client().call(*request)
+        assert error.value.retry_seconds == 7
+    ana.log("s", 3)
+    ana.open_client().call("POST", "/v1/entries", pack(*ana.read_log()["s"]))
+    clock.seconds += 7
+
+    assert eve.open_client().call("GET", "/v1/heads")["heads"]["s"]["seq"] == 100
+    assert ana.read_stored()["s"] == ana.read_log()["s"]
+
+
 def test_status_is_remembered(sqlite_server: TeamServer, clock: FakeClock, tmp_path: Path) -> None:
     """The fleet view shows which version a machine runs, what it could not send, and whether a hook is gone."""
     machine = sqlite_server.enrol(tmp_path / "ana", clock=clock)
 
     def report(**fields: object) -> MachineRow:
         machine.open_client().call("POST", "/v1/status", json.dumps({"version": "1.2.3", **fields}).encode())
-        return sqlite_server.team.store.list_machines(sqlite_server.organisation)[0]
+        return sqlite_server.team.store.read_as(sqlite_server.organisation).list_machines()[0]
 
     assert (report().version, report().seen) == ("1.2.3", int(clock.now() * 1e6))
     wired = report(hosts=["codex", "claude"], unsent=7, problems=1)

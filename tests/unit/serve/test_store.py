@@ -43,7 +43,7 @@ def test_lines_are_read_as_they_were_sent(machine: Machine) -> None:
 
     assert machine.read_lines("s") == CHAIN
     chain = machine.list_sessions()[0]["chain"]
-    assert list(machine.store.read_lines(machine.organisation, chain, since=6, limit=3)) == CHAIN[6:9]
+    assert list(machine.store.read_as(machine.organisation).read_lines(chain, since=6, limit=3)) == CHAIN[6:9]
     assert machine.store.read_heads(machine.id) == {"s": (0, find_head(CHAIN))}
 
 
@@ -87,11 +87,11 @@ def test_a_fork_is_kept_as_evidence_and_the_session_goes_on(machine: Machine) ->
     assert (result.continuation, result.head, result.generation) == (Continuation.FORKS, ChainHead(), 1)
     assert (again.continuation, again.generation) == (Continuation.EXTENDS, 1)
     assert (old["forked"], new["forked"], new["generation"]) == (True, False, 1)
-    assert list(machine.store.read_lines(machine.organisation, old["chain"])) == CHAIN[:10]
+    assert list(machine.store.read_as(machine.organisation).read_lines(old["chain"])) == CHAIN[:10]
     assert machine.read_lines("s") == CHAIN[:5] + other
-    evidence = machine.store.read_forks(machine.organisation, old["chain"])
+    evidence = machine.store.read_as(machine.organisation).read_forks(old["chain"])
     assert [(seq, data) for seq, _, data in evidence] == [(10, b"".join(other))]
-    assert machine.store.list_machines(machine.organisation)[0].forks == 1
+    assert machine.store.read_as(machine.organisation).list_machines()[0].forks == 1
 
 
 def test_machines_with_the_same_session_name_have_chains_of_their_own(store: TeamStore) -> None:
@@ -141,7 +141,7 @@ def test_the_same_batch_at_once_from_many_threads_is_stored_once(database_url: s
 
     assert (machine.read_lines("s"), count_rows(stores[0])) == (CHAIN, 20)
     assert [sorted(column) for column in zip(*answers, strict=True)] == [["extends"] + ["repeats"] * 5] * 5
-    assert sum(count for *_, count in stores[0].count_verdicts(machine.organisation, 0, 2 * START_TS)) == 10
+    assert sum(count for *_, count in stores[0].read_as(machine.organisation).count_verdicts(0, 2 * START_TS)) == 10
 
 
 def test_search_finds_by_every_key(machine: Machine) -> None:
@@ -149,7 +149,7 @@ def test_search_finds_by_every_key(machine: Machine) -> None:
     machine.send(*CHAIN)
 
     def search(text: str) -> list[int]:
-        page = machine.store.search_entries(machine.organisation, parse_query(text, NOW / 1e6))
+        page = machine.store.read_as(machine.organisation).search_entries(parse_query(text, NOW / 1e6))
         return [entry["seq"] for entry in page.entries]
 
     assert search("") == list(range(20, 0, -1))
@@ -168,27 +168,27 @@ def test_search_finds_by_every_key(machine: Machine) -> None:
 def test_blocked_canaries_are_stored_and_shown_only_when_asked_for(machine: Machine) -> None:
     """What doctor fires is in no list and no count; a canary that was not blocked is."""
     store, organisation = machine.store, machine.organisation
-    position = store.read_feed_position(organisation)
+    position = store.read_as(organisation).read_feed_position()
     canaries = build_lines(CANARY_SESSION, [5, 13])
     machine.send(*CHAIN[:2])
     machine.send(*canaries)
 
     def list_shown(text: str) -> tuple[set[str], set[str]]:
         query = parse_query(text, NOW / 1e6)
-        entries = store.search_entries(organisation, query).entries
-        sessions = store.find_sessions(organisation, query).sessions
+        entries = store.read_as(organisation).search_entries(query).entries
+        sessions = store.read_as(organisation).find_sessions(query).sessions
         return {entry["session"] for entry in entries}, {session["session"] for session in sessions}
 
     assert list_shown("") == ({"s"}, {"s"})
     assert list_shown("verdict:block") == (set(), set())
     assert list_shown(f"session:{CANARY_SESSION}") == ({CANARY_SESSION}, {CANARY_SESSION})
-    assert {entry["session"] for entry in store.read_feed(organisation, position)[1]} == {"s"}
-    assert sum(count for *_, count in store.count_verdicts(organisation, 0, 2 * START_TS)) == 1
+    assert {entry["session"] for entry in store.read_as(organisation).read_feed(position)[1]} == {"s"}
+    assert sum(count for *_, count in store.read_as(organisation).count_verdicts(0, 2 * START_TS)) == 1
 
     machine.send(*build_lines(CANARY_SESSION, [1], head=find_head(canaries)))
 
     assert list_shown("") == ({"s", CANARY_SESSION}, {"s", CANARY_SESSION})
-    assert sum(count for *_, count in store.count_verdicts(organisation, 0, 2 * START_TS)) == 2
+    assert sum(count for *_, count in store.read_as(organisation).count_verdicts(0, 2 * START_TS)) == 2
 
 
 def test_pages_follow_each_other_without_gap_or_repeat(machine: Machine) -> None:
@@ -197,13 +197,13 @@ def test_pages_follow_each_other_without_gap_or_repeat(machine: Machine) -> None
         machine.send(*build_lines(f"s{number}", range(1, 8)))
     seen, cursor, sessions, session_cursor = [], "", [], ""
     while True:
-        page = machine.store.search_entries(machine.organisation, SearchQuery(), cursor, limit=4)
+        page = machine.store.read_as(machine.organisation).search_entries(SearchQuery(), cursor, limit=4)
         seen += [(entry["session"], entry["seq"]) for entry in page.entries]
         cursor = page.cursor
         if not cursor:
             break
     while True:
-        session_page = machine.store.find_sessions(machine.organisation, SearchQuery(), session_cursor, limit=2)
+        session_page = machine.store.read_as(machine.organisation).find_sessions(SearchQuery(), session_cursor, limit=2)
         sessions += [session["session"] for session in session_page.sessions]
         session_cursor = session_page.cursor
         if not session_cursor:
@@ -217,7 +217,7 @@ def test_pages_follow_each_other_without_gap_or_repeat(machine: Machine) -> None
 def test_a_foreign_cursor_is_refused(machine: Machine, cursor: str) -> None:
     """A cursor is data from outside."""
     with pytest.raises(WireError, match="expected a cursor that this service gave"):
-        machine.store.search_entries(machine.organisation, SearchQuery(), cursor)
+        machine.store.read_as(machine.organisation).search_entries(SearchQuery(), cursor)
 
 
 def test_sessions_have_counts_and_place(machine: Machine) -> None:
@@ -236,38 +236,70 @@ def test_sessions_have_counts_and_place(machine: Machine) -> None:
     }
     assert (sessions["s"]["first_ts"], sessions["s"]["last_ts"]) == (START_TS + 1_000_000, START_TS + 20_000_000)
     for text, names in {"verdict:block": ["s"], "host:codex": ["t"], "session:t": ["t"], "verdict:warn": []}.items():
-        page = machine.store.find_sessions(machine.organisation, parse_query(text, NOW / 1e6))
+        page = machine.store.read_as(machine.organisation).find_sessions(parse_query(text, NOW / 1e6))
         assert [row["session"] for row in page.sessions] == names, text
+
+
+def test_a_person_sees_what_visible_machines_sent(store: TeamStore) -> None:
+    """Every read of a person shows what their machines sent, and nothing of another team's."""
+    ana, ben = add_machine(store, "ana", team="web"), add_machine(store, "ben", team="db")
+    start = store.read_as(ana.organisation).read_feed_position()
+    for machine in (ana, ben):
+        machine.send(*CHAIN)
+        machine.send(*build_lines("s", range(1, 4), flavour="another"))
+    chains = {row["machine"]: row["chain"] for row in ana.list_sessions() if row["forked"]}
+    everything = store.read_as(ana.organisation)
+    reader = store.read_as(ana.organisation, frozenset({ana.id}))
+
+    assert {row["machine"] for row in reader.search_entries(SearchQuery()).entries} == {"ana"}
+    assert {row["machine"] for row in reader.search_entries(parse_query("echo", NOW / 1e6)).entries} == {"ana"}
+    assert {row["machine"] for row in reader.find_sessions(SearchQuery()).sessions} == {"ana"}
+    by_team = parse_query("team:d*", NOW / 1e6)
+    assert {row["machine"] for row in everything.search_entries(by_team).entries} == {"ben"}
+    assert {row["machine"] for row in everything.find_sessions(by_team).sessions} == {"ben"}
+    assert reader.search_entries(by_team).entries == reader.find_sessions(by_team).sessions == []
+    assert {row["machine"] for row in reader.read_feed(start)[1]} == {"ana"}
+    assert [row.name for row in reader.list_machines()] == ["ana"]
+    assert (len(reader.read_index(chains["ana"], 0, 99)), reader.read_index(chains["ben"], 0, 99)) == (20, [])
+    assert list(reader.read_lines(chains["ana"])) == CHAIN
+    assert list(reader.read_lines(chains["ben"])) == reader.read_forks(chains["ben"]) == []
+    assert (len(reader.read_forks(chains["ana"])), reader.read_chain(chains["ben"])) == (1, None)
+    assert reader.read_session(chains["ben"]) is None
+    # The same counts for half of the machines.
+    counts = everything.count_verdicts(0, 2 * START_TS)
+    assert [(hour, verdict, 2 * count) for hour, verdict, count in reader.count_verdicts(0, 2 * START_TS)] == counts
+    assert store.read_as(ana.organisation, frozenset()).count_verdicts(0, 2 * START_TS) == []
 
 
 def test_another_organisation_sees_nothing(store: TeamStore) -> None:
     """Every read is bound to an organisation."""
     ana, eve = add_machine(store, "ana", "acme"), add_machine(store, "eve", "evil")
     ana.send(*CHAIN)
-    position = store.read_feed_position(eve.organisation)
+    reader = store.read_as(eve.organisation)
+    position = reader.read_feed_position()
     chain = ana.list_sessions()[0]["chain"]
 
-    assert store.search_entries(eve.organisation, SearchQuery()).entries == []
-    assert store.find_sessions(eve.organisation, SearchQuery()).sessions == []
-    assert list(store.read_lines(eve.organisation, chain)) == store.read_forks(eve.organisation, chain) == []
-    assert store.read_chain(eve.organisation, chain) is None
-    assert [machine.name for machine in store.list_machines(eve.organisation)] == ["eve"]
-    assert store.count_verdicts(eve.organisation, 0, 2 * START_TS) == []
-    assert store.read_feed(eve.organisation, "0.0" if store.database.is_postgresql else "0")[1] == []
-    assert store.read_feed(eve.organisation, position)[1] == []
+    assert reader.search_entries(SearchQuery()).entries == []
+    assert reader.find_sessions(SearchQuery()).sessions == []
+    assert list(reader.read_lines(chain)) == reader.read_forks(chain) == []
+    assert reader.read_chain(chain) is None
+    assert [machine.name for machine in reader.list_machines()] == ["eve"]
+    assert reader.count_verdicts(0, 2 * START_TS) == []
+    assert reader.read_feed("0.0" if store.database.is_postgresql else "0")[1] == []
+    assert reader.read_feed(position)[1] == []
 
 
 def test_the_feed_gives_each_arrival_once(machine: Machine) -> None:
     """From a position on, everything that arrives is seen once, in the order of arrival."""
     machine.send(*CHAIN[:5])
-    position = machine.store.read_feed_position(machine.organisation)
-    assert machine.store.read_feed(machine.organisation, position)[1] == []
+    position = machine.store.read_as(machine.organisation).read_feed_position()
+    assert machine.store.read_as(machine.organisation).read_feed(position)[1] == []
     machine.send(*CHAIN[5:9])
-    position, first = machine.store.read_feed(machine.organisation, position, limit=3)
-    position, second = machine.store.read_feed(machine.organisation, position, limit=3)
+    position, first = machine.store.read_as(machine.organisation).read_feed(position, limit=3)
+    position, second = machine.store.read_as(machine.organisation).read_feed(position, limit=3)
 
     assert [entry["seq"] for entry in first + second] == [6, 7, 8, 9]
-    assert machine.store.read_feed(machine.organisation, position) == (position, [])
+    assert machine.store.read_as(machine.organisation).read_feed(position) == (position, [])
 
 
 def test_a_machine_with_another_key_cannot_take_a_name(store: TeamStore) -> None:
@@ -278,4 +310,4 @@ def test_a_machine_with_another_key_cannot_take_a_name(store: TeamStore) -> None
     with pytest.raises(ServiceError, match="machine `ana` is enrolled with another key"):
         store.add_machine(machine.organisation, "ana", b"other", NOW)
     store.revoke_machine(machine.organisation, machine.id, NOW)
-    assert store.list_machines(machine.organisation)[0].revoked == NOW
+    assert store.read_as(machine.organisation).list_machines()[0].revoked == NOW

@@ -35,7 +35,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.directory = tempfile.TemporaryDirectory()
         url = self.url or f"sqlite:///{Path(self.directory.name) / 'team.db'}"
         self.store = TeamStore(url, create=True)
-        self.machine = add_machine(self.store, f"machine-{id(self)}-{len(self.store.list_machines(1))}")
+        self.machine = add_machine(self.store, f"machine-{id(self)}-{len(self.store.read_as(1).list_machines())}")
         self.logs: dict[str, list[bytes]] = {session: [] for session in SESSIONS}
         self.stored: dict[str, list[bytes]] = {session: [] for session in SESSIONS}
         self.generations = dict.fromkeys(SESSIONS, 0)
@@ -104,12 +104,12 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _read_newest(self, session: str, generation: int) -> list[bytes]:
         query = SearchQuery(patterns={"session": (session,), "machine": (self._machine_name(),)})
-        rows = self.store.find_sessions(self.machine.organisation, query).sessions
+        rows = self.store.read_as(self.machine.organisation).find_sessions(query).sessions
         chains = [row["chain"] for row in rows if row["generation"] == generation]
-        return list(self.store.read_lines(self.machine.organisation, chains[0])) if chains else []
+        return list(self.store.read_as(self.machine.organisation).read_lines(chains[0])) if chains else []
 
     def _machine_name(self) -> str:
-        machines = self.store.list_machines(self.machine.organisation)
+        machines = self.store.read_as(self.machine.organisation).list_machines()
         return next(row.name for row in machines if row.id == self.machine.id)
 
     def teardown(self) -> None:

@@ -1,24 +1,22 @@
 """Cases of shell text and the commands that it would run: tests/cases/shell_*.yaml."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.case_files import CASE_FILES, load_yaml
 from verdikt.shell import analyse
 from verdikt.shell.command import UNKNOWN, Command, Script
 from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER
 
-CASES = Path(__file__).parent.parent.parent / "cases"
 HOME, CWD = "/home/dev", "/home/dev/project"
 
 
 def load_cases() -> list[Any]:
     """Return every case of every file, named by the file and the case."""
     cases = []
-    for path in sorted(CASES.glob("shell_*.yaml")):
-        for case in yaml.safe_load(path.read_text(encoding="utf-8")):
+    for path in sorted(CASE_FILES.glob("shell_*.yaml")):
+        for case in load_yaml(path):
             cases.append(pytest.param(case, id=f"{path.stem}: {case['name']}"))
     return cases
 

@@ -2,11 +2,10 @@
 
 from itertools import zip_longest
 
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.effects.test_cases import CASES
+from tests.case_files import CASE_FILES, load_yaml
 from verdikt.knowledge import list_programs
 from verdikt.shell import analyse
 from verdikt.shell.analysis import parse_plain_line
@@ -34,8 +33,8 @@ OPERATORS = st.lists(st.sampled_from([" && ", " || ", "; ", " & ", "\n", " | "])
 
 CASE_TEXTS = [
     case["run"]
-    for path in sorted(CASES.glob("*.yaml"))
-    if isinstance(cases := yaml.safe_load(path.read_text()), list)
+    for path in sorted(CASE_FILES.glob("*.yaml"))
+    if isinstance(cases := load_yaml(path), list)
     for case in cases
     if isinstance(case, dict) and isinstance(case.get("run"), str)
 ]

@@ -151,7 +151,7 @@ def test_heads_prove_the_log_and_tell_nothing_of_it(server: TeamServer, tmp_path
     machine.log("s", 5, payload={"command": "cat private-plans.txt"})
     machine.open_shipper().ship_new_lines()
     store = server.team.store
-    entries = store.search_entries(server.organisation, SearchQuery()).entries
+    entries = store.read_as(server.organisation).search_entries(SearchQuery()).entries
     lines = machine.read_stored()["s"]
 
     assert len(lines) == 5

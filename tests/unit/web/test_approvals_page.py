@@ -1,17 +1,21 @@
 """The Approvals page in a real Chromium: read, answered by keyboard, with a security key, at 360 pixels."""
 
+import json
 import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, CDPSession, Page, expect
 
 from tests.asking_machine import SCRIPT, AskingMachine, build_asking_policy
+from tests.unit.web import hostile
 from tests.unit.web.browser import Complaints, launch_browser, open_page, run_service
 from verdikt.model.action import Action, ActionKind
 from verdikt.observe.clock import SystemClock
+from verdikt.serve import schema
 from verdikt.serve.embedded import EmbeddedService
 
 POLICY = build_asking_policy(
@@ -94,6 +98,45 @@ def test_a_person_approves_by_one_key_and_the_call_runs_once(desk: Desk) -> None
     expect(page.get_by_text("No agent waits for an answer.")).to_be_visible()
 
     assert [desk.runs("./deploy.sh prod", HOSTILE), desk.runs("./deploy.sh prod", HOSTILE)] == [True, False]
+
+
+def test_nothing_that_a_question_says_does_anything(desk: Desk) -> None:
+    """Every text of a waiting and of an answered question, whatever a machine sent, is shown and never run."""
+    desk.ask("./deploy.sh prod")
+    approvals, votes = schema.approval, schema.vote
+    with desk.service.store.database.begin_write() as connection:
+        row = dict(connection.execute(approvals.select()).mappings().one())
+        del row["id"]
+        for number, text in enumerate(hostile.HOSTILE):
+            texts = dict.fromkeys(("request", "session", "rule", "reason", "summary"), text)
+            document = spoil_texts(json.loads(row["document"]), text)
+            shown = {"document": json.dumps(document), "texts": json.dumps({text: text})}
+            for state in ("waiting", "refused"):
+                values = {**row, **texts, **shown, "state": state, "request": f"{text}{number}{state}"}
+                asked = connection.execute(approvals.insert().values(**values).returning(approvals.c.id)).scalar_one()
+                vote = {"approval": asked, "person": 1, "organisation": 1, "name": text, "approved": False, "at": 1}
+                if state == "refused":
+                    connection.execute(votes.insert().values(**vote, reason=text, is_owner=True, groups="[]"))
+    page = desk.open()
+    for address, count in (
+        ("/approvals", len(hostile.HOSTILE) + 1),
+        ("/approvals?state=history", len(hostile.HOSTILE)),
+    ):
+        page.goto(f"http://127.0.0.1:{desk.service.port}{address}")
+        expect(page.locator(".card")).to_have_count(count)
+        for number in range(count):
+            expect(page.locator(".card").nth(number).locator(".card-body .computed")).to_be_visible()
+            hostile.check_page(page)
+            page.keyboard.press("j")
+
+
+def spoil_texts(value: Any, text: str) -> Any:
+    """Return a document in which every text is another one, except what says who has to approve."""
+    if isinstance(value, dict):
+        return {key: item if key in ("needs", "approval") else spoil_texts(item, text) for key, item in value.items()}
+    if isinstance(value, list):
+        return [spoil_texts(item, text) for item in value]
+    return text if isinstance(value, str) else value
 
 
 def test_a_refusal_needs_a_reason_which_the_agent_hears(desk: Desk) -> None:

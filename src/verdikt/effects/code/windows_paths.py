@@ -16,6 +16,8 @@ _SYSTEM_PATH = compile_lazily(
     r"|%(?:systemroot|windir|systemdrive|userprofile|programfiles|homepath)%|~[\\/]*\*?$|\$home[\\/]*\*?$|/$)"
 )
 _ABSOLUTE_PATH = compile_lazily(r"(?i)^(?:[a-z]:[\\/]|\\\\|\$env:|%|~|/|\$home)")
+_HOME_PREFIX = compile_lazily(r"(?i)^(?:~|\$home|\$\{home\}|\$env:home|\$\{env:home\})(?=[\\/][^*])")
+"""A home in front of a name: the rest can be looked at like any path in it."""
 REGISTRY_PATH = compile_lazily(r"(?i)^(?:hk(?:lm|cu|cr|u|cc):|registry::|hkey_)")
 _DRIVE_LETTER = compile_lazily(r"^[A-Za-z]:(?=[\\/])")
 _BUILD_NAMES = word_set(
@@ -37,6 +39,10 @@ def classify_deletes(paths: list[str], what: str, call: Invocation, *, empty_onl
             continue
         if REGISTRY_PATH.match(path):
             yield call.make_effect("reg.delete", (Target(path, "other"),))
+            continue
+        if _HOME_PREFIX.match(path):
+            slashed = _HOME_PREFIX.sub("~", path).replace("\\", "/")
+            yield from call.make_effects(what, [Word(slashed, slashed, "*" in slashed or "?" in slashed)])
             continue
         # Only a relative path can be looked at: the project lies on this machine, the drives may not.
         zone = Zone.SYSTEM if _SYSTEM_PATH.match(path) else Zone.OUTSIDE if _ABSOLUTE_PATH.match(path) else Zone.PROJECT

@@ -16,8 +16,9 @@ from verdikt.effects.handlers.database_session import (
     is_read_only_file,
 )
 from verdikt.effects.host import is_local_address, is_local_host
-from verdikt.effects.installation_names import is_throwaway
+from verdikt.effects.installation_names import is_live_name, is_throwaway
 from verdikt.effects.invocation import Invocation
+from verdikt.effects.zone_effects import derive_effect
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -65,6 +66,9 @@ def _classify_unread_files(call: Invocation, flags: str) -> Iterator[Effect]:
             yield call.make_effect(what, (target,), possible=True, note="by the script's name")
 
 
+_ROW_CHANGES = ("db.write", "db.delete")
+
+
 def classify_client(
     call: Invocation,
     *,
@@ -94,7 +98,10 @@ def classify_client(
     # What comes through a pipe or from a file that can't be read may lift anything.
     is_known_input = not call.has_piped_input() and not call.command.redirects and not call.args.has_flag(files)
     is_read_only = is_known_input and is_read_only_connection(call, dialect, base)
-    yield from classify_session(call, effects, dialect, is_read_only=is_read_only)
+    is_live = any(is_live_name(word.raw or word.text) for word in call.command.argv[1:] if " " not in word.text)
+    for effect in classify_session(call, effects, dialect, is_read_only=is_read_only):
+        changes_live_rows = is_live and effect.what in _ROW_CHANGES
+        yield derive_effect("db.write.live", effect, effect.targets, note="live data") if changes_live_rows else effect
     if not light:
         yield from _classify_unread_files(call, files)
     yield call.make_effect("db.read", targets)

@@ -30,7 +30,7 @@ export function Detail({ chain, seq, signedSeq, onClose }) {
     ${body === undefined
       ? html`<p>Its body stayed on its machine; the chain has its digest <code>${entry.body_sha256.slice(0, 16)}…</code>.</p>`
       : body.receipt && typeof body.receipt === "object"
-        ? html`<${Decision} body=${body} outcome=${data.outcome} />`
+        ? html`<${Decision} body=${body} outcome=${data.outcome} address=${`/v1/entries/${chain}/${seq}`} />`
         : html`<${Fields} value=${body} />`}
     <details>
       <summary>Line as it stands in the log</summary>
@@ -44,7 +44,7 @@ export function Detail({ chain, seq, signedSeq, onClose }) {
 const asList = (value) => (Array.isArray(value) ? value : []);
 const asObject = (value) => (value && typeof value === "object" && !Array.isArray(value) ? value : {});
 
-function Decision({ body, outcome }) {
+function Decision({ body, outcome, address }) {
   const receipt = asObject(body.receipt);
   const action = asObject(receipt.action);
   const verdict = asObject(receipt.verdict);
@@ -71,12 +71,25 @@ function Decision({ body, outcome }) {
     <dd>
       <code>${showText(body.receipt_sha256).slice(0, 16)}…</code> policy <code>${showText(receipt.policy).slice(0, 16)}…</code>, posture
       ${" "}${showText(asObject(receipt.posture).before)}
+      <${Replay} address=${`${address}/replay`} />
       <details>
         <summary>facts that the decision rests on</summary>
         <pre>${showBlock(JSON.stringify(receipt.facts, null, 2))}</pre>
       </details>
     </dd>
   </dl>`;
+}
+
+function Replay({ address }) {
+  const { data, error } = useData(address);
+  if (!data) return html`<p class="facts">${error ? error.message : ""}</p>`;
+  if (data.problem) return html`<p class="facts">not replayed: ${showText(data.problem)}</p>`;
+  if (!data.differences.length) return html`<p class="pass">replays to the same decision, byte for byte</p>`;
+  return html`<div class="block">replays to another decision
+    <ul class="plain">
+      ${data.differences.map((item) => html`<li>${showText(item.field)}: recorded ${showText(item.recorded)}, found ${showText(item.found)}</li>`)}
+    </ul>
+  </div>`;
 }
 
 function describeOutcome(outcome, verdict) {

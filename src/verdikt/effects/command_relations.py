@@ -1,0 +1,214 @@
+"""How the commands of a text bear on each other: what one moves, writes, makes or reads, a later one uses."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from verdikt.effects.carried_state import (
+    SECRET_SOURCES,
+    find_moved_work,
+    find_secret_destinations,
+    look_up_overwritten,
+    make_copy_effect,
+    mark_lost_work,
+)
+from verdikt.effects.dataflow import (
+    DELETE_EFFECTS,
+    OUTGOING_PREFIXES,
+    REF_DELETE_EFFECTS,
+    REPLACE_EFFECTS,
+    WRITE_EFFECTS,
+    downgrade_conditional_writes,
+    downgrade_own_ref_deletes,
+    drop_login_reads,
+    find_secret_variables,
+    mark_own_deletes,
+    reads_secret_upstream,
+    trace_dataflow,
+    uses_variables,
+)
+from verdikt.effects.endless_spawn import mark_endless_spawns
+from verdikt.effects.rewritten_files import downgrade_rewrites
+from verdikt.effects.secret_sends import (
+    SECRET_FILE_PROGRAMS,
+    derive_key_variable_sends,
+    handles_secret_files,
+    trace_secret_files,
+)
+from verdikt.effects.zone_effects import derive_spliced_reads, derive_zone_effects
+
+if TYPE_CHECKING:
+    from verdikt.effects.target import TargetResolver
+    from verdikt.model.effect import Effect
+    from verdikt.shell.command import Command
+
+_RELATED_PREFIXES = (*SECRET_SOURCES, "fs.overwrite", *OUTGOING_PREFIXES)
+"""Effects that say something about each other, or about what the session did before."""
+_RELATED_EFFECTS = ("cred.read", "fs.move", "proc.spawn")
+_ZONE_PREFIXES = ("fs.", "disk.", "cred.", "env.")
+"""Effects that can mean more where they fall, or that take a secret somewhere."""
+
+
+class CommandRelations:
+    """Completes the effects of commands by what the others of the text, and the session, did before them.
+
+    Remembers the temporary files and the copies of secrets that the text makes.
+    """
+
+    __slots__ = ("_resolver", "_secret_copies", "_temporary_paths")
+
+    def __init__(self, resolver: TargetResolver) -> None:
+        self._resolver = resolver
+        self._temporary_paths: set[str] = set()
+        self._secret_copies: set[str] = set()
+
+    def complete_single(self, commands: Sequence[Command], effects: list[Effect]) -> None:
+        """Complete the effects of a text of one plain command, of which little has to be asked."""
+        facts = self._resolver.facts
+        if derived := derive_zone_effects(effects, facts, self._secret_copies):
+            effects.extend(derived)
+            effects.extend(derive_spliced_reads(derived, commands[0], self._resolver.project_root))
+        if facts.moved_work or handles_secret_files(commands[0]) or _has_prefix(effects, _RELATED_PREFIXES):
+            self._relate_single(commands, effects)
+
+    def complete_all(self, text: str, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
+        """Complete the effects of every command of a text."""
+        self._add_zone_effects(commands, effects_by_command)
+        self._relate_commands(text, commands, effects_by_command)
+
+    def _relate_single(self, commands: Sequence[Command], effects: list[Effect]) -> None:
+        """Apply to the effects of the only command what the session remembers, and what they say about each other."""
+        if _has_prefix(effects, SECRET_SOURCES):
+            self._carry_secrets(0, commands, [effects])
+        if commands[0].name in SECRET_FILE_PROGRAMS:
+            trace_secret_files(commands, [effects], self._resolver)
+        look_up_overwritten(effects, self._resolver)
+        if moved := self._resolver.facts.moved_work:
+            mark_lost_work(effects, moved)
+        if _has_prefix(effects, OUTGOING_PREFIXES):
+            trace_dataflow(commands, [effects])
+            effects += derive_key_variable_sends(commands[0], effects)
+
+    def _add_zone_effects(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
+        """Add to each command's effects what follows from where they fall, in order."""
+        has_secret = False
+        secret_variables: set[str] = set()
+        for index, effects in enumerate(effects_by_command):
+            if not has_secret and not _has_prefix(effects, _ZONE_PREFIXES):
+                continue
+            if derived := derive_zone_effects(effects, self._resolver.facts, self._secret_copies):
+                derived = [effect for effect in derived if not self._is_own_temporary(effect)]
+                effects.extend(derived)
+                effects.extend(derive_spliced_reads(derived, commands[index], self._resolver.project_root))
+            if len(effects_by_command) > 1:
+                self._temporary_paths.update(_list_temporary_writes(effects))
+            if has_secret or _has_prefix(effects, SECRET_SOURCES):
+                has_secret = True
+                secret_variables.update(find_secret_variables(index, commands, effects_by_command))
+                self._carry_secrets(index, commands, effects_by_command, secret_variables)
+
+    def _carry_secrets(
+        self,
+        index: int,
+        commands: Sequence[Command],
+        effects_by_command: list[list[Effect]],
+        variables: Collection[str] = (),
+    ) -> None:
+        """Remember the files into which a command puts a secret, and report them as `cred.copy`."""
+        effects = effects_by_command[index]
+        is_fed = reads_secret_upstream(index, commands, effects_by_command) or uses_variables(
+            commands[index], variables
+        )
+        if effects and (copies := find_secret_destinations(effects, self._resolver, is_fed=is_fed)):
+            self._secret_copies.update(target.path for target in copies)
+            effects.append(make_copy_effect(effects[0], copies))
+
+    def _follow_moved_work(self, effects_by_command: list[list[Effect]]) -> None:
+        """Let deletions count as what they are where an earlier command moved work there: `mv notes /tmp/n; rm …`."""
+        moved = dict(self._resolver.facts.moved_work)
+        for effects in effects_by_command:
+            if moved:
+                mark_lost_work(effects, moved)
+            moved |= find_moved_work(effects, self._resolver, moved)
+
+    def _relate_commands(self, text: str, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
+        """Apply everything that one command changes about the effects of another."""
+        names = {effect.what for effects in effects_by_command for effect in effects if _concerns_others(effect.what)}
+        if "cred.read" in names:
+            drop_login_reads(commands, effects_by_command)
+        if names and any(name.startswith(OUTGOING_PREFIXES) for name in names):
+            trace_dataflow(commands, effects_by_command)
+            for command, effects in zip(commands, effects_by_command, strict=True):
+                if _has_prefix(effects, OUTGOING_PREFIXES):
+                    effects.extend(derive_key_variable_sends(command, effects))
+        if _may_handle_secret_files(commands):
+            trace_secret_files(commands, effects_by_command, self._resolver)
+        if "fs.overwrite" in names:
+            for effects in effects_by_command:
+                look_up_overwritten(effects, self._resolver)
+            downgrade_rewrites(commands, effects_by_command)
+        if "fs.move" in names or self._resolver.facts.moved_work:
+            self._follow_moved_work(effects_by_command)
+        if "proc.spawn" in names:
+            mark_endless_spawns(text, commands, effects_by_command)
+        if not names.isdisjoint(DELETE_EFFECTS) and _names_absent_path(effects_by_command):
+            mark_own_deletes(commands, effects_by_command, self._resolver)
+        if not names.isdisjoint(REF_DELETE_EFFECTS):
+            downgrade_own_ref_deletes(commands, effects_by_command)
+        if not names.isdisjoint(REPLACE_EFFECTS):
+            downgrade_conditional_writes(text, commands, effects_by_command, self._resolver)
+
+    def _is_own_temporary(self, effect: Effect) -> bool:
+        """Return whether a read secret is a temporary file that this very text made, and no copy of another secret."""
+        return effect.what == "cred.read" and all(
+            target.path in self._temporary_paths and target.path not in self._secret_copies for target in effect.targets
+        )
+
+
+# Loops and no generators: nearly every command comes through these, and a generator costs more than its tests.
+# ruff: noqa: SIM110
+
+
+def _has_prefix(effects: Iterable[Effect], prefixes: tuple[str, ...]) -> bool:
+    """Return whether the name of an effect begins with one of these."""
+    for effect in effects:
+        if effect.what.startswith(prefixes):
+            return True
+    return False
+
+
+def _list_temporary_writes(effects: Iterable[Effect]) -> list[str]:
+    """Return the temporary files that a command writes."""
+    return [
+        target.path
+        for effect in effects
+        if effect.what in WRITE_EFFECTS
+        for target in effect.targets
+        if target.path.startswith(("/tmp/", "/var/tmp/"))
+    ]
+
+
+def _names_absent_path(effects_by_command: Iterable[Iterable[Effect]]) -> bool:
+    for effects in effects_by_command:
+        for effect in effects:
+            for target in effect.targets:
+                if target.state == "absent":
+                    return True
+    return False
+
+
+def _may_handle_secret_files(commands: Sequence[Command]) -> bool:
+    for command in commands:
+        if command.repeated or command.name in SECRET_FILE_PROGRAMS:
+            return True
+    return False
+
+
+# Bounded: names of effects also come from the records of a policy.
+@lru_cache(maxsize=1024)
+def _concerns_others(what: str) -> bool:
+    """Return whether an effect can change, or be changed by, what other commands of the text do."""
+    is_listed = what in _RELATED_EFFECTS or what in DELETE_EFFECTS or what in REF_DELETE_EFFECTS
+    return is_listed or what in REPLACE_EFFECTS or what.startswith(OUTGOING_PREFIXES)

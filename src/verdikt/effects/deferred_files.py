@@ -1,0 +1,125 @@
+"""Files whose text is carried out later or elsewhere: workflows, editor tasks, package manifests, settings of agents.
+
+They are read when they are written, whether by a host's tool or by a redirection of the shell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from json import loads as parse_json
+from shlex import join as join_words
+from typing import TYPE_CHECKING
+
+from verdikt.effects.embedded_commands import classify_embedded_commands, is_command_text
+from verdikt.effects.package_sources import classify_package_source
+from verdikt.model.effect import Target
+from verdikt.model.lazy_regex import compile_lazily
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+    from verdikt.model.effect import Effect
+
+_LIFECYCLE_SCRIPT = compile_lazily(
+    r'"(preinstall|install|postinstall|prepare|prepublish|prepublishOnly|prepack|postpack)"\s*:\s*"((?:[^"\\]|\\.)*)"'
+)
+_WORKFLOW_LEAK = compile_lazily(
+    r"\$\{\{\s*secrets\.[^}]*\}\}.*(?:curl|wget|nc)\b|(?:curl|wget|nc)\b.*\$\{\{\s*(?:secrets\.|toJSON\(secrets\))"
+)
+_WORKFLOW_SECRETS = compile_lazily(r"\b(\w+)\s*:\s*[\"']?\$\{\{\s*toJSON\(\s*secrets\s*\)")
+"""A variable that holds all secrets of a workflow."""
+_WORKFLOW_COMMAND = compile_lazily(r"(?m)^\s*(?:-\s+)?(?:run|script):\s*[|>]?-?\s*(.*)$")
+_WORKFLOW_NAMES = (".gitlab-ci.yml", "Jenkinsfile", "azure-pipelines.yml", ".travis.yml")
+_RUN_ON_OPEN = compile_lazily(r'"runOn"\s*:\s*"folderOpen"')
+_SETTINGS_FILE = compile_lazily(r"/\.[^/]+(?:/|$)|\.code-workspace$|/User/settings\.json$")
+"""Settings of editors and agents: a dotted file, or one in a dotted directory."""
+_UNATTENDED_SETTING = compile_lazily(
+    r"(?i)(?:auto[-_]?(?:approv|accept)|always[-_]?(?:allow|approve)|yes[-_]?always|yolo|dangerously"
+    r"|(?:skip|bypass)[-_]?permission)[\w.-]*[\"']?\s*[:=]\s*"
+    r"[\"']?(?:true|on|yes|always|all|\*|1)\b|(?:auto[-_]?approv|always[-_]?allow)[\w.-]*[\"']?\s*[:=]\s*"
+    r"(?:\[\s*[\"']|\{[^}]*:\s*true)"
+    r"|(?:approval|permission|default)[-_]?(?:policy|mode)[\"']?\s*[:=]\s*[\"']?(?:never|yolo|bypass)"
+    r"|sandbox[-_]?mode[\"']?\s*[:=]\s*[\"']?danger"
+)
+_SERVER_TABLE = compile_lazily(r'"(?:mcpServers|servers)"\s*:\s*\{')
+_ENVRC_PREFIXES = ("code.remote", "code.hidden", "net.shell", "cred.send", "persist.", "guard.")
+_LIFECYCLE_PREFIXES = ("code.remote", "code.hidden", "net.s", "cred.", "persist.", "guard.")
+# Bounds on what one file may make us look at; agents write files of a few kilobytes.
+_MAX_CONTENT = 64_000
+_MAX_SERVERS = 64
+
+
+def classify_file_content(call: Invocation, path: str, content: str) -> Iterator[Effect]:
+    """Yield the effects of files that are run later or elsewhere: workflows, editor tasks, package manifests."""
+    name = path.rsplit("/", 1)[-1]
+    target = (Target(path, "path", call.resolver.to_absolute(path)),)
+    in_root = f"/{path}"
+    if "/.github/workflows/" in in_root or name in _WORKFLOW_NAMES or "/.circleci/" in in_root:
+        yield call.make_effect("code.ci", target)
+        yield from _find_workflow_leaks(call, content)
+    elif name == "tasks.json" and "/.vscode/" in in_root and _RUN_ON_OPEN.search(content):
+        yield call.make_effect("persist.write", target, note="runs when the folder is opened")
+    elif _SETTINGS_FILE.search(in_root) and _UNATTENDED_SETTING.search(content):
+        yield call.make_effect("guard.config", target, note="lets an agent act without asking")
+    elif "!" in content and is_command_text(call, path):
+        yield from classify_embedded_commands(call, content)
+    elif name == ".envrc" and content:
+        # direnv runs the file at every `cd` into the directory.
+        for effect in call.classify_shell(content[:_MAX_CONTENT]):
+            if effect.what.startswith(_ENVRC_PREFIXES):
+                yield effect
+        if len(content) > _MAX_CONTENT:
+            yield make_overflow_effect(call, "text")
+    elif name == "package.json" and content:
+        yield from _classify_lifecycle_scripts(call, content)
+    if _SERVER_TABLE.search(content):
+        yield from _classify_server_commands(call, content)
+    yield from classify_package_source(call, path, content)
+
+
+def _classify_server_commands(call: Invocation, content: str) -> Iterator[Effect]:
+    """Yield the effects of the commands by which an agent will start its MCP servers."""
+    try:
+        settings = parse_json(content[:_MAX_CONTENT])
+    except ValueError:
+        return
+    tables = [settings.get(key) for key in ("mcpServers", "servers")] if isinstance(settings, dict) else []
+    servers = [server for table in tables if isinstance(table, dict) for server in table.values()]
+    for server in servers[:_MAX_SERVERS]:
+        words = [server.get("command"), *(server.get("args") or [])] if isinstance(server, dict) else []
+        for effect in call.classify_shell(join_words([word for word in words if isinstance(word, str)])):
+            if effect.what.startswith(("fs.delete", *_LIFECYCLE_PREFIXES)):
+                yield effect
+
+
+def _classify_lifecycle_scripts(call: Invocation, content: str) -> Iterator[Effect]:
+    """Yield the effects of scripts that npm runs when the package is installed."""
+    for match in _LIFECYCLE_SCRIPT.finditer(content):
+        try:
+            command = parse_json(f'"{match.group(2)}"')
+        except ValueError:
+            continue
+        yield call.make_effect("code.lifecycle", (Target(f"{match.group(1)}: {command}"[:120], "other"),))
+        for effect in call.classify_shell(command):
+            if effect.what.startswith(_LIFECYCLE_PREFIXES):
+                yield effect
+
+
+def _find_workflow_leaks(call: Invocation, content: str) -> Iterator[Effect]:
+    """Yield only what would take secrets out of a workflow: everything else happens on a throwaway machine."""
+    for match in _WORKFLOW_COMMAND.finditer(content[:_MAX_CONTENT]):
+        if match.group(1):
+            for effect in call.classify_shell(match.group(1)):
+                if effect.what.startswith(("cred.send", "net.shell")):
+                    yield effect
+    if len(content) > _MAX_CONTENT:
+        yield make_overflow_effect(call, "text")
+    names = _WORKFLOW_SECRETS.findall(content[:_MAX_CONTENT])
+    sends_all = any(re.search(rf"\b(?:curl|wget|nc)\b.*\$\{{?{name}\b", content) for name in names)
+    if sends_all or _WORKFLOW_LEAK.search(content):
+        yield call.make_effect("cred.send", possible=True, note="a workflow that sends its secrets out")
+
+
+def make_overflow_effect(call: Invocation, what: str) -> Effect:
+    """Return the effect of what is beyond a bound: it could be anything, and must not pass as nothing."""
+    return call.make_effect("unknown.parse", possible=True, note=f"more {what} than can be looked at")
