@@ -26,12 +26,26 @@ def build_{n}(items, limit={n}):
 """
 
 
-def write_module() -> str:
-    """Return an ordinary Python module of 2,000 lines."""
+WORDY_BLOCK = """
+def sync_{n}(home, limit={n}):
+    target = Path.home() / ".cache" / "acme" / "part-{n}"
+    body = requests.get("https://api.acme.example/items/{n}").json()
+    target.write_text(json.dumps(body))
+    if limit > len(body):
+        target.unlink(missing_ok=True)
+    return load_token(".env")
+
+
+"""
+"""Has words of all families, and nothing that meets: the most that the reader of any language has to do."""
+
+
+def write_module(block: str) -> str:
+    """Return a Python module of 2,000 lines."""
     text = "import subprocess\n"
     number = 0
     while text.count("\n") < LINES:
-        text += BLOCK.format(n=number)
+        text += block.format(n=number)
         number += 1
     return text
 
@@ -57,7 +71,9 @@ def judge(text: str) -> object:
 
 
 if __name__ == "__main__":
-    module = write_module()
-    parsing = measure_fastest(lambda: ast.parse(module))
-    judging = measure_fastest(lambda: judge(module))
-    print(f"judging {module.count(chr(10))} lines of Python costs {judging / parsing:.1f} times parsing them (bar: 20)")
+    for name, block in (("ordinary", BLOCK), ("with words of all families", WORDY_BLOCK)):
+        module = write_module(block)
+        parsing = measure_fastest(lambda module=module: ast.parse(module))  # type: ignore[misc]
+        judging = measure_fastest(lambda module=module: judge(module))  # type: ignore[misc]
+        lines = module.count("\n")
+        print(f"judging {lines} lines of Python, {name}: {judging / parsing:.1f} times parsing them (bar: 20)")

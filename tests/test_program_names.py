@@ -48,6 +48,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
     "other languages: functions, modules, dialects, file names and formats, which are read here": {
         "effects/code/": "powershell-cmdlet base64 crontab dart dirname docker git python3 rmdir sendmail tar mysql",
+        "effects/any_language/": "cmake dirname let",
         "effects/code_sections.py": "cmake dart gradlew just mvnw wscript",
         "effects/environment_variables.py": "psql",
         "shell/makefile.py": "strip sort realpath",

@@ -31,7 +31,13 @@ def add_armed_effects(
     for effects in effects_by_command if any(armed_texts.values()) else ():
         for loader in find_loaders(effects):
             effects += [
-                make_armed_effect(loader, path, f"line {armed.line} {armed.meaning}; written by this command", root)
+                make_armed_effect(
+                    loader,
+                    path,
+                    f"line {armed.line} {armed.meaning}; written by this command",
+                    root,
+                    is_certain=armed.is_certain,
+                )
                 for path, armed in armed_texts.items()
                 if armed is not None and loader.may_load(path, detect_file_language(path), root)
             ]
@@ -68,5 +74,6 @@ def find_armed_imports(
         if armed_text is not None:
             name = path[path.rfind("/") + 1 :]
             note = f"line {armed_text.line} {armed_text.meaning}; `{name}` imports it"
-            effects.append(make_armed_effect(Loader(origin, frozenset()), imported_path, note, resolver.project_root))
+            loader, root = Loader(origin, frozenset()), resolver.project_root
+            effects.append(make_armed_effect(loader, imported_path, note, root, is_certain=armed_text.is_certain))
     return effects

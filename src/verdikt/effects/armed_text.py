@@ -8,12 +8,13 @@ something that may load it is asked about.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects import host
+from verdikt.effects.any_language.meetings import find_meeting
 from verdikt.effects.code import classify_code
-from verdikt.effects.code_sections import find_code_sections
+from verdikt.effects.code_sections import detect_file_language, find_code_sections
 from verdikt.effects.dataflow import OUTGOING_PREFIXES
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.invocation import Invocation
@@ -92,23 +93,41 @@ class ArmedText(NamedTuple):
     line: int
     what: str
     target: str
+    is_certain: bool = True
+    """Whether a reader of the language found it, rather than the words that meet in the text."""
 
     @property
     def meaning(self) -> str:
         """What it does in words, with its target."""
-        return f"{find_entry(self.what).meaning}{f' (`{self.target}`)' if self.target else ''}"
+        doubt = "" if self.is_certain else "by its words "
+        return f"{doubt}{find_entry(self.what).meaning}{f' (`{self.target}`)' if self.target else ''}"
 
 
-def judge_text(path: str, text: str, resolver: TargetResolver, classify_shell: ShellClassifier) -> ArmedText | None:
-    """Return what arms the text of a file; None for text that is harmless, unknown, or no program."""
-    for section in find_code_sections(path, text[:MAX_JUDGED_LENGTH]):
+def judge_text(
+    path: str,
+    text: str,
+    resolver: TargetResolver,
+    classify_shell: ShellClassifier,
+    downloads: Collection[str] = (),
+) -> ArmedText | None:
+    """Return what arms the text of a file; None for text that is harmless, unknown, or no program.
+
+    `downloads` are files from foreign hosts that the session has not read. Where the reader of its language finds
+    nothing, the text is read by the words that meet in it.
+    """
+    text = text[:MAX_JUDGED_LENGTH]
+    sections = find_code_sections(path, text)
+    for section in sections:
         if not _may_arm(section):
             continue
         for effect in _classify_section(section, path, resolver, classify_shell):
             if is_arming(effect, resolver.project_root, section):
                 target = effect.targets[0].text[:80] if effect.targets else ""
                 return ArmedText(_find_line(section, effect), effect.what, target)
-    return None
+    if detect_file_language(path, text) in (SHELL, IMAGE):
+        return None
+    meeting = find_meeting(path, text, resolver, downloads)
+    return ArmedText(*meeting, is_certain=False) if meeting is not None else None
 
 
 _RISKY_WORD = compile_lazily(

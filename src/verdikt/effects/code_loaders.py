@@ -134,13 +134,13 @@ def _is_loading_program(effect: Effect) -> bool:
     return bool(_LANGUAGES.get(effect.by.partition(" ")[0].rpartition("/")[2]))
 
 
-def make_armed_effect(loader: Loader, path: str, note: str, project_root: str) -> Effect:
-    """Return the effect of a command that may load an armed file."""
+def make_armed_effect(loader: Loader, path: str, note: str, project_root: str, *, is_certain: bool = True) -> Effect:
+    """Return the effect of a command that may load an armed file; `is_certain` says whether its text surely is."""
     return Effect(
         cls=EffectClass.EXECUTE,
         what="code.armed",
         targets=(Target(path.removeprefix(project_root + "/"), "path", path, Zone.PROJECT),),
-        certainty=Certainty.POSSIBLE if loader.languages is None else Certainty.CERTAIN,
+        certainty=Certainty.POSSIBLE if loader.languages is None or not is_certain else Certainty.CERTAIN,
         recoverable=False,
         by=loader.effect.by,
         note=note,

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 
+from verdikt.effects.any_language.masking import may_be_loaded
 from verdikt.effects.runner_settings import (
     IMAGE,
     SHELL,
@@ -14,6 +15,7 @@ from verdikt.effects.runner_settings import (
     read_all_settings,
     read_assignments,
     read_cmake,
+    read_fragment,
     read_image,
     read_process_records,
     read_recipes,
@@ -82,8 +84,8 @@ _LANGUAGE_BY_SUFFIX = {
 """Endings that the table of programs does not have, because no program is started with such a file."""
 _SETTINGS_NAMES = """
 tox.ini setup.cfg pyproject.toml hatch.toml .pre-commit-config.yaml lefthook.yml lefthook.yaml Taskfile.yml
-Taskfile.yaml taskfile.yml Procfile nodemon.json .lintstagedrc meson.build docker-compose.yml docker-compose.yaml
-compose.yml compose.yaml compose.override.yml BUILD BUILD.bazel tasks.json devcontainer.json Cargo.toml turbo.json
+Taskfile.yaml taskfile.yml Procfile nodemon.json .lintstagedrc meson.build
+BUILD BUILD.bazel tasks.json devcontainer.json Cargo.toml turbo.json
 Taskfile.dist.yml Taskfile.dist.yaml mise.toml .mise.toml deno.json deno.jsonc moon.yml nx.json project.json
 Makefile.toml .goreleaser.yml .goreleaser.yaml skaffold.yaml .overcommit.yml .lintstagedrc.json .huskyrc netlify.toml
 Pulumi.yaml serverless.yml .air.toml bacon.toml dvc.yaml Tiltfile .simple-git-hooks.json wireit.json Pipfile
@@ -105,10 +107,21 @@ _LANGUAGE_BY_NAME = {
     **dict.fromkeys(_SETTINGS_NAMES.split(), "settings"),
 }
 _SETTINGS_PATHS = ("/.cargo/config.toml", "/.cargo/config")
+_COMPOSE_NAMES = ("compose.", "compose-", "docker-compose.", "docker-compose-")
 _IMAGE_NAMES = ("Dockerfile", "Containerfile", "Earthfile")
 _HOOK_DIRECTORIES = ("/.husky/", "/.githooks/", "/.git-hooks/", "/.git/hooks/", "/hooks/pre-", "/hooks/post-")
 _SHEBANG = compile_lazily(r"#!\s*\S*/(?:env\s+(?:-S\s+)?)?([A-Za-z]+)")
 _SHELL_NAMES = frozenset("sh bash zsh dash ksh ash fish".split())
+_COMMAND_KEY = compile_lazily(
+    r"(?m)^[\s-]*[\"']?(?:cmds?|commands?|scripts?|run|exec|shell|entry)[\"']?\s*(?::(?=\s|$)|=)"
+)
+_DATA_PLACE = compile_lazily(
+    r"/(?:tests?|cases|specs?|docs?|examples?|samples?|data|templates?|inventory|roles|playbooks)/"
+)
+_REMOTE_SETTINGS = compile_lazily(
+    r"(?m)^(?:apiVersion|kind|openapi|swagger|jobs|runs|stages|pipelines?|on|-?\s*hosts)\s*:"
+)
+"""What a cluster, a service or other machines read."""
 _C_LIKE = frozenset("node go rust c java kotlin groovy scala swift dart php csharp".split())
 # Strings first, so that `//` in an address is no comment; what a comment holds is blanked, line by line.
 _C_TOKENS = compile_lazily(
@@ -139,7 +152,8 @@ def detect_file_language(path: str, text: str = "") -> str:
     name = path[path.rfind("/") + 1 :]
     if name in _LANGUAGE_BY_NAME:
         return _LANGUAGE_BY_NAME[name]
-    if path.endswith(_SETTINGS_PATHS) or _is_task_file(path, name):
+    is_composition = name.startswith(_COMPOSE_NAMES) and name.endswith((".yml", ".yaml"))
+    if path.endswith(_SETTINGS_PATHS) or is_composition or _is_task_file(path, name):
         return "settings"
     if is_workflow(path):
         return WORKFLOW
@@ -154,6 +168,8 @@ def detect_file_language(path: str, text: str = "") -> str:
             return SHELL
     if text.startswith("#!"):
         return _read_shebang(text)
+    if suffix in (".yml", ".yaml", ".toml") and _COMMAND_KEY.search(text) and _is_runner_file(path, text):
+        return "settings"
     is_hook = not suffix and any(place in f"/{path}" for place in _HOOK_DIRECTORIES)
     return SHELL if is_hook else ""
 
@@ -161,6 +177,11 @@ def detect_file_language(path: str, text: str = "") -> str:
 def _is_task_file(path: str, name: str) -> bool:
     """Return whether a file may be included by a file of tasks; a role of Ansible keeps other tasks."""
     return name.endswith((".yml", ".yaml")) and "task" in name.lower() and "/roles/" not in path
+
+
+def _is_runner_file(path: str, text: str) -> bool:
+    """Return whether a file of an unknown name may be a part of a runner's settings on this machine."""
+    return may_be_loaded(path) and not _DATA_PLACE.search(path) and not _REMOTE_SETTINGS.search(text)
 
 
 def _read_shebang(text: str) -> str:
@@ -239,7 +260,7 @@ def _read_package(path: str, text: str, *, every: bool = False) -> list[CodeSect
     try:
         package = json.loads(text)
     except (ValueError, RecursionError):
-        return []
+        return read_fragment(text)
     scripts = package.get("scripts") if isinstance(package, dict) else None
     is_nested = "/packages/" in path or "/apps/" in path or "/node_modules/" in path
     return [

@@ -31,6 +31,7 @@ _JSON_SOURCE = compile_lazily(
 _XML_SOURCE = compile_lazily(rf"(?s)<(?:repository|pluginRepository|mirror)>.*?<url>\s*{_ADDRESS}")
 _NUGET_SOURCE = compile_lazily(rf"<add\s+key=\"[^\"]*\"\s+value=\"{_ADDRESS}")
 _GRADLE_SOURCE = compile_lazily(rf"\bmaven\s*(?:\{{\s*(?:set)?[uU]r[li]\s*[=( ]+(?:uri\()?|\()\s*[\"']{_ADDRESS}")
+_REPOSITORY = compile_lazily(rf"(?m)^\s*(?:-\s*)?(?:repo|url)\s*[:=]\s*[\"']?{_ADDRESS}")
 _GO_REPLACEMENT = compile_lazily(r"(?m)^\s*(?:replace\s+)?\S+(?:\s+v\S+)?\s+=>\s+((?:[\w-]+\.)+[a-z]{2,}/\S+)")
 _PATTERNS = {
     **dict.fromkeys((".npmrc", ".yarnrc", ".yarnrc.yml", "pip.conf", "pip.ini", ".condarc", "bunfig.toml"), _SETTING),
@@ -42,6 +43,7 @@ _PATTERNS = {
     **dict.fromkeys(
         ("build.gradle", "settings.gradle", "build.gradle.kts", "settings.gradle.kts", "init.gradle"), _GRADLE_SOURCE
     ),
+    **dict.fromkeys((".pre-commit-config.yaml", ".gitmodules"), _REPOSITORY),
     "go.mod": _GO_REPLACEMENT,
 }
 _REQUIREMENT_NAME = compile_lazily(r"(?:requirements|constraints|dev|test|prod)[\w.-]*\.(?:txt|in)$")

@@ -23,7 +23,6 @@ _MAX_SETTING_LINES = 4_000
 _CMAKE_COMMAND = compile_lazily(
     r"\bCOMMAND\s+([^()]*?)(?=\s+(?:COMMAND|WORKING_DIRECTORY|DEPENDS|COMMENT|[A-Z_]{6,})\b|\))"
 )
-_CMAKE_REMOVE = compile_lazily(r"\bfile\s*\(\s*(REMOVE|REMOVE_RECURSE)\s+([^()]*)\)", re.IGNORECASE)
 # `just` runs what stands between backquotes while it reads the file.
 _MAKE_SHELL = compile_lazily(
     r"\$\(shell\s+((?:[^()]|\([^()]*\))*)\)|^\s*\w+\s*!=\s*(.+)$|^\s*(?:export\s+)?[\w-]+\s*:=[^`]*`([^`]+)`"
@@ -31,7 +30,6 @@ _MAKE_SHELL = compile_lazily(
 _IMAGE_COMMAND = compile_lazily(r"(?i)^\s*(?:RUN|CMD|ENTRYPOINT)\s+(?:--\S+\s+)*")
 _XML_EXECUTABLE = compile_lazily(r"<executable>\s*([^<]+?)\s*</executable>|<exec\b[^>]*\bexecutable=\"([^\"]+)\"")
 _XML_ARGUMENT = compile_lazily(r"<argument>\s*([^<]*?)\s*</argument>|<arg\b[^>]*\b(?:value|line)=\"([^\"]*)\"")
-_XML_DELETE = compile_lazily(r"<(?:delete|RemoveDir|Delete)\b[^>]*\b(?:dir|file|Directories|Files)=\"([^\"]+)\"")
 _XML_COMMAND = compile_lazily(r"<Exec\b[^>]*\bCommand=\"([^\"]+)\"")
 _XML_HOME = compile_lazily(r"\$\{(?:user\.home|env\.HOME)\}|\$\((?:HOME|UserProfile)\)")
 _TASK_IMPORT = compile_lazily(r"(?m)^\s*(?:from|import)\s+(?:invoke|fabric|nox|duty|poethepoet|doit)\b")
@@ -48,6 +46,7 @@ _PROCESS_RECORD = compile_lazily(
     r"""\b(?:script|command|cmd|exec|program|file)["']?\s*:\s*("[^"\n]*"|'[^'\n]*')\s*,\s*["']?args["']?\s*:\s*"""
     r"""(\[[^\[\]]*\]|"[^"\n]*"|'[^'\n]*')"""
 )
+_JSON_TEXT = compile_lazily(r"(?:\"([^\"\\\n]*)\"\s*:\s*)?\"((?:[^\"\\\n]|\\.)*)\"(?!\s*:)")
 _COMMAND_LINE = compile_lazily(r"\bcommandLine\b\s*[(=]?\s*(?:listOf\()?([^)\n]*)")
 _STRING_CALLS = {
     "groovy": compile_lazily(r"\"([^\"\\\n]+)\"\s*\.execute\(|'([^'\\\n]+)'\s*\.execute\("),
@@ -130,7 +129,7 @@ def read_image(text: str) -> list[CodeSection]:
 
 
 def read_xml(text: str) -> list[CodeSection]:
-    """Return the programs that a build in XML starts, and the directories that it deletes."""
+    """Return the programs that a build in XML starts."""
     import html  # its table of 2,200 names takes 2 % of a process for one call, and few builds are in XML
 
     text = re.sub(r"(?s)<!--.*?-->", lambda match: "\n" * match[0].count("\n"), text)
@@ -142,8 +141,6 @@ def read_xml(text: str) -> list[CodeSection]:
         words = _XML_ARGUMENT.findall(text, match.end(), end if end >= 0 else len(text))
         line = " ".join(_quote_word(word) for word in [match[1] or match[2], *("".join(each) for each in words)])
         sections.append(CodeSection(SHELL, html.unescape(line), count_line(text, match.start())))
-    for match in _XML_DELETE.finditer(text):
-        sections.append(CodeSection(SHELL, f"rm -rf {_quote_word(match[1])}", count_line(text, match.start())))
     return sections
 
 
@@ -185,14 +182,10 @@ def read_task_calls(text: str) -> list[CodeSection]:
 
 
 def read_cmake(text: str) -> list[CodeSection]:
-    """Return the commands of a build for CMake, and the files that it removes."""
+    """Return the commands of a build for CMake."""
     text = re.sub(r"(?m)#.*$", "", text).replace("$ENV{", "${")
     text = re.sub(r"(?:\$\{CMAKE_COMMAND\}|\bcmake)\s+-E\s+", "", text)
-    sections = [CodeSection(SHELL, m[1], count_line(text, m.start())) for m in _CMAKE_COMMAND.finditer(text)]
-    for match in _CMAKE_REMOVE.finditer(text):
-        flags = "-rf" if match[1].upper().endswith("RECURSE") else "-f"
-        sections.append(CodeSection(SHELL, f"rm {flags} {match[2]}", count_line(text, match.start())))
-    return sections
+    return [CodeSection(SHELL, m[1], count_line(text, m.start())) for m in _CMAKE_COMMAND.finditer(text)]
 
 
 def read_all_settings(path: str, text: str) -> list[CodeSection]:
@@ -231,6 +224,19 @@ def _read_json_values(text: str) -> list[CodeSection] | None:
                 sections.append(CodeSection(SHELL, " ".join(map(_quote_word, value)), _find_text_line(text, value)))
         elif isinstance(value, str) and " " in value and key.lower() not in _DESCRIPTIONS:
             sections.append(CodeSection(SHELL, value, _find_text_line(text, [value])))
+    return sections
+
+
+def read_fragment(text: str) -> list[CodeSection]:
+    """Return the command lines of a part of a JSON document, as an edit puts it in: texts with a blank in them."""
+    sections = []
+    for match in list(_JSON_TEXT.finditer(text))[:_MAX_SETTING_LINES]:
+        try:
+            value = json.loads(f'"{match[2]}"')
+        except ValueError:
+            continue
+        if " " in value and (match[1] or "").lower() not in _DESCRIPTIONS:
+            sections.append(CodeSection(SHELL, value.removeprefix("@"), count_line(text, match.start(2))))
     return sections
 
 
@@ -276,9 +282,28 @@ def _read_compose(text: str) -> Iterator[CodeSection]:
     for number, line in lines:
         setting = _SETTING.match(line)
         if setting and setting[1] in ("command", "entrypoint") and setting[2]:
-            yield CodeSection(SHELL, f"docker run {options} image {_to_command_line(setting[2])}", number)
+            directory = _find_sibling_value(lines, number - 1, "working_dir")
+            entered = f"-w {_quote_word(directory)} " if directory else ""
+            yield CodeSection(SHELL, f"docker run {options} {entered}image {_to_command_line(setting[2])}", number)
     for number, mount in mounts:
         yield CodeSection(SHELL, f"docker run {mount} image", number)
+
+
+def _find_sibling_value(lines: Sequence[tuple[int, str]], index: int, key: str) -> str:
+    """Return the value of another key of the block in which a line of YAML stands; empty when there is none."""
+    indent = _count_indent(lines[index][1])
+    for step in (-1, 1):
+        for _, line in lines[index + step :: step] if index + step >= 0 else ():
+            if line.strip() and _count_indent(line) < indent:
+                break
+            setting = _SETTING.match(line)
+            if setting and setting[1] == key and _count_indent(line) == indent:
+                return setting[2].strip("\"'")
+    return ""
+
+
+def _count_indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _quote_mount(path: str) -> str:

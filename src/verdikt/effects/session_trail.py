@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from verdikt.effects.any_language.masking import may_be_loaded, may_name_code
 from verdikt.effects.armed_text import ArmedText, judge_text
 from verdikt.effects.carried_files import CarriedFiles
 from verdikt.effects.carried_state import find_moved_work
 from verdikt.effects.code_loaders import Loader, find_git_loaders, find_loaders, make_armed_effect
 from verdikt.effects.code_sections import detect_file_language
-from verdikt.effects.downloaded_files import find_unread_runs, note_downloads
+from verdikt.effects.downloaded_files import DOWNLOADS_KEY, find_unread_runs, note_downloads
 from verdikt.effects.local_resources import note_local_resources, settle_local_resources
 from verdikt.effects.script_classifier import ScriptClassifier
 from verdikt.effects.secret_sends import add_issuer_sends, find_unlisted_hosts
@@ -26,7 +27,7 @@ from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.effect import Effect, Effects, Zone
 from verdikt.model.facts import MOVED_WORK_KEY, REMOTES_KEY, SECRET_COPIES_KEY
 from verdikt.model.session_state import mark_key, to_shared_key, value_key
-from verdikt.model.written_text import predict_written_text
+from verdikt.model.written_text import list_new_texts, predict_written_text
 
 if TYPE_CHECKING:
     from verdikt.model.action import Action
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from verdikt.shell.command import Command
 
 ARMED_KEY = value_key("trail", "armed")
-"""Armed files: path → digest, line, effect, target, tool, seq."""
+"""Armed files: path → digest, line, effect, target, tool, seq, and whether it is certain."""
 UNJUDGED_KEY = value_key("trail", "unjudged")
 """Files that commands wrote and nothing has loaded since: path → tool, seq."""
 PROJECT_ARMED_KEY = to_shared_key("project", ARMED_KEY)
@@ -58,6 +59,8 @@ _CHANGES = frozenset(("fs.write", "fs.append", "fs.overwrite", "fs.link"))
 _LOADED_ZONES = (Zone.TEMP, Zone.OUTSIDE, Zone.HOME)
 """Places outside the project from which the words of a command may load: `PYTHONPATH=/tmp/x`, `make -f /tmp/x.mk`."""
 _DIGEST_LENGTH = 16
+_UNSEEN = "unseen"
+"""In place of the digest of a file that only its host sees: what is known of it is the text that an edit put in."""
 
 
 _UNCARRIED = frozenset("code.build code.run git.write git.read fs.read fs.write fs.append fs.list none".split())
@@ -73,11 +76,17 @@ class ArmedFile(NamedTuple):
     target: str
     tool: str
     seq: int
+    is_certain: bool = True
+
+    @classmethod
+    def from_text(cls, digest: str, text: ArmedText, tool: str, seq: int) -> ArmedFile:
+        """Return what the memory holds of an armed text."""
+        return cls(digest, text.line, text.what, text.target, tool, seq, text.is_certain)
 
     @property
     def note(self) -> str:
         """What the file would do, and where that is known from."""
-        armed_text = ArmedText(self.line, self.what, self.target)
+        armed_text = ArmedText(self.line, self.what, self.target, self.is_certain)
         # The origin first: a message cuts what is long, and the target may be.
         return f"armed by {self.tool} at #{self.seq}, line {self.line} {armed_text.meaning}"
 
@@ -100,7 +109,7 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
     if not armed and not unjudged:
         return effects
     added = [
-        make_armed_effect(loader, path, file.note, facts.project_root)
+        make_armed_effect(loader, path, file.note, facts.project_root, is_certain=file.is_certain)
         for path, file, loader in _iter_loaded_files(loaders, armed, unjudged, facts, action.command)
     ]
     return Effects((*effects.items, *added)) if added else effects
@@ -148,7 +157,8 @@ def _iter_loaded_files(
             continue
         remembered = armed.get(path)
         file = remembered if remembered is not None and path not in unjudged else None
-        if file is None or facts.content_stamp(path) != file.digest:
+        is_unseen = file is not None and file.digest == _UNSEEN and facts.text(path) is None
+        if not is_unseen and (file is None or facts.content_stamp(path) != file.digest):
             tool, seq = (remembered.tool, remembered.seq) if remembered is not None else unjudged.get(path, ("", 0))
             file = judge_file(path, facts, str(tool), int(seq))
         if file is not None:
@@ -159,7 +169,7 @@ def judge_file(path: str, facts: Facts, tool: str, seq: int) -> ArmedFile | None
     """Return what arms a file as it is on disk; None when nothing does, or it cannot be read."""
     text = facts.text(path)
     armed = _judge_in_project(path, text, facts) if text else None
-    return ArmedFile(facts.content_stamp(path), *armed, tool, seq) if armed is not None else None
+    return ArmedFile.from_text(facts.content_stamp(path), armed, tool, seq) if armed is not None else None
 
 
 def _judge_in_project(path: str, text: str, facts: Facts) -> ArmedText | None:
@@ -168,7 +178,9 @@ def _judge_in_project(path: str, text: str, facts: Facts) -> ArmedText | None:
     def classify_shell(inner: str, command: Command) -> list[Effect]:
         return ScriptClassifier(resolver).classify_shell(inner, command.cwd, command.host)
 
-    return judge_text(path, text, resolver, classify_shell)
+    # Settings alone name what is binary; text that was downloaded is judged itself when something loads it.
+    downloads = facts.recall(DOWNLOADS_KEY) if may_name_code(path, text) else None
+    return judge_text(path, text, resolver, classify_shell, tuple(downloads) if isinstance(downloads, Mapping) else ())
 
 
 # What an action adds to the memory.
@@ -293,13 +305,22 @@ class _Trail:
             self._armed.pop(path, None)
             self._unjudged.pop(path, None)
             if text is None:
-                self._remember_unjudged(path)
-            elif detect_file_language(path, text) == "settings":
+                self._note_fragment(path)
+            elif detect_file_language(path, text) == "settings" or may_name_code(path, text):
                 # What it names may be written later.
                 self._remember_unjudged(path)
             elif (armed := _judge_in_project(path, text, self._facts)) is not None:
                 digest = sha256_hex(text.encode("utf-8", "surrogatepass"))[:_DIGEST_LENGTH]
-                self._armed[path] = [digest, *armed, self._action.tool, self._seq]
+                self._armed[path] = list(ArmedFile.from_text(digest, armed, self._action.tool, self._seq))
+
+    def _note_fragment(self, path: str) -> None:
+        """Judge what an edit puts into a file whose text is not known, or remember the file."""
+        fragment = "\n".join(list_new_texts(self._action.payload))
+        armed = _judge_in_project(path, fragment, self._facts) if fragment else None
+        if armed is None:
+            self._remember_unjudged(path)
+        else:
+            self._armed[path] = list(ArmedFile.from_text(_UNSEEN, armed, self._action.tool, self._seq))
 
     def note_command_writes(self, paths: Iterable[str]) -> None:
         """Remember the files that a command writes; their text is read when something may load them."""
@@ -319,7 +340,7 @@ class _Trail:
 
     def _remember_unjudged(self, path: str) -> None:
         name = path[path.rfind("/") + 1 :]
-        if detect_file_language(path) or "." not in name:
+        if detect_file_language(path) or "." not in name or may_be_loaded(path):
             self._unjudged.pop(path, None)
             self._unjudged[path] = [self._action.tool, self._seq]
 

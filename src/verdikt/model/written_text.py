@@ -27,6 +27,16 @@ def predict_written_text(payload: Any, old_text: str | None) -> str | None:
     return text
 
 
+def list_new_texts(payload: Any) -> list[str]:
+    """Return the texts that an edit puts in, wherever in the file that is."""
+    if not isinstance(payload, Mapping):
+        return []
+    edits = payload.get("edits")
+    steps = edits if isinstance(edits, list | tuple) else [payload]
+    texts = [_find_text(step, _NEW_KEYS) for step in steps if isinstance(step, Mapping)]
+    return [text for text in texts if text]
+
+
 def _apply_edit(edit: Any, text: str | None) -> str | None:
     if not isinstance(edit, Mapping):
         return None

@@ -1,0 +1,110 @@
+"""Which names a unit binds, in the ways in which languages write that, and the tokens that stand for their value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from verdikt.effects.any_language.word_families import LOOP_WORDS, SETTING_WORDS
+
+if TYPE_CHECKING:
+    from verdikt.effects.any_language.units import Token
+
+Binding = tuple[str, "Sequence[Token]", bool]
+"""A name, the tokens of its value, and whether the value is added to what the name held."""
+_ASSIGNMENTS = ("=", ":=", "<-", "+=", "?=")
+_LOOPS = frozenset("for foreach each doseq dolist loop map".split())
+_DECLARING = frozenset("var val let const auto final mut my our local static readonly def final".split())
+
+
+BINDING_WORDS = frozenset((*_ASSIGNMENTS, "|", "=>", "->", *LOOP_WORDS, *SETTING_WORDS, *_LOOPS))
+"""Without one of these a unit binds nothing."""
+
+
+def find_bindings(tokens: Sequence[Token], *, is_command_list: bool) -> Iterator[Binding]:
+    """Yield what a unit binds; `is_command_list` says that names are bound by commands alone, as CMake does."""
+    if not is_command_list and BINDING_WORDS.isdisjoint([token.text for token in tokens]):
+        return
+    yield from _find_assignments(tokens)
+    first = next((index for index, token in enumerate(tokens) if token.kind == "name"), None)
+    if first is None:
+        return
+    if tokens[first].text in SETTING_WORDS and not is_command_list:
+        names = [index for index in range(first + 1, min(first + 4, len(tokens))) if tokens[index].kind == "name"]
+        if names and not any(token.text in _ASSIGNMENTS for token in tokens[:8]):
+            yield tokens[names[0]].text, tokens[names[0] + 1 :], False
+    if is_command_list:
+        for index, token in enumerate(tokens):
+            if token.kind == "name" and token.depth == 1 and not token.text.isupper() and tokens[index - 1].text != "$":
+                yield token.text, [*tokens[:index], *tokens[index + 1 :]], True
+    yield from _find_loop_names(tokens, first)
+    yield from _find_parameters(tokens)
+
+
+def _find_assignments(tokens: Sequence[Token]) -> Iterator[Binding]:
+    for index, token in enumerate(tokens):
+        if token.text not in _ASSIGNMENTS or index == 0 or token.depth > 1:
+            continue
+        before = tokens[:index]
+        # `val home: File = …`: the type stands between the name and the sign.
+        colon = next(
+            (i for i in range(len(before) - 1, 0, -1) if before[i].text == ":" and before[i].depth == token.depth), 0
+        )
+        name_index = colon - 1 if colon and index - colon < 8 else index - 1
+        while name_index > 0 and before[name_index].kind != "name":
+            name_index -= 1
+        name = before[name_index]
+        if name.kind != "name" or name.depth != token.depth:
+            continue
+        if token.depth == 1 and not (name_index > 0 and _declares(before, name_index)):
+            continue  # an argument by name
+        yield name.text, tokens[index + 1 :], token.text == "+="
+        if name_index > 1 and before[name_index - 1].text == "." and before[name_index - 2].kind == "name":
+            # What is put into a field is in the whole: `request.body = …`.
+            yield before[name_index - 2].text, tokens[index + 1 :], True
+        if token.depth == 0:
+            return
+
+
+def _declares(before: Sequence[Token], name_index: int) -> bool:
+    previous = before[name_index - 1]
+    return (
+        previous.text in _DECLARING or previous.text == ">" or (previous.kind == "name" and previous.text[:1].isupper())
+    )
+
+
+def _find_loop_names(tokens: Sequence[Token], first: int) -> Iterator[Binding]:
+    """Yield the name that goes through a list: `for f in …`, `foreach (… as $f)`, `with open(…) as f`, `[f (…)]`."""
+    is_loop = tokens[first].text in _LOOPS
+    for index, token in enumerate(tokens):
+        if token.kind != "name" or token.text not in LOOP_WORDS:
+            continue
+        if token.text == "as":
+            names = [each.text for each in tokens[index + 1 : index + 6] if each.kind == "name"]
+            yield from ((name, tokens[:index], False) for name in names[-1:])
+        elif is_loop or (index > 0 and tokens[index - 1].kind == "name"):
+            name = next((each.text for each in reversed(tokens[:index]) if each.kind == "name"), "")
+            if name:
+                yield name, tokens[index + 1 :], False
+            return
+    if is_loop:
+        for index in range(first + 1, min(first + 8, len(tokens))):
+            # `foreach f [glob …]` of Tcl, `for (Path p : paths)` of Java, `(doseq [f …] …)`.
+            if tokens[index].kind == "name" and (
+                index + 1 < len(tokens) and tokens[index + 1].text in (":", "(", "[", "$")
+            ):
+                yield tokens[index].text, tokens[index + 1 :], False
+                return
+
+
+def _find_parameters(tokens: Sequence[Token]) -> Iterator[Binding]:
+    """Yield the parameters of functions that are given to a call: `.each { |f| … }`, `.forEach(f => …)`."""
+    for index, token in enumerate(tokens):
+        if index == 0 or (tokens[index - 1].kind != "name" and tokens[index - 1].text != ")"):
+            continue
+        name = tokens[index - 1] if tokens[index - 1].kind == "name" else tokens[index - 2]
+        if name.kind != "name":
+            continue
+        is_between_bars = token.text == "|" and index > 1 and tokens[index - 2].text == "|"
+        if is_between_bars or token.text in ("=>", "->"):
+            yield name.text, tokens[: index - 1], True
