@@ -60,7 +60,7 @@ class ToolGovernor:
         self.max_refusals = max_refusals
         self.timeout_seconds = timeout_seconds
         self._refusals = RefusalCounter()
-        self._threads = WorkerThreads(on_idle=partial(_record_heads, self.governance))
+        self._threads = WorkerThreads()
         finalize(self, self._threads.close)
 
     def build_action(
@@ -214,7 +214,7 @@ class ToolGovernor:
     async def run_in_thread(self, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
         """Return what a function returns in a worker thread; raise `TimeoutError` when it takes too long."""
         loop = get_running_loop()
-        future = self._threads.submit(_run_with_deferred_heads, self.governance, function, *args, **kwargs)
+        future = self._threads.submit(function, *args, **kwargs)
         # A timer instead of `wait_for`, which costs more, and every call comes here.
         is_expired = False
 
@@ -275,16 +275,6 @@ class ToolGovernor:
             record_crash(self.governance.store.home, f"sdk.{moment}", error)
         except Exception:
             return  # there is nothing left to write to
-
-
-def _run_with_deferred_heads(governance: Governance, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
-    """Return what a function returns; the log is synced, and the worker notes the chain's head after the answer."""
-    with governance.store.defer_heads():
-        return function(*args, **kwargs)
-
-
-def _record_heads(governance: Governance) -> None:
-    governance.store.record_heads()
 
 
 def _to_answer(answer: object) -> Answer:

@@ -73,7 +73,6 @@ class FileStore:
         self._index = LogIndex(self.state, self.reader, projections)
         self._durable = durable
         self._group_commit = group_commit
-        self._thread_state = threading.local()
         self._checkpoint_every = checkpoint_every
         self.operator_entries: AnswerCache[tuple[Entry, list[Entry]] | None] = AnswerCache(_MAX_OPERATOR_ENTRIES)
         """Entries of the operator that were verified, each with those that follow it."""
@@ -204,18 +203,6 @@ class FileStore:
             log.sync(log.write_count)
         return len(sessions)
 
-    @contextmanager
-    def defer_heads(self) -> Iterator[None]:
-        """Leave the heads of this thread's updates in a block for `record_heads`, which the caller must see to.
-
-        Saves a transaction of `state.db` before each answer. The entries themselves are on the disk as ever.
-        """
-        self._thread_state.defers_heads = True
-        try:
-            yield
-        finally:
-            self._thread_state.defers_heads = False
-
     def record_heads(self) -> None:
         """Write deferred heads to `state.db`; a head that cannot be written now stays deferred, and the log has it."""
         if os.getpid() == self._pid:  # a forked child must not write the parent's
@@ -336,8 +323,7 @@ class FileStore:
 
     def _commit_entries(self, log: LogFile, writer: LogWriter, torn_bytes: int) -> None:
         write = partial(self._write_entries, log, writer, torn_bytes)
-        defer_head = bool(self._group_commit) or getattr(self._thread_state, "defers_heads", False)
-        self._index.commit_update(log, writer, write, defer_head=defer_head)
+        self._index.commit_update(log, writer, write, defer_head=bool(self._group_commit))
 
     def _write_entries(self, log: LogFile, writer: LogWriter, torn_bytes: int) -> None:
         if not writer.lines:

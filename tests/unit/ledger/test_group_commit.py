@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -94,34 +93,10 @@ def test_failed_sync_fails_every_writer(tmp_path: Path, monkeypatch: pytest.Monk
     assert store.read_head("s").seq == 4
 
 
-def test_thread_defers_its_own_heads_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The entries are synced at once; what another thread or a later block writes is recorded with its head."""
-    store, synced = close_after_test(FileStore(tmp_path, FakeClock(), (COUNT,), durable=True)), []
-    append_entries(store, 1)
-    original = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda fd: (synced.append(fd), original(fd)))
-
-    with store.defer_heads():
-        append_entries(store, 2)
-        assert (recorded_seq(store), len(synced)) == (1, 2)
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit(append_entries, store, 1).result()
-        assert recorded_seq(store) == 4
-        append_entries(store, 1)
-    assert recorded_seq(store) == 4
-    store.record_heads()
-    assert recorded_seq(store) == 5
-    append_entries(store, 1)
-    assert recorded_seq(store) == 6
-    assert audit(tmp_path, projections=(COUNT,)).is_intact
-
-
 def test_forked_child_leaves_the_heads_of_its_parent_alone(tmp_path: Path) -> None:
     """The parent may have written more by the time at which the child would record them."""
-    store = close_after_test(FileStore(tmp_path, FakeClock(), (COUNT,), durable=False))
-    append_entries(store, 1)
-    with store.defer_heads():
-        append_entries(store, 2)
+    store = open_warm_store(tmp_path)
+    append_entries(store, 3)
     if (child := os.fork()) == 0:
         store.record_heads()
         append_entries(store, 1, "t")
