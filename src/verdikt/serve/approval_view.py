@@ -14,7 +14,7 @@ from verdikt.serve import schema
 from verdikt.team.approval_wire import Vote, find_vote_problem, parse_needs, read_statement
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Row, RowMapping
+    from sqlalchemy import Connection, RowMapping
 
     from verdikt.serve.people import Person
 
@@ -155,7 +155,7 @@ def summarise_votes(connection: Connection, organisation: int, since: int) -> li
         .where(votes.c.organisation == organisation, votes.c.at >= since)
         .order_by(votes.c.at)
     )
-    by_person: dict[int, list[Row[Any]]] = {}
+    by_person: dict[int, list[Any]] = {}
     for row in connection.execute(query):
         by_person.setdefault(row.person, []).append(row)
     rows = [
