@@ -54,10 +54,9 @@ def prove_topic(request: ProofRequest, topic: str, settings: EvidenceSettings) -
         return required
     row = ROWS.get(topic, prove_change)
     # `The last commit now reads …` reports a new commit and no change of a file.
-    is_reworded = request.claim.topics == ("change",) and has_wording("commit", request.text)
-    if is_reworded and not reports_change(request.text) and not request.turn.facts.changes:
-        row = prove_commit
-    elif topic in ("change", "file_operation", "release") and is_about_refs(request.text):
+    names_commit = request.claim.topics == ("change",) and has_wording("commit", request.text)
+    is_reworded = names_commit and not reports_change(request.text) and not request.turn.facts.changes
+    if is_reworded or (topic in ("change", "file_operation", "release") and is_about_refs(request.text)):
         row = prove_commit
     elif topic == "change" and is_about_files(request.text):
         row = prove_file_operation
