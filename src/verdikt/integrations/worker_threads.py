@@ -12,13 +12,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
 Job = tuple[AbstractEventLoop, "Future[Any]", Callable[[], Any]]
 
 _MAX_THREADS = 16
+
+_IDLE_SECONDS = 0.02
+"""How long a thread waits for the next call before it does what can be done after the answers."""
 
 
 class WorkerThreads:
@@ -27,8 +30,10 @@ class WorkerThreads:
     Daemons: a function that hangs does not keep the process from ending.
     """
 
-    def __init__(self, max_threads: int = _MAX_THREADS) -> None:
+    def __init__(self, max_threads: int = _MAX_THREADS, *, on_idle: Callable[[], None] = lambda: None) -> None:
+        """Start without threads. `on_idle` is called by a thread that had no call for a moment, and by `close`."""
         self._max_threads = max_threads
+        self._on_idle = on_idle
         self._threads = 0
         self._idle_threads = 0
         self._start_empty()
@@ -45,7 +50,8 @@ class WorkerThreads:
                 self._idle_threads -= 1  # one of them takes this job or an earlier one
             elif self._threads < self._max_threads:
                 self._threads += 1
-                Thread(target=_run_jobs, args=(self._jobs, self._note_idle), name="verdikt", daemon=True).start()
+                arguments = (self._jobs, self._note_idle, self._on_idle)
+                Thread(target=_run_jobs, args=arguments, name="verdikt", daemon=True).start()
         return future
 
     def close(self) -> None:
@@ -53,7 +59,10 @@ class WorkerThreads:
         with self._lock:
             for _ in range(self._threads):
                 self._jobs.put(None)
+            is_used = self._threads > 0 and os.getpid() == self._pid
             self._threads = self._idle_threads = 0
+        if is_used:
+            _run_quietly(self._on_idle)  # at the end of the process its threads do not get that far
 
     def _start_empty(self) -> None:
         self._pid = os.getpid()
@@ -67,8 +76,8 @@ class WorkerThreads:
             self._idle_threads += 1
 
 
-def _run_jobs(jobs: SimpleQueue[Job | None], note_idle: Callable[[], None]) -> None:
-    while (job := jobs.get()) is not None:
+def _run_jobs(jobs: SimpleQueue[Job | None], note_idle: Callable[[], None], on_idle: Callable[[], None]) -> None:
+    while (job := _wait_for_job(jobs, on_idle)) is not None:
         loop, future, call = job
         result = error = None
         try:
@@ -80,6 +89,20 @@ def _run_jobs(jobs: SimpleQueue[Job | None], note_idle: Callable[[], None]) -> N
             loop.call_soon_threadsafe(_settle, future, result, error)
         # While this thread waits it must hold nothing of the last call.
         del job, loop, future, call, result, error
+
+
+def _wait_for_job(jobs: SimpleQueue[Job | None], on_idle: Callable[[], None]) -> Job | None:
+    try:
+        return jobs.get(timeout=_IDLE_SECONDS)
+    except Empty:
+        _run_quietly(on_idle)
+        return jobs.get()
+
+
+def _run_quietly(function: Callable[[], None]) -> None:
+    # What it raises must not end a thread that others count on; it is called again after the next job.
+    with suppress(Exception):
+        function()
 
 
 def _settle(future: Future[Any], result: Any, error: BaseException | None) -> None:

@@ -73,6 +73,7 @@ class FileStore:
         self._index = LogIndex(self.state, self.reader, projections)
         self._durable = durable
         self._group_commit = group_commit
+        self._thread_state = threading.local()
         self._checkpoint_every = checkpoint_every
         self.operator_entries: AnswerCache[tuple[Entry, list[Entry]] | None] = AnswerCache(_MAX_OPERATOR_ENTRIES)
         """Entries of the operator that were verified, each with those that follow it."""
@@ -203,9 +204,22 @@ class FileStore:
             log.sync(log.write_count)
         return len(sessions)
 
+    @contextmanager
+    def defer_heads(self) -> Iterator[None]:
+        """Leave the heads of this thread's updates in a block for `record_heads`, which the caller must see to.
+
+        Saves a transaction of `state.db` before each answer. The entries themselves are on the disk as ever.
+        """
+        self._thread_state.defers_heads = True
+        try:
+            yield
+        finally:
+            self._thread_state.defers_heads = False
+
     def record_heads(self) -> None:
         """Write deferred heads to `state.db`; a head that cannot be written now stays deferred, and the log has it."""
-        self._index.record_heads()
+        if os.getpid() == self._pid:  # a forked child must not write the parent's
+            self._index.record_heads()
 
     def flush_projections(self) -> None:
         """Write the projections of all open sessions to `state.db`; what cannot be written is folded later."""
@@ -215,7 +229,6 @@ class FileStore:
 
     def close(self) -> None:
         """Write what was deferred, and close every file; a later use opens them again."""
-        # A forked child must not write the parent's deferred heads.
         if os.getpid() == self._pid:
             self.record_heads()
             self.flush_projections()
@@ -323,7 +336,8 @@ class FileStore:
 
     def _commit_entries(self, log: LogFile, writer: LogWriter, torn_bytes: int) -> None:
         write = partial(self._write_entries, log, writer, torn_bytes)
-        self._index.commit_update(log, writer, write, defer_head=bool(self._group_commit))
+        defer_head = bool(self._group_commit) or getattr(self._thread_state, "defers_heads", False)
+        self._index.commit_update(log, writer, write, defer_head=defer_head)
 
     def _write_entries(self, log: LogFile, writer: LogWriter, torn_bytes: int) -> None:
         if not writer.lines:

@@ -65,8 +65,9 @@ class LogIndex:
         self._lock = threading.Lock()
 
     def reset_after_fork(self) -> None:
-        """Drop locks and connections that belong to the parent process."""
+        """Drop locks, connections and deferred heads that belong to the parent process."""
         self._lock = threading.Lock()
+        self._deferred_logs = {}
         self._state.reset_after_fork()
 
     def reconcile_session(self, session: str, log: LogFile) -> Reconciliation:
