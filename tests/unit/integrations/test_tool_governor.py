@@ -63,6 +63,39 @@ def test_decision_that_hangs_is_a_block(governor: ToolGovernor, monkeypatch: pyt
     assert "TimeoutError" in ruling.text
 
 
+def test_heads_are_recorded_once_the_worker_is_idle(governor: ToolGovernor) -> None:
+    """The answer does not wait for `state.db`; it has the head soon after, and at the latest when the governor goes."""
+    store = governor.governance.store
+
+    async def decide_calls() -> int:
+        for number in range(3):
+            action = governor.build_action("sh", {"command": "ls"}, call_id=str(number), session_id="s")
+            assert (await governor.adecide(action, can_ask=True)).may_run
+        deadline = time.monotonic() + 20
+        while _read_recorded_seq(store) < 3 and time.monotonic() < deadline:
+            await asyncio.sleep(0.01)
+        return _read_recorded_seq(store)
+
+    assert asyncio.run(decide_calls()) == store.read_head("s").seq == 3
+
+
+def test_heads_are_recorded_when_the_threads_end(governor: ToolGovernor) -> None:
+    """A program that ends right after its last call leaves no head behind."""
+    store = governor.governance.store
+    action = governor.build_action("sh", {"command": "ls"}, session_id="s")
+    for _ in range(3):
+        asyncio.run(governor.adecide(action, can_ask=True))
+    governor._threads.close()
+
+    assert _read_recorded_seq(store) == store.read_head("s").seq == 3
+
+
+def _read_recorded_seq(store: FileStore) -> int:
+    with store.state.hold_connection() as db:
+        row = db.read_head("s")
+    return row.head.seq if row else 0
+
+
 def test_cancelled_decision_is_no_permission(governor: ToolGovernor, monkeypatch: pytest.MonkeyPatch) -> None:
     """A task that is cancelled while it waits gets no ruling, also when its time is up at the same moment."""
     is_deciding, may_end = Event(), Event()

@@ -103,3 +103,22 @@ def test_close_ends_the_threads(threads: WorkerThreads) -> None:
     threads.close()
     thread.join(20)
     assert not thread.is_alive()
+
+
+def test_idle_work_that_fails_does_not_end_the_thread() -> None:
+    """The next call is still answered, and idle work is tried again."""
+    is_idle = threading.Event()
+
+    def fail() -> None:
+        is_idle.set()
+        raise OSError("disk full")
+
+    threads = WorkerThreads(max_threads=1, on_idle=fail)
+
+    async def run() -> int:
+        await threads.submit(pow, 2, 3)
+        assert await asyncio.to_thread(is_idle.wait, 20)
+        return int(await threads.submit(pow, 2, 4))
+
+    assert asyncio.run(run()) == 16
+    threads.close()

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,58 @@ def test_failed_sync_fails_every_writer(tmp_path: Path, monkeypatch: pytest.Monk
         written[1][0].sync(written[1][1])
     append_entries(store, 1)
     assert store.read_head("s").seq == 4
+
+
+def test_thread_defers_its_own_heads_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entries are synced at once; what another thread or a later block writes is recorded with its head."""
+    store, synced = close_after_test(FileStore(tmp_path, FakeClock(), (COUNT,), durable=True)), []
+    append_entries(store, 1)
+    original = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: (synced.append(fd), original(fd)))
+
+    with store.defer_heads():
+        append_entries(store, 2)
+        assert (recorded_seq(store), len(synced)) == (1, 2)
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(append_entries, store, 1).result()
+        assert recorded_seq(store) == 4
+        append_entries(store, 1)
+    assert recorded_seq(store) == 4
+    store.record_heads()
+    assert recorded_seq(store) == 5
+    append_entries(store, 1)
+    assert recorded_seq(store) == 6
+    assert audit(tmp_path, projections=(COUNT,)).is_intact
+
+
+def test_forked_child_leaves_the_heads_of_its_parent_alone(tmp_path: Path) -> None:
+    """The parent may have written more by the time at which the child would record them."""
+    store = close_after_test(FileStore(tmp_path, FakeClock(), (COUNT,), durable=False))
+    append_entries(store, 1)
+    with store.defer_heads():
+        append_entries(store, 2)
+    if (child := os.fork()) == 0:
+        store.record_heads()
+        append_entries(store, 1, "t")
+        store.record_heads()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (recorded_seq(store), recorded_seq(store, "t")) == (1, 1)
+    store.record_heads()
+    assert recorded_seq(store) == 3
+
+
+def test_head_recorded_while_another_process_writes_leaves_no_mark_behind(tmp_path: Path) -> None:
+    """The mark says that the stored states are old; the writer stores new ones without having seen it."""
+    first, second = open_warm_store(tmp_path), open_warm_store(tmp_path)
+    append_entries(first, 3)
+    with second.session("s") as log:
+        first.record_heads()
+        log.append(EntryKind.TOOL_CALL, {})
+    append_entries(second, 2)
+    second.record_heads()
+
+    assert audit(tmp_path, projections=(COUNT,)).findings == []
 
 
 def test_deferred_heads_are_recorded_together(tmp_path: Path) -> None:
