@@ -17,7 +17,7 @@ from verdikt.effects.invocation import Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, build_program
 from verdikt.errors import PolicyError
-from verdikt.knowledge.compiler import ROW_KEYS, RecordError, compile_files, iter_entries
+from verdikt.knowledge.compiler import ROW_KEYS, RecordError, compile_files, iter_entries, parse_entry
 from verdikt.model.schema_type import SchemaType, Section
 from verdikt.model.yaml_document import YamlDocument, to_plain
 from verdikt.model.yaml_node import YamlNode
@@ -114,7 +114,12 @@ def _read_record_file(name: str, data: bytes, document: YamlDocument) -> list[An
     if unknown_keys := sorted(content.keys() - _FILE_KEYS):
         document.errors.append(PolicyError(f"expected `program` or `simple`, found `{unknown_keys[0]}`", where=name))
         return []
-    own_document = YamlDocument(name, [*content.get("simple", ()), *content.get("program", ())])
+    try:
+        entries = [parse_entry(entry, name) for entry in (*content.get("simple", ()), *content.get("program", ()))]
+    except RecordError as error:
+        document.errors.append(PolicyError(str(error).removeprefix(f"{name}: "), where=name))
+        return []
+    own_document = YamlDocument(name, entries)
     read_layer(YamlNode.from_document(own_document))
     document.errors.extend(own_document.errors)
     return [] if own_document.errors else list(own_document.value)
@@ -133,7 +138,9 @@ def _check_keys(node: YamlNode, allowed: frozenset[str]) -> bool:
         return False
     rows = children["effects"].read_items() if "effects" in children else []
     commands = children["commands"].read_items() if "commands" in children else []
-    checks = [_check_keys(row, ROW_KEYS) for row in rows] + [_check_keys(entry, _ENTRY_KEYS) for entry in commands]
+    # A text in place of a table is read by the compiler, which reports what is wrong with it.
+    checks = [_check_keys(row, ROW_KEYS) for row in rows if not isinstance(row.value, str)]
+    checks += [_check_keys(entry, _ENTRY_KEYS) for entry in commands if not isinstance(entry.value, str)]
     texts = [(key, child) for key, child in children.items() if key in _TEXT_KEYS]
     for _, child in texts:
         if not isinstance(child.value, str):

@@ -24,6 +24,15 @@ COMPILED = Path(__file__).parent / "_compiled.py"
 ROW_KEYS = frozenset("does on as when unless else recoverable recoverable_when possible always note".split())
 """The keys of an effect; an entry with a single effect may have them itself instead of a list `effects`."""
 
+_ROW_FLAGS = frozenset(("always", "possible", "recoverable"))
+_ROW_TEXT = re.compile(
+    r"(?P<otherwise>else )?(?P<does>@?[a-z0-9_.]+)"
+    r"(?: (?!on |as |always|possible|recoverable|when |unless |note )(?P<kind>[a-z_:]+))?"
+    r"(?: on (?P<on>.+?))?(?: as (?P<as>[a-z_:]+))?"
+    r"(?P<always> always)?(?P<possible> possible)?(?P<recoverable> recoverable)?"
+    r"(?: when (?P<when>.+?))?(?: unless (?P<unless>.+?))?"
+    r"(?: recoverable_when (?P<recoverable_when>.+?))?(?: note (?P<note>.+))?"
+)
 _SET_REFERENCE = re.compile(r"(?<!\w)@([a-z_]+)([^+|@\s]*)")
 
 
@@ -50,7 +59,7 @@ def compile_files(files: Mapping[str, Record]) -> dict[str, Record]:
         _check_named_rows(family, file)
         # `simple` lists programs in the short notation; a table of its own, `[[program]]`, is for longer ones.
         for source in (*file.get("simple", ()), *file.get("program", ())):
-            record = _compile_record(source, family, file)
+            record = _compile_record(parse_entry(source, f"{family}.toml"), family, file)
             for name in record["names"]:
                 if name in owners:
                     raise RecordError(f"{family}.toml: `{name}` is already in {owners[name]}.toml")
@@ -74,7 +83,8 @@ def _compile_record(source: Record, family: str, file: Record) -> Record:
         raise RecordError(f"{family}.toml: a program without `names`")
     where = f"{family}.toml: {names[0]}"
     sets = file.get("sets", {})
-    rows: dict[str, list[Record]] = _expand_sets(file.get("rows", {}), sets, where)
+    rows = {name: _parse_rows(items, where) for name, items in file.get("rows", {}).items()}
+    rows = _expand_sets(rows, sets, where)
     record = _compile_entry(_expand_sets(source, sets, where), where, rows)
     return {**record, "names": names, "family": family}
 
@@ -101,6 +111,46 @@ def _resolve_like(entry: Record, where: str, records: Mapping[str, Record], seen
     if "commands" in base and "commands" in resolved:
         resolved["commands"] = {**base["commands"], **resolved["commands"]}
     return {**base, **resolved}
+
+
+def _parse_row(text: str, where: str) -> Record:
+    """Return an effect that is written as text: `else fs.write on -o when -x` is a row with these keys.
+
+    `k8s.write resource` is short for `k8s.write on * as resource always`.
+    """
+    match = _ROW_TEXT.fullmatch(text)
+    if match is None or (match["kind"] and (match["on"] or match["as"] or match["always"])):
+        raise RecordError(f"{where}: expected `EFFECT [KIND] [on WORDS] [when CONDITIONS]`, found `{text}`")
+    row: Record = {key: value for key, value in match.groupdict().items() if value and key in ROW_KEYS}
+    row |= dict.fromkeys(_ROW_FLAGS & row.keys(), True)
+    if match["kind"]:
+        row |= {"on": "*", "as": match["kind"], "always": True}
+    return row | ({"else": True} if match["otherwise"] else {})
+
+
+def _parse_rows(rows: list[Record | str], where: str) -> list[Record]:
+    return [_parse_row(row, where) if isinstance(row, str) else row for row in rows]
+
+
+def parse_entry(entry: Record | str, where: str) -> Record:
+    """Return a program or a command with tables in place of texts, at every level.
+
+    `EFFECT: NAMES` is an entry that has this effect and nothing else; a text after `does` may be a whole row.
+    """
+    if isinstance(entry, str):
+        row, _, names = entry.rpartition(": ")
+        return {"names": names, **_parse_row(row, where)}
+    parsed = dict(entry)
+    if "effects" in entry:
+        parsed["effects"] = _parse_rows(entry["effects"], where)
+    if "commands" in entry:
+        parsed["commands"] = [parse_entry(command, where) for command in entry["commands"]]
+    if " " in entry.get("does", ""):
+        row_keys = sorted(ROW_KEYS & entry.keys() - {"does"})
+        if row_keys:
+            raise RecordError(f'{where}: expected nothing beside `does = "{entry["does"]}"`, found `{row_keys[0]}`')
+        parsed |= _parse_row(entry["does"], where)
+    return parsed
 
 
 def _compile_entry(entry: Record, where: str, rows: Mapping[str, list[Record]]) -> Record:
@@ -247,7 +297,7 @@ def build_server_tools(path: Path = MCP_SERVERS) -> dict[str, dict[str, str]]:
     """Return word of an MCP server's name → its tools, each with what it does."""
     servers: dict[str, dict[str, str]] = {}
     for name, table in tomllib.loads(path.read_text(encoding="utf-8")).items():
-        tools = {tool: line for tool, line in table.items() if tool != "names"}
+        tools = {tool: line for names, line in table.items() if names != "names" for tool in names.split()}
         for word in table["names"].split():
             if word in servers:
                 raise RecordError(f"{path.name}: `{word}` of `{name}` is a name of another server already")
@@ -269,7 +319,12 @@ def build_namespace(files: Mapping[str, Record]) -> dict[str, Any]:
         "STARTS": build_starts(files),
         "CHECKS": list_checks(files),
         "MCP_SERVERS": json.dumps(build_server_tools(), separators=(",", ":")),
-        "SUFFIXES": {suffix: row for file in files.values() for suffix, row in file.get("suffixes", {}).items()},
+        "SUFFIXES": {
+            suffix: row
+            for file in files.values()
+            for suffixes, row in file.get("suffixes", {}).items()
+            for suffix in suffixes.split()
+        },
     }
 
 

@@ -140,10 +140,10 @@ def _render_options(draft: Draft) -> list[str]:
 def _render_rows(draft: Draft, kind: str) -> Iterator[str]:
     """Yield the effects of a command: those of its options, and its own."""
     if kind == "delete":
-        yield '{ does = "unknown.destroy", on = "*", as = "other", always = true }'
+        yield '"unknown.destroy other"'
     elif draft.destroying:
         options = " ".join(draft.destroying)
-        yield f'{{ does = "unknown.destroy", on = "*", as = "other", always = true, when = "{options}" }}'
+        yield f'"unknown.destroy other when {options}"'
 
 
 def _render_commands(

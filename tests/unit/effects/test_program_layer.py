@@ -23,7 +23,7 @@ knowledge:
     dry_run: --dry-run
     does: cloud.read
     commands:
-      - {names: "site remove, wipe", does: cloud.delete, on: "*", as: resource, always: true}
+      - "cloud.delete resource: site remove, wipe"
   - names: with-vault
     values: --role
     runs: {skip: 1}
@@ -97,6 +97,9 @@ def test_layers_add_up() -> None:
         ("[{names: x, commands: [{names: y, trace: find}]}]", "trace"),
         ("[{names: [x, y], does: cloud.read}]", "text"),
         ("[acme]", "mapping"),
+        ("[{names: x, effects: [cloud.read resource on 0]}]", "expected `EFFECT"),
+        ("[{names: x, commands: ['cloud.destroy resource: y']}]", "cloud.destroy"),
+        ("[{names: x, commands: ['@rows: y']}]", "rows"),
     ],
 )
 def test_mistake_in_a_record_is_told(section: str, message: str) -> None:
@@ -106,6 +109,8 @@ def test_mistake_in_a_record_is_told(section: str, message: str) -> None:
 
 
 RECORDS = """title = "Ours."
+
+simple = ["net.send: carry bring"]
 
 [[program]]
 names = "acme"
@@ -129,6 +134,7 @@ def test_records_of_a_file_count_like_those_in_the_policy(policy_file: Path) -> 
 
     assert "cloud.delete" in list_effects("acme wipe x", layer)
     assert "net.send" in list_effects("other x", layer)
+    assert "net.send" in list_effects("bring x", layer)
 
 
 def test_change_of_a_file_of_records_changes_the_policy(policy_file: Path) -> None:
@@ -150,6 +156,7 @@ def test_change_of_a_file_of_records_changes_the_policy(policy_file: Path) -> No
         ("[roles]\nx = 'y'\n", "tools.toml: expected `program` or `simple`, found `roles`"),
         ("[[program]]\nnames = 'x'\ntrace = 'find'\n", "tools.toml: .*trace"),
         ("[[program]]\nnames = 'x'\ndoes = 'cloud.destroy'\n", "tools.toml: .*cloud.destroy"),
+        ("simple = ['fs.read on']\n", "tools.toml: expected `EFFECT"),
         (None, "a `.toml` file that can be read"),
     ],
 )

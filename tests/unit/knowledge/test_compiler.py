@@ -45,6 +45,55 @@ def test_commands_with_several_names_are_looked_up_by_each() -> None:
     assert [path for path, _ in iter_entries(record)] == ["", "rm", "volume rm"]
 
 
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("fs.read", {"does": "fs.read"}),
+        ("k8s.write resource", {"does": "k8s.write", "on": "*", "as": "resource", "always": True}),
+        ("else fs.write on 0|-o", {"does": "fs.write", "on": "0|-o", "else": True}),
+        (
+            "db.drop on -d --db as database always possible recoverable when -f+!-n -x unless input: note all of it",
+            {
+                "does": "db.drop",
+                "on": "-d --db",
+                "as": "database",
+                "always": True,
+                "possible": True,
+                "recoverable": True,
+                "when": "-f+!-n -x",
+                "unless": "input:",
+                "note": "all of it",
+            },
+        ),
+        ("vm.delete recoverable_when @local", {"does": "vm.delete", "recoverable_when": "--context=kind-*"}),
+    ],
+)
+def test_effect_as_text_is_the_same_as_a_table(text: str, row: dict[str, Any]) -> None:
+    """The text has the keys of a row as its words, in `effects`, after `does`, and in rows of the file."""
+    sets = {"local": "--context=kind-*"}
+
+    assert compile_programs({"names": "x", "effects": [text]}, sets=sets)["x"]["effects"] == [row]
+    assert compile_programs({"names": "x", "does": text}, sets=sets)["x"]["effects"] == [row]
+    assert compile_programs({"names": "x", "does": "@a"}, sets=sets, rows={"a": [text]})["x"]["effects"] == [row]
+
+
+def test_entry_as_text_has_one_effect_and_nothing_else() -> None:
+    """`EFFECT: NAMES` is a command, or a program of the short notation; `@rows: NAMES` refers to rows of the file."""
+    records = compile_files(
+        {
+            "test": {
+                "simple": ["fs.delete on *: unlink remove", {"names": "x", "commands": ["@put: a, b c", "db.read: d"]}],
+                "rows": {"put": ["db.write when -f", "else db.read"]},
+            }
+        }
+    )
+
+    assert records["unlink"]["names"] == ["unlink", "remove"]
+    assert records["unlink"]["effects"] == [{"does": "fs.delete", "on": "*"}]
+    put = {"effects": [{"does": "db.write", "when": "-f"}, {"does": "db.read", "else": True}]}
+    assert records["x"]["commands"] == {"a": put, "b c": put, "d": {"effects": [{"does": "db.read"}]}}
+
+
 def test_set_is_replaced_by_its_words() -> None:
     """`@name` stands for the words of a set, after `=` for alternatives."""
     record = compile_programs(

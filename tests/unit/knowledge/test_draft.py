@@ -85,5 +85,5 @@ def test_description_of_a_command_tells_what_its_name_does_not() -> None:
     record = render_record("boxferry", draft, classify_word)
 
     assert 'dry_run = "--dry-run"' in record
-    assert '{ names = "scuttle", effects = [{ does = "unknown.destroy"' in record
+    assert '{ names = "scuttle", effects = ["unknown.destroy other"' in record
     assert '# { names = "list" }' in record
