@@ -31,6 +31,7 @@ export function Tokens() {
     });
   return html`<section>
     <h2>Tokens of programs</h2>
+    <p class="facts">A program that reads with <code>Authorization: Bearer</code>; it can change nothing.</p>
     <ul class="plain">
       ${(data?.tokens ?? []).filter((token) => !token.revoked).map(
         (token) => html`<li key=${token.id}>

@@ -1,8 +1,9 @@
 // Approvals that agents wait for, those of one shape together, and the history with how people answer.
 import { useData } from "./api.js";
 import { Card, sendVote } from "./approval_card.js";
-import { html, useRef, useState } from "./html.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 import { useKeys } from "./keys.js";
+import { copyText } from "./message.js";
 import { Empty, Freshness } from "./parts.js";
 import { go, withQuery } from "./router.js";
 import { showSeconds, showText } from "./text.js";
@@ -30,18 +31,32 @@ export function ApprovalsPage({ query, me }) {
   const state = tab === "history" ? "history" : "waiting";
   const list = useData(`/v1/approvals?state=${state}&limit=100&q=${encodeURIComponent(q)}`, { everySeconds: tab === "history" ? 15 : 3, version });
   const all = list.data?.approvals ?? [];
-  const groups = groupByShape(tab === "mine" ? all.filter((approval) => approval.can_vote) : all);
+  const wanted = Number(query.get("id"));
+  const inTab = tab === "mine" ? all.filter((approval) => approval.can_vote) : all;
+  // The approval of the address is shown even where it is not in this list, because it ended or is an old one.
+  const absent = useData(list.data && wanted && !inTab.some((approval) => approval.id === wanted) ? `/v1/approvals/${wanted}` : "", { version: list.at });
+  const isAbsent = absent.data?.id === wanted && !inTab.some((approval) => approval.id === wanted);
+  const groups = groupByShape(isAbsent ? [absent.data, ...inTab] : inTab);
   const approvals = groups.flat();
   // What was shown in full, by number: only that is approved together.
   const [shown, setShown] = useState(new Map());
-  const wanted = Number(query.get("id"));
-  const selected = Math.max(0, approvals.findIndex((approval) => approval.id === wanted));
-  const select = (index) => approvals[index] && go(withQuery({ id: approvals[index].id }), { replace: true });
-  const reload = () => setVersion((before) => before + 1);
+  const selected = approvals.findIndex((approval) => approval.id === wanted);
+  const select = (index) => go(withQuery({ id: approvals[index]?.id }), { replace: true });
+  // The first one is opened, and stays open by its number: when it is answered elsewhere, a key does not answer the next.
+  const votedAt = useRef(0);
+  useEffect(() => {
+    if (!wanted && approvals.length && list.at !== votedAt.current) select(0);
+  }, [wanted, list.at, tab]);
+  const showNext = () => {
+    const next = approvals.find((approval, index) => index > selected && approval.can_vote) ?? approvals.find((approval) => approval.can_vote && approval.id !== wanted);
+    votedAt.current = list.at;
+    setVersion((before) => before + 1);
+    go(withQuery({ id: next?.id }), { replace: true });
+  };
   const showTab = (name) => go(`/approvals${name === "waiting" ? "" : `?state=${name}`}`);
   useKeys({
-    j: () => select(Math.min(approvals.length - 1, selected + 1)),
-    k: () => select(Math.max(0, selected - 1)),
+    ...(approvals.length ? { j: () => select(Math.min(approvals.length - 1, selected + 1)), k: () => select(Math.max(0, selected - 1)) } : {}),
+    ...(approvals[selected] ? { ".": () => copyText(`${location.origin}/approvals?id=${approvals[selected].id}`, "link") } : {}),
     "[": () => showTab(TABS[Math.max(0, TABS.findIndex(([name]) => name === tab) - 1)][0]),
     "]": () => showTab(TABS[Math.min(TABS.length - 1, TABS.findIndex(([name]) => name === tab) + 1)][0]),
   });
@@ -59,6 +74,7 @@ export function ApprovalsPage({ query, me }) {
     ${tab === "history" && html`<${HistorySearch} q=${q} />`}
     ${tab === "history" && me.sees_all && html`<${Approvers} />`}
     <${Freshness} ...${list} />
+    ${absent.error?.status === 404 && html`<p class="freshness stale" role="status">There is no approval ${wanted}.</p>`}
     ${list.data && approvals.length === 0 && html`<${Empty}>${describeNothing(tab)}<//>`}
     ${groups.map((group) => {
       const cards = group.map(
@@ -69,11 +85,11 @@ export function ApprovalsPage({ query, me }) {
           isOpen=${approval === approvals[selected]}
           onOpen=${() => select(approvals.indexOf(approval))}
           onShown=${(data) => setShown((before) => new Map(before).set(approval.id, data))}
-          onVoted=${reload}
+          onVoted=${showNext}
         />`,
       );
       if (group.length === 1) return cards;
-      return html`<${SameShape} key=${`shape-${group[0].shape}`} group=${group} shown=${shown} isOpen=${group.includes(approvals[selected])} onVoted=${reload}>${cards}<//>`;
+      return html`<${SameShape} key=${`shape-${group[0].shape}`} group=${group} shown=${shown} isOpen=${group.includes(approvals[selected])} onVoted=${showNext}>${cards}<//>`;
     })}
   </main>`;
 }

@@ -38,9 +38,10 @@ export function useNotices(isActive) {
 
 export function DesktopNotices() {
   const [permission, setPermission] = useState(typeof Notification === "undefined" ? "unsupported" : Notification.permission);
-  const text = { granted: "on", denied: "refused in the browser's settings", unsupported: "not offered by this browser" }[permission];
+  const text = { granted: "It is on.", denied: "It is refused in the browser's settings.", unsupported: "This browser does not offer it." }[permission];
   return html`<section>
     <h2>Notices on this computer</h2>
-    ${text ? html`<p class="facts">${text}</p>` : html`<button onClick=${async () => setPermission(await Notification.requestPermission())}>Tell me on this computer</button>`}
+    <p class="facts">This browser tells you that an agent waits, while a page of verdikt is open.</p>
+    ${text ? html`<p>${text}</p>` : html`<button onClick=${async () => setPermission(await Notification.requestPermission())}>Tell me on this computer</button>`}
   </section>`;
 }
