@@ -90,10 +90,14 @@ function Page({ place, me, waiting }) {
   return html`<main tabindex="-1" class="page"><h1>Not found</h1><${Empty}>There is no such page. <a href="/">What happens now</a><//></main>`;
 }
 
-// A modal dialog: the browser keeps the focus in it, and gives it back.
+// A modal dialog: the browser keeps the focus in it. It is given back here, because the dialog is gone before it could be.
 function KeyHelp({ onClose }) {
   const dialog = useRef(null);
-  useEffect(() => dialog.current.showModal(), []);
+  useEffect(() => {
+    const focused = document.activeElement;
+    dialog.current.showModal();
+    return () => focused?.focus({ preventScroll: true });
+  }, []);
   useKeys({ Escape: onClose, "?": onClose }, { isModal: true });
   return html`<dialog ref=${dialog} class="keys" aria-label="Keys" onClose=${onClose} onClick=${(event) => event.target === dialog.current && onClose()}>
     <div class="bar"><h2>Keys</h2><button onClick=${onClose}>Close</button></div>

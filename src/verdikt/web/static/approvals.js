@@ -29,14 +29,16 @@ export function ApprovalsPage({ query, me }) {
   const q = query.get("q") ?? "";
   const [version, setVersion] = useState(0);
   const state = tab === "history" ? "history" : "waiting";
-  const list = useData(`/v1/approvals?state=${state}&limit=100&q=${encodeURIComponent(q)}`, { everySeconds: tab === "history" ? 15 : 3, version });
-  const all = list.data?.approvals ?? [];
+  const address = `/v1/approvals?state=${state}&limit=100&q=${encodeURIComponent(q)}`;
+  const list = useData(address, { everySeconds: tab === "history" ? 15 : 3, version });
+  const isLoaded = list.path === address;
+  const all = isLoaded ? list.data.approvals : [];
   const wanted = Number(query.get("id"));
   const inTab = tab === "mine" ? all.filter((approval) => approval.can_vote) : all;
   // The approval of the address is shown even where it is not in this list, because it ended or is an old one.
-  const absent = useData(list.data && wanted && !inTab.some((approval) => approval.id === wanted) ? `/v1/approvals/${wanted}` : "", { version: list.at });
-  const isAbsent = absent.data?.id === wanted && !inTab.some((approval) => approval.id === wanted);
-  const groups = groupByShape(isAbsent ? [absent.data, ...inTab] : inTab);
+  const isAbsent = isLoaded && wanted > 0 && !inTab.some((approval) => approval.id === wanted);
+  const absent = useData(isAbsent ? `/v1/approvals/${wanted}` : "", { version: list.at });
+  const groups = groupByShape(isAbsent && absent.data?.id === wanted ? [absent.data, ...inTab] : inTab);
   const approvals = groups.flat();
   // What was shown in full, by number: only that is approved together.
   const [shown, setShown] = useState(new Map());
@@ -47,11 +49,11 @@ export function ApprovalsPage({ query, me }) {
   useEffect(() => {
     if (!wanted && approvals.length && list.at !== votedAt.current) select(0);
   }, [wanted, list.at, tab]);
-  const showNext = () => {
-    const next = approvals.find((approval, index) => index > selected && approval.can_vote) ?? approvals.find((approval) => approval.can_vote && approval.id !== wanted);
+  const showNext = (voted) => {
+    const others = [...approvals.slice(selected + 1), ...approvals].filter((approval) => approval.can_vote && !voted.includes(approval.id));
     votedAt.current = list.at;
     setVersion((before) => before + 1);
-    go(withQuery({ id: next?.id }), { replace: true });
+    go(withQuery({ id: others[0]?.id }), { replace: true });
   };
   const showTab = (name) => go(`/approvals${name === "waiting" ? "" : `?state=${name}`}`);
   useKeys({
@@ -74,8 +76,8 @@ export function ApprovalsPage({ query, me }) {
     ${tab === "history" && html`<${HistorySearch} q=${q} />`}
     ${tab === "history" && me.sees_all && html`<${Approvers} />`}
     <${Freshness} ...${list} />
-    ${absent.error?.status === 404 && html`<p class="freshness stale" role="status">There is no approval ${wanted}.</p>`}
-    ${list.data && approvals.length === 0 && html`<${Empty}>${describeNothing(tab)}<//>`}
+    ${isAbsent && absent.error?.status === 404 && html`<p class="freshness stale" role="status">There is no approval ${wanted}.</p>`}
+    ${isLoaded && approvals.length === 0 && html`<${Empty}>${describeNothing(tab)}<//>`}
     ${groups.map((group) => {
       const cards = group.map(
         (approval) => html`<${Card}
@@ -85,11 +87,11 @@ export function ApprovalsPage({ query, me }) {
           isOpen=${approval === approvals[selected]}
           onOpen=${() => select(approvals.indexOf(approval))}
           onShown=${(data) => setShown((before) => new Map(before).set(approval.id, data))}
-          onVoted=${showNext}
+          onVoted=${() => showNext([approval.id])}
         />`,
       );
       if (group.length === 1) return cards;
-      return html`<${SameShape} key=${`shape-${group[0].shape}`} group=${group} shown=${shown} isOpen=${group.includes(approvals[selected])} onVoted=${showNext}>${cards}<//>`;
+      return html`<${SameShape} key=${`shape-${group[0].shape}`} group=${group} shown=${shown} isOpen=${group.includes(approvals[selected])} onVoted=${() => showNext(group.map((approval) => approval.id))}>${cards}<//>`;
     })}
   </main>`;
 }

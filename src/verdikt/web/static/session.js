@@ -64,7 +64,8 @@ export function SessionPage({ chain, query }) {
     "[": () => jump(-1),
     "]": () => jump(1),
     d: toggle,
-    Escape: () => go(withQuery({ seq: "" }), { replace: true }),
+    // Marks go first; the list answers for them.
+    ...(query.get("marked") ? {} : { Escape: () => go(withQuery({ seq: "" }), { replace: true }) }),
   });
   if (session.error?.status === 404) return html`<main tabindex="-1" class="page"><h1>Session</h1><${Empty}>There is no such session.<//></main>`;
   return html`<main tabindex="-1" class=${selected >= 0 ? "page split has-detail" : "page split"}>
