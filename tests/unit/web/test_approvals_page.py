@@ -89,6 +89,7 @@ def test_a_person_approves_by_one_key_and_the_call_runs_once(desk: Desk) -> None
     expect(page.locator("nav .badge")).to_have_text("1")
     page.keyboard.press("a")
     expect(page.get_by_text("No agent waits for an answer.")).to_be_visible()
+    expect(page.locator("nav .badge")).to_have_count(0)
 
     assert [desk.runs("./deploy.sh prod", HOSTILE), desk.runs("./deploy.sh prod", HOSTILE)] == [True, False]
 

@@ -95,8 +95,10 @@ def test_no_name_in_settings_does_anything(open_as: OpenPage, server: TeamServer
     name_with_markup(server)
     page = open_as("/settings", "admin", "auditor")
     expect(page.get_by_text("__proto__")).to_have_count(6)
-
     check_page(page)
+    page.set_viewport_size({"width": 360, "height": 800})
+
+    assert page.locator("main").evaluate("main => main.scrollWidth") <= 360, "the tables fit a phone"
 
 
 def name_with_markup(server: TeamServer) -> None:

@@ -61,7 +61,7 @@ export function People({ me }) {
       <thead><tr><th>name</th><th>roles</th><th>groups</th><th>signed in</th><th>access</th></tr></thead>
       <tbody>
         ${(data?.people ?? []).map((person) => html`<tr key=${person.id}>
-          <td>${showText(person.name)} <span class="facts">${showText(person.email)}</span></td>
+          <td class="name">${showText(person.name)} <span class="facts">${showText(person.email)}</span></td>
           <td>${person.roles.map(showText).join(", ")}</td>
           <td>${person.groups.map(showText).join(", ")}</td>
           <td>${person.seen ? `${showAge(person.seen)} ago` : "never"}</td>

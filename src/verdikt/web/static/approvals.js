@@ -4,6 +4,7 @@ import { Card, sendVote } from "./approval_card.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 import { useKeys } from "./keys.js";
 import { copyText } from "./message.js";
+import { refreshNotices } from "./notices.js";
 import { Empty, Freshness } from "./parts.js";
 import { go, withQuery } from "./router.js";
 import { showSeconds, showText } from "./text.js";
@@ -44,15 +45,16 @@ export function ApprovalsPage({ query, me }) {
   const [shown, setShown] = useState(new Map());
   const selected = approvals.findIndex((approval) => approval.id === wanted);
   const select = (index) => go(withQuery({ id: approvals[index]?.id }), { replace: true });
-  // The first one is opened, and stays open by its number: when it is answered elsewhere, a key does not answer the next.
+  // The first one that this person can answer is opened, and stays open by its number: when it is answered elsewhere, a key does not answer the next.
   const votedAt = useRef(0);
   useEffect(() => {
-    if (!wanted && approvals.length && list.at !== votedAt.current) select(0);
+    if (!wanted && approvals.length && list.at !== votedAt.current) select(Math.max(0, approvals.findIndex((approval) => approval.can_vote)));
   }, [wanted, list.at, tab]);
   const showNext = (voted) => {
     const others = [...approvals.slice(selected + 1), ...approvals].filter((approval) => approval.can_vote && !voted.includes(approval.id));
     votedAt.current = list.at;
     setVersion((before) => before + 1);
+    refreshNotices();
     go(withQuery({ id: others[0]?.id }), { replace: true });
   };
   const showTab = (name) => go(`/approvals${name === "waiting" ? "" : `?state=${name}`}`);

@@ -14,9 +14,18 @@ function readSeen() {
   }
 }
 
+let refresh = () => {};
+
+// Asks again at once, after an answer.
+export function refreshNotices() {
+  refresh();
+}
+
 // Returns how many approvals wait for this person, and shows new ones where notices are on.
 export function useNotices(isActive) {
-  const { data } = useData(isActive ? "/v1/approvals?state=waiting&limit=100" : "", { everySeconds: 10 });
+  const [version, setVersion] = useState(0);
+  refresh = () => setVersion((before) => before + 1);
+  const { data } = useData(isActive ? "/v1/approvals?state=waiting&limit=100" : "", { everySeconds: 10, version });
   const mine = (data?.approvals ?? []).filter((approval) => approval.can_vote);
   useEffect(() => {
     if (typeof Notification === "undefined" || Notification.permission !== "granted") return;

@@ -75,7 +75,7 @@ export function NowPage({ me, query, waiting }) {
     </div>
     ${error && html`<p class="freshness stale" role="status">${showText(error.message)}</p>`}
     ${address && entries.length === 0
-      ? html`<${Empty}>${q ? "No decision is like that." : "Nothing was decided yet. Let an agent work in a governed project, and its calls appear here."}<//>`
+      ? html`<${Empty}>${describeNothing(q, data)}<//>`
       : html`<${RowList}
           label="Decisions, newest first"
           rows=${entries}
@@ -85,6 +85,12 @@ export function NowPage({ me, query, waiting }) {
           renderRow=${(entry) => html`<${FeedRow} entry=${entry} />`}
         />`}
   </main>`;
+}
+
+function describeNothing(q, overview) {
+  if (q) return "No decision is like that.";
+  if (overview?.machines === 0) return "You see what the machines of your teams send, and your own; none of them has sent anything yet.";
+  return "Nothing was decided yet. Let an agent work in a governed project, and its calls appear here.";
 }
 
 function FeedRow({ entry }) {

@@ -41,7 +41,7 @@ export function SessionsPage({ query, me }) {
       query=${query}
       ...${SESSIONS}
       onOpen=${(session) => go(SESSIONS.linkOf(session))}
-      renderRow=${(session) => html`<${SessionRow} session=${session} />`}
+      renderRow=${(session) => html`<${SessionRow} session=${session} isLocal=${me.is_local} />`}
     />`}
     ${cursor && html`<button onClick=${loadMore}>Older sessions</button>`}
   </main>`;
@@ -50,8 +50,9 @@ export function SessionsPage({ query, me }) {
 // Sessions that no agent began.
 const OWN_SESSIONS = new Map([["operator", "what people did with verdikt on this machine"]]);
 
-function SessionRow({ session }) {
+function SessionRow({ session, isLocal }) {
   return html`<span class="time wide">${showMoment(session.last_ts)}</span>
+    ${!isLocal && html`<span class="side">${showText(session.machine)}</span>`}
     <span class="side">${showText(session.host || "–")}</span>
     <span class="place">${showText(lastName(session.directory) || session.session)}</span>
     <span class="summary title-text">${showText(session.title || OWN_SESSIONS.get(session.session))}</span>

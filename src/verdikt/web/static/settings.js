@@ -29,6 +29,7 @@ export function SettingsPage({ me }) {
     <section>
       <h2>Machines</h2>
       <${Freshness} ...${machines} />
+      ${!me.is_local && html`<p class="facts">${machines.data?.machines.length === 0 ? "No machine that you may see has sent anything. " : ""}On a machine, <code>verdikt ship enrol ${location.origin}</code> shows a code.</p>`}
       <${Machines} machines=${machines.data?.machines ?? []} canRevoke=${isAdmin && !me.is_local} />
       ${(isAdmin || me.roles.includes("developer")) && !me.is_local && html`<${DeviceConfirmation} />`}
       ${isAdmin && !me.is_local && html`<${CodeMaker} />`}
@@ -43,8 +44,8 @@ export function SettingsPage({ me }) {
         <tbody>
           ${events.data.events.map((event) => html`<tr key=${event.n}>
             <td>${showMoment(event.at)}</td>
-            <td>${showText(event.actor)}</td>
-            <td>${showText(event.verb.replaceAll("_", " "))} ${showText(event.object)}</td>
+            <td class="name">${showText(event.actor)}</td>
+            <td class="long">${showText(event.verb.replaceAll("_", " "))} ${showText(event.object)}</td>
           </tr>`)}
         </tbody>
       </table>
@@ -58,7 +59,7 @@ function Machines({ machines, canRevoke }) {
     <thead><tr><th>name</th><th>last heard</th><th>sessions</th><th>entries</th><th>state</th>${canRevoke && html`<th>revoke</th>`}</tr></thead>
     <tbody>
       ${machines.map((machine) => html`<tr key=${machine.id}>
-        <td>${showText(machine.name)} <span class="facts">${[machine.version, machine.team].filter(Boolean).map(showText).join(" · ")}</span></td>
+        <td class="name">${showText(machine.name)} <span class="facts">${[machine.version, machine.team].filter(Boolean).map(showText).join(" · ")}</span></td>
         <td>${machine.seen ? `${showAge(machine.seen)} ago` : "never"}</td>
         <td><a href=${search("/sessions", machine)}>${machine.sessions.toLocaleString()}</a></td>
         <td><a href=${search("/integrity", machine)}>${machine.entries.toLocaleString()}</a></td>
