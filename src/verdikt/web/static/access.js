@@ -63,7 +63,7 @@ export function People({ me }) {
         ${(data?.people ?? []).map((person) => html`<tr key=${person.id}>
           <td class="name">${showText(person.name)} <span class="facts">${showText(person.email)}</span></td>
           <td>${person.roles.map(showText).join(", ")}</td>
-          <td>${person.groups.map(showText).join(", ")}</td>
+          <td class="long">${person.groups.map(showText).join(", ")}</td>
           <td>${person.seen ? `${showAge(person.seen)} ago` : "never"}</td>
           <td>${person.id === me.id
             ? "you"
