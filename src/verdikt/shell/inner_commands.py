@@ -39,7 +39,22 @@ def trace_inner_commands(call: CommandCall) -> str | None:
     output: object = None
     for tracer in tracers:
         output = tracer.trace(call)
+    if tracers and len(call.words) > 3 and call.words[1].text[:2] == "--":
+        _trace_other_reading(call, tracers)
     return output if isinstance(output, str) else None
+
+
+def _trace_other_reading(call: CommandCall, tracers: tuple[CommandTracer, ...]) -> None:
+    """Walk what a command runs if its first option, which the record does not list, has the next word as its value."""
+    words, runner = call.words, find_runner(call.name)
+    option = words[1].text
+    if runner is None or option in runner.known_options or "=" in option or option == "--" or words[2].text[:1] == "-":
+        return
+    frame = call.frame
+    call.words, call.frame = [words[0], *words[3:]], frame.as_conditional()
+    for tracer in tracers:
+        tracer.trace(call)
+    call.words, call.frame = words, frame
 
 
 def _trace_possible_wrapper(call: CommandCall) -> None:

@@ -7,14 +7,14 @@ from itertools import islice
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.sql import classify_file_access, classify_sql
-from verdikt.effects.deployment_stage import list_stages
-from verdikt.effects.handlers.database_session import (
+from verdikt.effects.code.sql_session import (
     classify_session,
     find_database_name,
     find_server,
     is_read_only_connection,
     is_read_only_file,
 )
+from verdikt.effects.deployment_stage import list_stages
 from verdikt.effects.host import is_local_address, is_local_host
 from verdikt.effects.installation_names import is_live_name, is_throwaway
 from verdikt.effects.invocation import Invocation
