@@ -4,18 +4,21 @@
 
 Direct and relayed calls take turns, so that both see the same machine, at 200 calls a second. A decision is in the log,
 synced to the disk, before the server gets the call: a direct call and one `fsync`, measured in the same rounds, are the
-floor below which no relay with a durable log can be. The smallest client (one line out, one line in) shows the relay's
-cost best; a call through the client of the `mcp` SDK is what a program sees.
+floor below which no relay with a durable log can be. `cat` on both sides of the server is the relay that does nothing;
+a log in memory (`/dev/shm`), whose sync costs nothing, shows what the relay itself takes. The smallest client (one line
+out, one line in) shows the relay's cost best; a call through the client of the `mcp` SDK is what a program sees.
 """
 
 import json
 import os
+import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +30,11 @@ CALLS = 300
 PAUSE_SECONDS = 0.005
 """Between two calls: 200 calls a second, of which none waits for the record of the one before."""
 
-BIG_CALLS = 8
+SETTLE_SECONDS = 3.0
+"""Until files that were just written are old enough for their timestamps to be trusted."""
+
+MEMORY = Path("/dev/shm")
+BIG_CALLS = 20
 BIG_BYTES = 2_000_000
 STARTS = 5
 LOAD_CALLS = 2000
@@ -118,15 +125,36 @@ class SyncProbe:
         os.close(self._descriptor)
 
 
-def measure_rounds(direct: LineClient, relayed: LineClient, root: Path) -> list[list[float]]:
-    """Return the sorted times of direct calls, relayed ones and syncs, which take turns."""
+def measure_rounds(clients: Mapping[str, LineClient], root: Path) -> dict[str, list[float]]:
+    """Return the sorted times of the calls of each client, and of syncs, which all take turns."""
     probe = SyncProbe(root / "probe")
-    rounds = []
+    times: dict[str, list[float]] = {name: [] for name in (*clients, "sync")}
     for _ in range(CALLS):
-        time.sleep(PAUSE_SECONDS)
-        rounds.append((direct.time_call("hello"), relayed.time_call("hello"), probe.time_sync()))
+        for name, client in clients.items():
+            time.sleep(PAUSE_SECONDS)
+            times[name].append(client.time_call("hello"))
+        times["sync"].append(probe.time_sync())
     probe.close()
-    return [sorted(times) for times in zip(*rounds, strict=True)]
+    return {name: sorted(seconds) for name, seconds in times.items()}
+
+
+def report_rounds(times: Mapping[str, list[float]]) -> None:
+    """Print what a call costs by each way, and what of it is the disk."""
+    for quantile, position in QUANTILES.items():
+        seconds = {name: ordered[int(CALLS * position)] for name, ordered in times.items()}
+        print(f"{quantile}: " + ", ".join(f"{name} {value * 1e3:.2f} ms" for name, value in seconds.items()))
+        floor = seconds["direct"] + seconds["sync"]
+        report(f"call, {quantile}", seconds["relayed"] / seconds["direct"])
+        report(f"floor, {quantile}", floor / seconds["direct"])
+        report(f"call / floor, {quantile}", seconds["relayed"] / floor)
+        report(f"empty relay (`cat`), {quantile}", seconds["cat"] / seconds["direct"])
+        if "in memory" in seconds:
+            report(f"call, log in memory, {quantile}", seconds["in memory"] / seconds["direct"])
+
+
+def build_empty_relay(server: list[str]) -> list[str]:
+    """Return a command that passes the bytes of both sides on unread."""
+    return ["sh", "-c", f"cat | {shlex.join(server)} | cat"]
 
 
 def measure_sdk_client(servers: Path, commands: Mapping[str, list[str]], env: Mapping[str, str], root: Path) -> float:
@@ -156,7 +184,8 @@ def main() -> None:
     servers = install_servers()
     server = [str(servers / "node_modules/.bin/mcp-server-everything")]
     relay = [sys.executable, "-m", "verdikt", "mcp", "--name", "everything", "--trust-first", "--", *server]
-    with tempfile.TemporaryDirectory() as name:
+    with ExitStack() as stack:
+        name = stack.enter_context(tempfile.TemporaryDirectory())
         root = Path(name)
         env = {"PATH": os.environ["PATH"], "HOME": name, "VERDIKT_HOME": str(root / "data")}
         root = root / "project"
@@ -169,9 +198,17 @@ def main() -> None:
         for pair in starts:
             for client in pair:
                 client.close()
-        for _ in range(20):
-            direct.time_call("warm"), relayed.time_call("warm")
-        rounds = measure_rounds(direct, relayed, root)
+        clients = {"direct": direct, "relayed": relayed, "cat": LineClient(build_empty_relay(server), env, root)}
+        memory_home = stack.enter_context(tempfile.TemporaryDirectory(dir=MEMORY)) if MEMORY.is_dir() else ""
+        if memory_home:
+            clients["in memory"] = LineClient(relay, env | {"VERDIKT_HOME": f"{memory_home}/data"}, root)
+        for client in clients.values():
+            for _ in range(20):
+                client.time_call("warm")
+        time.sleep(SETTLE_SECONDS)
+        rounds = measure_rounds(clients, root)
+        for client in [*clients.values()][2:]:
+            client.close()
         big = "x" * BIG_BYTES
         big_pairs = [(direct.time_call(big), relayed.time_call(big)) for _ in range(BIG_CALLS)]
         for _ in range(LOAD_CALLS // 4):
@@ -184,13 +221,7 @@ def main() -> None:
         cpu_per_call = (relayed.get_cpu_seconds() - cpu) / LOAD_CALLS
         print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
         print(f"the relay's CPU per call {cpu_per_call * 1e3:.2f} ms")
-        for quantile, position in QUANTILES.items():
-            direct_seconds, relayed_seconds, sync_seconds = (times[int(CALLS * position)] for times in rounds)
-            print(f"{quantile}: direct {direct_seconds * 1e3:.2f} ms, relayed {relayed_seconds * 1e3:.2f} ms, ", end="")
-            print(f"one fsync {sync_seconds * 1e3:.2f} ms")
-            report(f"call, {quantile}", relayed_seconds / direct_seconds)
-            report(f"floor, {quantile}", (direct_seconds + sync_seconds) / direct_seconds)
-            report(f"call / floor, {quantile}", relayed_seconds / (direct_seconds + sync_seconds))
+        report_rounds(rounds)
         report("call, SDK client", measure_sdk_client(servers, {"direct": server, "relayed": relay}, env, root))
         for suffix, choose in (("", statistics.median), (", least disturbed", min)):
             big_direct, big_relayed = map(choose, zip(*big_pairs, strict=True))

@@ -125,11 +125,11 @@ class PostgresServer:
             return {}
         return {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid, "extra_groups": []}
 
-    def create_database(self) -> str:
+    def create_database(self, options: str = "") -> str:
         """Create an empty database and return its URL."""
         name = f"test{next(_DATABASE_NUMBERS)}"
         with self._connect() as connection:
-            connection.execute(f'CREATE DATABASE "{name}"')
+            connection.execute(f'CREATE DATABASE "{name}" {options}')
         return f"postgresql://verdikt@/{name}?host={self.directory}"
 
     def drop_database(self, url: str) -> None:

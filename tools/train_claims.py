@@ -60,7 +60,9 @@ OTHER_AIM = (0.93, 0.88)
 RECENT_BATCHES = ("s", "t")
 """First letters of the batches in the voices of agents, labelled by the rules as they are now."""
 
-CALIBRATION_BATCHES = frozenset("s4 s5 s7 s8 t2 t4 t6 t7 t8 t9 t11 t12 t13 t14 t15 t16 t17 t18 t19 t20 t21 t22".split())
+CALIBRATION_BATCHES = frozenset(
+    "s4 s5 s7 s8 t2 t4 t6 t7 t8 t9 t11 t12 t13 t14 t15 t16 t17 t18 t19 t20 t21 t22 t23".split()
+)
 """The batches on which margins are chosen: those that were written blind of any model's mistakes."""
 
 TOPIC_MARGIN = 0.1
@@ -87,6 +89,9 @@ EVEN_SHARE = 0.2
 
 OTHER_LANGUAGES_WEIGHT = 1.5
 """What a sentence in another language counts beside an English one, of which there are many more."""
+
+RECENT_WEIGHT = 3.0
+"""What a sentence of a recent English batch counts beside an older one: its labels follow the rules as they are now."""
 
 LEVELS = 40
 """Number of steps of a weight on each side of 0. On left-out batches 20 read as well as 127, and compress to half."""
@@ -222,6 +227,8 @@ def train_model(batches: Sequence[Batch], digest: str = "", read: FeatureReader 
     """Return the weights trained on all sentences of some batches, as `read_model` reads them."""
     sentences = [labelled for batch in batches for message in batch.messages for labelled in message]
     importance = [weigh_batch(batch) for batch in batches for message in batch.messages for _ in message]
+    # Topics follow the same rules in all batches, so that only the language counts for them.
+    evenly = [weigh_language(batch) for batch in batches for message in batch.messages for _ in message]
     features = [read(labelled.sentence) for labelled in sentences]
     settings: dict[str, Any] = {"digest": digest, "acts_size": ACTS_SIZE, "topics_size": TOPICS_SIZE}
     settings["known_share"] = KNOWN_SHARE
@@ -242,7 +249,7 @@ def train_model(batches: Sequence[Batch], digest: str = "", read: FeatureReader 
     settings["topics"] = []
     for topic in TOPICS:
         answers = [any(topic in topics for topics in sentences[index].claims.values()) for index in claiming]
-        weights, scale, bias = fit_scorer(rows, answers, [importance[index] for index in claiming], is_scaled=False)
+        weights, scale, bias = fit_scorer(rows, answers, [evenly[index] for index in claiming], is_scaled=False)
         margin = WIDER_TOPIC_MARGINS.get(topic, TOPIC_MARGIN) if topic != "change" else 0.0
         settings["topics"].append([scale, round(bias + margin, 6)])
         body += weights
@@ -385,6 +392,12 @@ def train_scorer(batches: Sequence[Batch], act: str) -> Callable[[Iterable[int]]
 
 def weigh_batch(batch: Batch) -> float:
     """Return what a sentence of a batch counts in training."""
+    is_recent = batch.language == "en" and batch.name.startswith(RECENT_BATCHES)
+    return RECENT_WEIGHT if is_recent else weigh_language(batch)
+
+
+def weigh_language(batch: Batch) -> float:
+    """Return what a sentence counts by its language alone."""
     return 1.0 if batch.language == "en" else OTHER_LANGUAGES_WEIGHT
 
 

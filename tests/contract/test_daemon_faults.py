@@ -186,9 +186,11 @@ def test_hook_blocks_when_the_daemon_is_stopped_by_sigstop(warm: WarmProcess) ->
     """The hook blocks before an action within its time limit and says why; elsewhere it has no opinion."""
     warm.started[0].send_signal(signal.SIGSTOP)
     try:
-        before = warm.hook(bash("ls"), VERDIKT_DAEMON="on", VERDIKT_HOOK_SECONDS="0.5")
+        # Enough for a slow machine to read what the call is about: a hook that cannot even do that blocks.
+        limits = {"VERDIKT_DAEMON": "on", "VERDIKT_HOOK_SECONDS": "3"}
+        before = warm.hook(bash("ls"), **limits)
         payload = bash("ls").replace(b"PreToolUse", b"PostToolUse")
-        after = warm.hook(payload, "claude", "PostToolUse", VERDIKT_DAEMON="on", VERDIKT_HOOK_SECONDS="0.5")
+        after = warm.hook(payload, "claude", "PostToolUse", **limits)
     finally:
         warm.started[0].send_signal(signal.SIGCONT)
 

@@ -21,9 +21,6 @@ _DIRECTORY = compile_lazily(
     r"|(?<![\w/.`:])((?:[\w.@+-]+/)+)(?=[\s,.;)]|$)",
     re.IGNORECASE,
 )
-_PRODUCT = compile_lazily(r"^[A-Z]\w*\.(?:js|ts|py|rs)$")
-"""`Node.js`, `Vue.js`: a product, not a file."""
-
 # A file after one of these is what the work follows or uses, not what it changes.
 _MENTIONED_AFTER = compile_lazily(
     r"\b(?:match(?:es|ing)?|like|from|according to|using|uses?|via|see|reads?|reading|per|with|against|by|based on"
@@ -40,6 +37,12 @@ _MENTIONED_BEFORE = compile_lazily(
     r"|did not|didn't|stays?|remains?|fails?|reports?)\b",
     re.IGNORECASE,
 )
+
+
+def _is_product(name: str) -> bool:
+    """Return whether a name is that of a product, not of a file: `Node.js`, `Vue.js`."""
+    stem, _, extension = name.partition(".")
+    return stem.isidentifier() and stem[0].isupper() and extension in ("js", "ts", "py", "rs")
 
 
 def find_file_names(text: str) -> tuple[str, ...]:
@@ -66,7 +69,7 @@ def _iter_file_names(text: str) -> list[tuple[str, int, int]]:
     masked = re.sub(r"\bhttps?://\S+", lambda match: " " * len(match[0]), masked)
     for match in _FILE.finditer(masked):
         name = match[0]
-        if not _PRODUCT.match(name) and "*" not in name:
+        if not _is_product(name) and "*" not in name:
             names.append((name.removeprefix("./"), match.start(), match.end()))
     return names
 

@@ -36,7 +36,15 @@ _MADE = (
 )
 
 WORDINGS: dict[str, tuple[Words | str, ...]] = {
-    "commit": (Words("commit comit eingecheckt. коммит закоммит コミット 提交 커밋"),),
+    "commit": (Words("commit comit eingecheckt. коммит закомми コミット 提交 커밋"),),
+    "whole_commit": (
+        Words(
+            "everything. alles. tout. todo. tudo. всё. すべて 全て 全部 모두 전부",
+            "commit comit eingecheckt. коммит закомми コミット 提交 커밋",
+            14,
+            14,
+        ),
+    ),
     "stash": (Words("stash стэш スタッシュ 贮藏 스태시"),),
     "tag": (Words("tag. tags. tagged. getaggt. étiquet etiquet тег タグ 标签 태그"),),
     "merge": (

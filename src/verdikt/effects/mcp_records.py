@@ -60,7 +60,9 @@ def _build_command(template: str, payload: Mapping[str, Any]) -> str | None:
     needed = _OPTIONAL.sub(lambda match: match[1] if _has_arguments(match[1], payload) else "", template)
     if not _has_arguments(needed, payload):
         return None
-    return _ARGUMENT.sub(lambda match: " ".join(map(quote, _list_texts(payload.get(match[1])))), needed)
+    command = _ARGUMENT.sub(lambda match: " ".join(map(quote, _list_texts(payload.get(match[1])))), needed)
+    # A server of the same name may take it where the recorded one does not.
+    return f"{command} --force" if payload.get("force") is True else command
 
 
 def _has_arguments(template: str, payload: Mapping[str, Any]) -> bool:

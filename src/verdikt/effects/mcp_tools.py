@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from verdikt.effects import host
@@ -73,6 +74,8 @@ _READ_VERBS = word_set(
     "get list read search find query fetch view describe show count check status lookup preview download plan "
     "validate diff log logs inspect explain test ping analyze resolve"
 )
+_PLAIN_READ_VERBS = word_set("get list read search find fetch view describe show")
+_PREPOSITIONS = word_set("in of for from by with at on to")
 _SEARCH_VERBS = word_set("search find lookup ask browse")
 _REVEAL_VERBS = ("get", "read", "fetch", "show", "reveal", "retrieve")
 _MONEY_NOUNS = word_set(
@@ -267,7 +270,7 @@ def infer_effects(tool: str, payload: Any) -> Iterator[tuple[str, str]]:
         return
     arguments = payload if isinstance(payload, Mapping) else {}
     nouns, service = set(words), _split_service_name(tool)
-    verb = words[0] if words[0] not in _SERVICE_WORDS else (words[1:] or [""])[0]
+    verb = _find_verb(tool, words)
     is_vault_item = bool(service & _PASSWORD_MANAGERS) and bool(nouns & {"item", "entry", "login", "note"})
     if (nouns & _SECRET_NOUNS or is_vault_item) and verb in _REVEAL_VERBS:
         yield "cred.read", "shows a secret"
@@ -278,6 +281,20 @@ def infer_effects(tool: str, payload: Any) -> Iterator[tuple[str, str]]:
     yield from _match_verb(verb, nouns, service)
     if verb == "push" or (nouns & {"file", "files", "commit"} and service & {"github", "gitlab", "bitbucket"}):
         yield from _classify_push(arguments)
+
+
+def _find_verb(tool: str, words: Sequence[str]) -> str:
+    """Return the verb of a tool's name: its first word, or one that reads after what it reads, as in `pods_list`."""
+    if words[0] in _SERVICE_WORDS:
+        return (words[1:] or ("",))[0]
+    # Only where no word of the name does more than read, and nothing but what it reads from follows the verb.
+    if infer_verb_effect(tool) == "mcp.read" and (_CHANGE_VERBS | _DEPLOY_VERBS | _MESSAGE_VERBS).isdisjoint(words):
+        # The first word in any case, for a name that begins with a preposition.
+        *nouns, last = words[0], *takewhile(lambda word: word not in _PREPOSITIONS, words[1:])
+        # `log`, `test` and `plan` are nouns as well: they are the verb only after a plural and nothing else.
+        if last in _PLAIN_READ_VERBS or (last in _READ_VERBS and len(nouns) == 1 and nouns[0].endswith("s")):
+            return last
+    return words[0]
 
 
 def _match_verb(verb: str, nouns: set[str], service: Set[str]) -> Iterator[tuple[str, str]]:

@@ -99,7 +99,9 @@ def _find_uncommitted(request: ProofRequest, before: GitState, after: GitState) 
         return None
     uncommitted = {path for path in facts.changes if path not in facts.committed}
     named = [path for path in uncommitted for name in find_changed_names(request.text) if is_same_path(path, name)]
-    if named or (uncommitted and not facts.committed):
+    # A commit of a part is a commit, unless all of the work is said to be in it.
+    is_incomplete = not facts.committed or has_wording("whole_commit", request.text)
+    if named or (uncommitted and is_incomplete):
         return Missing(f"the commit does not contain `{(*named, *sorted(uncommitted))[0]}`", "commit")
     return None
 

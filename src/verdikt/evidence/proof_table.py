@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from verdikt.claims.topics import reports_change
+from verdikt.claims.wording import has_wording
 from verdikt.evidence.attempt import suggest_next_attempt
 from verdikt.evidence.change_proof import prove_change
 from verdikt.evidence.check_proof import prove_build, prove_lint, prove_tests, prove_types
@@ -51,7 +53,10 @@ def prove_topic(request: ProofRequest, topic: str, settings: EvidenceSettings) -
     if required is not None:
         return required
     row = ROWS.get(topic, prove_change)
-    if topic in ("change", "file_operation", "release") and is_about_refs(request.text):
+    # `The last commit now reads …` reports a new commit and no change of a file.
+    names_commit = request.claim.topics == ("change",) and has_wording("commit", request.text)
+    is_reworded = names_commit and not reports_change(request.text) and not request.turn.facts.changes
+    if is_reworded or (topic in ("change", "file_operation", "release") and is_about_refs(request.text)):
         row = prove_commit
     elif topic == "change" and is_about_files(request.text):
         row = prove_file_operation

@@ -14,14 +14,10 @@ from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 from weakref import WeakSet
 
+from verdikt.integrations.ruling import Ruling
 from verdikt.integrations.sdk_import import import_sdk
-from verdikt.integrations.tool_governor import (
-    MAX_REFUSALS,
-    Ruling,
-    ToolGovernor,
-    append_context,
-    outcome_from_result,
-)
+from verdikt.integrations.tool_governor import MAX_REFUSALS, ToolGovernor
+from verdikt.integrations.tool_outcome import append_context, outcome_from_result
 from verdikt.model.action import Outcome
 
 if TYPE_CHECKING:

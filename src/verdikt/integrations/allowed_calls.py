@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from verdikt.integrations.tool_governor import Ruling
+    from verdikt.integrations.ruling import Ruling
     from verdikt.model.action import Action
 
 _MAX_CALLS = 4096

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.hosts.claude.adapter import decode
 from verdikt.hosts.hook_event import HookEvent, HookEventKind
+from verdikt.integrations.ruling import Ruling
 from verdikt.integrations.sdk_import import import_sdk
-from verdikt.integrations.tool_governor import MAX_REFUSALS, Ruling, ToolGovernor
+from verdikt.integrations.tool_governor import MAX_REFUSALS, ToolGovernor
 from verdikt.integrations.tool_kinds import classify_call
 from verdikt.model.posture import Posture
 from verdikt.model.tool_kind import classify_tool

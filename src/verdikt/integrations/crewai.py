@@ -19,14 +19,10 @@ from uuid import uuid4
 
 from verdikt.integrations.permit import CURRENT_PERMIT, Permit, take_permit
 from verdikt.integrations.person_callback import AskPerson, decide_with_callback
+from verdikt.integrations.ruling import Ruling
 from verdikt.integrations.sdk_import import import_sdk
-from verdikt.integrations.tool_governor import (
-    MAX_REFUSALS,
-    Ruling,
-    ToolGovernor,
-    append_context,
-    outcome_from_result,
-)
+from verdikt.integrations.tool_governor import MAX_REFUSALS, ToolGovernor
+from verdikt.integrations.tool_outcome import append_context, outcome_from_result
 from verdikt.model.action import ActionKind
 
 if TYPE_CHECKING:

@@ -15,15 +15,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from verdikt.integrations.allowed_calls import AllowedCalls
+from verdikt.integrations.ruling import Ruling
 from verdikt.integrations.sdk_import import import_sdk
-from verdikt.integrations.tool_governor import (
-    MAX_REFUSALS,
-    Ruling,
-    ToolGovernor,
-    append_context,
-    outcome_from_error,
-    outcome_from_result,
-)
+from verdikt.integrations.tool_governor import MAX_REFUSALS, ToolGovernor
+from verdikt.integrations.tool_outcome import append_context, outcome_from_error, outcome_from_result
 from verdikt.model.action import Action, ActionKind, Outcome
 
 if TYPE_CHECKING:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from uuid import uuid4
 
 from verdikt.integrations.person_callback import AskPerson, decide_with_callback
-from verdikt.integrations.tool_governor import Ruling, ToolGovernor, outcome_from_error, outcome_from_result
+from verdikt.integrations.ruling import Ruling
+from verdikt.integrations.tool_governor import ToolGovernor
+from verdikt.integrations.tool_outcome import outcome_from_error, outcome_from_result
 from verdikt.model.action import Action, Outcome
 
 if TYPE_CHECKING:

@@ -12,13 +12,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from verdikt.integrations.langchain_tool import ToolGate, permit_call
+from verdikt.integrations.ruling import Ruling
 from verdikt.integrations.sdk_import import import_sdk
-from verdikt.integrations.tool_governor import (
-    MAX_REFUSALS,
-    Ruling,
-    ToolGovernor,
-    append_context,
-)
+from verdikt.integrations.tool_governor import MAX_REFUSALS, ToolGovernor
+from verdikt.integrations.tool_outcome import append_context
 from verdikt.model.action import Action, Outcome
 
 if TYPE_CHECKING:

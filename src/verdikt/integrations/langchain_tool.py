@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from verdikt.integrations.permit import CURRENT_PERMIT, Permit, take_permit
+from verdikt.integrations.ruling import Ruling
 from verdikt.integrations.sdk_import import import_sdk
-from verdikt.integrations.tool_governor import Ruling, ToolGovernor, outcome_from_result
+from verdikt.integrations.tool_governor import ToolGovernor
+from verdikt.integrations.tool_outcome import outcome_from_result
 
 if TYPE_CHECKING:
     from verdikt.model.action import Action

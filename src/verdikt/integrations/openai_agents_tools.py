@@ -16,9 +16,11 @@ from inspect import isawaitable
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from verdikt.integrations.ruling import Ruling
 from verdikt.integrations.sdk_import import import_sdk
-from verdikt.integrations.tool_governor import Ruling, ToolGovernor, append_context, outcome_from_result
+from verdikt.integrations.tool_governor import ToolGovernor
 from verdikt.integrations.tool_kinds import ToolKind
+from verdikt.integrations.tool_outcome import append_context, outcome_from_result
 from verdikt.model.action import ActionKind
 
 if TYPE_CHECKING:

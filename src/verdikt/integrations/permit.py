@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from verdikt.integrations.tool_kinds import to_payload
 
 if TYPE_CHECKING:
-    from verdikt.integrations.tool_governor import Ruling
+    from verdikt.integrations.ruling import Ruling
 
 
 class Permit:

@@ -7,7 +7,8 @@ from inspect import iscoroutine
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from verdikt.integrations.tool_governor import Ruling, ToolGovernor
+    from verdikt.integrations.ruling import Ruling
+    from verdikt.integrations.tool_governor import ToolGovernor
     from verdikt.model.action import Action
 
 AskPerson = Callable[[dict[str, Any]], Any]

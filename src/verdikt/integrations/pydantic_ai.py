@@ -14,13 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.integrations.allowed_calls import AllowedCalls
 from verdikt.integrations.sdk_import import import_sdk
-from verdikt.integrations.tool_governor import (
-    MAX_REFUSALS,
-    ToolGovernor,
-    append_context,
-    outcome_from_error,
-    outcome_from_result,
-)
+from verdikt.integrations.tool_governor import MAX_REFUSALS, ToolGovernor
+from verdikt.integrations.tool_outcome import append_context, outcome_from_error, outcome_from_result
 
 if TYPE_CHECKING:
     from verdikt.govern import Governance

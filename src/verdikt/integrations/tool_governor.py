@@ -10,94 +10,30 @@ import os
 from asyncio import CancelledError, current_task, get_running_loop
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 from weakref import finalize
 
-from verdikt.errors import BlockedError, LedgerError
+from verdikt.errors import LedgerError
 from verdikt.govern import Governance
 from verdikt.integrations.refusal_counter import RefusalCounter
+from verdikt.integrations.ruling import Ruling, build_ruling, close_question
 from verdikt.integrations.tool_kinds import ToolKinds, classify_call, parse_kinds
+from verdikt.integrations.tool_outcome import outcome_from_error
 from verdikt.integrations.worker_threads import WorkerThreads
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.hook_message import Answer, Prompt, Turn
 from verdikt.model.posture import Posture
-from verdikt.model.verdict import Decision, Receipt, Verdict, VerdictKind, decision_from_error
+from verdikt.model.verdict import decision_from_error
 from verdikt.observe.crash_log import record_crash
 
 R = TypeVar("R")
-
-ASK_TYPE = "verdikt.ask"
-"""The `type` of a question to a person, for programs that show several kinds of questions."""
 
 MAX_REFUSALS = 3
 """How often a turn that wants to finish is sent back to work, whatever the policy says after that."""
 
 DECISION_TIMEOUT_SECONDS = 60.0
 """After so long an async adapter takes the decision for failed, and blocks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ruling:
-    """What an adapter does with a call: run it, put the question to a person, or show `text` to the model instead."""
-
-    action: Action
-    verdict: Verdict
-    decision_receipt: Receipt | None = None
-    warnings: tuple[str, ...] = ()
-    is_approved: bool = False  # a person was asked about this very call, and said yes
-    was_asked: bool = False  # a person was asked about this very call before, whatever came of it
-
-    @property
-    def may_run(self) -> bool:
-        """Whether the tool may run now."""
-        return self.verdict.kind <= VerdictKind.WARN
-
-    @property
-    def needs_answer(self) -> bool:
-        """Whether a person has to answer first."""
-        return self.verdict.kind is VerdictKind.ASK
-
-    @property
-    def receipt(self) -> str:
-        """The digest of the decision's receipt; computed when it is asked for, because most calls pass without it."""
-        return self.decision_receipt.sha256 if self.decision_receipt is not None else ""
-
-    @property
-    def text(self) -> str:
-        """The refusal in words for the model; never empty."""
-        return render_refusal(self.verdict)
-
-    def build_error(self) -> BlockedError:
-        """Return the refusal as an exception, for places where a text would be taken for a result."""
-        verdict = self.verdict
-        return BlockedError(self.text, guard=verdict.guard, reason=verdict.reason, fix=verdict.fix)
-
-    def join_notes(self, *texts: str) -> str:
-        """Return what the policy has to say about a result: the warnings of the decision, and these texts."""
-        return "\n".join(filter(None, (*self.warnings, *texts)))
-
-    @property
-    def question(self) -> dict[str, Any]:
-        """The question to a person as plain data, for the SDK's own pause; secrets are in it as the model gave them."""
-        return {
-            "type": ASK_TYPE,
-            "tool_call_id": self.action.call_id,
-            "session_id": self.action.session_id,
-            "tool": self.action.tool,
-            "args": dict(self.action.payload),
-            "guard": self.verdict.guard,
-            "reason": self.verdict.reason,
-            "fix": self.verdict.fix,
-            "receipt": self.receipt,
-        }
-
-
-def render_refusal(verdict: Verdict) -> str:
-    """Return the text that the model sees instead of a result, the same in every SDK."""
-    reason, fix = verdict.reason.rstrip(". ") or "no reason was given", verdict.fix or "ask the person what to do"
-    return f"Blocked by policy ({verdict.guard}): {reason}. Instead: {fix}"
 
 
 class ToolGovernor:
@@ -156,7 +92,7 @@ class ToolGovernor:
         """
         try:
             posture = posture or (None if can_ask else Posture.AUTONOMOUS)
-            return _build_ruling(action, self.governance.before(action, posture=posture), can_ask=can_ask)
+            return build_ruling(action, self.governance.before(action, posture=posture), can_ask=can_ask)
         except Exception as error:
             return self._refuse_after_error("before", action, error)
 
@@ -165,7 +101,7 @@ class ToolGovernor:
         try:
             posture = None if can_ask else Posture.AUTONOMOUS
             decision = await self.run_in_thread(self.governance.before, action, posture=posture)
-            return _build_ruling(action, decision, can_ask=can_ask)
+            return build_ruling(action, decision, can_ask=can_ask)
         except Exception as error:
             return self._refuse_after_error("before", action, error)
 
@@ -177,7 +113,7 @@ class ToolGovernor:
             )
         except Exception as error:
             return self._refuse_after_error("answer", action, error)
-        return _close_question(self.decide(action, can_ask=True))
+        return close_question(self.decide(action, can_ask=True))
 
     async def adecide_answered(self, action: Action, *, approved: bool, by: str = "", channel: str = "") -> Ruling:
         """Record a person's answer and decide again, in a worker thread."""
@@ -341,66 +277,7 @@ class ToolGovernor:
             return  # there is nothing left to write to
 
 
-def outcome_from_result(result: object) -> Outcome:
-    """Return the outcome of a call that returned; an exit status in the result is taken over."""
-    exit_code = _find_exit_code(result)
-    return Outcome(success=exit_code in (None, 0), output=_to_text(result), exit_code=exit_code)
-
-
-def outcome_from_error(error: BaseException) -> Outcome:
-    """Return the outcome of a call that raised."""
-    return Outcome(success=False, error=f"{type(error).__name__}: {error}")
-
-
-def append_context(result: Any, context: str) -> Any:
-    """Return a result with text for the model behind it; a result that is no text stays as it is."""
-    return f"{result}\n\n{context}" if context and isinstance(result, str) else result
-
-
-def _build_ruling(action: Action, decision: object, *, can_ask: bool) -> Ruling:
-    if not isinstance(decision, Decision):
-        raise TypeError(f"expected a Decision, found {type(decision).__name__}")
-    warnings = tuple(warning.reason for warning in decision.warnings if warning.reason)
-    standing = decision.standing
-    ruling = Ruling(
-        action,
-        decision.verdict,
-        decision.receipt,
-        warnings,
-        is_approved=standing is not None and standing.approved is True,
-        was_asked=standing is not None,
-    )
-    return ruling if can_ask else _close_question(ruling)
-
-
-def _close_question(ruling: Ruling) -> Ruling:
-    """Return the ruling with an ask that can reach no person as a block."""
-    if not ruling.needs_answer:
-        return ruling
-    verdict = ruling.verdict
-    reason = f"{verdict.reason}; a person would have to say yes, and has not"
-    return replace(ruling, verdict=Verdict.block(guard=verdict.guard, reason=reason, fix=verdict.fix))
-
-
 def _to_answer(answer: object) -> Answer:
     if not isinstance(answer, Answer):
         raise TypeError(f"expected an Answer, found {type(answer).__name__}")
     return answer
-
-
-def _find_exit_code(result: object) -> int | None:
-    for name in ("exit_code", "returncode"):
-        value = result.get(name) if isinstance(result, Mapping) else getattr(result, name, None)
-        if type(value) is int:
-            return value
-    return None
-
-
-def _to_text(result: object) -> str:
-    if isinstance(result, str):
-        return result
-    # Of a completed process what it printed, rather than its representation.
-    output = getattr(result, "stdout", None)
-    if isinstance(output, str):
-        return output + str(getattr(result, "stderr", None) or "")
-    return str(result)

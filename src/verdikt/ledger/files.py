@@ -205,7 +205,8 @@ class FileStore:
 
     def record_heads(self) -> None:
         """Write deferred heads to `state.db`; a head that cannot be written now stays deferred, and the log has it."""
-        self._index.record_heads()
+        if os.getpid() == self._pid:  # a forked child must not write the parent's
+            self._index.record_heads()
 
     def flush_projections(self) -> None:
         """Write the projections of all open sessions to `state.db`; what cannot be written is folded later."""
@@ -215,7 +216,6 @@ class FileStore:
 
     def close(self) -> None:
         """Write what was deferred, and close every file; a later use opens them again."""
-        # A forked child must not write the parent's deferred heads.
         if os.getpid() == self._pid:
             self.record_heads()
             self.flush_projections()

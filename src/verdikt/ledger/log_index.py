@@ -65,8 +65,9 @@ class LogIndex:
         self._lock = threading.Lock()
 
     def reset_after_fork(self) -> None:
-        """Drop locks and connections that belong to the parent process."""
+        """Drop locks, connections and deferred heads that belong to the parent process."""
         self._lock = threading.Lock()
+        self._deferred_logs = {}
         self._state.reset_after_fork()
 
     def reconcile_session(self, session: str, log: LogFile) -> Reconciliation:
@@ -274,8 +275,9 @@ class LogIndex:
             for label in log.indexed.current_labels - self._labels:
                 assert log.indexed.head is not None
                 db.put_lag(session, label, log.indexed.head.seq)
-            for label in self._labels:
-                db.drop_lag(session, label)
+        # Always: another process may have recorded its head, with marks, since this one read the session.
+        for label in self._labels:
+            db.drop_lag(session, label)
 
     def _put_states(
         self, db: StateDatabase, session: str, states: Mapping[str, Any], changed: Mapping[str, int]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,10 +46,12 @@ class LogReader:
 
     def read_entries(self, session: str, *, since: int = 0) -> Iterator[Entry]:
         """Yield the entries after seq `since`, oldest first; raise `ChainBroken` at one that does not follow."""
-        try:
-            yield from read_chain(self.read_lines(session, since=since), session)
-        except ChainBroken as error:
-            raise ChainBroken(f"session `{session}`: {error}; run `verdikt ledger verify`") from error
+        # Closed here: the traceback of an error would keep the file open until cycles of objects are collected.
+        with closing(self.read_lines(session, since=since)) as lines:
+            try:
+                yield from read_chain(lines, session)
+            except ChainBroken as error:
+                raise ChainBroken(f"session `{session}`: {error}; run `verdikt ledger verify`") from error
 
     def read_intact_entries(self, session: str, *, since: int = 0) -> Iterator[Entry]:
         """Yield the entries after seq `since` whose own hash is right; skip damaged lines."""
@@ -58,7 +61,7 @@ class LogReader:
             except ChainBroken:
                 continue
 
-    def read_lines(self, session: str, *, since: int = 0) -> Iterator[bytes]:
+    def read_lines(self, session: str, *, since: int = 0) -> Generator[bytes, None, None]:
         """Yield the lines after seq `since` as they are in the files, archives first; nothing is verified."""
         # The hot file is opened first: what rotation takes out of it after that is in the archives listed later.
         fd = _open_if_exists(self.hot_file_path(session))

@@ -40,7 +40,7 @@ def serve_http(
             f"expected an address of this machine alone, found `{host}`; --everywhere listens there all the same"
         )
     # Any program of this machine may call, and say that it can show a question, and answer it: only the operator knows.
-    governor = CallGovernor(name, cwd=os.getcwd(), env=os.environ, has_person=attended)
+    governor = CallGovernor(name, cwd=os.getcwd(), env=dict(os.environ), has_person=attended)
     pins = ServerPins(governor.data_directory, name, (to,))
     sealer = StateSealer(governor.clock)
     governor.warm_up()

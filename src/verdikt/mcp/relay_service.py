@@ -25,7 +25,8 @@ def _warm_up(governor: CallGovernor) -> None:
 
 def create_relay(name: str, identity: tuple[str, ...], *, trust_first: bool) -> Relay:
     """Return a relay for one connection to a server, with the policy in force here."""
-    governor = CallGovernor(name, cwd=os.getcwd(), env=os.environ)
+    # A copy: `os.environ` encodes and decodes at every look, and a decision takes thirty of them.
+    governor = CallGovernor(name, cwd=os.getcwd(), env=dict(os.environ))
     # A client connects and lists the tools meanwhile; its first call waits for the rest, if there is any.
     threading.Thread(target=_warm_up, args=(governor,), name="mcp-policy", daemon=True).start()
     return Relay(governor, ServerPins(governor.data_directory, name, identity), trust_first=trust_first)

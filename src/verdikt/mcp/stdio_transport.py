@@ -26,6 +26,9 @@ IDLE_SECONDS = 0.05
 MAX_DEFERRED = 1000
 """Outcomes of calls that wait to be recorded."""
 
+BUFFER_BYTES = 256 * 1024
+"""Of each pipe and its reader: a message of megabytes crosses in few steps, where Python's own 8 KB take hundreds."""
+
 _CHUNK_BYTES = 1024 * 1024
 
 
@@ -57,7 +60,10 @@ class ServerProcess(Protocol):
 def start_server(command: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start a server; its stderr is ours. Raises `McpError` when it cannot be started."""
     try:
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        # `pipesize` is for Linux, and without effect elsewhere.
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=BUFFER_BYTES, pipesize=BUFFER_BYTES
+        )
     except (OSError, ValueError) as error:
         raise McpError(f"cannot start the server `{command[0]}`: {getattr(error, 'strerror', error)}") from error
 
@@ -217,7 +223,7 @@ def run_stdio_relay(start: Callable[[], ServerProcess], create_relay: Callable[[
     server = start()
     client_output = _take_stdout()
     signal.signal(signal.SIGTERM, _raise_exit)
-    transport = StdioTransport(server, sys.stdin.buffer, client_output)
+    transport = StdioTransport(server, os.fdopen(0, "rb", BUFFER_BYTES, closefd=False), client_output)
     relay: Relay | None = None
     try:
         relay = create_relay()

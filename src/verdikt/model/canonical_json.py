@@ -26,6 +26,8 @@ MAX_SAFE_INTEGER = 2**53 - 1
 # Keys may come from outside, so only layouts of up to this many characters are cached: memory stays bounded.
 _MAX_CACHED_CHARS = 1000
 
+_LONG_TEXT = 32_768
+
 AppendText = Callable[[str], None]
 
 
@@ -37,7 +39,7 @@ class CanonicalText:
     def __init__(self, data: bytes) -> None:
         self.text = data.decode()
         # An upper bound of the nesting: only a text with many brackets has to be parsed to check its depth.
-        self.bracket_count = data.count(b"{") + data.count(b"[")
+        self.bracket_count = _count_brackets(self.text)
 
 
 def encode_canonical(value: Any) -> bytes:
@@ -217,8 +219,10 @@ def parse_json(text: str | bytes) -> Any:
     """Parse strict JSON; refuse duplicate keys, NaN, Infinity, lone surrogates and nesting beyond `MAX_DEPTH`."""
     try:
         # `json.loads` would also accept UTF-16 and UTF-32; JSON that is exchanged must be UTF-8 (RFC 8259).
-        text = text.removeprefix(b"\xef\xbb\xbf").decode() if isinstance(text, bytes) else text
-        text.encode()
+        if isinstance(text, bytes):
+            text = text.removeprefix(b"\xef\xbb\xbf").decode()
+        else:
+            text.encode()  # what was decoded has no surrogates
         value = _load_strict(text)
     except RecursionError:
         raise CanonicalError(f"expected at most {MAX_DEPTH} levels, found more") from None
@@ -228,10 +232,26 @@ def parse_json(text: str | bytes) -> Any:
         raise CanonicalError("expected Unicode text, found a lone surrogate") from error
     except ValueError as error:
         raise CanonicalError(str(error)) from error
-    # Only an escape can still bring in a surrogate, and only many brackets can nest deeply.
-    if "\\ud" in text or "\\uD" in text or text.count("[") + text.count("{") > MAX_DEPTH:
+    # Only an escape can still bring in a surrogate, and only many brackets can nest deeply. A single character is found
+    # a hundred times as fast as two of them.
+    has_surrogate = "\\" in text and ("\\ud" in text or "\\uD" in text)
+    if has_surrogate or _count_brackets(text) > MAX_DEPTH:
         _check_value(value, MAX_DEPTH)
     return value
+
+
+def _count_brackets(text: str) -> int:
+    """Return how many brackets open in a text; of a long one, no more than exceed `MAX_DEPTH`."""
+    if len(text) < _LONG_TEXT:
+        return text.count("[") + text.count("{")
+    # `find` looks at many characters at once, and `count` at each.
+    count = 0
+    for bracket in "[{":
+        position = text.find(bracket)
+        while position >= 0 and count <= MAX_DEPTH:
+            count += 1
+            position = text.find(bracket, position + 1)
+    return count
 
 
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

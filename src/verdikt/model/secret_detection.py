@@ -8,7 +8,7 @@ random string by itself is neither: commit ids, checksums in lock files and imag
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from math import log2
 from typing import Any, NamedTuple
@@ -33,7 +33,8 @@ class Secret(NamedTuple):
 
 def find_secrets(text: str) -> list[Secret]:
     """Return the secrets in a text, in order, none overlapping another."""
-    secrets = [*_find_issued(text), *_find_assigned(text)]
+    words = _find_words(text)
+    secrets = [*_find_issued(text, words), *_find_assigned(text, words)]
     if len(secrets) < 2:
         return secrets
     # The sort is stable: of two that begin together, the issuer's format gives the kind.
@@ -50,8 +51,10 @@ def find_secrets(text: str) -> list[Secret]:
 # Secrets in the format of an issuer
 
 
-def _find_issued(text: str) -> Iterator[Secret]:
-    for literal, (kind, _, source) in _find_formats(text):
+def _find_issued(text: str, words: frozenset[str] | None) -> Iterator[Secret]:
+    for literal, (kind, _, source) in FORMATS_BY_LITERAL:
+        if literal not in (text if words is None else words):
+            continue
         pattern = _compile_format(source)
         group = 1 if pattern.groups else 0
         for match in _iter_matches(pattern, literal, text):
@@ -73,29 +76,28 @@ def _iter_matches(pattern: re.Pattern[str], literal: str, text: str) -> Iterator
         start = text.find(literal, max(match.end() if match else 0, start + len(literal)))
 
 
-def _find_formats(text: str) -> list[tuple[str, tuple[str, str, str]]]:
-    """Return the formats of which a literal occurs in the text."""
+def _find_words(text: str) -> frozenset[str] | None:
+    """Return which literals and hint words may occur in a long text, in one pass over it; None for a short text."""
     if len(text) < _LONG_TEXT:
-        return [pair for pair in FORMATS_BY_LITERAL if pair[0] in text]
-    literals = tuple(literal for literal, _ in FORMATS_BY_LITERAL)
-    return [FORMATS_BY_LITERAL[number] for number in _find_words(text, literals)]
-
-
-def _find_words(text: str, words: tuple[str, ...]) -> list[int]:
-    """Return the numbers of the words that occur in a long text, in one pass over it."""
-    return sorted(_build_word_set(words).Match(text.encode("utf-8", "surrogatepass")) or ())
+        return None
+    words, word_set = _build_word_set()
+    return frozenset(words[number] for number in word_set.Match(text.encode("utf-8", "surrogatepass")) or ())
 
 
 @cache
-def _build_word_set(words: tuple[str, ...]) -> Any:
-    """Return one automaton of all words, which searches a long text much faster than one after the other."""
+def _build_word_set() -> tuple[tuple[str, ...], Any]:
+    """Return all words and one automaton of them, which searches a long text much faster than one after the other."""
     import re2  # a native library of several milliseconds; only long texts need it
 
+    literals = tuple(literal for literal, _ in FORMATS_BY_LITERAL)
     word_set = re2.Set.SearchSet()
-    for word in words:
-        word_set.Add(re2.escape(word))
+    for literal in literals:
+        word_set.Add(re2.escape(literal))
+    for hint in HINT_WORDS:
+        # Folds more letters than `str.lower` does, never fewer, so that no hint word is left out.
+        word_set.Add(f"(?i){re2.escape(hint)}")
     word_set.Compile()
-    return word_set
+    return (*literals, *HINT_WORDS), word_set
 
 
 @cache
@@ -178,21 +180,24 @@ _PLAIN_WORD = compile_lazily(r"(?:[A-Z]+|[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|v)?\d{0,4}
 _NUMBER_OR_NAME = compile_lazily(r"(?:-?[\d._]+|[A-Za-z_][A-Za-z_.]*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)$")
 
 
-def _find_assigned(text: str) -> Iterator[Secret]:
+def _find_assigned(text: str, words: frozenset[str] | None) -> Iterator[Secret]:
     covered: dict[str, int] = {}
-    for start, end, kind in _find_hint_words(text):
+    for start, end, kind in _find_hint_words(text, words):
         for secret in _find_value_after(text, start, end, kind, covered.get(kind, 0)):
             covered[kind] = secret.end
             yield secret
 
 
-def _find_hint_words(text: str) -> Iterator[tuple[int, int, str]]:
+def _find_hint_words(text: str, words: frozenset[str] | None = None) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and kind of each hint word, except within other words (`tokenizer`, `compass`, `keyboard`)."""
+    hints = [hint for hint in HINT_WORDS if words is None or hint in words]
+    if not hints:
+        return
     lower = text.lower()
     if len(lower) != len(text):
         # A few letters have a longer lower case, which would shift all positions after them.
         lower = text.translate(_ASCII_LOWER)
-    for hint in _list_hints(lower):
+    for hint in hints:
         kind, endings = HINT_WORDS[hint]
         start = lower.find(hint)
         while start >= 0:
@@ -204,14 +209,6 @@ def _find_hint_words(text: str) -> Iterator[tuple[int, int, str]]:
             if is_word and is_secret_key and not text[end : end + 1].islower():
                 yield start, end, kind
             start = lower.find(hint, end)
-
-
-def _list_hints(lower: str) -> Iterable[str]:
-    """Return the hint words that may occur in a text, in their order."""
-    if len(lower) < _LONG_TEXT:
-        return HINT_WORDS
-    hints = tuple(HINT_WORDS)
-    return [hints[number] for number in _find_words(lower, hints)]
 
 
 _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}

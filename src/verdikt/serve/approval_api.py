@@ -14,6 +14,7 @@ from verdikt.model.canonical_json import parse_json
 from verdikt.serve.approvals import Ballot, VoteRefused
 from verdikt.serve.entry_search import parse_cursor
 from verdikt.serve.json_response import build_json_response
+from verdikt.serve.people import SEE_ALL
 from verdikt.serve.routes import READERS, VOTERS, ApiCall, ApiRoute, NotFound
 from verdikt.team.approval_wire import encode_vote, parse_request
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 MAX_PAGE = 200
 MAX_ASKED = 200
 MAX_WAIT_SECONDS = 30
+_DAY_SECONDS = 86_400
 POLL_SECONDS = 0.4
 """How often a long poll looks; a look is one read by index, and there are long polls only while something waits."""
 
@@ -61,6 +63,12 @@ def read_approval(call: ApiCall) -> Any:
     if approval is None:
         raise NotFound("no such approval")
     return approval | {"now": int(call.now)}
+
+
+def list_approvers(call: ApiCall) -> Any:
+    """Return how people answered approvals in the last days."""
+    since = int(call.now) - call.read_number("days", 30, 366) * _DAY_SECONDS
+    return {"approvers": call.service.approvals.summarise_approvers(call.organisation, since)}
 
 
 def vote(call: ApiCall) -> Any:
@@ -136,6 +144,14 @@ APPROVAL_ROUTES: tuple[ApiRoute, ...] = (
         },
     ),
     ApiRoute("GET", "/v1/approvals/{approval}", read_approval, READERS, "one approval with what it is about"),
+    ApiRoute(
+        "GET",
+        "/v1/approvers",
+        list_approvers,
+        SEE_ALL,
+        "how people answered approvals",
+        {"days": "of the last days; 30 unless it is said"},
+    ),
     ApiRoute("POST", "/v1/approvals/{approval}/votes", vote, VOTERS, "approve or refuse"),
     ApiRoute("GET", "/v1/keys", list_keys, READERS, "your security keys", scope=""),
     ApiRoute("POST", "/v1/keys/options", begin_key, VOTERS, "begin to add a security key"),

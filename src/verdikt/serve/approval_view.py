@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -143,3 +144,29 @@ def read_previous_texts(connection: Connection, row: RowMapping) -> dict[str, st
     )
     texts = connection.execute(query).scalar()
     return dict(json.loads(texts)) if texts else {}
+
+
+def summarise_votes(connection: Connection, organisation: int, since: int) -> list[dict[str, Any]]:
+    """Return how many votes each person gave since a time, how many were yes and how fast; most votes first."""
+    votes, approvals = schema.vote, schema.approval
+    query = (
+        select(votes.c.person, votes.c.name, votes.c.approved, (votes.c.at - approvals.c.asked).label("seconds"))
+        .join(approvals, approvals.c.id == votes.c.approval)
+        .where(votes.c.organisation == organisation, votes.c.at >= since)
+        .order_by(votes.c.at)
+    )
+    by_person: dict[int, list[Any]] = {}
+    for row in connection.execute(query):
+        by_person.setdefault(row.person, []).append(row)
+    rows = [
+        {
+            "person": person,
+            "name": given[-1].name,
+            "answers": len(given),
+            "approved": sum(row.approved for row in given),
+            "median_seconds": statistics.median(row.seconds for row in given),
+            "quick": sum(row.seconds < QUICK_SECONDS for row in given),
+        }
+        for person, given in by_person.items()
+    ]
+    return sorted(rows, key=lambda row: -int(row["answers"]))

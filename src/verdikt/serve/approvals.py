@@ -22,6 +22,7 @@ from verdikt.serve.approval_view import (
     read_previous_texts,
     read_votes,
     read_votes_of,
+    summarise_votes,
     to_vote,
 )
 from verdikt.serve.insertion import insert_for
@@ -37,6 +38,7 @@ from verdikt.team.approval_wire import (
     is_satisfied,
     parse_needs,
 )
+from verdikt.team.search_query import escape_like
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
@@ -189,13 +191,14 @@ class Approvals:
         waits = table.c.state == ApprovalState.WAITING
         query = _select_visible(person).where(~waits if history else waits)
         if text:
-            pattern = f"%{text.replace(chr(92), chr(92) * 2).replace('%', chr(92) + '%').replace('_', chr(92) + '_')}%"
+            pattern = f"%{escape_like(text)}%"
             fields = (table.c.summary, table.c.rule, table.c.session, table.c.request, schema.machine.c.name)
             query = query.where(or_(*(field.ilike(pattern, escape="\\") for field in fields)))
         if cursor is not None:
             asked, id = cursor
             query = query.where(or_(table.c.asked < asked, and_(table.c.asked == asked, table.c.id < id)))
-        order = (table.c.asked.desc(), table.c.id.desc()) if history else (table.c.risk.desc(), table.c.asked)
+        newest_first = (table.c.asked.desc(), table.c.id.desc())
+        order = newest_first if history else (table.c.risk.desc(), table.c.asked, table.c.id)
         with self._database.begin_read_of(person.organisation) as connection:
             rows = connection.execute(query.order_by(*order).limit(limit)).mappings().all()
             votes = read_votes_of(connection, [row["id"] for row in rows])
@@ -218,6 +221,11 @@ class Approvals:
                 "keys": self._keys.list_credential_ids(connection, person.id),
                 "challenge": build_challenge(row["request"], row["digest"]).hex(),
             }
+
+    def summarise_approvers(self, organisation: int, since: int) -> list[dict[str, Any]]:
+        """Return for each person how many approvals they answered since a time, how, and after how long."""
+        with self._database.begin_read_of(organisation) as connection:
+            return summarise_votes(connection, organisation, since)
 
     def vote(self, person: Person, approval: int, ballot: Ballot, now: int) -> ApprovalState:
         """Count a vote, and return what the request is now; raise `VoteRefused` when the vote does not count."""

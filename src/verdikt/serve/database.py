@@ -14,6 +14,8 @@ from verdikt.errors import ServiceError
 
 _LOCK_TIMEOUT_SECONDS = 20
 _WRITES = "verdikt_writes"
+# Without an encoding, a cluster that was made in the C locale gives the driver bytes where it expects text.
+_CONNECT_ARGUMENTS = {"connect_timeout": 10, "client_encoding": "utf8"}
 _BECOME_READER = text(
     "SELECT set_config('role', 'verdikt_reader', true), set_config('verdikt.organisation', :organisation, true), "
     "set_config('verdikt.machines', :machines, true), set_config('jit', 'off', true)"
@@ -115,7 +117,7 @@ def _translate_errors(engine: Engine) -> Iterator[None]:
 
 
 def _create_postgresql(url: URL) -> Engine:
-    return create_engine(url, pool_size=8, max_overflow=8, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+    return create_engine(url, pool_size=8, max_overflow=8, pool_pre_ping=True, connect_args=_CONNECT_ARGUMENTS)
 
 
 def _create_ingest(url: URL) -> Engine:
@@ -124,7 +126,7 @@ def _create_ingest(url: URL) -> Engine:
     They are not tried before use: one that broke fails a group of requests, which machines repeat, and that costs less
     than a question before each group.
     """
-    engine = create_engine(url, pool_size=2, max_overflow=6, connect_args={"connect_timeout": 10})
+    engine = create_engine(url, pool_size=2, max_overflow=6, connect_args=_CONNECT_ARGUMENTS)
     driver: Any = engine.dialect.loaded_dbapi
 
     @event.listens_for(engine, "connect")

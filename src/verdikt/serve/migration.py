@@ -37,9 +37,21 @@ def migrate(database: Database) -> None:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
         if read_schema_version(connection) == SCHEMA_VERSION:
             return
+        if database.is_postgresql:
+            _check_encoding(connection)
         from alembic import command
 
         command.upgrade(build_config(connection), "head")
+
+
+def _check_encoding(connection: Connection) -> None:
+    """Raise `ServiceError` unless PostgreSQL knows what a character is: searches count and compare characters."""
+    encoding = str(connection.execute(text("SHOW server_encoding")).scalar())
+    if encoding != "UTF8":
+        raise ServiceError(
+            f"expected a database in UTF8, found {encoding}:"
+            " create it with `CREATE DATABASE verdikt OWNER verdikt ENCODING 'UTF8' TEMPLATE template0`"
+        )
 
 
 def check_schema(database: Database) -> None:

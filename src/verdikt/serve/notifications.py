@@ -99,7 +99,7 @@ class Notifications:
         return {"id": int(id), "secret": secret}
 
     def list_notifiers(self, person: Person) -> list[dict[str, Any]]:
-        """Return a person's is_visible places, and for an admin those of groups; without their secrets."""
+        """Return a person's own places, and for an admin those of groups; without their secrets."""
         with self._database.begin_read_of(person.organisation) as connection:
             rows = _read_notifiers(connection, person)
             names = ("id", "kind", "group", "mode", "address")

@@ -9,7 +9,7 @@ from verdikt import __version__
 from verdikt.errors import WireError
 from verdikt.serve.json_response import build_json_response
 from verdikt.serve.oidc_errors import SignInRefused
-from verdikt.serve.people import COOKIE_SECONDS
+from verdikt.serve.people import COOKIE_SECONDS, SEE_ALL
 from verdikt.serve.routes import ADMINS, ANYBODY, READERS, ApiCall, ApiRoute, Forbidden, NotFound
 from verdikt.serve.tokens import MAX_TOKEN_DAYS, SCOPES
 
@@ -105,6 +105,7 @@ def read_me(call: ApiCall) -> Any:
         "name": person.name,
         "roles": sorted(person.roles),
         "groups": sorted(person.groups),
+        "sees_all": bool(person.roles & SEE_ALL),
         "version": __version__,
     }
 

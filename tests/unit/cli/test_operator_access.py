@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 
 from tests.unit.cli.conftest import Verdikt
 from verdikt.cli import COMMANDS, root
-from verdikt.knowledge.compiler import PROGRAMS as PROGRAMS_DIRECTORY
+from verdikt.knowledge import find_record
 from verdikt.model.finding import Level, build_finding
 
 OPERATOR_COMMANDS = [
@@ -147,11 +146,10 @@ def iter_subcommands(group: click.Command, name: str = "") -> Iterator[str]:
 def test_every_listed_subcommand_exists() -> None:
     """A word in the list that no command has would be a hole for a command of that name."""
     existing = set(iter_subcommands(root)) | set(COMMANDS)
-    rows = tomllib.loads((PROGRAMS_DIRECTORY / "guard.toml").read_text(encoding="utf-8"))["program"][0]["commands"]
-    listed = [name for row in rows for name in row["names"].split(", ")]
+    record = find_record("verdikt")
+    assert record is not None
 
-    assert set(listed) - existing == set()
-    assert len(set(listed)) == len(listed)
+    assert set(record["commands"]) - existing == set()
 
 
 def test_agent_in_its_environment_is_refused_without_looking_at_processes(verdikt: Verdikt, project: Path) -> None:

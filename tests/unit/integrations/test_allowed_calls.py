@@ -6,7 +6,7 @@ import pytest
 
 from verdikt.integrations import allowed_calls
 from verdikt.integrations.allowed_calls import AllowedCalls
-from verdikt.integrations.tool_governor import Ruling
+from verdikt.integrations.ruling import Ruling
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.verdict import Verdict
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from verdikt.integrations.permit import CURRENT_PERMIT, Permit, take_permit
-from verdikt.integrations.tool_governor import Ruling
+from verdikt.integrations.ruling import Ruling
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.verdict import Verdict
 

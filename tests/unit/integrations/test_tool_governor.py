@@ -15,8 +15,10 @@ import pytest
 from tests.cleanup import close_after_test
 from tests.fakes import FakeClock, FakeWorld
 from verdikt.govern import Governance
-from verdikt.integrations.tool_governor import ToolGovernor, append_context, outcome_from_result, render_refusal
+from verdikt.integrations.ruling import render_refusal
+from verdikt.integrations.tool_governor import ToolGovernor
 from verdikt.integrations.tool_kinds import ToolKind, to_payload
+from verdikt.integrations.tool_outcome import append_context, outcome_from_result
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, ActionKind, Outcome

@@ -93,6 +93,34 @@ def test_failed_sync_fails_every_writer(tmp_path: Path, monkeypatch: pytest.Monk
     assert store.read_head("s").seq == 4
 
 
+def test_forked_child_leaves_the_heads_of_its_parent_alone(tmp_path: Path) -> None:
+    """The parent may have written more by the time at which the child would record them."""
+    store = open_warm_store(tmp_path)
+    append_entries(store, 3)
+    if (child := os.fork()) == 0:
+        store.record_heads()
+        append_entries(store, 1, "t")
+        store.record_heads()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (recorded_seq(store), recorded_seq(store, "t")) == (1, 1)
+    store.record_heads()
+    assert recorded_seq(store) == 3
+
+
+def test_head_recorded_while_another_process_writes_leaves_no_mark_behind(tmp_path: Path) -> None:
+    """The mark says that the stored states are old; the writer stores new ones without having seen it."""
+    first, second = open_warm_store(tmp_path), open_warm_store(tmp_path)
+    append_entries(first, 3)
+    with second.session("s") as log:
+        first.record_heads()
+        log.append(EntryKind.TOOL_CALL, {})
+    append_entries(second, 2)
+    second.record_heads()
+
+    assert audit(tmp_path, projections=(COUNT,)).findings == []
+
+
 def test_deferred_heads_are_recorded_together(tmp_path: Path) -> None:
     """All deferred heads are recorded in one transaction, and with the states after enough entries."""
     store = open_warm_store(tmp_path)

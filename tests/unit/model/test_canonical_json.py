@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from verdikt.errors import CanonicalError
 from verdikt.model.canonical_json import MAX_DEPTH, encode_canonical, hash_canonical, parse_json
 
+BACKSLASH = "\\"
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "canonical.json").read_text())
 
 
@@ -88,6 +89,16 @@ def test_depth_beyond_the_limit_is_refused(opening: str, closing: str) -> None:
     for deeper in (MAX_DEPTH + 1, MAX_DEPTH * 1000):
         with pytest.raises(CanonicalError, match="levels"):
             parse_json(opening * deeper + "1" + closing * deeper)
+
+
+def test_parse_json_long_text_has_the_same_limits() -> None:
+    """A text of megabytes is refused for the same nesting and the same surrogates as a short one."""
+    long = "x" * 100_000
+
+    assert parse_json(f'[{{"a":"{long}"}},{"[" * 199}{"]" * 199}]')[0]["a"] == long
+    for text in (f'["{long}",{"[" * 200}{"]" * 200}]', f'["{long}{BACKSLASH}ud800"]', f'["{long}{BACKSLASH}uDC00"]'):
+        with pytest.raises(CanonicalError, match="levels|surrogate"):
+            parse_json(text.encode())
 
 
 def test_parse_json_bytes_that_are_not_utf_8_are_refused() -> None:

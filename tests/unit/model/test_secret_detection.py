@@ -218,6 +218,8 @@ def test_find_secrets_long_text_gives_the_same_as_a_short_one(padding: str) -> N
     assert [each.kind for each in find_secrets(long)] == [each.kind for each in find_secrets(padding + short)]
     assert redact_text(long)[0].removeprefix(padding * 4000).removesuffix(padding * 4000) == redact_text(short)[0]
     assert find_secrets("\ud800" * 40_000 + " PASSWORD=hunter2")
+    for name in ("PaSsWoRd", "TO\N{KELVIN SIGN}EN"):
+        assert find_secrets("x " * 20_000 + f'{name}="Zx81kQpL0aa7Yt55"'), name
 
 
 @given(

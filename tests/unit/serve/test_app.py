@@ -221,6 +221,10 @@ def test_every_answer_has_the_headers_that_protect_browsers(site: Site) -> None:
     for path in paths:
         response = client.get(path.replace("{chain}", "1"))
         assert {name: response.headers.get(name) for name in SECURITY_HEADERS} == SECURITY_HEADERS, path
+    # Said here once more: a policy that lost one of them would still be the same on every answer.
+    policy = set(client.get("/approvals").headers["Content-Security-Policy"].split("; "))
+    assert policy >= {"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "trusted-types 'none'"}
+    assert policy >= {"base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'"}
     assert client.get("/", headers={"Host": "x"}).headers["X-Content-Type-Options"] == "nosniff"
     assert client.get("/v1/me").headers["Cache-Control"] == "no-store"
 

@@ -138,6 +138,25 @@ def test_each_vote_is_signed_in_the_record_of_the_service(team: Team) -> None:
     key.verify(bytes.fromhex(signature), encode_vote(approval["id"], voter, approval["digest"], approved=True))
 
 
+def test_those_who_see_everything_see_how_people_answer(team: Team) -> None:
+    """How many answers, how many of them yes, after how long, and how many were hardly read; of one organisation."""
+    ben, cleo = team.release
+    first, second = team.ask("./deploy.sh prod"), team.ask("./deploy.sh stage")
+    vote(ben, first)
+    team.site.clock.seconds += 60
+    vote(ben, second)
+    vote(cleo, second, approved=False, reason="no")
+    auditor, other = team.sign_in("Dan", "auditor"), team.sign_in("Eve", "auditor", other=True)
+    rows = auditor.get("/v1/approvers").json()["approvers"]
+
+    assert [[row[name] for name in ("name", "answers", "approved", "median_seconds", "quick")] for row in rows] == [
+        ["Ben", 2, 2, 30, 1],
+        ["Cleo", 1, 0, 60, 0],
+    ]
+    assert other.get("/v1/approvers").json()["approvers"] == []
+    assert ben.get("/v1/approvers").status_code == 403
+
+
 def test_one_refusal_ends_it(team: Team) -> None:
     """The agent hears who refused and why; a later yes does not count."""
     approval = team.ask()

@@ -9,6 +9,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, MetaData, select, text
 
 from tests.cleanup import close_after_test
+from tests.postgres import PostgresServer
 from tests.unit.serve.submissions import NOW, Machine, add_machine
 from tests.unit.team.chains import build_lines
 from verdikt.errors import ServiceError
@@ -128,6 +129,13 @@ def test_store_on_an_empty_database_says_what_to_run(database_url: str) -> None:
     """A replica never changes the schema by itself."""
     with pytest.raises(ServiceError, match=r"expected a database of version 0005, found it empty: run `verdikt serve"):
         TeamStore(database_url)
+
+
+def test_a_database_in_another_encoding_is_refused_with_the_statement_for_a_new_one(postgres: PostgresServer) -> None:
+    """A cluster of an account without a locale makes such databases unless the statement says otherwise."""
+    url = postgres.create_database("ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+    with pytest.raises(ServiceError, match="expected a database in UTF8, found SQL_ASCII: create it with `CREATE DATA"):
+        TeamStore(url, create=True)
 
 
 @pytest.mark.parametrize("url", ["", "x", "mysql://a/b", "http://x", "sqlite", "postgresql"])

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tools import fetch_web
 
@@ -68,6 +69,13 @@ class Complaints(list[str]):
         page.on("console", lambda message: message.type in ("error", "warning") and self.append(message.text))
         page.on("dialog", lambda dialog: (self.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: request.url.startswith(origin) or self.append(f"request: {request.url}"))
+
+
+def check_accessibility(page: Page) -> None:
+    """Fail with what axe finds in a page: contrast, names, roles, order."""
+    violations = Axe().run(page).response["violations"]
+    faults = [f"{found['id']}: {found['nodes'][0]['html']}" for found in violations]
+    assert not faults, f"{page.url}: {faults}"
 
 
 def open_page(

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, CDPSession, Page, expect
 
 from tests.asking_machine import SCRIPT, AskingMachine, build_asking_policy
 from tests.unit.web import hostile
-from tests.unit.web.browser import Complaints, launch_browser, open_page, run_service
+from tests.unit.web.browser import Complaints, check_accessibility, launch_browser, open_page, run_service
 from verdikt.model.action import Action, ActionKind
 from verdikt.observe.clock import SystemClock
 from verdikt.serve import schema
@@ -177,6 +177,41 @@ def test_the_script_is_compared_with_the_one_that_was_approved(desk: Desk) -> No
     expect(page.locator(".proposal pre")).to_contain_text('command: "./deploy.sh prod"')
 
 
+def test_calls_of_one_shape_are_one_card_and_are_approved_together_once_each_was_shown(desk: Desk) -> None:
+    """`A` does nothing until each call was opened; then each gets a vote for its own digest, and others get none."""
+    commands = ["./deploy.sh eu", "./deploy.sh us", "./deploy.sh asia"]
+    for command in (commands[0], "release-it --major", *commands[1:]):
+        desk.ask(command)
+    page = desk.open()
+    shape = page.locator(".shape")
+    expect(shape.locator(".card")).to_have_count(3)
+    expect(page.locator(".card")).to_have_count(4)
+    for number, command in enumerate(commands, start=1):
+        page.get_by_text(f"Bash {command}").click()
+        expect(shape.locator(".card.open .call")).to_contain_text(command)
+        expect(shape.get_by_text(f"{number} of 3 seen")).to_be_visible()
+        expect(shape.get_by_role("button", name="Approve all")).to_be_enabled(enabled=number == 3)
+        page.keyboard.press("A")
+    expect(page.locator(".shape")).to_have_count(0)
+    expect(page.locator(".card")).to_have_count(1)
+
+    assert [desk.runs(command) for command in (*commands, *commands)] == [True, True, True, False, False, False]
+    assert not desk.runs("release-it --major")
+
+
+def test_a_lead_sees_how_people_answer(desk: Desk) -> None:
+    """In the history: how many answers each person gave, how many were yes, and how many were hardly read."""
+    desk.ask("./deploy.sh prod")
+    page = desk.open()
+    expect(page.locator(".ballot")).to_be_visible()
+    page.keyboard.press("a")
+    expect(page.get_by_text("No agent waits for an answer.")).to_be_visible()
+    page.get_by_role("tab", name="History").click()
+    page.get_by_text("How people answered").click()
+
+    expect(page.locator(".approvers tbody tr")).to_contain_text("100 %")
+
+
 def test_a_question_to_a_group_says_why_it_cannot_be_answered_here(desk: Desk) -> None:
     """The one person of the embedded form sees the question, and is not asked for a vote."""
     desk.ask("release-it --major")
@@ -198,6 +233,23 @@ def test_the_page_fits_a_phone(desk: Desk) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert box is not None
     assert box["height"] >= 40
+
+
+def test_axe_finds_no_fault_in_waiting_and_answered_approvals(desk: Desk) -> None:
+    """In light and dark, with calls of one shape and a call that cannot be answered here."""
+    for command in ("./deploy.sh eu", "./deploy.sh us", "release-it --major"):
+        desk.ask(command)
+    page = desk.open()
+    expect(page.locator(".card.open .computed")).to_be_visible()
+    check_accessibility(page)
+    page.emulate_media(color_scheme="dark")
+    check_accessibility(page)
+    expect(page.locator(".ballot")).to_be_visible()
+    page.keyboard.press("a")
+    expect(page.locator(".shape")).to_have_count(0)
+    page.get_by_role("tab", name="History").click()
+    expect(page.locator(".card.open .votes")).to_be_visible()
+    check_accessibility(page)
 
 
 def add_authenticator(page: Page) -> tuple[CDPSession, str]:

@@ -10,7 +10,14 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.activity_log import open_activity_log
 from tests.team_pages import measure_long_session, weigh_pages, write_long_session
-from tests.unit.web.browser import Complaints, ensure_vendor_files, launch_browser, open_page, run_service
+from tests.unit.web.browser import (
+    Complaints,
+    check_accessibility,
+    ensure_vendor_files,
+    launch_browser,
+    open_page,
+    run_service,
+)
 from tests.unit.web.hostile import HOSTILE, check_page, count_elements
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.log_file import hot_file_path
@@ -289,6 +296,54 @@ def test_pages_fit_their_window(browser: Browser, embedded: EmbeddedService, wid
     assert (background == "rgb(20, 22, 26)") == dark
     assert box is not None
     assert box["width"] > 300, "what a session was asked for can be read"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_no_fault_in_any_page(browser: Browser, embedded: EmbeddedService, dark: bool) -> None:
+    """Nor in the list of keys over it."""
+    page, complaints = open_page(browser, embedded, dark=dark)
+    for path in ("/", "/sessions", "/session/1?seq=4", "/integrity?q=verdict:block", "/approvals", "/settings"):
+        page.goto(address(embedded, path))
+        expect(page.get_by_role("heading").first).to_be_visible()
+        if path.startswith("/session"):
+            expect(page.locator(".row").first).to_be_visible()
+        if "seq" in path:
+            expect(page.locator(".detail dl")).to_be_visible()
+        check_accessibility(page)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    check_accessibility(page)
+    page.context.close()
+
+    assert complaints == []
+
+
+def test_a_linked_entry_is_in_view_and_a_list_that_was_scrolled_stays(browser: Browser, tmp_path: Path) -> None:
+    """Also when the title and the counts come later and make the list shorter."""
+    with open_activity_log(tmp_path) as log:
+        log.prompt("long", "A task with a title")
+        for number in range(60):
+            log.call("long", f"git log -{number + 1}")
+    with run_service(tmp_path) as embedded:
+        page, complaints = open_page(browser, embedded)
+        waiting: list[Route] = []
+        page.route("**/v1/sessions/1", lambda route: route.continue_() if waiting else waiting.append(route))
+        page.goto(address(embedded, "/session/1?seq=60"))
+        expect(page.locator(".row.selected")).to_be_in_viewport(ratio=1)
+        waiting[0].continue_()
+        expect(page.locator(".title")).to_be_visible()
+        expect(page.locator(".row.selected .seq")).to_have_text("60")
+        is_in_view = "row => row.getBoundingClientRect().bottom <= row.closest('.list').getBoundingClientRect().bottom"
+        page.wait_for_timeout(300)
+        assert page.locator(".row.selected").evaluate(is_in_view)
+        page.locator(".list").evaluate("element => { element.scrollTop = 0; }")
+        expect(page.locator(".row[aria-posinset='1']")).to_be_in_viewport()
+        page.set_viewport_size({"width": 1200, "height": 700})
+        page.wait_for_timeout(300)
+        assert page.locator(".list").evaluate("element => element.scrollTop") == 0
+        page.context.close()
+
+    assert complaints == []
 
 
 def test_nothing_that_an_agent_wrote_does_anything(browser: Browser, tmp_path: Path) -> None:

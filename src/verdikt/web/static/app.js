@@ -28,6 +28,7 @@ const KEYS = [
   ["d", "decisions only, or everything"],
   ["p", "pause the feed"],
   ["a r p", "approve, refuse, approve and propose a rule"],
+  ["A", "approve all calls of the same shape, once each was shown"],
   [".", "copy a link to the entry"],
   ["Esc", "close"],
   ...PAGES.map((page) => [`g ${page.key}`, page.name]),
@@ -71,7 +72,7 @@ function Page({ place, me }) {
   const session = /^\/session\/([0-9]+)$/.exec(place.path);
   if (session) return html`<${SessionPage} key=${session[1]} chain=${session[1]} query=${place.query} />`;
   if (place.path === "/sessions") return html`<${SessionsPage} query=${place.query} />`;
-  if (place.path === "/approvals") return html`<${ApprovalsPage} query=${place.query} />`;
+  if (place.path === "/approvals") return html`<${ApprovalsPage} query=${place.query} me=${me} />`;
   if (place.path === "/integrity") return html`<${IntegrityPage} query=${place.query} />`;
   if (place.path === "/settings") return html`<${SettingsPage} me=${me} />`;
   return html`<${NowPage} />`;

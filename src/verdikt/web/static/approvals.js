@@ -1,32 +1,43 @@
-// Approvals that agents wait for: what verdikt computed above what the agent says, answered by keyboard.
-import { call, useData } from "./api.js";
-import { Effect } from "./detail.js";
-import { diffLines } from "./diff.js";
-import { html, useEffect, useRef, useState } from "./html.js";
+// Approvals that agents wait for, those of one shape together, and the history with how people answer.
+import { useData } from "./api.js";
+import { Card, sendVote } from "./approval_card.js";
+import { html, useRef, useState } from "./html.js";
 import { useKeys } from "./keys.js";
 import { Empty, Freshness } from "./parts.js";
 import { go, withQuery } from "./router.js";
-import { signWithKey } from "./security_keys.js";
-import { lastName, showBlock, showCount, showMoment, showText } from "./text.js";
+import { showSeconds, showText } from "./text.js";
 
-const RISKS = ["low", "low", "medium", "HIGH"];
 const TABS = [
   ["waiting", "Waiting"],
   ["mine", "For you"],
   ["history", "History"],
 ];
 
-export function ApprovalsPage({ query }) {
+// Approvals that wait, in their order, with those of the same shape behind the first of them.
+function groupByShape(approvals) {
+  const groups = new Map();
+  for (const approval of approvals) {
+    const key = approval.state === "waiting" ? approval.shape : approval.id;
+    groups.set(key, [...(groups.get(key) ?? []), approval]);
+  }
+  return [...groups.values()];
+}
+
+export function ApprovalsPage({ query, me }) {
   const tab = query.get("state") ?? "waiting";
   const q = query.get("q") ?? "";
   const [version, setVersion] = useState(0);
   const state = tab === "history" ? "history" : "waiting";
   const list = useData(`/v1/approvals?state=${state}&limit=100&q=${encodeURIComponent(q)}`, { everySeconds: tab === "history" ? 15 : 3, version });
   const all = list.data?.approvals ?? [];
-  const approvals = tab === "mine" ? all.filter((approval) => approval.can_vote) : all;
+  const groups = groupByShape(tab === "mine" ? all.filter((approval) => approval.can_vote) : all);
+  const approvals = groups.flat();
+  // What was shown in full, by number: only that is approved together.
+  const [shown, setShown] = useState(new Map());
   const wanted = Number(query.get("id"));
   const selected = Math.max(0, approvals.findIndex((approval) => approval.id === wanted));
   const select = (index) => approvals[index] && go(withQuery({ id: approvals[index].id }), { replace: true });
+  const reload = () => setVersion((before) => before + 1);
   const showTab = (name) => go(`/approvals${name === "waiting" ? "" : `?state=${name}`}`);
   useKeys({
     j: () => select(Math.min(approvals.length - 1, selected + 1)),
@@ -46,19 +57,75 @@ export function ApprovalsPage({ query }) {
       )}
     </div>
     ${tab === "history" && html`<${HistorySearch} q=${q} />`}
+    ${tab === "history" && me.sees_all && html`<${Approvers} />`}
     <${Freshness} ...${list} />
     ${list.data && approvals.length === 0 && html`<${Empty}>${describeNothing(tab)}<//>`}
-    ${approvals.map(
-      (approval, index) => html`<${Card}
-        key=${approval.id}
-        approval=${approval}
-        now=${list.data.now}
-        isOpen=${index === selected}
-        onOpen=${() => select(index)}
-        onVoted=${() => setVersion((before) => before + 1)}
-      />`,
-    )}
+    ${groups.map((group) => {
+      const cards = group.map(
+        (approval) => html`<${Card}
+          key=${approval.id}
+          approval=${approval}
+          now=${list.data.now}
+          isOpen=${approval === approvals[selected]}
+          onOpen=${() => select(approvals.indexOf(approval))}
+          onShown=${(data) => setShown((before) => new Map(before).set(approval.id, data))}
+          onVoted=${reload}
+        />`,
+      );
+      if (group.length === 1) return cards;
+      return html`<${SameShape} key=${`shape-${group[0].shape}`} group=${group} shown=${shown} isOpen=${group.includes(approvals[selected])} onVoted=${reload}>${cards}<//>`;
+    })}
   </main>`;
+}
+
+// Calls that differ in their arguments only, on one card. They are approved together once each of them was shown.
+function SameShape({ group, shown, isOpen, onVoted, children }) {
+  const [message, setMessage] = useState("");
+  const [isBusy, setIsBusy] = useState(false);
+  const seen = group.filter((approval) => shown.has(approval.id)).length;
+  const canApprove = seen === group.length && group.every((approval) => approval.can_vote) && !isBusy;
+  const approveAll = async () => {
+    setIsBusy(true);
+    try {
+      for (const approval of group) await sendVote(shown.get(approval.id), { approved: true });
+    } catch (error) {
+      setMessage(error.message);
+    } finally {
+      setIsBusy(false);
+      onVoted();
+    }
+  };
+  useKeys(isOpen && canApprove ? { A: approveAll } : {});
+  return html`<section class="shape" aria-label="Calls of the same shape">
+    <div class="bar">
+      <h2>${group.length} calls of the same shape</h2>
+      <span class="facts">${seen} of ${group.length} seen</span>
+      <button disabled=${!canApprove} onClick=${approveAll}><kbd>A</kbd> Approve all</button>
+    </div>
+    ${message && html`<p role="status" class="result">${showText(message)}</p>`}
+    ${children}
+  </section>`;
+}
+
+// Whether people still read what they approve: for those who see everything.
+function Approvers() {
+  const { data } = useData("/v1/approvers?days=30");
+  if (!data?.approvers.length) return null;
+  return html`<details class="approvers">
+    <summary>How people answered in the last 30 days</summary>
+    <table>
+      <thead><tr><th>who</th><th>answers</th><th>approved</th><th>after (median)</th><th>within two seconds</th></tr></thead>
+      <tbody>
+        ${data.approvers.map((row) => html`<tr key=${row.person}>
+          <td>${showText(row.name)}</td>
+          <td>${row.answers}</td>
+          <td>${Math.round((100 * row.approved) / row.answers)} %</td>
+          <td>${showSeconds(row.median_seconds)}</td>
+          <td class=${row.quick ? "ask" : ""}>${row.quick}</td>
+        </tr>`)}
+      </tbody>
+    </table>
+  </details>`;
 }
 
 function describeNothing(tab) {
@@ -79,156 +146,3 @@ function HistorySearch({ q }) {
   </form>`;
 }
 
-function Card({ approval, now, isOpen, onOpen, onVoted }) {
-  const card = useRef(null);
-  useEffect(() => {
-    if (isOpen) card.current.scrollIntoView({ block: "nearest" });
-  }, [isOpen]);
-  const risk = RISKS[approval.risk] ?? "low";
-  return html`<article ref=${card} class=${isOpen ? "card open" : "card"} aria-current=${isOpen ? "true" : undefined} onClick=${isOpen ? undefined : onOpen}>
-    <header>
-      <code class="id">${showText(approval.request)}</code>
-      <span class=${`risk ${risk}`}>${risk}</span>
-      <span class="where">${showText(approval.machine)} / ${showText(approval.host || "agent")} / ${showText(lastName(approval.directory))}</span>
-      <span class="when">${describeTime(approval, now)}</span>
-    </header>
-    <p class="call"><code>${showText(approval.summary)}</code></p>
-    <p class="need">
-      ${approval.needs.map((need) => html`needs ${showText(need.text.replaceAll("`", ""))} <span class="facts">(${need.given} of ${need.count} so far)</span> `)}
-    </p>
-    ${isOpen && html`<${CardBody} id=${approval.id} approval=${approval} onVoted=${onVoted} />`}
-  </article>`;
-}
-
-function describeTime(approval, now) {
-  if (approval.state !== "waiting") return html`<span class=${`state ${approval.state}`}>${approval.state}</span> ${showMoment((approval.closed ?? approval.decided ?? approval.asked) * 1e6)}`;
-  const seconds = Math.max(0, approval.expires - now);
-  const hours = Math.floor(seconds / 3600);
-  const minutes = String(Math.floor((seconds % 3600) / 60)).padStart(2, "0");
-  return `expires in ${hours}:${minutes} h`;
-}
-
-function CardBody({ id, approval, onVoted }) {
-  const { data, error } = useData(`/v1/approvals/${id}`);
-  if (!data) return html`<p class="freshness stale">${error ? error.message : ""}</p>`;
-  const action = data.document.action ?? {};
-  const earlier = data.same_shape;
-  const approved = (earlier.approved ?? 0) + (earlier.used ?? 0);
-  return html`<div class="card-body">
-    <section class="computed">
-      <h3>Would do <span class="source">computed by verdikt</span></h3>
-      <ul class="plain">
-        ${data.document.effects.map((effect) => html`<li><${Effect} effect=${effect} /></li>`)}
-      </ul>
-      <p>${showText(data.reason)} <span class="facts">rule ${showText(data.rule)}</span></p>
-      <p class="facts">in ${showText(action.cwd)}</p>
-      <${Texts} texts=${data.texts} previous=${data.previous_texts} pinned=${data.document.pinned} />
-    </section>
-    <section class="said">
-      <h3>Agent says <span class="source">said by the agent, not checked</span></h3>
-      <p>${data.says ? `“${showText(data.says)}”` : html`<span class="facts">nothing</span>`}</p>
-    </section>
-    <p class="facts">
-      same shape before: approved ${approved}, refused ${earlier.refused ?? 0}, expired ${earlier.expired ?? 0}
-      ${data.chain ? html` · <a href=${`/session/${data.chain}?seq=${data.seq}`}>the actions before it</a>` : ""}
-      ${" · "}digest <code>${data.digest.slice(0, 16)}…</code>
-    </p>
-    <${Votes} votes=${data.votes} />
-    ${approval.state === "waiting" && html`<${Ballot} approval=${data} onVoted=${onVoted} />`}
-  </div>`;
-}
-
-function Texts({ texts, previous, pinned }) {
-  const paths = Object.keys(pinned?.texts ?? {}).filter((path) => pinned.texts[path]);
-  return paths.map((path) => {
-    const text = texts[path];
-    if (text === undefined) return html`<p class="facts">rests on ${showText(path)}, which is too long to be shown</p>`;
-    const isDiff = previous[path] !== undefined;
-    const title = isDiff ? (previous[path] === text ? "as last approved" : "changed since it was last approved") : showCount(text.split("\n").length, "line");
-    return html`<details open=${isDiff && previous[path] !== text}>
-      <summary>${showText(path)} <span class="facts">${title}</span></summary>
-      ${isDiff && previous[path] !== text ? html`<${Diff} before=${previous[path]} after=${text} />` : html`<pre>${showBlock(text)}</pre>`}
-    </details>`;
-  });
-}
-
-function Diff({ before, after }) {
-  const marks = { "+": "added", "-": "removed" };
-  return html`<pre class="diff">${diffLines(before, after).map(({ mark, line }) => html`<span class=${marks[mark] ?? "same"}>${mark} ${showText(line)}${"\n"}</span>`)}</pre>`;
-}
-
-function Votes({ votes }) {
-  if (!votes.length) return null;
-  return html`<ul class="votes plain">
-    ${votes.map(
-      (vote) => html`<li>
-        <span class=${vote.approved ? "pass" : "block"}>${vote.approved ? "approved" : "refused"}</span> by ${showText(vote.name)}${vote.strong ? " with a security key" : ""}
-        ${vote.reason ? `: ${showText(vote.reason)}` : ""} <span class="facts">${showMoment(vote.at * 1e6)}${vote.quick ? ", within two seconds" : ""}</span>
-      </li>`,
-    )}
-  </ul>`;
-}
-
-function Ballot({ approval, onVoted }) {
-  const reason = useRef(null);
-  const [message, setMessage] = useState("");
-  const [proposal, setProposal] = useState("");
-  const [isBusy, setIsBusy] = useState(false);
-  const send = async (approved, proposes = false) => {
-    if (isBusy) return;
-    setIsBusy(true);
-    try {
-      const assertion = approved && approval.needs_key ? await signWithKey(approval.challenge, approval.keys) : null;
-      const body = { approved, digest: approval.digest, reason: reason.current.value.trim(), assertion };
-      const { state } = await call(`/v1/approvals/${approval.id}/votes`, { method: "POST", body });
-      setMessage(state === "waiting" ? "counted; more votes are needed" : state);
-      if (proposes) setProposal(proposeRule(approval));
-      else onVoted();
-    } catch (error) {
-      setMessage(error.message);
-    } finally {
-      setIsBusy(false);
-    }
-  };
-  const refuse = () => {
-    if (reason.current.value.trim()) send(false);
-    else {
-      reason.current.focus();
-      setMessage("say why, then press Enter");
-    }
-  };
-  useKeys(approval.can_vote && !proposal ? { a: () => send(true), r: refuse, p: () => send(true, true) } : {});
-  if (!approval.can_vote && !proposal) return html`<p class="facts" role="status">${showText(approval.why_not)}</p>`;
-  const submit = (event) => {
-    event.preventDefault();
-    refuse();
-  };
-  return html`<form class="ballot" onSubmit=${submit}>
-    <input ref=${reason} name="reason" maxlength="300" placeholder="reason (the agent hears it)" aria-label="Reason" autocomplete="off" />
-    <div class="bar">
-      <button type="submit" class="refuse" disabled=${isBusy}><kbd>r</kbd> Refuse</button>
-      <button type="button" class="approve" disabled=${isBusy} onClick=${() => send(true)}><kbd>a</kbd> Approve${approval.needs_key ? " with key" : ""}</button>
-      <button type="button" disabled=${isBusy} onClick=${() => send(true, true)}><kbd>p</kbd> Approve and propose a rule</button>
-    </div>
-    <p role="status" class="result">${showText(message)}</p>
-    ${proposal && html`<${Proposal} text=${proposal} onDone=${onVoted} />`}
-  </form>`;
-}
-
-// An exception for exactly this call, to be put into the policy by those who may change it.
-function proposeRule(approval) {
-  const payload = approval.document.action?.payload ?? {};
-  const scope = payload.command ? `command: ${JSON.stringify(payload.command)}` : `tool: ${JSON.stringify(approval.document.action?.tool ?? "")}`;
-  return `exceptions:\n  - rule: ${approval.rule}\n    ${scope}\n    reason: approved as ${approval.request}; always the same call\n`;
-}
-
-function Proposal({ text, onDone }) {
-  return html`<div class="proposal">
-    <p>Approved. To be asked no more about exactly this call, put this into the policy:</p>
-    <pre>${showBlock(text)}</pre>
-    <div class="bar">
-      <button type="button" onClick=${() => navigator.clipboard?.writeText(text)}>Copy</button>
-      <button type="button" onClick=${onDone}>Done</button>
-    </div>
-  </div>`;
-}

@@ -17,7 +17,7 @@ export function Detail({ chain, seq, signedSeq, onClose }) {
   if (error && !data) return html`<aside class="detail" tabindex="0"><p class="freshness stale">${error.message}</p></aside>`;
   if (!data) return html`<aside class="detail" tabindex="0" aria-busy="true"></aside>`;
   if (data.problem)
-    return html`<aside class="detail" tabindex="0"><p class="block">${showText(data.problem)}</p><pre>${showBlock(data.line)}</pre></aside>`;
+    return html`<aside class="detail" tabindex="0"><p class="block">${showText(data.problem)}</p><pre tabindex="0">${showBlock(data.line)}</pre></aside>`;
   const entry = data.entry;
   const body = entry.body;
   return html`<aside class="detail" tabindex="0" aria-label=${`Entry ${seq}`}>
@@ -34,7 +34,7 @@ export function Detail({ chain, seq, signedSeq, onClose }) {
         : html`<${Fields} value=${body} />`}
     <details>
       <summary>Line as it stands in the log</summary>
-      <pre>${showBlock(data.line)}</pre>
+      <pre tabindex="0">${showBlock(data.line)}</pre>
     </details>
     <p class="facts hash">hash ${entry.hash}<br />${describeSignature(entry, signedSeq)}</p>
   </aside>`;
@@ -74,7 +74,7 @@ function Decision({ body, outcome, address }) {
       <${Replay} address=${`${address}/replay`} />
       <details>
         <summary>facts that the decision rests on</summary>
-        <pre>${showBlock(JSON.stringify(receipt.facts, null, 2))}</pre>
+        <pre tabindex="0">${showBlock(JSON.stringify(receipt.facts, null, 2))}</pre>
       </details>
     </dd>
   </dl>`;
@@ -109,7 +109,7 @@ export function Effect({ effect }) {
 
 function Value({ name, value }) {
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-  return html`<div><span class="name">${showText(name)}</span><pre>${showBlock(text)}</pre></div>`;
+  return html`<div><span class="name">${showText(name)}</span><pre tabindex="0">${showBlock(text)}</pre></div>`;
 }
 
 function Fields({ value }) {
@@ -117,7 +117,7 @@ function Fields({ value }) {
     ${Object.entries(asObject(value)).map(
       ([name, field]) =>
         html`<dt>${showText(name.replaceAll("_", " "))}</dt>
-          <dd>${typeof field === "object" && field ? html`<pre>${showBlock(JSON.stringify(field, null, 2))}</pre>` : showBlock(String(field))}</dd>`,
+          <dd>${typeof field === "object" && field ? html`<pre tabindex="0">${showBlock(JSON.stringify(field, null, 2))}</pre>` : showBlock(String(field))}</dd>`,
     )}
   </dl>`;
 }

@@ -32,15 +32,20 @@ export function WindowedList({ count, renderRow, selected, onSelect, onOpen, lab
     return () => observer.disconnect();
   }, []);
 
-  // Keep the selected row in view, however it was selected.
+  // Keep the selected row in view, however it was selected, and when what is above the list grows. A list that was
+  // scrolled away from it stays where it is.
+  const shownHeight = useRef(0);
   useEffect(() => {
     const element = box.current;
-    if (selected < 0 || !element) return;
     const rowTop = selected * rowHeight;
+    const wasHidden = shownHeight.current && (rowTop < element.scrollTop || rowTop > element.scrollTop + shownHeight.current);
+    const isResized = shownHeight.current !== height;
+    shownHeight.current = height;
+    if (selected < 0 || (isResized && wasHidden)) return;
     if (rowTop < element.scrollTop) element.scrollTop = rowTop;
     else if (rowTop + rowHeight > element.scrollTop + element.clientHeight)
       element.scrollTop = rowTop + rowHeight - element.clientHeight;
-  }, [selected, count === 0]);
+  }, [selected, count === 0, height]);
 
   const move = (step) => {
     if (!count) return;

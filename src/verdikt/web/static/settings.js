@@ -33,7 +33,7 @@ export function SettingsPage({ me }) {
         <thead><tr><th>name</th><th>last heard</th><th>sessions</th><th>entries</th><th>state</th>${isAdmin && html`<th>revoke</th>`}</tr></thead>
         <tbody>
           ${(machines.data?.machines ?? []).map((machine) => html`<tr key=${machine.id}>
-            <td>${showText(machine.name)}</td>
+            <td>${showText(machine.name)} <span class="facts">${[machine.version, machine.team].filter(Boolean).map(showText).join(" · ")}</span></td>
             <td>${machine.seen ? `${showAge(machine.seen)} ago` : "never"}</td>
             <td>${machine.sessions.toLocaleString()}</td>
             <td>${machine.entries.toLocaleString()}</td>

@@ -37,7 +37,10 @@ export function showMoment(microseconds) {
 }
 
 export function showAge(microseconds, now = Date.now()) {
-  const seconds = Math.max(0, Math.round(now / 1000 - microseconds / 1e6));
+  return showSeconds(Math.max(0, Math.round(now / 1000 - microseconds / 1e6)));
+}
+
+export function showSeconds(seconds) {
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
   if (seconds < 86400) return `${Math.round(seconds / 3600)} h`;
