@@ -56,8 +56,6 @@ ALLOWED: dict[str, dict[str, str]] = {
         "effects/tool_classifier.py": "python3",
         "effects/tool_arguments.py": "python3",
         "guards/sandbox.py": "python3 ipython",
-        "runs/runner_output.py": "ava bun cargo ctest deno dotnet gradle jest karma minitest mocha phpunit playwright "
-        "pytest rspec vitest",
         "evidence/suite_predicates.py": "pytest",
         "observe/project_checks.py": "mypy tsc",
         "observe/world.py": "setup.py",

@@ -144,6 +144,18 @@ def list_checks() -> list[dict[str, str]]:
     return checks
 
 
+def list_reports() -> list[Record]:
+    """Return how test runners report results: the rows `reports` of `report.toml`, as regular expressions."""
+    reports: list[Record] = _load_compiled().REPORTS
+    return reports
+
+
+def list_summaries() -> list[dict[str, str]]:
+    """Return how other checks say that they found nothing or something: the rows `summaries` of `report.toml`."""
+    summaries: list[dict[str, str]] = _load_compiled().SUMMARIES
+    return summaries
+
+
 def find_suffix_program(suffix: str) -> str:
     """Return the program that runs files with this ending (`.py`); empty if there is none."""
     program: str = _load_compiled().SUFFIXES.get(suffix, {}).get("program", "")
