@@ -303,6 +303,18 @@ def list_reports(files: Mapping[str, Record]) -> list[Record]:
     ]
 
 
+def build_variables(files: Mapping[str, Record]) -> dict[str, str]:
+    """Return variable of the environment → what its value is to the programs that read it."""
+    variables: dict[str, str] = {}
+    for family, file in files.items():
+        for kind, names in file.get("variables", {}).items():
+            for name in names.split():
+                if name in variables:
+                    raise RecordError(f"{family}.toml: the variable `{name}` is a `{variables[name]}` already")
+                variables[name] = kind
+    return variables
+
+
 def build_server_tools(path: Path = MCP_SERVERS) -> dict[str, dict[str, str]]:
     """Return word of an MCP server's name → its tools, each with what it does."""
     servers: dict[str, dict[str, str]] = {}
@@ -328,6 +340,7 @@ def build_namespace(files: Mapping[str, Record]) -> dict[str, Any]:
         "ALIASES": aliases,
         "STARTS": build_starts(files),
         "CHECKS": list_checks(files),
+        "VARIABLES": build_variables(files),
         "REPORTS": list_reports(files),
         "SUMMARIES": [row for file in files.values() for row in file.get("summaries", ())],
         "MCP_SERVERS": json.dumps(build_server_tools(), separators=(",", ":")),

@@ -51,7 +51,9 @@ def _trace_other_readings(call: CommandCall, tracers: tuple[CommandTracer, ...])
     for other_words in _list_other_readings(words, call.name):
         call.words, call.frame = other_words, frame.as_conditional()
         for tracer in tracers:
-            tracer.trace(call)
+            # That one reads unlisted options both ways itself.
+            if tracer.trace is not trace_subcommand:
+                tracer.trace(call)
     call.words, call.frame = words, frame
 
 
