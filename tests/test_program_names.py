@@ -65,7 +65,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
     "git as a part of the facts, not as a program that an agent runs": {
         "call_permissions.py": "git",
-        "effects/mcp_tool_names.py": "git",
+        "effects/tool_name.py": "git",
         "graph/lint_witness.py": "git",
         "ledger/projections.py": "git",
         "model/": "git",
