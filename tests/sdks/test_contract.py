@@ -9,16 +9,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.case_files import load_yaml
+from tests.sdks import environments
 from tests.sdks.driver_process import DriverProcess
-from tests.sdks.environments import (
-    ALWAYS,
-    PACKAGES,
-    ROOT,
-    EnvironmentMissing,
-    find_environment,
-    install_environment,
-    is_floor_newest,
-)
+from tests.sdks.environments import ALWAYS, PACKAGES, ROOT, require_environment
 from verdikt.ledger.audit import audit
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
@@ -126,6 +119,20 @@ def test_extras_begin_at_the_tested_floors() -> None:
     assert pins - bounds == set()
 
 
+@pytest.mark.parametrize("sdk", PACKAGES)
+def test_sdk_that_cannot_be_installed_fails_where_it_is_always_tested(
+    sdk: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an index and without a cache, `make test` must not end as if these four had been tested."""
+    monkeypatch.setenv("VERDIKT_SDKS", str(tmp_path))
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+    monkeypatch.setattr(environments, "_install_once", environments._install_once.__wrapped__)
+
+    with pytest.raises(pytest.fail.Exception if sdk in ALWAYS else pytest.skip.Exception, match=sdk):
+        require_environment(sdk, "newest")
+
+
 class Row(NamedTuple):
     """One case on one version of an SDK, in one of its modes."""
 
@@ -160,29 +167,16 @@ class Drivers:
         self._running: dict[tuple[str, str, int], DriverProcess] = {}
 
     def get(self, sdk: str, version: str, number: int) -> DriverProcess:
-        """Return a driver, or skip the test where its environment is neither there nor always made."""
+        """Return a driver; the test is skipped or fails where it has no environment."""
         key = (sdk, version, number)
         if key not in self._running:
-            self._running[key] = DriverProcess(self._find_python(sdk, version), sdk)
+            self._running[key] = DriverProcess(require_environment(sdk, version), sdk)
         return self._running[key]
 
     def close(self) -> None:
         """End all drivers."""
         for driver in self._running.values():
             driver.close()
-
-    def _find_python(self, sdk: str, version: str) -> Path:
-        if version == "floor" and is_floor_newest(sdk):
-            pytest.skip(f"the newest version of {sdk} is the floor")
-        python = find_environment(sdk, version)
-        if python is not None:
-            return python
-        if sdk not in ALWAYS:
-            pytest.skip(f"`make sdks` has not made the environments of {sdk}")
-        try:
-            return install_environment(sdk, version)
-        except EnvironmentMissing as missing:
-            pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="module")
