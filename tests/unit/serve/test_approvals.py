@@ -343,9 +343,24 @@ def test_the_same_question_twice_is_one(team: Team) -> None:
     assert team.list_verbs().count("ask") == 0  # asked in this process
 
 
+def test_a_call_that_waits_is_one_question_with_a_counter(team: Team) -> None:
+    """However often the agent makes it; what a late repetition of an older request says does not count back."""
+    assert team.ask()["calls"] == 1
+    first = describe_request(team.machine.store, "s1", team.list_waiting()[0]["request"])
+    assert first is not None
+    for _ in range(3):
+        team.machine.decide()
+    team.courier.deliver()
+    team.courier.source.submit(first)
+
+    assert [item["calls"] for item in team.list_waiting()] == [4]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"calls": 0}, "expected how often"),
+        ({"calls": True}, "expected how often"),
         ({"digest": "0" * 64}, "does not have the digest"),
         ({"document": {}}, "expected a document of this version"),
         ({"expires": 0}, "expected times"),
