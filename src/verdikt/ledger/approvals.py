@@ -156,8 +156,10 @@ def _explain_other_session(home: Path, session: str, call: str) -> str:
 
     By the outbox alone: to look into that session's log would take its lock while this one's is held.
     """
-    notices = ((id, notice) for id, notice in _read_notices(home) if notice["session"] != session)
-    return next((f"approval {id} is one of another session" for id, notice in notices if notice.get("call") == call), "")
+    for id, notice in _read_notices(home):
+        if notice["session"] != session and notice.get("call") == call:
+            return f"approval {id} is one of another session"
+    return ""
 
 
 def _judge_request(

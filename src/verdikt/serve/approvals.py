@@ -127,9 +127,7 @@ class Approvals:
                 raise WireError("an approval with this id was asked about another call")
             # A request that comes late again says less than what is known.
             connection.execute(
-                update(table)
-                .where(table.c.id == earlier.id, table.c.calls < request.calls)
-                .values(calls=request.calls)
+                update(table).where(table.c.id == earlier.id, table.c.calls < request.calls).values(calls=request.calls)
             )
             return int(earlier.id), False
 
