@@ -37,7 +37,7 @@ GUARDED = [route for route in ROUTES if route.roles]
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A place that is told something is a public address: nothing is sent there."""
+    """Send nothing to a place, which is a public address."""
     monkeypatch.setattr(SafeSender, "post", lambda *_: None)
 
 
