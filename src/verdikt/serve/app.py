@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -23,6 +24,7 @@ from verdikt.serve.people import Person
 from verdikt.serve.request_body import MAX_BODY_BYTES, read_body
 from verdikt.serve.routes import ApiCall, ApiRoute, Forbidden, NotFound
 from verdikt.serve.service import Service
+from verdikt.serve.store_reader import StoreReader
 from verdikt.web.files import find_file, read_shell
 
 _LOGGER = logging.getLogger("verdikt.serve")
@@ -221,14 +223,18 @@ def _find_forgery(service: Service, request: Request) -> str:
 
 
 def _build_feed(service: Service) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
-        person = await run_sync(_find_person, service, request)
+    def open_reader(request: Request) -> StoreReader | None:
+        person = _find_person(service, request)
         if person is None or person.scopes is not None:
+            return None
+        return ApiCall(service, person, {}, request.query_params, b"", request.cookies).open_reader()
+
+    async def answer(request: Request) -> Response:
+        if await run_sync(open_reader, request) is None:
             return _build_error(401, "sign in first")
-        call = ApiCall(service, person, {}, request.query_params, b"", request.cookies)
         position = request.headers.get("last-event-id") or request.query_params.get("position", "")
         return StreamingResponse(
-            stream_feed(call, position),
+            stream_feed(partial(open_reader, request), position),
             media_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )

@@ -184,9 +184,7 @@ MACHINE_ROUTES: tuple[MachineRoute, ...] = (
     MachineRoute("POST", "/v1/enrol/device/state", MachineApi.read_device, "whether it was confirmed", is_signed=False),
     MachineRoute("POST", "/v1/entries", MachineApi.receive_entries, "lines of a log, compressed with zstd"),
     MachineRoute("GET", "/v1/heads", MachineApi.read_heads, "how far each session is stored"),
-    MachineRoute(
-        "POST", "/v1/status", MachineApi.receive_status, "how the machine is: version, policy, faults"
-    ),
+    MachineRoute("POST", "/v1/status", MachineApi.receive_status, "how the machine is: version, policy, faults"),
     MachineRoute("POST", "/v1/approvals", receive_request, "an approval that people are asked for"),
     MachineRoute("POST", "/v1/approval-answers", answer_requests, "what people answered; waits for a change"),
     MachineRoute("POST", "/v1/approval-outcomes", receive_outcome, "an approval was used, or is no longer needed"),
