@@ -46,6 +46,13 @@ WORDINGS: dict[str, tuple[Words | str, ...]] = {
         ),
     ),
     "stash": (Words("stash стэш スタッシュ 贮藏 스태시"),),
+    "unstash": (
+        Words(
+            "pop appl drop clear empt restor recover unstash out. back. angew geholt. geleert. verworfen. wiederher"
+            " appliqu récup vid aplic recuper sacad vaci tirei restaur esvazi применил вернул достал очи 取り出 戻 適用"
+            " 破棄 弹出 恢复 取出 清空 应用 꺼냈 적용 비웠 복원"
+        ),
+    ),
     "tag": (Words("tag. tags. tagged. getaggt. étiquet etiquet тег タグ 标签 태그"),),
     "merge": (
         Words(
