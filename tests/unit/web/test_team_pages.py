@@ -1,5 +1,6 @@
 """The pages of a team in a real Chromium: who may do what, machines, and names that try to do something."""
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -91,26 +92,32 @@ def test_a_person_without_a_login_reads_how_to_get_in(browser: Browser, server: 
 
 
 def test_no_name_in_settings_does_anything(open_as: OpenPage, server: TeamServer) -> None:
-    """Machines, their versions and teams, people, groups, tokens and events of every hostile name are only shown."""
-    name_with_markup(server)
-    page = open_as("/settings", "admin", "auditor")
-    expect(page.get_by_text("__proto__")).to_have_count(6)
+    """Security keys, places, machines with their state, people, tokens and events of every name are only shown."""
+    page = open_as("/", "admin", "auditor")
+    name_with_markup(server, page.evaluate("async () => (await (await fetch('/v1/me')).json()).id"))
+    page.goto(f"{server.url}/settings")
+    expect(page.get_by_text("__proto__")).to_have_count(9)
     check_page(page)
     page.set_viewport_size({"width": 360, "height": 800})
 
     assert page.locator("main").evaluate("main => main.scrollWidth") <= 360, "the tables fit a phone"
 
 
-def name_with_markup(server: TeamServer) -> None:
-    """Give machines, people, tokens and events every hostile text as a name."""
+def name_with_markup(server: TeamServer, person: int) -> None:
+    """Give machines, people, tokens, security keys, places and events every hostile text as a name."""
     service, store, organisation = server.team.service, server.team.store, server.organisation
-    now = service.clock.now()
-    owner = Person(1, organisation, "you", frozenset({"admin"}))
+    now, owner = service.clock.now(), Person(person, organisation, "you", frozenset({"admin"}))
     for number, text in enumerate(HOSTILE):
         machine = store.add_machine(organisation, text, bytes([number]) * 32, 1)
+        status = json.dumps({"lost": [text], "faults": [text], "policy": text})
+        values = {"version": text, "team": text, "status": status}
+        place = {"kind": text, "address": text, "group": text, "mode": text, "secret": text, "created": 1}
+        key = {"name": text, "credential_id": text.encode(), "public_key": b"", "sign_count": 0, "added": 1}
         with store.database.begin_write() as connection:
             table = schema.machine
-            connection.execute(table.update().where(table.c.id == machine).values(version=text, team=text))
+            connection.execute(table.update().where(table.c.id == machine).values(**values))
+            connection.execute(schema.notifier.insert().values(organisation=organisation, person=None, **place))
+            connection.execute(schema.credential.insert().values(organisation=organisation, person=person, **key))
         service.people.ensure_person(organisation, text, text, frozenset({"viewer"}), [text])
         service.people.record_event(organisation, text, text, text, now)
         service.tokens.create_token(owner, text, frozenset({"read"}), 1, now)
