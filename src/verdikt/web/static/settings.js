@@ -63,7 +63,7 @@ function Machines({ machines, canRevoke }) {
         <td>${machine.seen ? `${showAge(machine.seen)} ago` : "never"}</td>
         <td><a href=${search("/sessions", machine)}>${machine.sessions.toLocaleString()}</a></td>
         <td><a href=${search("/integrity", machine)}>${machine.entries.toLocaleString()}</a></td>
-        <td class=${machine.forks || machine.revoked || machine.lost_hosts.length || machine.faults.length ? "block" : isSilent(machine) ? "dim" : ""}>${describeMachine(machine)}</td>
+        <td class=${`long ${machine.forks || machine.revoked || machine.lost_hosts.length || machine.faults.length ? "block" : isSilent(machine) ? "dim" : ""}`}>${describeMachine(machine)}</td>
         ${canRevoke && html`<td>${machine.revoked ? "" : html`<${RevokeButton} machine=${machine} />`}</td>`}
       </tr>`)}
     </tbody>
