@@ -255,6 +255,9 @@ class Arguments:
         text = word.text
         if len(text) == 2 or self.table.single_dash or text[1] == "-":
             return text
+        # `-bname`, which another reading did not know: the value of a listed option is in the same word.
+        if any(f"-{letter}" in self.table.values for letter in text[1:-1]):
+            return self._add_flags(word)
         # `-nv x`: the last letter of a cluster may take the value, the ones before it can't.
         self.flags += [(f"-{letter}", None) for letter in text[1:-1]]
         return f"-{text[-1]}"

@@ -16,8 +16,8 @@ _VALUE = re.compile(
     r"|(?:string(?:s|Array)?|u?ints?|n|num(?:ber)?|float|bytes|bool|duration|time|file(?:name)?|path|dir(?:ectory)?|list"
     r"|name|value|ur[il]|host|port|key=value)$)"
 )
-# `-q quiet`, `--wait SECONDS to wait`: the value of an option or what it means. Such an option is left out, so that it is
-# read both ways.
+# `-q quiet`, `--wait SECONDS to wait`: the value of an option or what it means. Such an option is left out, so that it
+# is read both ways.
 _DOUBTFUL_VALUE = re.compile(r"^\s(?:[\w=-]+$|[A-Z][A-Z0-9_-]+\s)")
 # `[-C <path>]`, `[--git-dir=<path>]`, `[-p | --paginate]`
 _USAGE_OPTION = re.compile(r"\[(-[^][]*(?:\[[^][]*\])?)\]")
@@ -32,6 +32,8 @@ _MAX_PREFIXES = 4
 # Nothing else of a foreign text is put into the record.
 _WORD = re.compile(r"[A-Za-z0-9][\w.:@+-]*")
 _DRY_RUN_OPTIONS = frozenset("--dry-run --dryrun --dry_run --what-if --noop --no-op --pretend --simulate".split())
+# A record lists none of them: they are known for every program, and a listed `-h` would mean something else.
+_HELP_OPTIONS = frozenset(("-h", "--help", "--version"))
 _STRICTNESS = ("delete", "write", "read", "")
 
 
@@ -104,7 +106,7 @@ def read_help(text: str) -> Draft:
             doubtful.update(names if not is_value and _DOUBTFUL_VALUE.match(tail) else ())
         elif is_command_list and (match := _COMMAND_LINE.match(line)):
             commands[match[1]] = match[2] or ""
-    own_flags = tuple(name for name in flags if name not in values and name not in doubtful)
+    own_flags = tuple(name for name in flags if name not in values and name not in doubtful | _HELP_OPTIONS)
     inner_commands = tuple(Draft(names=(name,), summary_verb=verb) for name, verb in commands.items())
     return Draft(tuple(values), own_flags, inner_commands, glued=tuple(glued), dry_run=tuple(dry_run))
 

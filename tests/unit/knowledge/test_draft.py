@@ -26,7 +26,7 @@ def test_help_text_tells_options_and_commands() -> None:
     """An option with a placeholder takes a value; what stands in a description counts for nothing."""
     assert read_help(HELP) == Draft(
         values=("-s", "--source", "-T", "--table-jobs", "--dir"),
-        flags=("-v", "--verbose", "-h", "--help"),
+        flags=("-v", "--verbose"),
         commands=tuple(Draft(names=(verb.lower(),), summary_verb=verb) for verb in ("Clone", "Drop", "List")),
     )
 
@@ -73,7 +73,7 @@ def test_help_text_with_groups_of_commands_and_options_in_its_usage() -> None:
     """A word of doubt leaves an option out, so that it is read both ways; an attached value is no word of its own."""
     assert read_help(GROUPED_HELP) == Draft(
         values=("-C", "--git-dir", "-H", "--host", "-j"),
-        flags=("-v", "--version"),
+        flags=("-v",),
         commands=(Draft(names=("clone",), summary_verb="Clone"), Draft(names=("copy",), summary_verb="A")),
         glued=("--exec-path", "--color"),
     )
