@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.decoder import decode_percent
+from verdikt.effects.local_imports import list_module_files
 from verdikt.effects.target import is_build_output
 from verdikt.hosts.registry import HOSTS
 from verdikt.knowledge import find_role
@@ -44,9 +45,11 @@ _OPTION_VARIABLES = word_set(
 _PROGRAM_OVERRIDE_VARIABLES = word_set(
     "RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTC_WRAPPER CARGO_BUILD_RUSTC CC CXX LD SHELL "
     "npm_config_script_shell NPM_CONFIG_SCRIPT_SHELL npm_config_shell npm_config_git CMAKE_C_COMPILER_LAUNCHER "
-    "CMAKE_CXX_COMPILER_LAUNCHER PYTHONBREAKPOINT CARGO_TARGET_RUNNER"
+    "CMAKE_CXX_COMPILER_LAUNCHER CARGO_TARGET_RUNNER"
 )
 """Variables that name a program to run instead of another one."""
+_MODULE_VARIABLES = word_set("PYTHONBREAKPOINT PYTEST_PLUGINS")
+"""Variables that name modules which Python loads, or a function in one."""
 _INSTALLED = compile_lazily(r"/(?:\.?venv|node_modules|\.local|\.cargo|site-packages|usr|opt)(?:/|$)")
 _SHELL_SCRIPT = compile_lazily(r"(?!#!)|#!\s*\S*(?:/|\s)(?:ba|z|da|k)?sh\b")
 """Text that a shell runs: by its first line, or without one."""
@@ -86,6 +89,8 @@ def classify_assignment(call: Invocation, name: str, value: Word, *, persistent:
         yield from classify_code("perl", value.text, call)
     elif name in _CODE_VARIABLES:
         yield from _classify_start_up_code(call, _CODE_VARIABLES[name], value)
+    elif name in _MODULE_VARIABLES:
+        yield from _classify_modules(call, name, value.text.split(","))
     elif (name in _PROGRAM_OVERRIDE_VARIABLES and "/" in value.text) or _CARGO_PROGRAM.match(name):
         yield from call.classify_shell(value.text)
         yield from _classify_override(call, name, Word(value.text.split()[0]))
@@ -108,6 +113,17 @@ def _classify_code_location(call: Invocation, name: str, value: Word) -> Iterato
     elif name in _SEARCH_PATH_VARIABLES and any(map(_is_hidden_temporary, value.text.split(":"))):
         note = f"{name} has code loaded from there"
         yield call.make_effect("code.unknown", (Target(value.display_text, "other"),), note=note)
+
+
+def _classify_modules(call: Invocation, name: str, modules: Sequence[str]) -> Iterator[Effect]:
+    """Yield `code.run` for the file of each module that a variable names: `PYTHONBREAKPOINT=debugging.stop`."""
+    directory = call.resolver.to_absolute(".", call.command.cwd)
+    for module in modules if directory else ():
+        # The last part may be a function.
+        files = [*list_module_files(directory, module), *list_module_files(directory, module.rpartition(".")[0])]
+        path = next((path for path in files if call.facts.text(path) is not None), "")
+        if path:
+            yield from call.make_effects("code.run", [Word(path)], note=f"{name} names it")
 
 
 def _classify_stand_in(call: Invocation, file: Word) -> Iterator[Effect]:
