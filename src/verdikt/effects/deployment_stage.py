@@ -36,7 +36,7 @@ _ORDER_EFFECTS = ("code.run", "code.build", "unknown.program", "pkg.run", "repo.
 _BUILD_VARIABLES = ("NODE_ENV",)
 """Variables whose `production` says how something is built, and nothing of where it goes."""
 _LOOKING_WORDS = frozenset("check plan status log logs list history diff preview help".split())
-_DRY_RUNS = frozenset("--dry-run --dryrun --dry --check --plan --help -h -n".split())
+_DRY_RUNS = frozenset("--dry-run --dryrun --dry --check --plan --help".split())
 
 
 def list_stages(call: Invocation) -> list[str]:
