@@ -91,8 +91,8 @@ def _carry_downloads(effects: Effects, downloads: Mapping[str, Any], facts: Fact
             if not names:
                 yield from [(place, [])] if _find_download(place, downloads) else ()
             elif not effect.note.startswith(_UNPACKING_NOTE):
-                yield (f"{place}/{names[0]}" if "." not in basename(place) else place), rows[names[0]]
-                yield place, rows[names[0]]
+                is_directory = "." not in basename(place)
+                yield from ((path, rows[names[0]]) for path in (place, f"{place}/{names[0]}")[: 1 + is_directory])
             elif place != facts.project_root:  # what else lies in the project is not from there
                 yield f"{place}/", rows[names[0]]
 
