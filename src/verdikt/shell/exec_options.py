@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from shlex import quote
 
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role, find_variable_kind
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
@@ -34,14 +34,6 @@ _MAX_PROGRAM_LENGTH = 100_000
 _MAX_SETTINGS_LINES = 400
 _REDIRECTED_COPY = compile_lazily(r"^\|\s*")
 
-COMMAND_VARIABLES = frozenset(
-    ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR")
-) | {
-    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS",
-    "SUDO_ASKPASS", "LESSOPEN", "LESSCLOSE",
-    "BROWSER", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "PROMPT_COMMAND", "HGEDITOR", "KUBE_EDITOR",
-}  # fmt: skip
-"""Variables whose value other programs run."""
 _PROMPTS = frozenset(("PS0", "PS1", "PS2", "PS4"))
 """Variables whose value the shell expands again, with the commands in it."""
 
@@ -240,14 +232,14 @@ def trace_exported_variables(call: CommandCall) -> None:
     """Walk the variables of `export GIT_SSH_COMMAND='…'`, which later programs run."""
     for word in call.words[1:]:
         name, _, value = word.text.partition("=")
-        if name in COMMAND_VARIABLES and value and value != UNKNOWN:
+        if find_variable_kind(name) == "command" and value and value != UNKNOWN:
             call.walk_shell_text(_REDIRECTED_COPY.sub("", value), label=name, inherit_stdin=False)
 
 
 def trace_command_variables(call: CommandCall) -> None:
     """Walk the variables that the command itself runs: `GIT_SSH_COMMAND='…' git fetch`."""
     for name, word in call.assignments:
-        if name in COMMAND_VARIABLES and word.text and word.text != UNKNOWN:
+        if find_variable_kind(name) == "command" and word.text and word.text != UNKNOWN:
             call.walk_shell_text(_REDIRECTED_COPY.sub("", word.text), label=name, inherit_stdin=False)
         # Bash expands the prompt before it prints it: `PS4='$(rm x)' bash -x script` runs `rm`.
         elif name in _PROMPTS and ("$(" in word.text or "`" in word.text):
