@@ -3,8 +3,8 @@
 Every figure is a ratio within one run, on the same commands and the same kind of log: by `Governance.before`, and by
 `Governance.abefore`, which decides in a worker thread as the adapters of async SDKs do. It is the median over batches
 that follow each other, so that a busy machine slows both sides; `its CPU` does not depend on what else runs. The SDKs
-run in their own environments (`make sdks`); one that is not there is left out. What is measured is the adapter's part of
-a tool call: from the SDK's hook to its answer, outcome not included, because a bare `before` records none. An async
+run in their own environments (`make sdks`); one that is not there is left out. What is measured is the adapter's part
+of a tool call: from the SDK's hook to its answer, outcome not included, because a bare `before` records none. An async
 adapter decides in a worker thread; on a busy machine its time is mostly that of waking the thread.
 """
 

@@ -213,7 +213,7 @@ BUILDERS: dict[str, Callable[[Governance], Decide]] = {
 async def measure(sdk: str, governance: Governance) -> dict[str, float]:
     """Return the ratios of the adapter's medians to those of a bare decision, each the median over all batches.
 
-    In batches: a program decides always in a thread or never, and its caches stay with that thread. The batches that are
+    In batches: a program decides always in a thread or never, and its caches stay with that thread. Batches that are
     compared follow each other, so that a machine that is busy for a while slows both.
     """
     decide = BUILDERS[sdk](governance)
