@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.postgres import PostgresServer
+from tests.postgres import PostgresServer, run_postgres
 from tests.team_load import Replica
 from tests.unit.web.browser import ensure_vendor_files
 from verdikt.ledger.files import FileStore
@@ -114,6 +114,53 @@ def test_from_nothing_to_two_replicas_and_back_from_a_backup(postgres: PostgresS
         assert isinstance(sessions, list)
 
     assert {row["session"]: row["seq"] for row in sessions}["s"] == 21
+
+
+def read_role_statements() -> str:
+    """Return what docs/team.md lets a superuser of PostgreSQL run once, without the question for a password."""
+    page = (EXAMPLES.parents[1] / "docs" / "team.md").read_text()
+    block = re.search(r"```sql\n(.*?)```", page, re.DOTALL)
+    assert block is not None
+    return block[1].replace("\\password verdikt\n", "")
+
+
+def test_the_statements_of_the_docs_are_enough_and_a_copy_moves_to_another_cluster(tmp_path: Path) -> None:
+    """The service's role is no superuser anywhere: it migrates, serves, indexes, is dumped and restored as itself."""
+    ensure_vendor_files()
+    home = tmp_path / "home"
+    home.mkdir()
+
+    def log_and_ship(replica: Replica, count: int) -> None:
+        with FileStore(home, durable=False) as store:
+            for number in range(count):
+                store.append("s", "tool_call", {"n": number, "tool": "Bash"})
+        config = home / "ship" / "config.json"
+        if not config.exists():
+            code = run_verdikt("serve", "code", database=replica.database).strip()
+            run_verdikt("ship", "enrol", f"http://127.0.0.1:{replica.port}", "--code", code, home=home)
+        moved = json.loads(config.read_text()) | {"url": f"http://127.0.0.1:{replica.port}"}
+        config.write_text(json.dumps(moved))
+        run_verdikt("ship", "run", "--once", home=home)
+
+    with run_postgres(superuser="postgres") as first, run_postgres(superuser="postgres") as second:
+        urls = [f"postgresql://verdikt@/verdikt?host={server.directory}" for server in (first, second)]
+        for server in (first, second):
+            server.run_sql(read_role_statements())
+        run_verdikt("serve", "migrate", database=urls[0])
+        with run_replicas(urls[0], 1) as (replica,):
+            log_and_ship(replica, 20)
+            run_verdikt("serve", "text-index", database=urls[0])
+            dump = subprocess.run(
+                [str(first.binaries / "pg_dump"), urls[0]], capture_output=True, check=True, timeout=120
+            )
+            log_and_ship(replica, 3)
+        second.run_sql(dump.stdout.decode(), urls[1])
+        with run_replicas(urls[1], 1) as (replica,):
+            log_and_ship(replica, 1)
+            sessions = read_json(replica, "/v1/sessions", sign_in(replica, urls[1]))["sessions"]
+
+    assert isinstance(sessions, list)
+    assert {row["session"]: (row["seq"], row["forked"]) for row in sessions}["s"] == (24, False)
 
 
 def test_a_small_service_comes_back_from_a_copy_made_while_it_runs(tmp_path: Path) -> None:
