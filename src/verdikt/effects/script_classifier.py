@@ -44,7 +44,7 @@ from verdikt.effects.unknown_program import (
 from verdikt.effects.written_files import WrittenFiles
 from verdikt.effects.zone_effects import derive_hidden_reads, derive_zone_effects
 from verdikt.knowledge import find_role
-from verdikt.model.effect import Certainty, Effect, EffectClass, Target
+from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.shell.analysis import analyse
 from verdikt.shell.command import UNKNOWN, Command, Word
 
@@ -268,6 +268,9 @@ class ScriptClassifier:
                 # A whole command line in one word, as some runners take it: `yarn exec 'rm -rf x'`.
                 effects += self._classify_inner(command.argv[0].text, command)
             effects += classify_hidden_program(call, self._files.texts)
+            if call.resolve_path(command.argv[0]).zone is Zone.SYSTEM:
+                # `/usr/bin/tool` is `tool`: no script of the project, whose text would say what it does.
+                effects += classify_unknown_program(call)
         else:
             effects = classify_unknown_program(call)
         text = call.full_text
@@ -306,15 +309,18 @@ class ScriptClassifier:
         known = code.command is not None and code.command < len(commands)
         owner = commands[code.command or 0] if known else Command(argv=(Word(code.language),))
         call = Invocation(owner, self._resolver, commands, self._classify_inner)
+        program = find_program_word(owner)
         if not code.is_known and not code.text.replace(UNKNOWN, "").strip():
             # A file that this text did not write is no more unknown than any program on the machine.
-            if find_program_word(owner) is None and not call.has_piped_input() and code.language != "sh":
+            if program is None and not call.has_piped_input() and code.language != "sh":
                 note = f"{code.language} code that the text does not show"
                 return [call.make_effect("code.unknown", possible=True, note=note)]
             return []
         if self._depth >= MAX_DEPTH:
             return [_make_unknown_effect("nested too deeply to follow")]
-        effects = self._classify_code(code.language, code.text, call)
+        is_file = program is not None and program.text != code.text
+        path = self._resolver.to_absolute(program.text, owner.cwd) if program and is_file else ""
+        effects = self._classify_code(code.language, code.text, call, path)
         effects += find_inline_imports(code.language, code.text, load_text=self._files.load_text, call=call)
         if code.language == "python" and IMPORTS_VERDIKT.search(code.text):
             effects.append(call.make_effect("guard.forge"))
@@ -322,10 +328,10 @@ class ScriptClassifier:
             effects.append(call.make_effect("guard.tamper", (Target("the warm process", "other"),)))
         return effects
 
-    def _classify_code(self, language: str, text: str, call: Invocation) -> list[Effect]:
+    def _classify_code(self, language: str, text: str, call: Invocation, path: str = "") -> list[Effect]:
         self._depth += 1
         try:
-            effects = list(classify_code(language, text, call))
+            effects = list(classify_code(language, text, call, path))
         finally:
             self._depth -= 1
         return effects + derive_hidden_reads(effects, self._resolver.project_root)

@@ -138,6 +138,8 @@ def _classify_refspecs(call: Invocation, args: Arguments, specs: list[Word], bra
             yield call.make_effect("git.push.delete", target, possible=not spec.is_known)
         elif forced or text.startswith("+"):
             yield call.make_effect("git.push.force", target, possible=not spec.is_known)
+        elif _reaches_other_branch(text, branches, branch) and not is_scratch_remote(call, args.operands[0].text):
+            yield call.make_effect("git.push.shared", target)
         else:
             yield call.make_effect(plain, target)
     if specs:
@@ -147,6 +149,14 @@ def _classify_refspecs(call: Invocation, args: Arguments, specs: list[Word], bra
         everything = args.has_flag("--all --tags --branches")
         name = "everything" if everything else branch or name
     yield call.make_effect("git.push.force" if forced else plain, (Target(name, "ref"),))
+
+
+def _reaches_other_branch(refspec: str, remote_branch: str, branch: str) -> bool:
+    """Return whether a branch is published under the name of another: `HEAD:main` on a branch for a feature."""
+    source, _, destination = refspec.partition(":")
+    source = branch if source in ("HEAD", "@") else source.removeprefix("refs/heads/")
+    is_branch = not destination.startswith("refs/") or destination.startswith("refs/heads/")
+    return bool(source and destination) and is_branch and source != remote_branch
 
 
 def _to_hosts(remote: list[Word]) -> tuple[Target, ...]:

@@ -155,7 +155,7 @@ def classify_editor(call: Invocation) -> Iterator[Effect]:
         elif "!" in text or "system(" in text or "shell-command" in text:
             inner = text[text.index("!") + 1 :] if "!" in text else text.partition('"')[2].partition('"')[0]
             yield from call.classify_shell(inner)
-    if loaded := call.args.get_values("-l --load --script"):
+    if loaded := call.args.get_values("-l --load --script -S -u"):
         yield from call.make_effects("code.run", loaded)
     yield from call.make_effects("fs.write", [w for w in call.args.operands if not w.text.startswith("+")])
 
