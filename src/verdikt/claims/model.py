@@ -47,6 +47,7 @@ Chinese, Korean. In Latin script the vocabulary tells the languages apart."""
 _CLAUSE = compile_lazily(r"[,;:—–，、；：]\s*|\s-\s|\s?[(（]")
 _CONJUNCTION = compile_lazily(r"\s(?:and|then|while|und|sowie|et|puis|y|e|и)\s|(?<=[고며])\s|而且|并且|同时")
 _WORD = compile_lazily(r"[^\W\d_]+")
+_EDGES = " \t\n,;(（，、；"
 _CONTEXT_SHARE = 0.5
 _CONTEXT_LIMIT = 2.0
 _CERTAIN_MARGIN = 0.7
@@ -61,6 +62,7 @@ _COMMAND_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
 """What one command does: a sentence may report it in a few words beside much else."""
 
 _EFFECT_TOPICS = _COMMAND_TOPICS | {"file_operation"}
+_CHECK_TOPICS = frozenset({"tests", "build", "lint", "types"})
 
 
 FeatureReader = Callable[[MarkedSentence], Iterable[int]]
@@ -237,9 +239,7 @@ def _read_sentence(
         clauses = read_clauses(model, sentence)
         topics["done"] = add_clause_topics(topics["done"], clauses)
         changes = [
-            SentenceClaim(
-                clause.text.strip(" ,;(（"), sentence.start, sentence.end, "done", names, _to_confidence(margin)
-            )
+            SentenceClaim(clause.text, clause.start, clause.end, "done", names, _to_confidence(margin))
             for clause, names, margin in clauses
             if names == ("change",) and _is_change_apart(clause, topics["done"])
         ]
@@ -288,7 +288,12 @@ def read_clauses(model: ClaimModel, sentence: MarkedSentence) -> list[ReadClause
 
 def add_clause_topics(known: tuple[str, ...], clauses: Sequence[ReadClause]) -> tuple[str, ...]:
     """Return the topics of a sentence with those that only a part of it has: `fixed it, and it is committed`."""
-    named = {name for _, names, _ in clauses for name in names if name in _COMMAND_TOPICS or not known}
+    named = {
+        name
+        for _, names, _ in clauses
+        for name in names
+        if not known or name in _COMMAND_TOPICS or _CHECK_TOPICS.issuperset(names)
+    }
     return known + tuple(name for name in TOPICS if name in named.difference(known))
 
 
@@ -308,10 +313,17 @@ def _list_clauses(sentence: MarkedSentence, cuts: Iterable[int] = ()) -> list[Ma
     cuts += [match.end() for match in _CLAUSE.finditer(sentence.masked)]
     classes = get_classes(sentence.language)
     cuts += [match.start() for match in _WORD.finditer(sentence.masked) if classes.get(match[0].lower()) == "BUT"]
-    spans = itertools.pairwise(sorted(cuts))
     # Masking keeps positions, so the text is cut at the same places.
     return [
-        replace(sentence, text=sentence.text[start:end], masked=sentence.masked[start:end].strip())
-        for start, end in spans
-        if sentence.masked[start:end].strip()
+        _cut_clause(sentence, start, end)
+        for start, end in itertools.pairwise(sorted(cuts))
+        if sentence.masked[start:end].strip(_EDGES)
     ]
+
+
+def _cut_clause(sentence: MarkedSentence, start: int, end: int) -> MarkedSentence:
+    part = sentence.text[start:end]
+    text = part.strip(_EDGES)
+    first = sentence.start + start + part.index(text)
+    masked = sentence.masked[start:end].strip()
+    return replace(sentence, start=first, end=first + len(text), text=text, masked=masked)

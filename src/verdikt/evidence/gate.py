@@ -196,8 +196,10 @@ def _prove_claims(
 
 def _is_brought_by_git(claim: SentenceClaim, claims: Sequence[SentenceClaim]) -> bool:
     """Return whether a claim is a part of a sentence about a merge or a stash, which changed files and checked none."""
-    whole = next(other.text for other in claims if other.start == claim.start)
-    return whole != claim.text and any(has_wording(what, whole) for what in ("merge", "stash"))
+    wholes = [
+        other.text for other in claims if other != claim and other.start <= claim.start and claim.end <= other.end
+    ]
+    return any(has_wording(what, whole) for whole in wholes for what in ("merge", "stash"))
 
 
 _CERTAIN_SCORE = 0.85
