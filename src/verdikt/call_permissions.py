@@ -63,7 +63,7 @@ class SettledCall(NamedTuple):
             return self.decision
         is_waiting = approval.state is ApprovalState.WAITING
         if is_waiting:
-            announce_request(store.home, session_id, approval.id)
+            announce_request(store.home, session_id, approval.id, approval.call)
         reason, fix = f"{verdict.reason}; {approval.reason}", GO_ON if is_waiting else verdict.fix
         return replace(
             self.decision,

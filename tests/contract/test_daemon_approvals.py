@@ -103,8 +103,8 @@ class ApprovedPlace(WarmProcess):
 
     def wait_for_request(self) -> str:
         """Return the request that waits, when there is one, and note that a service has taken it."""
-        ((id, session),) = wait_until("a request", lambda: list_announced(self.data)).items()
-        mark_submitted(self.data, session, id)
+        (id,) = wait_until("a request", lambda: list_announced(self.data))
+        mark_submitted(self.data, id)
         return str(id)
 
     def answer(self, id: str, *, approved: bool = True) -> None:

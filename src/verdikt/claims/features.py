@@ -146,6 +146,19 @@ def _find_pieces(text: str, language: str) -> list[str]:
     return [classes[piece] for piece in get_piece_pattern(language).findall(text)]
 
 
+def names_something(sentence: MarkedSentence) -> bool:
+    """Return whether a text has a word of no class, or code: `everything works` is about what stands beside it."""
+    if sentence.language in _PIECEWISE:
+        rest = get_piece_pattern(sentence.language).sub("", sentence.masked)
+        return sum(char.isalpha() or char == CODE for char in rest) > 1
+    return any(_read_class(word, sentence.language) in ("x", CODE) for word in list_words(sentence.masked))
+
+
+def names_code(sentence: MarkedSentence) -> bool:
+    """Return whether a text names a file or has words in backticks."""
+    return CODE in _mask_files(sentence).masked
+
+
 def list_features(sentence: MarkedSentence) -> set[int]:
     """Return the hashes of what is in a sentence: its words, their characters, shapes and classes, and its marks."""
     sentence = _mask_files(sentence)

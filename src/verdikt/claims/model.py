@@ -15,7 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from verdikt.claims.cues import get_classes
-from verdikt.claims.features import list_features, list_topic_features, list_words
+from verdikt.claims.features import list_features, list_topic_features, list_words, names_code, names_something
 from verdikt.claims.sentences import MarkedSentence, split_sentences
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -44,8 +44,8 @@ _KNOWN_SCRIPT = compile_lazily("[а-яё]+|[\u3040-\u30ff\u3400-\u9fff]+|[\uac00
 """Words of the languages that alone have their script here: Russian without the letters of its neighbours, Japanese and
 Chinese, Korean. In Latin script the vocabulary tells the languages apart."""
 
-_CLAUSE = compile_lazily(r"[,;:—–，、；：]\s*|\s-\s")
-_CONJUNCTION = compile_lazily(r"\s(?:and|then|und|sowie|et|puis|y|e|и)\s")
+_CLAUSE = compile_lazily(r"[,;:—–，、；：]\s*|\s-\s|\s?[(（]")
+_CONJUNCTION = compile_lazily(r"\s(?:and|then|while|und|sowie|et|puis|y|e|и)\s|(?<=[고며])\s|而且|并且|同时")
 _WORD = compile_lazily(r"[^\W\d_]+")
 _CONTEXT_SHARE = 0.5
 _CONTEXT_LIMIT = 2.0
@@ -59,6 +59,8 @@ _QUESTION_MARKS = ("?", "\uff1f")
 
 _COMMAND_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
 """What one command does: a sentence may report it in a few words beside much else."""
+
+_EFFECT_TOPICS = _COMMAND_TOPICS | {"file_operation"}
 
 
 FeatureReader = Callable[[MarkedSentence], Iterable[int]]
@@ -230,16 +232,26 @@ def _read_sentence(
     topics = dict.fromkeys(acts, model.list_topics(sentence)) if acts else {}
     if len(acts) > 1:
         topics = _divide_topics(model, sentence, acts, topics[acts[0]])
-    elif acts == ["done"]:
-        topics["done"] += find_command_topics(model, sentence, topics["done"])
+    changes: list[SentenceClaim] = []
+    if acts == ["done"]:
+        clauses = read_clauses(model, sentence)
+        topics["done"] = add_clause_topics(topics["done"], clauses)
+        changes = [
+            SentenceClaim(
+                clause.text.strip(" ,;(（"), sentence.start, sentence.end, "done", names, _to_confidence(margin)
+            )
+            for clause, names, margin in clauses
+            if names == ("change",) and _is_change_apart(clause, topics["done"])
+        ]
     text = message[sentence.start : sentence.end]
     if not acts:
         score = _to_confidence(min(max(margins.values()), 0.0)) if is_known else 0.0
         return [SentenceClaim(text, sentence.start, sentence.end, "none", (), score)]
-    return [
+    claims = [
         SentenceClaim(text, sentence.start, sentence.end, act, topics[act], _to_confidence(margins[act]))
         for act in acts
     ]
+    return claims + changes
 
 
 def _to_confidence(margin: float) -> float:
@@ -259,17 +271,35 @@ def _divide_topics(
     return {act: tuple(name for name in TOPICS if name in found[act]) or topics for act in acts}
 
 
-def find_command_topics(model: ClaimModel, sentence: MarkedSentence, known: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what only a part of a sentence reports: `fixed the total, the tests pass, and it is committed`."""
+ReadClause = tuple[MarkedSentence, tuple[str, ...], float]
+"""A part of a sentence that claims work by itself, with its topics and its margin."""
+
+
+def read_clauses(model: ClaimModel, sentence: MarkedSentence) -> list[ReadClause]:
+    """Return the parts of a sentence that claim something: `it takes a percentage now`, `and the tests are green`."""
     conjunctions = [match.start() for match in _CONJUNCTION.finditer(sentence.masked)]
     clauses = _list_clauses(sentence, conjunctions)
-    found: set[str] = set()
+    found = []
     for clause in clauses if len(clauses) > 1 else ():
-        # Named first: most clauses name none of these, and a second reading is not free.
-        named = _COMMAND_TOPICS.intersection(model.list_topics(clause)).difference(known)
-        if named and model.score_message([clause])[0]["done"] > 0:
-            found |= named
-    return tuple(name for name in TOPICS if name in found)
+        if (margin := model.score_message([clause])[0]["done"]) > 0:
+            found.append((clause, model.list_topics(clause), margin))
+    return found
+
+
+def add_clause_topics(known: tuple[str, ...], clauses: Sequence[ReadClause]) -> tuple[str, ...]:
+    """Return the topics of a sentence with those that only a part of it has: `fixed it, and it is committed`."""
+    named = {name for _, names, _ in clauses for name in names if name in _COMMAND_TOPICS or not known}
+    return known + tuple(name for name in TOPICS if name in named.difference(known))
+
+
+def _is_change_apart(clause: MarkedSentence, topics: tuple[str, ...]) -> bool:
+    """Return whether a part of a sentence reports a change that the topics of the whole sentence do not prove.
+
+    Beside a command, what names no code may be its effect: `deployed, the health check returns 200`.
+    """
+    if _EFFECT_TOPICS.intersection(topics):
+        return names_code(clause)
+    return "change" not in topics and names_something(clause)
 
 
 def _list_clauses(sentence: MarkedSentence, cuts: Iterable[int] = ()) -> list[MarkedSentence]:

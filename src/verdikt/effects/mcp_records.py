@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from verdikt.effects import host
 from verdikt.effects.code import classify_code, classify_query
 from verdikt.effects.zone_effects import derive_zone_effects
-from verdikt.knowledge import find_server_tool
+from verdikt.knowledge import find_record, find_server_tool
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _ARGUMENT = re.compile(r"\{(\w+)\}")
 _OPTIONAL = re.compile(r"\[([^\]]*)\]")
 _MAX_PATHS = 64
+PLACE_KEYS = frozenset(("repo_path", "repoPath", "repository", "cwd", "directory", "workdir"))
+"""Arguments that say where a command runs, and are no words of it."""
 
 
 def classify_recorded(action: Action, service: Set[str], call: Invocation) -> list[Effect] | None:
@@ -36,6 +38,23 @@ def classify_recorded(action: Action, service: Set[str], call: Invocation) -> li
             return None  # arguments that the record does not know are read by name, like any other tool's
         effects += found
     return effects
+
+
+def is_named_for_command(words: Sequence[str]) -> bool:
+    """Whether a tool's name begins with a program and one of its commands: `git_blame`."""
+    record = find_record(words[0]) if len(words) > 1 else None
+    return record is not None and words[1] in record.get("commands", ())
+
+
+def classify_counterpart(action: Action, words: Sequence[str], call: Invocation) -> list[Effect]:
+    """Return the effects of the command that a tool without a record is named for, as `git_blame` is; else none."""
+    payload = action.payload if isinstance(action.payload, Mapping) else {}
+    if not is_named_for_command(words):
+        return []
+    values = [text for key, value in payload.items() if key not in PLACE_KEYS for text in _list_texts(value)]
+    flags = [f"--{key.replace('_', '-')}" for key, value in payload.items() if value is True]
+    effects = list(call.classify_shell(" ".join([*words, *map(quote, (*flags, *values))])))
+    return [] if any(effect.what.startswith("unknown.") for effect in effects) else effects
 
 
 def _classify_part(part: str, payload: Mapping[str, Any], tool: str, call: Invocation) -> list[Effect] | None:

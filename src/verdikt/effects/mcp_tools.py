@@ -10,16 +10,17 @@ from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.installation_names import is_for_trials, is_live_name
-from verdikt.effects.mcp_records import classify_recorded
-from verdikt.effects.mcp_tool_names import (
+from verdikt.effects.mcp_records import PLACE_KEYS, classify_counterpart, classify_recorded, is_named_for_command
+from verdikt.effects.secret_sends import holds_encoded_secret
+from verdikt.effects.tool_arguments import find_schema, list_tool_arguments
+from verdikt.effects.tool_name import (
+    SEARCH_VERBS,
     infer_effects,
     infer_verb_effect,
     name_operation,
     split_service_name,
     split_tool_name,
 )
-from verdikt.effects.secret_sends import holds_encoded_secret
-from verdikt.effects.tool_arguments import find_schema, list_tool_arguments
 from verdikt.effects.zone_effects import derive_zone_effects
 from verdikt.knowledge import find_record
 from verdikt.model.argument_kind import ArgumentKind
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
     from verdikt.model.action import Action
 
-_SEARCH_VERBS = word_set("search find lookup ask browse")
 _EFFECT_BY_CLASS = {
     "read": "mcp.read",
     "write": "mcp.write",
@@ -64,8 +64,10 @@ def classify_mcp_tool(action: Action, call: Invocation, manifest: Mapping[str, A
     recorded = None if declared else classify_recorded(action, split_service_name(action.tool), call)
     yield from recorded or ()
     if not declared and recorded is None:
+        counterpart = classify_counterpart(action, split_tool_name(action.tool), call)
+        yield from counterpart
         # A server's own word fills in for a name that says nothing; it never lowers what the name says.
-        if verb_effect or not proposed:
+        if verb_effect or not (proposed or counterpart):
             yield call.make_effect(verb_effect or "unknown.tool", target)
         for name in proposed:
             if name in _EFFECT_BY_CLASS and (name != "read" or not verb_effect):
@@ -166,7 +168,7 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
     payload = _add_canonical_keys(payload, action.hints.get("arguments"))
     verb_effect = infer_verb_effect(action.tool)
     schema = find_schema((manifest or {}).get(action.tool), payload)
-    searches = not _SEARCH_VERBS.isdisjoint(split_tool_name(action.tool)[:1])
+    searches = not SEARCH_VERBS.isdisjoint(split_tool_name(action.tool)[:1])
     words = (*split_service_name(action.tool), *split_tool_name(action.tool))
     runs = verb_effect in ("mcp.run", "") or not _TERMINAL_WORDS.isdisjoint(words)
     in_browser = not _BROWSER_WORDS.isdisjoint(words)
@@ -186,6 +188,10 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
         yield call.make_effect("container.escape", (Target(action.tool, "other"),))
     paths = [text for kind, text, _ in arguments if kind is ArgumentKind.PATH]
     has_address = any(kind is ArgumentKind.URL for kind, _, _ in arguments)
+    if is_named_for_command(split_tool_name(action.tool)):
+        # `git_branch_delete` deletes in a repository, and not the repository.
+        places = collect_paths(payload, tuple(PLACE_KEYS))
+        paths = [path for path in paths if path not in places]
     yield from _classify_path_arguments(action, paths, verb_effect, call, has_address=has_address)
 
 

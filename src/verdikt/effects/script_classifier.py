@@ -46,7 +46,7 @@ from verdikt.effects.unknown_program import (
 from verdikt.effects.written_files import WrittenFiles
 from verdikt.effects.zone_effects import derive_hidden_reads, derive_zone_effects
 from verdikt.knowledge import find_role
-from verdikt.model.effect import Certainty, Effect, EffectClass, Target
+from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.shell.analysis import analyse
 from verdikt.shell.command import UNKNOWN, Command, Word
 
@@ -270,6 +270,9 @@ class ScriptClassifier:
                 # A whole command line in one word, as some runners take it: `yarn exec 'rm -rf x'`.
                 effects += self._classify_inner(command.argv[0].text, command)
             effects += classify_hidden_program(call, self._files.texts)
+            if call.resolve_path(command.argv[0]).zone is Zone.SYSTEM:
+                # `/usr/bin/tool` is `tool`: no script of the project, whose text would say what it does.
+                effects += classify_unknown_program(call)
         else:
             effects = classify_unknown_program(call)
         effects = self._classify_words(call, effects)

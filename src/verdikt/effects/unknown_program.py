@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from verdikt.effects.code import classify_code
 from verdikt.effects.command_input import MAX_LOOKBEHIND, find_code_file, find_program_word, find_text_file
 from verdikt.effects.command_verbs import has_destroy_verb, takes_offline
+from verdikt.effects.execution_context import list_own_words
 from verdikt.effects.host import to_host_target
 from verdikt.effects.invocation import DECODERS, DOWNLOADERS, RAW_CONNECTION_PROGRAMS, SHELLS
 from verdikt.effects.secret_sends import is_listed_host
@@ -19,7 +20,6 @@ from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
-from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER
 from verdikt.shell.redirection import STDIN_NAMES
 
 if TYPE_CHECKING:
@@ -64,13 +64,14 @@ def classify_unknown_program(call: Invocation) -> list[Effect]:
     effects += _classify_named_paths(call)
     effects += _classify_program_text(call)
     texts = [word.text for word in call.command.argv[1:] if word.is_known]
+    own_texts = [word.text for word in list_own_words(call) if word.is_known]
     if any(_MINING_POOL in text for text in texts):
         effects.append(call.make_effect("proc.mine", (Target(call.name, "other"),)))
     if _CMDLET.match(call.name):
         upstream = [c for c in call.iter_upstream() if _CMDLET.match(c.name)]
         line = " | ".join(" ".join(w.raw or w.text for w in c.argv) for c in (*reversed(upstream), call.command))
         effects += classify_code("powershell", line, call)
-    elif has_destroy_verb(_list_own_texts(call, texts)) or _DESTRUCTIVE_NAME.search(call.name):
+    elif has_destroy_verb(own_texts) or _DESTRUCTIVE_NAME.search(call.name):
         label = " ".join([call.name, *texts[:3]])
         effects.append(call.make_effect("unknown.destroy", (Target(label, "other"),), possible=True))
     elif call.name.endswith(_CONTROLLER_SUFFIX) and not _STOP_VERBS.isdisjoint(texts):
@@ -95,17 +96,6 @@ def _classify_program_text(call: Invocation) -> Iterator[Effect]:
     for effect in effects:
         if effect.cls is EffectClass.DESTRUCTIVE or effect.what.startswith(_ALARMING):
             yield effect._replace(certainty=Certainty.POSSIBLE)
-
-
-def _list_own_texts(call: Invocation, texts: list[str]) -> list[str]:
-    """Return the words of a program without those of the command that it is known to run, which is judged by itself."""
-    commands, depth = call.commands, len(call.command.via)
-    place = next((index for index, other in enumerate(commands) if other is call.command), len(commands))
-    inner = commands[place + 1] if place + 1 < len(commands) else None
-    if inner is None or len(inner.via) <= depth or inner.via[-1].startswith(POSSIBLE_WRAPPER):
-        return texts
-    inner_texts = [word.text for word in inner.argv]
-    return texts[: -len(inner_texts)] if inner_texts and texts[-len(inner_texts) :] == inner_texts else texts
 
 
 def classify_offline_order(call: Invocation) -> list[Effect]:

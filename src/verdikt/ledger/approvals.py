@@ -7,8 +7,8 @@ goes by it. All are written under the session's lock, so an answer is used at mo
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import LedgerError
@@ -62,6 +62,8 @@ class ApprovalLookup:
     id: str
     digest: str
     state: ApprovalState
+    call: str = ""
+    """Digest of the call without its session."""
     answer: ApprovalAnswer | None = None
     reason: str = ""
     """What the agent hears beside the reason of the rule; empty when the answer says it."""
@@ -94,6 +96,7 @@ def look_up_approval(
     machine = read_service(store.home)
     document = build_document(receipt, needs, machine, contents)
     digest, parts, now = hash_canonical(document), hash_parts(document), store.clock.now()
+    call = hash_canonical({**document["action"], "session_id": ""})
     if not all(contents.values()):
         # Else one unknown would fit another: whatever became of file or repository, the digest would be the same.
         return ApprovalLookup(id="", digest=digest, state=ApprovalState.CANCELLED, reason=_UNREADABLE)
@@ -105,9 +108,9 @@ def look_up_approval(
         id, request = max(same, key=lambda item: item[1]["seq"])
         lookup, note = _judge_request(store, log.session_id, id, request)
         if lookup is not None:
-            return lookup
+            return replace(lookup, call=call)
     else:
-        note = _explain_unfit(requests, parts, now)
+        note = _explain_unfit(requests, parts, now) or _explain_other_session(store.home, log.session_id, call)
     waiting = sum(
         not request["answer"] and not request["closed"] and now < request["expires"] for request in requests.values()
     )
@@ -120,6 +123,7 @@ def look_up_approval(
     return ApprovalLookup(
         id=id,
         digest=digest,
+        call=call,
         state=ApprovalState.WAITING,
         reason=f"{note}; {reason}" if note else reason,
         can_be_answered=bool(machine["service"]) or not any(need.group for need in needs),
@@ -144,6 +148,17 @@ def _explain_unfit(requests: Mapping[str, Any], parts: Mapping[str, str], now: f
         # What the call itself changed when it ran makes the digest of its repetition another one.
         if request["closed"] and request["parts"]["action"] == parts["action"]:
             return _USED.format(id=id)
+    return ""
+
+
+def _explain_other_session(home: Path, session: str, call: str) -> str:
+    """Return that an approval for the same call is one of another session; empty when there is none.
+
+    By the outbox alone: to look into that session's log would take its lock while this one's is held.
+    """
+    for id, notice in _read_notices(home):
+        if notice["session"] != session and notice.get("call") == call:
+            return f"approval {id} is one of another session"
     return ""
 
 
@@ -220,12 +235,14 @@ def _read_answer(
 
 
 def append_request(log: LogWriter, lookup: ApprovalLookup, decision: Entry) -> None:
-    """Append the request that a decision asks, or the use of the answer that it goes by."""
+    """Append the request that a decision asks, that it was asked already, or the use of the answer that it goes by."""
     if lookup.request is not None:
         body = {**lookup.request, "decision": decision.seq, "call_id": str(decision.body.get("call_id", ""))}
         log.append(EntryKind.APPROVAL, {"request": body})
     elif lookup.state is ApprovalState.APPROVED:
         log.append(EntryKind.APPROVAL, {"id": lookup.id, "closed": "used", "decision": decision.seq})
+    elif lookup.state is ApprovalState.WAITING:
+        log.append(EntryKind.APPROVAL, {"id": lookup.id, "repeated": decision.seq})
 
 
 def record_approval(
@@ -291,6 +308,7 @@ def describe_request(store: FileStore, session: str, id: str) -> dict[str, Any] 
         "dominant": receipt["dominant"] or "",
         "asked": asked.ts // _MICROSECONDS,
         "expires": fields["expires"],
+        "calls": request.get("calls", 1),
     }
 
 
@@ -308,47 +326,58 @@ def read_request_state(store: FileStore, session: str, id: str) -> ApprovalState
     return ApprovalState.EXPIRED if store.clock.now() >= request["expires"] else ApprovalState.WAITING
 
 
+def count_calls(store: FileStore, session: str, id: str) -> int:
+    """Return how often the call of a request was made while it waited; 0 when the log has no such request."""
+    request = store.read_projection(APPROVALS.name, session).get(id)
+    return int(request.get("calls", 1)) if request else 0
+
+
 # The outbox
 
 
-def announce_request(home: Path, session: str, id: str) -> None:
-    """Leave word of a request for the process that asks the service."""
+def announce_request(home: Path, session: str, id: str, call: str = "") -> None:
+    """Leave word of a request for the process that asks the service; `call` tells other sessions what it is about."""
     path = make_private_directory(home / OUTBOX) / id
     if not path.exists():
-        _write_notice(path, {"session": session})
+        _write_notice(path, {"session": session, "call": call})
 
 
-def mark_submitted(home: Path, session: str, id: str) -> None:
+def mark_submitted(home: Path, id: str) -> None:
     """Note that a service has taken a request, and people can see it."""
     path = home / OUTBOX / id
-    if path.exists():
-        _write_notice(path, {"session": session, "submitted": True})
+    notice = _read_notice(path)
+    if notice is not None:
+        _write_notice(path, {**notice, "submitted": True})
 
 
 def is_submitted(home: Path, id: str) -> bool:
     """Return whether a service has taken a request that is still open."""
-    try:
-        notice = json.loads((home / OUTBOX / id).read_bytes())
-    except (OSError, ValueError):
-        return False
-    return isinstance(notice, dict) and notice.get("submitted") is True
+    notice = _read_notice(home / OUTBOX / id)
+    return notice is not None and notice.get("submitted") is True
 
 
 def _write_notice(path: Path, notice: Mapping[str, Any]) -> None:
     write_atomically(path, json.dumps(notice).encode())
 
 
+def _read_notice(path: Path) -> dict[str, Any] | None:
+    """Return what the outbox says of a request; None when it is no longer there, or is not what we wrote."""
+    try:
+        notice = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return notice if isinstance(notice, dict) and isinstance(notice.get("session"), str) else None
+
+
+def _read_notices(home: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path in sorted((home / OUTBOX).glob("*")) if (home / OUTBOX).is_dir() else ():
+        if path.suffix != DRAFT_SUFFIX and (notice := _read_notice(path)) is not None:
+            yield path.name, notice
+
+
 def list_announced(home: Path) -> dict[str, str]:
     """Return the requests that a service has to hear of: id → session."""
-    announced = {}
-    for path in sorted((home / OUTBOX).glob("*")) if (home / OUTBOX).is_dir() else ():
-        try:
-            session = json.loads(path.read_bytes())["session"]
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-        if path.suffix != DRAFT_SUFFIX and isinstance(session, str):
-            announced[path.name] = session
-    return announced
+    return {id: notice["session"] for id, notice in _read_notices(home)}
 
 
 def withdraw_request(home: Path, id: str) -> None:

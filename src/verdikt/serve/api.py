@@ -51,6 +51,7 @@ def read_overview(call: ApiCall) -> Any:
         "machines": len(machines),
         "machines_seen_today": sum((machine.seen or 0) > now - _DAY_MICROSECONDS for machine in machines),
         "machines_without_hook": sum(bool(machine.lost_hosts) and not machine.revoked for machine in machines),
+        "machines_at_fault": sum(bool(machine.faults) and not machine.revoked for machine in machines),
         "forks": sum(machine.forks for machine in machines),
         "problems": [{"session": name, "problem": text} for name, text in sorted(call.service.problems.items())],
     }

@@ -40,7 +40,7 @@ def test_a_service_that_does_not_take_the_request_is_not_waited_for(machine: Ask
     with announce_courier(machine.store.home):
         assert awaited.can_be_answered(HANDOVER_SECONDS)
         assert not awaited.can_be_answered(HANDOVER_SECONDS + 1)
-        mark_submitted(machine.store.home, "s1", awaited.id)
+        mark_submitted(machine.store.home, awaited.id)
         assert is_submitted(machine.store.home, awaited.id)
         assert awaited.can_be_answered(HANDOVER_SECONDS + 1)
 
@@ -69,7 +69,7 @@ def test_a_mark_does_not_bring_a_withdrawn_request_back(machine: AskingMachine) 
     """Two couriers may run, and one of them may be late."""
     awaited = ask(machine)
     withdraw_request(machine.store.home, awaited.id)
-    mark_submitted(machine.store.home, "s1", awaited.id)
+    mark_submitted(machine.store.home, awaited.id)
 
     assert list_announced(machine.store.home) == {}
     assert not is_submitted(machine.store.home, awaited.id)

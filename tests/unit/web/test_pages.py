@@ -364,8 +364,8 @@ def test_nothing_that_an_agent_wrote_does_anything(browser: Browser, tmp_path: P
             page.goto(address(embedded, path))
             expect(page.get_by_role("heading").first).to_be_visible()
             if path == "/settings":
-                # Machines, people, tokens and events have come.
-                expect(page.get_by_text("__proto__")).to_have_count(6)
+                # Security keys, places, machines with their state, people, tokens and events have come.
+                expect(page.get_by_text("__proto__")).to_have_count(9)
             page.wait_for_timeout(200)
             check_page(page)
         # The last entry by its address, and then each by the key that goes to the one before it.
@@ -383,7 +383,7 @@ def test_nothing_that_an_agent_wrote_does_anything(browser: Browser, tmp_path: P
 
 
 def name_with_markup(embedded: EmbeddedService) -> None:
-    """Give machines, people, tokens and events every hostile text as a name."""
+    """Give machines, people, tokens, security keys, places and events every hostile text as a name."""
     service, now = embedded.service, 1_793_000_000.0
     organisation = embedded.store.ensure_organisation("local", 0)
     owner = Person(1, organisation, "you", frozenset({"admin"}))
@@ -391,7 +391,14 @@ def name_with_markup(embedded: EmbeddedService) -> None:
         machine = embedded.store.add_machine(organisation, text, bytes([number]) * 32, 1)
         with embedded.store.database.begin_write() as connection:
             table = schema.machine
-            connection.execute(table.update().where(table.c.id == machine).values(version=text, team=text))
+            status = json.dumps({"lost": [text], "faults": [text], "policy": text})
+            values = {"version": text, "team": text, "status": status}
+            connection.execute(table.update().where(table.c.id == machine).values(**values))
+            person = {"organisation": organisation, "person": owner.id}
+            place = {"kind": text, "address": text, "group": text, "mode": text, "secret": text, "created": 1}
+            connection.execute(schema.notifier.insert().values(**{**person, "person": None}, **place))
+            key = {"name": text, "credential_id": text.encode(), "public_key": b"", "sign_count": 0, "added": 1}
+            connection.execute(schema.credential.insert().values(**person, **key))
         service.people.ensure_person(organisation, text, text, frozenset({"viewer"}), [text])
         service.people.record_event(organisation, text, text, text, now)
         service.tokens.create_token(owner, text, frozenset({"read"}), 1, service.clock.now())

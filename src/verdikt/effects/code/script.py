@@ -11,6 +11,7 @@ from verdikt.effects import host
 from verdikt.effects.code import script_patterns, script_syntax
 from verdikt.effects.code.constant_folding import fold_constants
 from verdikt.effects.code.language_calls import classify_language_calls, rewrite_calls
+from verdikt.effects.code.page_session import classify_page_session
 from verdikt.effects.code.python_functions import PATH_TESTS
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
@@ -72,6 +73,7 @@ def classify_script(language: str, text: str, call: Invocation, path: str = "") 
     for match in script_patterns.OPEN_CALL.finditer(text):
         yield from _classify_open(match, call)
     yield from _classify_addresses(text, call)
+    yield from classify_page_session(text, call)
     yield from _classify_connections(text, call)
     if language == "osascript":
         yield from _classify_applescript(text, call)
@@ -382,8 +384,6 @@ def _classify_addresses(text: str, call: Invocation) -> Iterator[Effect]:
         name = host.parse_host(address)
         what = "net.local" if host.is_local_host(name) else "net.send" if sends else "net.fetch"
         yield call.make_effect(what, (Target(name, "host"),))
-        if what == "net.send" and script_patterns.SESSION_OF_PAGE.search(text):
-            yield call.make_effect("cred.send", (Target(name, "host"),), note="what a page knows its visitor by")
 
 
 def _classify_environment_dump(language: str, text: str, call: Invocation) -> Iterator[Effect]:

@@ -42,7 +42,8 @@ function describeTime(approval, now) {
   const seconds = Math.max(0, approval.expires - now);
   const hours = Math.floor(seconds / 3600);
   const minutes = String(Math.floor((seconds % 3600) / 60)).padStart(2, "0");
-  return `expires in ${hours}:${minutes} h`;
+  const repeats = approval.calls > 1 ? `asked ${approval.calls} times, ` : "";
+  return `${repeats}expires in ${hours}:${minutes} h`;
 }
 
 function CardBody({ approval, onShown, onVoted }) {

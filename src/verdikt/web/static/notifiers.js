@@ -35,7 +35,7 @@ export function Notifiers({ me }) {
     <ul class="plain">
       ${(data?.notifiers ?? []).map(
         (place) => html`<li key=${place.id}>
-          ${place.kind} ${showText(place.address)} <span class="facts">${place.group ? `for the group ${showText(place.group)}, ` : ""}${place.mode}${place.problem ? `: ${showText(place.problem)}` : ""}</span>
+          ${showText(place.kind)} ${showText(place.address)} <span class="facts">${place.group ? `for the group ${showText(place.group)}, ` : ""}${showText(place.mode)}${place.problem ? `: ${showText(place.problem)}` : ""}</span>
           ${" "}<button onClick=${() => test(place.id)}>Send test</button>
           ${" "}<button onClick=${() => run(() => call(`/v1/notifiers/${place.id}/removal`, { method: "POST", body: {} }).then(() => ""))}>Remove</button>
         </li>`,

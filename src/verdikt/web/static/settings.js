@@ -33,11 +33,11 @@ export function SettingsPage({ me }) {
         <thead><tr><th>name</th><th>last heard</th><th>sessions</th><th>entries</th><th>state</th>${isAdmin && html`<th>revoke</th>`}</tr></thead>
         <tbody>
           ${(machines.data?.machines ?? []).map((machine) => html`<tr key=${machine.id}>
-            <td>${showText(machine.name)} <span class="facts">${[machine.version, machine.team].filter(Boolean).map(showText).join(" · ")}</span></td>
+            <td>${showText(machine.name)} <span class="facts">${[machine.version, machine.policy && `policy ${machine.policy.slice(0, 8)}`, machine.team].filter(Boolean).map(showText).join(" · ")}</span></td>
             <td>${machine.seen ? `${showAge(machine.seen)} ago` : "never"}</td>
             <td>${machine.sessions.toLocaleString()}</td>
             <td>${machine.entries.toLocaleString()}</td>
-            <td class=${machine.forks || machine.revoked || machine.lost_hosts.length ? "block" : isSilent(machine) ? "dim" : ""}>${describeMachine(machine)}</td>
+            <td class=${machine.forks || machine.revoked || machine.lost_hosts.length || machine.faults.length ? "block" : isSilent(machine) ? "dim" : ""}>${describeMachine(machine)}</td>
             ${isAdmin && html`<td>${machine.revoked ? "" : html`<${RevokeButton} machine=${machine} />`}</td>`}
           </tr>`)}
         </tbody>
@@ -76,6 +76,7 @@ function describeMachine(machine) {
   const parts = [];
   if (machine.forks) parts.push(showCount(machine.forks, "rewritten history", "rewritten histories"));
   if (machine.lost_hosts.length) parts.push(`no hook in ${machine.lost_hosts.map(showText).join(", ")}`);
+  if (machine.faults.length) parts.push(`doctor: ${machine.faults.map(showText).join(", ")}`);
   if (machine.unsent) parts.push(`${showCount(machine.unsent, "entry", "entries")} not sent`);
   if (isSilent(machine)) parts.push("not heard of lately");
   return parts.join("; ") || "intact";

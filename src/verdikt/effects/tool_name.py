@@ -1,4 +1,7 @@
-"""What the words of a tool's name say that it does, and of the operation that a general tool is told to do."""
+"""Read what the name of a connected service's tool says about it: the words, the verb, what both mean together.
+
+A general tool counts under the name of the operation that it is told to do.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,10 @@ _READ_VERBS = word_set(
     "validate diff log logs inspect explain test ping analyze resolve"
 )
 _PLAIN_READ_VERBS = word_set("get list read search find fetch view describe show")
+_VIEW_NOUNS = word_set("history schema schemas stats statistics metrics usage top details summary overview")
+"""What is only looked at, after the plural of what it belongs to: `pods_top`."""
 _PREPOSITIONS = word_set("in of for from by with at on to")
+SEARCH_VERBS = word_set("search find lookup ask browse")
 _REVEAL_VERBS = ("get", "read", "fetch", "show", "reveal", "retrieve")
 _MONEY_NOUNS = word_set(
     "refund refunds charge charges payment payments payout payouts transfer transfers invoice invoices purchase "
@@ -85,8 +91,13 @@ _CHANGE_VERBS = word_set(
     "create update set add put patch edit modify grant assign enable disable change rotate make write upsert invite "
     "attach"
 )
+_CHAT_VERBS = word_set("add create write")
+_CHAT_NOUNS = word_set("message messages dm sms")
 _SECRET_NOUNS = word_set("secret secrets password passwords credential credentials apikey token tokens")
 _DEPLOY_VERBS = word_set("deploy release publish promote rollout redeploy")
+_ACTING_VERBS = _CHANGE_VERBS | _DEPLOY_VERBS | _MESSAGE_VERBS | {"move", "merge", "push"}
+_VERBS_AND_NOUNS = _MESSAGE_NOUNS | word_set("text post share release change set patch forward message")
+"""Words that are the verb after a noun only at the end of a name: `roles_set`, but not `post_reactions`."""
 _SHARED_BRANCHES = word_set("main master trunk production prod release stable develop")
 _BULK_WORDS = word_set("bulk batch many all everything mass")
 _PASSWORD_MANAGERS = word_set("1password onepassword bitwarden lastpass keepass dashlane keychain vault")
@@ -142,7 +153,11 @@ def infer_verb_effect(tool: str) -> str:
     for what, verbs in _VERB_EFFECTS:
         if not verbs.isdisjoint(words):
             return what
-    return ""
+    return "mcp.read" if len(words) == 2 and _is_plural(words[0]) and words[1] in _VIEW_NOUNS else ""
+
+
+def _is_plural(word: str) -> bool:
+    return word.endswith("s") and not word.endswith("ss")
 
 
 def infer_effects(tool: str, payload: Any) -> Iterator[tuple[str, str]]:
@@ -166,17 +181,22 @@ def infer_effects(tool: str, payload: Any) -> Iterator[tuple[str, str]]:
 
 
 def _find_verb(tool: str, words: Sequence[str]) -> str:
-    """Return the verb of a tool's name: its first word, or one that reads after what it reads, as in `pods_list`."""
+    """Return the verb of a tool's name: its first word, or the verb after what it is about, as in `pods_list`."""
     if words[0] in _SERVICE_WORDS:
         return (words[1:] or ("",))[0]
+    # The first word in any case, for a name that begins with a preposition.
+    *nouns, last = words[0], *takewhile(lambda word: word not in _PREPOSITIONS, words[1:])
     # Only where no word of the name does more than read, and nothing but what it reads from follows the verb.
-    if infer_verb_effect(tool) == "mcp.read" and (_CHANGE_VERBS | _DEPLOY_VERBS | _MESSAGE_VERBS).isdisjoint(words):
-        # The first word in any case, for a name that begins with a preposition.
-        *nouns, last = words[0], *takewhile(lambda word: word not in _PREPOSITIONS, words[1:])
+    if infer_verb_effect(tool) == "mcp.read" and _ACTING_VERBS.isdisjoint(words):
         # `log`, `test` and `plan` are nouns as well: they are the verb only after a plural and nothing else.
-        if last in _PLAIN_READ_VERBS or (last in _READ_VERBS and len(nouns) == 1 and nouns[0].endswith("s")):
-            return last
-    return words[0]
+        if len(nouns) == 1 and _is_plural(nouns[0]) and last in _READ_VERBS | _VIEW_NOUNS:
+            return "show"
+        return last if last in _PLAIN_READ_VERBS else words[0]
+    if words[0] in _ACTING_VERBS or words[0] in _READ_VERBS:
+        return words[0]
+    if last in _ACTING_VERBS:
+        return last
+    return next((word for word in nouns if word in _ACTING_VERBS - _VERBS_AND_NOUNS), words[0])
 
 
 def _match_verb(verb: str, nouns: set[str], service: Set[str]) -> Iterator[tuple[str, str]]:
@@ -184,11 +204,12 @@ def _match_verb(verb: str, nouns: set[str], service: Set[str]) -> Iterator[tuple
     is_message = verb in _MESSAGE_VERBS and (
         nouns & _MESSAGE_NOUNS or verb in ("tweet", "email", "notify", "dm", "invite")
     )
+    is_chat = verb in _CHAT_VERBS and nouns & _CHAT_NOUNS and service & _MESSAGE_NOUNS
     is_change = verb in _CHANGE_VERBS
     rows: tuple[tuple[Any, str, str], ...] = (
         (verb == "move" and nouns & {"trash", "bin"}, "mcp.delete", ""),
         (nouns & _MONEY_NOUNS and not nouns & _FILE_NOUNS, "mcp.pay", "moves money, or promises to"),
-        (is_message, "message.send", ""),
+        (is_message or is_chat, "message.send", ""),
         (verb == "share", "cloud.open", "lets others see it"),
         (verb == "merge" and nouns & {"pull", "request", "pr", "mr", "branch"}, "repo.merge", ""),
         (verb in _DEPLOY_VERBS, "cloud.write", "others get it at once"),
