@@ -63,7 +63,7 @@ def classify_assignment(call: Invocation, name: str, value: Word, *, persistent:
             case "code" | "code_file":
                 is_file = kind == "code_file" or value.text.startswith("@")
                 yield from _classify_start_up_code(call, language, value.text, is_file=is_file)
-            case "module":
+            case "modules":
                 yield from _classify_modules(call, name, value.text.split(","))
             case "program" if "/" in value.text:
                 yield from _classify_program(call, name, value)

@@ -111,20 +111,35 @@ _SERVICE_WORDS = ("git", "github", "gitlab", "slack", "gmail")
 _FORCE_KEYS = ("force", "forced", "force_push", "forcePush", "overwrite")
 _BRANCH_KEYS = ("branch", "ref", "target")
 _OPERATION_KEYS = ("operation", "operation_name", "operationName", "api_name", "action", "tool", "tool_name")
+_METHOD_KEYS = ("method", "http_method", "httpMethod")
+_READ_METHODS = word_set("GET HEAD OPTIONS")
 _OPERATION = compile_lazily(r"[A-Za-z][\w.-]+")
 _GENERAL_VERBS = word_set("call invoke execute exec run use do perform request send api proxy")
+_GENERAL_WORDS = _GENERAL_VERBS | word_set("tool operation action function method endpoint service rest http")
 
 
-def name_operation(action: Action) -> Action:
-    """Return the call under the name of the operation that it is told to do: `call_api` with `DeleteDBCluster`."""
+def list_names(action: Action) -> list[Action]:
+    """Return the call under each name that it may have: the tool's own, and that of each operation it is told to do.
+
+    The own name is left out only where it says nothing, as that of `call_api`, and all arguments that say what to do
+    are understood: one that the tool may not even read must not lower what its name says.
+    """
     words = split_tool_name(action.tool)
     if not words or words[0] not in _GENERAL_VERBS or not isinstance(action.payload, Mapping):
-        return action
-    operation = next((action.payload[key] for key in _OPERATION_KEYS if key in action.payload), "")
-    if not isinstance(operation, str) or not _OPERATION.fullmatch(operation):
-        return action
-    named = f"{action.tool.rpartition('__')[0]}__{operation}"
-    return replace(action, tool=named) if infer_verb_effect(named) else action
+        return [action]
+    operations = [action.payload[key] for key in _OPERATION_KEYS if key in action.payload]
+    service = action.tool.rpartition("__")[0]
+    named = [
+        replace(action, tool=f"{service}__{operation}")
+        for operation in operations
+        if isinstance(operation, str) and _OPERATION.fullmatch(operation)
+    ]
+    named = [call for call in named if infer_verb_effect(call.tool)]
+    is_silent = not infer_verb_effect(action.tool) and _GENERAL_WORDS.union(split_service_name(action.tool)) >= {*words}
+    is_understood = 0 < len(named) == len(operations) and all(
+        action.payload.get(key, "GET") in _READ_METHODS for key in _METHOD_KEYS
+    )
+    return named if is_silent and is_understood else [action, *named]
 
 
 # The names of a session's tools recur with every call.

@@ -47,6 +47,7 @@ _COMMAND_OPTIONS = {
     "ls-remote": "--upload-pack --exec",
     "fetch-pack": "--exec --upload-pack",
     "push": "--receive-pack --exec",
+    "send-pack": "--receive-pack --exec",
     "send-email": "--to-cmd --cc-cmd --header-cmd --sendmail-cmd",
     "filter-branch": (
         "--env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter --tag-name-filter "
@@ -88,8 +89,8 @@ _INERT_SUBCOMMANDS = frozenset(
     "reflog",
 }
 """Subcommands that run nothing named by their words."""
-_MIN_ABBREVIATION = len("--ex")
-"""git accepts the beginning of a long option; shorter ones mean several."""
+_MIN_ABBREVIATION = len("--e")
+"""git accepts the beginning of a long option, if only one has it: of `push`, `--e` is `--exec`."""
 
 
 def is_inert_subcommand(subcommand: str, words: list[Word]) -> bool:
