@@ -258,7 +258,14 @@ def open_terminal(bench: Bench, *options: str) -> Iterator[TerminalClient]:
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         env = {"PATH": path, "HOME": str(bench.home), "LANG": "C.UTF-8", **client_env, **LOOPBACK_ENV}
         settings = command[command.index("-m") : -1] if "-m" in command else []
-        yield close_after_test(TerminalClient([command[0], *settings, *options, "do it"], env, bench.project))
+        if bench.client.name == "gemini":
+            settings = settings[:2]  # the model; what follows is for a run without a terminal
+        client = TerminalClient([command[0], *settings, *options, "do it"], env, bench.project)
+        try:
+            yield client
+        finally:
+            client.close()
+            bench.stop_daemon()
 
 
 def check_answers(bench: Bench) -> None:
