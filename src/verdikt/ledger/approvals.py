@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import LedgerError
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 MAX_WAITING = 10
 """Most requests of one session that may wait at once: more would be signed without being read."""
+_MAX_NOTICES = 200
+"""Notices that one decision looks at: without a service, which takes them away, they only become more."""
 
 OUTBOX = "approvals"
 """Directory with a file for each request that a service has to hear of; the log has all that is said in it."""
@@ -156,7 +159,7 @@ def _explain_other_session(home: Path, session: str, call: str) -> str:
 
     By the outbox alone: to look into that session's log would take its lock while this one's is held.
     """
-    for id, notice in _read_notices(home):
+    for id, notice in islice(_read_notices(home), _MAX_NOTICES):
         if notice["session"] != session and notice.get("call") == call:
             return f"approval {id} is one of another session"
     return ""
