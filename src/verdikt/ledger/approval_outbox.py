@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from verdikt.ledger.data_directory import make_private_directory
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 OUTBOX = "approvals"
 """Directory with a file for each request that a service has to hear of; the log has all that is said in it."""
+_MAX_NOTICES = 200
+"""Notices that one decision looks at: without a service, which takes them away, they only become more."""
 
 
 def announce_request(home: Path, session: str, id: str, call: str = "") -> None:
@@ -71,7 +74,7 @@ def explain_other_session(home: Path, session: str, call: str) -> str:
 
     By the outbox alone: to look into that session's log would take its lock while this one's is held.
     """
-    for id, notice in _read_notices(home):
+    for id, notice in islice(_read_notices(home), _MAX_NOTICES):
         if notice["session"] != session and notice.get("call") == call:
             return f"approval {id} is one of another session"
     return ""

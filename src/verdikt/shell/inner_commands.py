@@ -18,7 +18,6 @@ from verdikt.shell.runner import Runner, find_runner
 from verdikt.shell.sed_script import is_inert_sed_command, trace_sed
 from verdikt.shell.wrapped_command import find_subcommand_row, trace_subcommand, trace_wrapper
 
-_MAX_READINGS = 4
 InertCheck = Callable[[list[Word]], bool]
 
 
@@ -49,6 +48,10 @@ def _trace_other_readings(call: CommandCall, tracers: tuple[CommandTracer, ...])
     """Walk what a command runs if options before its first operand, which the record does not list, take values."""
     words, frame = call.words, call.frame
     for other_words in _list_other_readings(words, call.name):
+        # Readings multiply where one wrapper runs another: a line of two hundred letters had millions.
+        if not call.walker.spend_reading_budget():
+            call.walker.add_problem("its options can be read in too many ways")
+            break
         call.words, call.frame = other_words, frame.as_conditional()
         for tracer in tracers:
             # That one reads unlisted options both ways itself.
@@ -71,7 +74,7 @@ def _list_other_readings(words: list[Word], name: str) -> list[list[Word]]:
             step += 1
         at += step
     # The first of them is what the plain reading finds: no option takes a value.
-    return [*readings[1:_MAX_READINGS], [*known_words, *words[at:]]] if readings else []
+    return [*readings[1:], [*known_words, *words[at:]]] if readings else []
 
 
 def _trace_possible_wrapper(call: CommandCall) -> None:

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.unit.mcp.relay_bench import RelayBench, build, text_of
+from tests.unit.mcp.scripted_http_server import ScriptedHttpServer
+from tests.unit.mcp.test_http_transport import listen
 from verdikt.errors import LedgerError
 from verdikt.ledger.log_file import LogFile
 from verdikt.mcp.message import Message
@@ -120,3 +123,19 @@ def test_a_tool_that_was_not_accepted_is_never_called_before_its_decision_is_on_
     disk.is_broken = True
 
     assert "no decision could be made" in text_of(receive_call(bench, "get_note"))
+
+
+def test_a_call_over_http_is_on_the_disk_before_the_head_of_a_stream_without_a_result(
+    tmp_path: Path, disk: Disk
+) -> None:
+    """A server may begin a stream and never send the result that the decision would be synced for."""
+    client = listen(tmp_path, close_after_test(ScriptedHttpServer()))
+    client.connect({})
+    before = disk.syncs
+
+    response = client.open(
+        {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "get_wait", "arguments": {}}}
+    )
+
+    assert response.headers["content-type"] == "text/event-stream"
+    assert disk.syncs > before
