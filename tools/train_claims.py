@@ -63,7 +63,7 @@ RECENT_BATCHES = ("s", "t")
 CALIBRATION_BATCHES = frozenset(
     "s4 s5 s7 s8 t2 t4 t8 t11 t12 t13 t15 t16 t17 t18 t19 t20 t21 t22 t23 t24 t25 t26 t27".split()
 )
-"""The batches on which margins are chosen: messages as they come, without those that pair a report with a look-alike."""
+"""The batches on which margins are chosen: messages as they come, not those that pair a report with a look-alike."""
 
 TOPIC_MARGIN = 0.1
 WIDER_TOPIC_MARGINS = dict.fromkeys(("lint", "types", "push", "deploy", "install", "file_operation"), 0.3)

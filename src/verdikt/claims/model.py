@@ -14,7 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from verdikt.claims.clauses import list_clauses
-from verdikt.claims.features import list_features, list_topic_features, list_words, names_something
+from verdikt.claims.features import list_features, list_topic_features, list_words, shows_change
 from verdikt.claims.named_objects import find_file_names, find_spans
 from verdikt.claims.sentences import MarkedSentence, split_sentences
 from verdikt.model.lazy_regex import compile_lazily
@@ -294,6 +294,7 @@ def _is_change_apart(clause: MarkedSentence, topics: tuple[str, ...]) -> bool:
 
     Beside a command, what names no code may be its effect: `deployed, the health check returns 200`.
     """
+    names_code = bool(find_file_names(clause.text) or find_spans(clause.text))
     if _EFFECT_TOPICS.intersection(topics):
-        return bool(find_file_names(clause.text) or find_spans(clause.text))
-    return "change" not in topics and names_something(clause)
+        return names_code
+    return "change" not in topics and (names_code or shows_change(clause))

@@ -162,8 +162,9 @@ def list_word_patterns(*packages: str) -> list[str]:
     """
     found = []
     for path in [path for package in packages for path in sorted((PACKAGE / package).glob("*.py"))]:
-        for node in ast.walk(ast.parse(path.read_text())):
-            name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        for node in calls:
+            name = ast.unparse(node.func)
             if name != "compile_lazily" and not re.fullmatch(r"re\.(?!escape)\w+", name):
                 continue
             parts = [part.value for part in ast.walk(node.args[0]) if isinstance(part, ast.Constant)]
