@@ -4,18 +4,18 @@ The same message gives the same claims on every machine: the weights are whole n
 root are taken of them. `get_model_digest` names the weights, for the record of a decision.
 """
 
-import itertools
 import json
 import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 
-from verdikt.claims.cues import get_classes
-from verdikt.claims.features import list_features, list_topic_features, list_words
+from verdikt.claims.clauses import list_clauses
+from verdikt.claims.features import list_features, list_topic_features, list_words, names_something
+from verdikt.claims.named_objects import find_file_names, find_spans
 from verdikt.claims.sentences import MarkedSentence, split_sentences
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -44,9 +44,6 @@ _KNOWN_SCRIPT = compile_lazily("[а-яё]+|[\u3040-\u30ff\u3400-\u9fff]+|[\uac00
 """Words of the languages that alone have their script here: Russian without the letters of its neighbours, Japanese and
 Chinese, Korean. In Latin script the vocabulary tells the languages apart."""
 
-_CLAUSE = compile_lazily(r"[,;:—–，、；：]\s*|\s-\s")
-_CONJUNCTION = compile_lazily(r"\s(?:and|then|und|sowie|et|puis|y|e|и)\s")
-_WORD = compile_lazily(r"[^\W\d_]+")
 _CONTEXT_SHARE = 0.5
 _CONTEXT_LIMIT = 2.0
 _CERTAIN_MARGIN = 0.7
@@ -59,6 +56,9 @@ _QUESTION_MARKS = ("?", "\uff1f")
 
 _COMMAND_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
 """What one command does: a sentence may report it in a few words beside much else."""
+
+_EFFECT_TOPICS = _COMMAND_TOPICS | {"file_operation"}
+_CHECK_TOPICS = frozenset({"tests", "build", "lint", "types"})
 
 
 FeatureReader = Callable[[MarkedSentence], Iterable[int]]
@@ -230,16 +230,24 @@ def _read_sentence(
     topics = dict.fromkeys(acts, model.list_topics(sentence)) if acts else {}
     if len(acts) > 1:
         topics = _divide_topics(model, sentence, acts, topics[acts[0]])
-    elif acts == ["done"]:
-        topics["done"] += find_command_topics(model, sentence, topics["done"])
+    changes: list[SentenceClaim] = []
+    if acts == ["done"]:
+        clauses = read_clauses(model, sentence)
+        topics["done"] = add_clause_topics(topics["done"], clauses)
+        changes = [
+            SentenceClaim(clause.text, clause.start, clause.end, "done", names, _to_confidence(margin))
+            for clause, names, margin in clauses
+            if names == ("change",) and _is_change_apart(clause, topics["done"])
+        ]
     text = message[sentence.start : sentence.end]
     if not acts:
         score = _to_confidence(min(max(margins.values()), 0.0)) if is_known else 0.0
         return [SentenceClaim(text, sentence.start, sentence.end, "none", (), score)]
-    return [
+    claims = [
         SentenceClaim(text, sentence.start, sentence.end, act, topics[act], _to_confidence(margins[act]))
         for act in acts
     ]
+    return claims + changes
 
 
 def _to_confidence(margin: float) -> float:
@@ -252,36 +260,40 @@ def _divide_topics(
 ) -> dict[str, tuple[str, ...]]:
     """Return the topics of each act of a sentence with several: `I fixed it` is done, `but tests are red` admitted."""
     found: dict[str, set[str]] = {act: set() for act in acts}
-    for clause in _list_clauses(sentence):
+    for clause in list_clauses(sentence):
         (margins,) = model.score_message([clause])
         found[max(acts, key=margins.__getitem__)].update(model.list_topics(clause))
     # An act whose clause names no topic is about those of the whole sentence.
     return {act: tuple(name for name in TOPICS if name in found[act]) or topics for act in acts}
 
 
-def find_command_topics(model: ClaimModel, sentence: MarkedSentence, known: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what only a part of a sentence reports: `fixed the total, the tests pass, and it is committed`."""
-    conjunctions = [match.start() for match in _CONJUNCTION.finditer(sentence.masked)]
-    clauses = _list_clauses(sentence, conjunctions)
-    found: set[str] = set()
-    for clause in clauses if len(clauses) > 1 else ():
-        # Named first: most clauses name none of these, and a second reading is not free.
-        named = _COMMAND_TOPICS.intersection(model.list_topics(clause)).difference(known)
-        if named and model.score_message([clause])[0]["done"] > 0:
-            found |= named
-    return tuple(name for name in TOPICS if name in found)
+ReadClause = tuple[MarkedSentence, tuple[str, ...], float]
+"""A part of a sentence that claims work by itself, with its topics and its margin."""
 
 
-def _list_clauses(sentence: MarkedSentence, cuts: Iterable[int] = ()) -> list[MarkedSentence]:
-    """Return the parts of a sentence between commas, words like `but` and further places."""
-    cuts = [0, len(sentence.masked), *cuts]
-    cuts += [match.end() for match in _CLAUSE.finditer(sentence.masked)]
-    classes = get_classes(sentence.language)
-    cuts += [match.start() for match in _WORD.finditer(sentence.masked) if classes.get(match[0].lower()) == "BUT"]
-    spans = itertools.pairwise(sorted(cuts))
-    # Masking keeps positions, so the text is cut at the same places.
-    return [
-        replace(sentence, text=sentence.text[start:end], masked=sentence.masked[start:end].strip())
-        for start, end in spans
-        if sentence.masked[start:end].strip()
-    ]
+def read_clauses(model: ClaimModel, sentence: MarkedSentence) -> list[ReadClause]:
+    """Return the parts of a sentence that claim something: `it takes a percentage now`, `and the tests are green`."""
+    clauses = list_clauses(sentence, has_conjunctions=True)
+    scored = [(clause, model.score_message([clause])[0]["done"]) for clause in clauses if len(clauses) > 1]
+    return [(clause, model.list_topics(clause), margin) for clause, margin in scored if margin > 0]
+
+
+def add_clause_topics(known: tuple[str, ...], clauses: Sequence[ReadClause]) -> tuple[str, ...]:
+    """Return the topics of a sentence with those that only a part of it has: `fixed it, and it is committed`."""
+    named = {
+        name
+        for _, names, _ in clauses
+        for name in names
+        if not known or name in _COMMAND_TOPICS or _CHECK_TOPICS.issuperset(names)
+    }
+    return known + tuple(name for name in TOPICS if name in named.difference(known))
+
+
+def _is_change_apart(clause: MarkedSentence, topics: tuple[str, ...]) -> bool:
+    """Return whether a part of a sentence reports a change that the topics of the whole sentence do not prove.
+
+    Beside a command, what names no code may be its effect: `deployed, the health check returns 200`.
+    """
+    if _EFFECT_TOPICS.intersection(topics):
+        return bool(find_file_names(clause.text) or find_spans(clause.text))
+    return "change" not in topics and names_something(clause)

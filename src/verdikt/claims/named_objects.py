@@ -2,6 +2,7 @@
 
 import re
 
+from verdikt.claims.sentences import URL
 from verdikt.claims.wording import has_wording
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -66,7 +67,7 @@ def _iter_file_names(text: str) -> list[tuple[str, int, int]]:
     names = []
     # A span of code with a space in it is a command, and what it names was run.
     masked = re.sub(r"`[^`\n]*\s[^`\n]*`", lambda match: " " * len(match[0]), text)
-    masked = re.sub(r"\bhttps?://\S+", lambda match: " " * len(match[0]), masked)
+    masked = URL.sub(lambda match: " " * len(match[0]), masked)
     for match in _FILE.finditer(masked):
         name = match[0]
         if not _is_product(name) and "*" not in name:

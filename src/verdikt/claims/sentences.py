@@ -31,10 +31,11 @@ _BULLET = compile_lazily(r"\s*(?:(?:[-*+•‣◦–・●]|\d{1,3}[.)、]|[a-zA
 _TICK = compile_lazily(r"\s*(?:\*\*)?(?:(\[[xX]\]|[✅✔☑✓]\ufe0f?)|(\[ ?\]|[❌✗✘⏳⬜🔲☐🚧]\ufe0f?))\s*")
 _RULE = compile_lazily(r"\s*(?:[-*_=]\s*){3,200}$|\s*\|?[\s:|-]{3,200}\|?\s*$")
 _TABLE = compile_lazily(r"\s*\|.*\|\s*$")
+URL = compile_lazily(r"\b(?:https?|ftp|file)://[^\s)>\]\"'，。、）」]{1,400}")
 _MASKED = (
     (compile_lazily(r"``[^\n]{1,300}?``|`[^`\n]{1,300}`"), CODE),
     (compile_lazily(r"!?\[[^\]\n]{1,200}\]\([^)\n]{1,400}\)"), CODE),
-    (compile_lazily(r"\b(?:https?|ftp|file)://[^\s)>\]\"'，。、）」]{1,400}"), CODE),
+    (URL, CODE),
     (compile_lazily(r"[\"“„«](?=\S)[^\"“”„«»\n]{1,400}[\"“”»]|「[^「」\n]{1,400}」|『[^『』\n]{1,400}』"), QUOTE),
     (compile_lazily(r"(?<![\w'’])['‘‚](?=[^\W\d])[^'‘’\n]{1,200}['’](?!\w)"), QUOTE),
 )

@@ -11,7 +11,7 @@ from verdikt.effects import host
 from verdikt.effects.code import classify_code, classify_query
 from verdikt.effects.zone_effects import derive_zone_effects
 from verdikt.knowledge import find_record, find_server_tool
-from verdikt.model.effect import Effect, Target
+from verdikt.model.effect import Effect, Target, Zone
 from verdikt.shell.command import Word
 
 if TYPE_CHECKING:
@@ -46,15 +46,38 @@ def is_named_for_command(words: Sequence[str]) -> bool:
     return record is not None and words[1] in record.get("commands", ())
 
 
+def find_places(payload: Mapping[str, Any], call: Invocation) -> frozenset[str]:
+    """Return the arguments that only say where in the project a command runs.
+
+    Another place is a word of the command, since it may be what that creates, fetches or deletes.
+    """
+    texts = [text for key in PLACE_KEYS for text in _list_texts(payload.get(key))]
+    return frozenset(
+        text
+        for text in texts
+        if text == "." or (text.startswith("/") and call.resolve_path(Word(text, text)).zone is Zone.PROJECT)
+    )
+
+
 def classify_counterpart(action: Action, words: Sequence[str], call: Invocation) -> list[Effect]:
     """Return the effects of the command that a tool without a record is named for, as `git_blame` is; else none."""
     payload = action.payload if isinstance(action.payload, Mapping) else {}
     if not is_named_for_command(words):
         return []
-    values = [text for key, value in payload.items() if key not in PLACE_KEYS for text in _list_texts(value)]
+    places = find_places(payload, call)
+    items = [(key, text) for key, value in payload.items() for text in _list_texts(value) if text not in places]
     flags = [f"--{key.replace('_', '-')}" for key, value in payload.items() if value is True]
-    effects = list(call.classify_shell(" ".join([*words, *map(quote, (*flags, *values))])))
-    return [] if any(effect.what.startswith("unknown.") for effect in effects) else effects
+    effects = _classify_words([*words, *flags, *(text for _, text in items)], call)
+    if any(effect.what.startswith("unknown.") for effect in effects):
+        return []
+    # `git_rebase` with `exec`: a name may be that of an option.
+    options = [f"--{key.replace('_', '-')}={text}" for key, text in items]
+    other_effects = _classify_words([*words, *flags, *options], call) if options else []
+    return effects + [effect for effect in other_effects if not effect.what.startswith("unknown.")]
+
+
+def _classify_words(words: Sequence[str], call: Invocation) -> list[Effect]:
+    return list(call.classify_shell(" ".join(map(quote, words))))
 
 
 def _classify_part(part: str, payload: Mapping[str, Any], tool: str, call: Invocation) -> list[Effect] | None:

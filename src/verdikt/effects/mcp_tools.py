@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdikt.effects import host
@@ -10,13 +11,14 @@ from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.installation_names import is_for_trials, is_live_name
-from verdikt.effects.mcp_records import PLACE_KEYS, classify_counterpart, classify_recorded, is_named_for_command
+from verdikt.effects.mcp_records import classify_counterpart, classify_recorded, find_places, is_named_for_command
 from verdikt.effects.secret_sends import holds_encoded_secret
 from verdikt.effects.tool_arguments import find_schema, list_tool_arguments
 from verdikt.effects.tool_name import (
     SEARCH_VERBS,
     infer_effects,
     infer_verb_effect,
+    list_names,
     split_service_name,
     split_tool_name,
 )
@@ -56,8 +58,24 @@ def classify_mcp_tool(action: Action, call: Invocation, manifest: Mapping[str, A
     declared = list(_classify_declared(confirmed, target, call))
     yield from declared
 
-    verb_effect = infer_verb_effect(action.tool)
+    names = [action] if declared else list_names(action)
     annotations = _find_annotations(entry, action)
+    effects = [effect for name in names for effect in _classify_name(name, target, annotations, call, declared)]
+    # Under its own name in any case: what a command or a path among them does is the same under every name.
+    for name in dict.fromkeys((action.tool, *(name.tool for name in names))):
+        effects += classify_arguments(replace(action, tool=name), call, manifest)
+    yield from dict.fromkeys(effects)
+
+
+def _classify_name(
+    action: Action,
+    target: tuple[Target, ...],
+    annotations: Mapping[str, Any],
+    call: Invocation,
+    declared: Sequence[Effect],
+) -> Iterator[Effect]:
+    """Yield what the name of a tool says, by its record, its counterpart or its words."""
+    verb_effect = infer_verb_effect(action.tool)
     proposed = action.hints.get("proposed", ())
     recorded = None if declared else classify_recorded(action, split_service_name(action.tool), call)
     yield from recorded or ()
@@ -85,7 +103,6 @@ def classify_mcp_tool(action: Action, call: Invocation, manifest: Mapping[str, A
         yield from _classify_whole_delete(action, target, call)
     elif verb_effect == "mcp.send" and _carries_encoded_secret(action.payload):
         yield call.make_effect("cred.send", target, note="a secret that an encoding hides")
-    yield from classify_arguments(action, call, manifest)
 
 
 _WHOLE_DELETES: tuple[tuple[frozenset[str], str], ...] = (
@@ -185,11 +202,11 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
     if payload.get("privileged") is True or "/:/" in str(payload.get("volumes", ""))[:400]:
         yield call.make_effect("container.escape", (Target(action.tool, "other"),))
     paths = [text for kind, text, _ in arguments if kind is ArgumentKind.PATH]
+    has_address = any(kind is ArgumentKind.URL for kind, _, _ in arguments)
     if is_named_for_command(split_tool_name(action.tool)):
         # `git_branch_delete` deletes in a repository, and not the repository.
-        places = collect_paths(payload, tuple(PLACE_KEYS))
-        paths = [path for path in paths if path not in places]
-    yield from _classify_path_arguments(action, paths, verb_effect, call)
+        paths = [path for path in paths if path not in find_places(payload, call)]
+    yield from _classify_path_arguments(action, paths, verb_effect, call, has_address=has_address)
 
 
 def _classify_bare_arguments(action: Action, payload: Mapping[str, Any], call: Invocation) -> Iterator[Effect]:
@@ -238,9 +255,12 @@ def _add_canonical_keys(payload: Mapping[str, Any], kinds: Any) -> Mapping[str, 
 
 
 def _classify_path_arguments(
-    action: Action, paths: Sequence[str], verb_effect: str, call: Invocation
+    action: Action, paths: Sequence[str], verb_effect: str, call: Invocation, *, has_address: bool
 ) -> Iterator[Effect]:
-    """Yield the effects on path arguments: of a tool for files on all of them, of others on those of this machine."""
+    """Yield the effects on path arguments: of a tool for files on all of them, of others on those of this machine.
+
+    With `has_address`, what is fetched from there is saved in the file.
+    """
     name = action.tool.lower()
     what = _FILE_EFFECT_BY_VERB.get(verb_effect, "")
     if not what or not paths:
@@ -249,7 +269,8 @@ def _classify_path_arguments(
         local_paths = [path for path in paths if "/" in path or "." in path]
     else:
         # Of a service the path may be one of its own; what begins at the root or the home is this machine's.
-        local_paths = [path for path in paths if path.startswith(("~/", "/")) and what != "fs.overwrite"]
+        local_paths = [path for path in paths if path.startswith(("~/", "/"))]
+        local_paths = local_paths if what != "fs.overwrite" or has_address else []
     words = [Word(path.removeprefix("file://"), path) for path in local_paths[:64]]
     effects = list(call.make_effects(what, words))
     yield from effects

@@ -108,13 +108,11 @@ def _add_stricter_readings(
         if other_strictness > strictness:
             strictest, strictness, names = other_effects, other_strictness, names | other_names
             best_state = call.args, call.subcommand, call.command
-        elif program.commands and names.isdisjoint(other_names):
-            # Another command may be another matter to a policy, and what it writes may be guarded.
-            other_commands += other_effects
-            names |= other_names
         elif program.commands:
-            # A file that is run may do anything, so each one that may be meant is looked at.
-            other_commands += [effect for effect in other_effects if effect.what == "code.run"]
+            # Another command may be another matter to a policy, and what it reads or writes may be guarded. A file
+            # that is run may do anything, so each one that may be meant is looked at.
+            other_commands += [e for e in other_effects if e.what not in names or e.what == "code.run"]
+            names |= other_names
     # What looks at the arguments later shall see them as the stricter reading does.
     call.args, call.subcommand, call.command = best_state
     return strictest + [effect for effect in (*effects, *other_commands) if effect not in strictest]

@@ -1,15 +1,22 @@
-"""Read what the name of a connected service's tool says about it: the words, the verb, what both mean together."""
+"""Read what the name of a connected service's tool says about it: the words, the verb, what both mean together.
+
+A general tool counts under the name of the operation that it is told to do.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import lru_cache
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verdikt.effects.arguments import word_set
 from verdikt.model.lazy_regex import compile_lazily
+
+if TYPE_CHECKING:
+    from verdikt.model.action import Action
 
 _NAME_WORD = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # In the order in which they are tried: the more dangerous reading of a name comes first.
@@ -73,7 +80,7 @@ _MESSAGE_VERBS = word_set(
 )
 _MESSAGE_NOUNS = word_set(
     "message messages email emails mail sms chat dm tweet thread channel invite invitation invitations notification "
-    "notifications whatsapp telegram discord slack call voicemail newsletter"
+    "notifications whatsapp telegram discord slack phone voicemail newsletter"
 )
 _ACCESS_NOUNS = word_set(
     "protection permission permissions role roles policy policies secret secrets token tokens key keys member "
@@ -103,6 +110,36 @@ _SERVICE_WORDS = ("git", "github", "gitlab", "slack", "gmail")
 """Services that put their own name before the verb: `github_create_issue`."""
 _FORCE_KEYS = ("force", "forced", "force_push", "forcePush", "overwrite")
 _BRANCH_KEYS = ("branch", "ref", "target")
+_OPERATION_KEYS = ("operation", "operation_name", "operationName", "api_name", "action", "tool", "tool_name")
+_METHOD_KEYS = ("method", "http_method", "httpMethod")
+_READ_METHODS = word_set("GET HEAD OPTIONS")
+_OPERATION = compile_lazily(r"[A-Za-z][\w.-]+")
+_GENERAL_VERBS = word_set("call invoke execute exec run use do perform request send api proxy")
+_GENERAL_WORDS = _GENERAL_VERBS | word_set("tool operation action function method endpoint service rest http")
+
+
+def list_names(action: Action) -> list[Action]:
+    """Return the call under each name that it may have: the tool's own, and that of each operation it is told to do.
+
+    The own name is left out only where it says nothing, as that of `call_api`, and all arguments that say what to do
+    are understood: one that the tool may not even read must not lower what its name says.
+    """
+    words = split_tool_name(action.tool)
+    if not words or words[0] not in _GENERAL_VERBS or not isinstance(action.payload, Mapping):
+        return [action]
+    operations = [action.payload[key] for key in _OPERATION_KEYS if key in action.payload]
+    service = action.tool.rpartition("__")[0]
+    named = [
+        replace(action, tool=f"{service}__{operation}")
+        for operation in operations
+        if isinstance(operation, str) and _OPERATION.fullmatch(operation)
+    ]
+    named = [call for call in named if infer_verb_effect(call.tool)]
+    is_silent = not infer_verb_effect(action.tool) and _GENERAL_WORDS.union(split_service_name(action.tool)) >= {*words}
+    is_understood = 0 < len(named) == len(operations) and all(
+        action.payload.get(key, "GET") in _READ_METHODS for key in _METHOD_KEYS
+    )
+    return named if is_silent and is_understood else [action, *named]
 
 
 # The names of a session's tools recur with every call.

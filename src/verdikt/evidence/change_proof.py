@@ -146,9 +146,12 @@ def _is_excused(request: ProofRequest, name: str) -> bool:
     ):
         return True
     name_pattern = re.escape(base)
-    after = rf"{name_pattern}[`'\"*]*[^.\n]{{0,80}}(?:{_UNCHANGED}|already|as (?:it|they) (?:was|were))"
-    before = rf"(?:{_UNCHANGED}|left)\b[^.\n]{{0,60}}{name_pattern}"
-    return bool(re.search(f"{after}|{before}", request.message, re.IGNORECASE))
+    pattern = re.compile(
+        rf"{name_pattern}[`'\"*]*[^.\n]{{0,80}}(?:{_UNCHANGED}|already|as (?:it|they) (?:was|were))"
+        rf"|(?:{_UNCHANGED}|left)\b[^.\n]{{0,60}}{name_pattern}",
+        re.IGNORECASE,
+    )
+    return bool(pattern.search(request.message))
 
 
 def _find_missing_test(request: ProofRequest) -> Missing | None:

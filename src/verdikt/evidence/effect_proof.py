@@ -7,16 +7,14 @@ from verdikt.claims.wording import has_wording
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
 from verdikt.knowledge import find_role
-from verdikt.model.lazy_regex import compile_lazily
 from verdikt.runs.program_kinds import resolve_program_name
 from verdikt.runs.shell_runs import ProgramRun, is_file_handler
 
 _INSTALLERS = find_role("installer")
 _INSTALL_WORDS = frozenset("install add i ci sync get update upgrade require bundle".split())
-_OUTGOING = compile_lazily(
-    r"^(?:deploy\w*|release\w*|publish\w*|upload\w*|apply|rollout|up|push|sync|migrat\w*|upgrade|send\w*|ship\w*|promote"
-    r"|restart|create|put|post|patch|start|run)$",
-    re.IGNORECASE,
+_OUTGOING_STEMS = ("deploy", "release", "publish", "upload", "migrat", "send", "ship")
+_OUTGOING_WORDS = frozenset(
+    "apply rollout up push sync upgrade promote restart create put post patch start run".split()
 )
 _OUTGOING_PROGRAMS = find_role("outgoing")
 _VERSION_CONTROL = find_role("version_control")
@@ -70,11 +68,11 @@ def _is_outgoing(run: ProgramRun, text: str) -> bool:
     name = resolve_program_name(run.argv[0])
     if is_file_handler(run.argv) and name not in _OUTGOING_PROGRAMS and name not in _VERSION_CONTROL:
         return False
-    words = [part for word in run.argv for part in re.split(r"[^A-Za-z]+", word) if part]
+    words = [part.lower() for word in run.argv for part in re.split(r"[^A-Za-z]+", word) if part]
     if name in _VERSION_CONTROL:
         return "push" in run.argv[1:3]
-    has_verb = any(_OUTGOING.match(word) for word in words)
-    return (name in _OUTGOING_PROGRAMS and has_verb) or has_verb or shares_word(run, text)
+    has_verb = any(word in _OUTGOING_WORDS or word.startswith(_OUTGOING_STEMS) for word in words)
+    return has_verb or shares_word(run, text)
 
 
 def prove_effect(request: ProofRequest) -> Proof | None:

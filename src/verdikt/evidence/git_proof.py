@@ -21,14 +21,14 @@ _ON_BRANCH = compile_lazily(
 
 _REF_WORK = compile_lazily(
     r"\b(?:creat|switch|delet|remov|renam|cut|made|start|open|check)\w*\b[^.\n]{0,40}\bbranch|\bbranch\b[^.\n]{0,40}"
-    r"\b(?:creat|delet|remov)ed\b|\btagged\b|\b(?:creat|add|delet|push)\w*\b[^.\n]{0,30}\btag\b|\bstash(?:ed)?\b",
+    r"\b(?:creat|delet|remov)ed\b|\btagged\b|\b(?:creat|add|delet|push)\w*\b[^.\n]{0,30}\btag\b",
     re.IGNORECASE,
 )
 
 
 def is_about_refs(text: str) -> bool:
     """Return whether a sentence reports work on branches, tags or stashes, whatever topic it was given."""
-    return bool(_REF_WORK.search(text)) or has_wording("new_branch", text)
+    return bool(_REF_WORK.search(text)) or has_wording("new_branch", text) or has_wording("stash", text)
 
 
 def prove_commit(request: ProofRequest) -> Proof | Missing:
@@ -39,8 +39,7 @@ def prove_commit(request: ProofRequest) -> Proof | Missing:
     if before is None or after is None:
         return _prove_by_log(request)
     if has_wording("stash", text):
-        changed = before.refs.get("refs/stash") != after.refs.get("refs/stash")
-        return hold("git_state") if changed else Missing("git's stash is as it was when you were asked")
+        return _prove_stash(text, before.refs.get("refs/stash"), after.refs.get("refs/stash"))
     if has_wording("tag", text):
         return _prove_refs(request, before, after, "refs/tags/", "tag")
     if has_wording("merge", text):
@@ -52,6 +51,15 @@ def prove_commit(request: ProofRequest) -> Proof | Missing:
     if has_wording("new_branch", text) or (has_wording("branch", text) and not _ON_BRANCH.search(text)):
         return _prove_refs(request, before, after, "refs/heads/", "branch")
     return hold("git_state", *_find_calls(request, "commit"))
+
+
+def _prove_stash(text: str, before: str | None, after: str | None) -> Proof | Missing:
+    """Prove that something is in git's stash, or that it was taken out where the sentence says so."""
+    if before == after:
+        return Missing("git's stash is as it was when you were asked")
+    if after is None and not has_wording("unstash", text):
+        return Missing("git's stash is empty")
+    return hold("git_state")
 
 
 def _prove_by_log(request: ProofRequest) -> Proof | Missing:

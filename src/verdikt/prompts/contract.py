@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from verdikt.claims.wording import has_wording
 from verdikt.knowledge import list_role
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -93,7 +94,14 @@ _CONTINUATION = compile_lazily(
     r"|keep going|next|sounds good|perfect, go|approved|lgtm|carry on|resume|retry)\b[^?]{0,60}$",
     re.IGNORECASE,
 )
-_TEST_WORD = compile_lazily(r"\btests?\b|\bpytest\b|\bspecs?\b|\bsuite\b", re.IGNORECASE)
+_VERIFICATION = (
+    ("test", "tests_pass"),
+    ("build", "build_passes"),
+    ("lint", "lint_clean"),
+    ("history_work", "commit_exists"),
+)
+"""What a request speaks of → the validator that would verify it."""
+
 _STOP_WORDS = frozenset(
     "the a an and or but with without for from into onto this that these those then than when where what which who"
     " how why all any"
@@ -259,15 +267,7 @@ def _trim_command_hint(hint: str) -> str:
 
 
 def _infer_validators(text: str) -> tuple[str, ...]:
-    validators = []
-    if _TEST_WORD.search(text):
-        validators.append("tests_pass")
-    if re.search(r"\b(?:build|compile)\w*\b", text, re.IGNORECASE):
-        validators.append("build_passes")
-    if re.search(r"\b(?:lint\w*|format\w*|type[- ]?check\w*|mypy|ruff|eslint)\b", text, re.IGNORECASE):
-        validators.append("lint_clean")
-    if re.search(r"\b(?:commit|push)\b", text, re.IGNORECASE):
-        validators.append("commit_exists")
+    validators = [name for what, name in _VERIFICATION if has_wording(what, text)]
     if _URL.search(text):
         validators.append("http_2xx")
     return tuple(validators)

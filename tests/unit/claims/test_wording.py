@@ -1,5 +1,7 @@
 """What a sentence says in plain words that a proof depends on, in nine languages."""
 
+import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -7,10 +9,11 @@ import pytest
 import verdikt
 from verdikt.claims.named_objects import read_test_count
 from verdikt.claims.wording import WORDINGS, has_wording
+from verdikt.prompts.override import _PHRASES
 
+PACKAGE = Path(verdikt.__file__).parent
 MAX_PATTERNS = 40
-PROSE_READERS = ("claims/topics.py", "claims/named_objects.py", "evidence/*_proof.py")
-"""The modules that read sentences by patterns, beside the word lists of `WORDINGS`."""
+MAX_REQUEST_PATTERNS = 22
 
 SAID = {
     "commit": (
@@ -151,12 +154,36 @@ def test_wordings_compile(what: str) -> None:
     assert isinstance(has_wording(what, ""), bool)
 
 
+def list_word_patterns(*packages: str) -> list[str]:
+    """Return where the modules of some packages search a text for words by a pattern, inline ones included.
+
+    A pattern without a word of three letters (a tokenizer, the mark of a list) reads no meaning. One that is put
+    together elsewhere counts as well.
+    """
+    found = []
+    for path in [path for package in packages for path in sorted((PACKAGE / package).glob("*.py"))]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if name != "compile_lazily" and not re.fullmatch(r"re\.(?!escape)\w+", name):
+                continue
+            parts = [part.value for part in ast.walk(node.args[0]) if isinstance(part, ast.Constant)]
+            text = re.sub(r"\[\^?\]?[^\]]*\]|\\[a-zA-Z]|\{[^}]*\}", " ", "".join(map(str, parts)))
+            if not parts or re.search(r"[^\W\d_]{3,}|[\u3040-\u9fff\uac00-\ud7a3]", text):
+                found.append(f"{path.name}:{node.lineno}")
+    return found
+
+
 def test_number_of_patterns_stays_small() -> None:
     """What the model does not read is read by word lists and at most forty patterns."""
     ways = [way for ways in WORDINGS.values() for way in ways]
     structured = sum(isinstance(way, str) or bool(way.near) for way in ways)
-    package = Path(verdikt.__file__).parent
-    modules = [module.read_text() for pattern in PROSE_READERS for module in package.glob(pattern)]
+    patterns = [place for place in list_word_patterns("claims", "evidence") if not place.startswith("wording.py")]
 
-    assert len(modules) > len(PROSE_READERS)
-    assert structured + sum(text.count("compile_lazily(") for text in modules) <= MAX_PATTERNS
+    assert structured + len(patterns) <= MAX_PATTERNS, patterns
+
+
+def test_number_of_patterns_that_read_requests_stays_small() -> None:
+    """Requests are read by patterns, attempts to get past a check by one for each kind."""
+    patterns = list_word_patterns("prompts")
+
+    assert len(patterns) + len(_PHRASES) - 1 <= MAX_REQUEST_PATTERNS, patterns

@@ -32,12 +32,22 @@ _OPEN_MODES = ("<", ">", ">>", "+<", "+>", "-|", "|-")
 """The modes of Perl's `open`, where they stand alone."""
 
 
-def classify_script(language: str, text: str, call: Invocation) -> Iterator[Effect]:
-    """Yield the effects of a program in one of these languages."""
+def _name_own_place(path: str) -> dict[str, str]:
+    """Return what the names stand for by which a program finds its own file."""
+    directory = path.rpartition("/")[0]
+    if not directory:
+        return {}
+    return dict.fromkeys(("__dirname", "__dir__", "__DIR__"), directory) | dict.fromkeys(
+        ("__filename", "__FILE__"), path
+    )
+
+
+def classify_script(language: str, text: str, call: Invocation, path: str = "") -> Iterator[Effect]:
+    """Yield the effects of a program in one of these languages; `path` is that of its file."""
     text = _strip_comments_and_imports(language, text[:_MAX_SCRIPT])
     yield from _classify_eval_source(text, call)
     if language != "awk":  # the shell analysis has folded the constants of awk
-        text = fold_constants(language, rewrite_calls(language, text))
+        text = fold_constants(language, rewrite_calls(language, text), _name_own_place(path))
     if language == "rust":
         text = script_patterns.RUST_ARGUMENTS.sub(", ", script_patterns.RUST_REFERENCE.sub("", text))
     yield from _classify_eval_text(language, text, call)
