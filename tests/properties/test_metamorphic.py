@@ -70,8 +70,8 @@ def list_plain_cases() -> list[tuple[dict[str, Any], list[str], Record, VerdictK
 
 
 def list_options(record: Record, *keys: str) -> list[str]:
-    """Return the options that a record lists under these keys, without those that make a dry run of it."""
-    excluded = OTHER_MEANING | set(record.get("dry_run", "").split())
+    """Return the options that a record lists under these keys, without those with which nothing happens."""
+    excluded = OTHER_MEANING | {"--help", "--version", *record.get("dry_run", "").split()}
     return [name for key in keys for name in record.get(key, "").split() if name not in excluded]
 
 

@@ -36,11 +36,14 @@ def test_example_blocks_asks_and_refuses_the_end(sdk: str, tmp_path: Path, answe
 
     first = run_example(python, sdk, workspace)
     assert "Blocked by policy (git_force_push)" in first
-    assert "waiting for a person" in first
+    assert "waiting for a person: " in first
+    assert "it publishes a release to every user\nanswer it with `python -m" in first
     assert not (workspace / "released.txt").exists()
 
     second = run_example(python, sdk, workspace, answer)
     assert (workspace / "released.txt").exists() is (answer == "--approve")
+    assert "All finished." in second
+    assert "1 required output file(s) not found: report.md" in second
     assert "Released, and the report is in report.md." in second
     assert (workspace / "report.md").read_text() == "released\n"
 
@@ -55,6 +58,7 @@ def test_example_asks_while_the_call_waits(sdk: str, tmp_path: Path, answer: str
     assert "Blocked by policy (git_force_push)" in output
     assert "waiting for a person" in output
     assert (workspace / "released.txt").exists() is (answer == "--approve")
+    assert "1 required output file(s) not found: report.md" in output
     assert "Released, and the report is in report.md." in output
     assert (workspace / "report.md").read_text() == "released\n"
 
@@ -65,4 +69,14 @@ def test_plain_python_example_blocks_and_asks(tmp_path: Path) -> None:
 
     assert "git push --force origin main: Blocked by policy (git_force_push)" in output
     assert "sh release.sh: Blocked by policy (release): a person said no" in output
+    assert "All finished. (refused: <blocker>\n1 required output file(s) not found: report.md" in output
+    assert output.endswith("Released, and the report is in report.md.\n")
     assert not (tmp_path / "project" / "released.txt").exists()
+
+
+def test_answer_without_a_question_says_what_to_do_first(tmp_path: Path) -> None:
+    """A user may try the second command first."""
+    python, workspace = require_environment("langchain", "newest"), tmp_path / "project"
+    with pytest.raises(AssertionError, match="run it without an option first"):
+        run_example(python, "langchain", workspace, "--approve")
+    assert not workspace.exists()

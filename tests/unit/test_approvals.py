@@ -17,14 +17,8 @@ from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.govern import Governance
 from verdikt.graph.pending_policy import PendingPolicy
-from verdikt.ledger.approvals import (
-    MAX_WAITING,
-    count_calls,
-    describe_request,
-    list_announced,
-    read_request_state,
-    record_approval,
-)
+from verdikt.ledger.approval_outbox import list_announced
+from verdikt.ledger.approvals import MAX_WAITING, count_calls, describe_request, read_request_state, record_approval
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import APPROVALS, load_projections
 from verdikt.model.action import Action, Outcome

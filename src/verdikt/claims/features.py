@@ -42,8 +42,6 @@ _NAMED = "qfile"
 _NAMED_CODE = compile_lazily(rf"`[^`\n]{{0,300}}?{_NAMED}[^`\n]{{0,300}}`")
 """What stands for the name of a file, and code that holds one."""
 
-_CLAUSE_END = compile_lazily(r"[、，,；;：:]\s*")
-_ENDINGS = " *_)\"'.!?…。！？」）"
 _TITLE_WORDS = 12
 _PAIRED_CLASSES = 9
 """Number of classes of words in a sentence whose pairs are features, so that their number stays bounded."""
@@ -127,13 +125,8 @@ def _has_korean_past(word: str) -> bool:
 
 
 _START, _END, _ARTICLE, _UNKNOWN = map(_hash_text, ("^", "$", "uTHE", "ux"))
-_BREAKS = frozenset(_hash_text("u" + mark) for mark in ",:;，、；：")
 _CLASS_HASHES = {name: _hash_text("u" + name) for classes in CUES.values() for name in classes}
-_TURNS = _BREAKS | {_CLASS_HASHES[name] for name in ("BECAUSE", "BUT", "IF", "ASK")}
-"""What ends the first clause of a sentence."""
-
 _NAMES = frozenset(_CLASS_HASHES[name] for name in _CLASS_HASHES.keys() - _COMMON_CLASSES)
-_SILENT = frozenset({_UNKNOWN, *(_CLASS_HASHES[name] for name in _COMMON_CLASSES)})
 
 
 _PIECEWISE = frozenset({"ja", "zh", "ko"})
@@ -154,11 +147,6 @@ def names_something(sentence: MarkedSentence) -> bool:
     return any(_read_class(word, sentence.language) in ("x", CODE) for word in list_words(sentence.masked))
 
 
-def names_code(sentence: MarkedSentence) -> bool:
-    """Return whether a text names a file or has words in backticks."""
-    return CODE in _mask_files(sentence).masked
-
-
 def list_features(sentence: MarkedSentence) -> set[int]:
     """Return the hashes of what is in a sentence: its words, their characters, shapes and classes, and its marks."""
     sentence = _mask_files(sentence)
@@ -167,14 +155,6 @@ def list_features(sentence: MarkedSentence) -> set[int]:
     features.update(*(word.characters for word in words))
     for run in _RUN.findall(sentence.masked):
         features.update(_hash_characters(run))
-    if sentence.language in _PIECEWISE:
-        # Where the verb stands last, the end of a clause tells what the start does elsewhere.
-        ends = _CLAUSE_END.split(sentence.masked.rstrip(_ENDINGS))
-        features.update(
-            _hash_text(f"e{place} {clause[-size:]}")
-            for place, clause in ((0, ends[-1]), (1, ends[0]))
-            for size in range(2, min(9, len(clause) + 1))
-        )
     own = [_START, *(word.word for word in words), _END]
     features.update(own, *_list_sequences(own, 3))
     shapes = [_START, *(word.shape for word in words), _END]
@@ -205,20 +185,8 @@ def _list_class_features(sentence: MarkedSentence, words: list[_Word]) -> set[in
         classes += [_CLASS_HASHES[name] for name in _find_pieces(text, sentence.language)]
     features = set(classes)
     features.update(*_list_sequences(_condense_classes(classes), 4))
-    # The first clause by itself: `Login done, reset missing` begins with a claim, and `Moved it so that …` is one.
-    first = [*classes[:1], *itertools.takewhile(lambda name: name not in _TURNS, classes[1:])]
-    if len(first) < len(classes):
-        skeleton = _condense_classes(first)
-        for grams in (skeleton, *_list_sequences(skeleton, 4)):
-            features.update(_join_hashes(itertools.repeat(_END), grams, 0x7FEB352D))
     named = sorted(_NAMES.intersection(classes))[:_PAIRED_CLASSES]
     features.update(_join_pairs(itertools.combinations(named, 2), 0x38B34AE5))
-    if text.rstrip(" *_)").endswith(("?", "？")):
-        features.update(_join_hashes(itertools.repeat(_START), named, 0x52DCE729))
-    # `I looked at the log. The disk filled up.`: what a past tense reports depends on the sentence before it.
-    own = sorted(set(classes) - _SILENT)[:_PAIRED_CLASSES]
-    previous = sorted(map(_hash_text, _name_classes(sentence.previous, sentence.language)))[:_PAIRED_CLASSES]
-    features.update(_join_pairs(itertools.product(previous, own), 0x6B43A9B5))
     return features
 
 
@@ -281,10 +249,6 @@ def _list_marks(sentence: MarkedSentence, size: int) -> Iterator[str]:
     yield f"m title {bool(title)}"
     yield from map("t {}".format, title)
     yield from map("t {} {}".format, title, title[1:])
-    classes = _name_classes(sentence.title, sentence.language)
-    yield from map("t class {}".format, classes)
-    # `How it works` and `It works` are different titles.
-    yield f"t classes {' '.join(classes)}"
     # What stands beside `The disk is full.` tells whether it is a finding: `I looked at the log.`
     yield from _list_context("before", sentence.previous, sentence.language)
     yield from _list_context("after", sentence.following, sentence.language)

@@ -4,18 +4,18 @@ The same message gives the same claims on every machine: the weights are whole n
 root are taken of them. `get_model_digest` names the weights, for the record of a decision.
 """
 
-import itertools
 import json
 import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 
-from verdikt.claims.cues import get_classes
-from verdikt.claims.features import list_features, list_topic_features, list_words, names_code, names_something
+from verdikt.claims.clauses import list_clauses
+from verdikt.claims.features import list_features, list_topic_features, list_words, names_something
+from verdikt.claims.named_objects import find_file_names, find_spans
 from verdikt.claims.sentences import MarkedSentence, split_sentences
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -44,9 +44,6 @@ _KNOWN_SCRIPT = compile_lazily("[а-яё]+|[\u3040-\u30ff\u3400-\u9fff]+|[\uac00
 """Words of the languages that alone have their script here: Russian without the letters of its neighbours, Japanese and
 Chinese, Korean. In Latin script the vocabulary tells the languages apart."""
 
-_CLAUSE = compile_lazily(r"[,;:—–，、；：]\s*|\s-\s|\s?[(（]")
-_CONJUNCTION = compile_lazily(r"\s(?:and|then|while|und|sowie|et|puis|y|e|и)\s|(?<=[고며])\s|而且|并且|同时")
-_WORD = compile_lazily(r"[^\W\d_]+")
 _CONTEXT_SHARE = 0.5
 _CONTEXT_LIMIT = 2.0
 _CERTAIN_MARGIN = 0.7
@@ -61,6 +58,7 @@ _COMMAND_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
 """What one command does: a sentence may report it in a few words beside much else."""
 
 _EFFECT_TOPICS = _COMMAND_TOPICS | {"file_operation"}
+_CHECK_TOPICS = frozenset({"tests", "build", "lint", "types"})
 
 
 FeatureReader = Callable[[MarkedSentence], Iterable[int]]
@@ -237,9 +235,7 @@ def _read_sentence(
         clauses = read_clauses(model, sentence)
         topics["done"] = add_clause_topics(topics["done"], clauses)
         changes = [
-            SentenceClaim(
-                clause.text.strip(" ,;(（"), sentence.start, sentence.end, "done", names, _to_confidence(margin)
-            )
+            SentenceClaim(clause.text, clause.start, clause.end, "done", names, _to_confidence(margin))
             for clause, names, margin in clauses
             if names == ("change",) and _is_change_apart(clause, topics["done"])
         ]
@@ -264,7 +260,7 @@ def _divide_topics(
 ) -> dict[str, tuple[str, ...]]:
     """Return the topics of each act of a sentence with several: `I fixed it` is done, `but tests are red` admitted."""
     found: dict[str, set[str]] = {act: set() for act in acts}
-    for clause in _list_clauses(sentence):
+    for clause in list_clauses(sentence):
         (margins,) = model.score_message([clause])
         found[max(acts, key=margins.__getitem__)].update(model.list_topics(clause))
     # An act whose clause names no topic is about those of the whole sentence.
@@ -277,18 +273,19 @@ ReadClause = tuple[MarkedSentence, tuple[str, ...], float]
 
 def read_clauses(model: ClaimModel, sentence: MarkedSentence) -> list[ReadClause]:
     """Return the parts of a sentence that claim something: `it takes a percentage now`, `and the tests are green`."""
-    conjunctions = [match.start() for match in _CONJUNCTION.finditer(sentence.masked)]
-    clauses = _list_clauses(sentence, conjunctions)
-    found = []
-    for clause in clauses if len(clauses) > 1 else ():
-        if (margin := model.score_message([clause])[0]["done"]) > 0:
-            found.append((clause, model.list_topics(clause), margin))
-    return found
+    clauses = list_clauses(sentence, has_conjunctions=True)
+    scored = [(clause, model.score_message([clause])[0]["done"]) for clause in clauses if len(clauses) > 1]
+    return [(clause, model.list_topics(clause), margin) for clause, margin in scored if margin > 0]
 
 
 def add_clause_topics(known: tuple[str, ...], clauses: Sequence[ReadClause]) -> tuple[str, ...]:
     """Return the topics of a sentence with those that only a part of it has: `fixed it, and it is committed`."""
-    named = {name for _, names, _ in clauses for name in names if name in _COMMAND_TOPICS or not known}
+    named = {
+        name
+        for _, names, _ in clauses
+        for name in names
+        if not known or name in _COMMAND_TOPICS or _CHECK_TOPICS.issuperset(names)
+    }
     return known + tuple(name for name in TOPICS if name in named.difference(known))
 
 
@@ -298,20 +295,5 @@ def _is_change_apart(clause: MarkedSentence, topics: tuple[str, ...]) -> bool:
     Beside a command, what names no code may be its effect: `deployed, the health check returns 200`.
     """
     if _EFFECT_TOPICS.intersection(topics):
-        return names_code(clause)
+        return bool(find_file_names(clause.text) or find_spans(clause.text))
     return "change" not in topics and names_something(clause)
-
-
-def _list_clauses(sentence: MarkedSentence, cuts: Iterable[int] = ()) -> list[MarkedSentence]:
-    """Return the parts of a sentence between commas, words like `but` and further places."""
-    cuts = [0, len(sentence.masked), *cuts]
-    cuts += [match.end() for match in _CLAUSE.finditer(sentence.masked)]
-    classes = get_classes(sentence.language)
-    cuts += [match.start() for match in _WORD.finditer(sentence.masked) if classes.get(match[0].lower()) == "BUT"]
-    spans = itertools.pairwise(sorted(cuts))
-    # Masking keeps positions, so the text is cut at the same places.
-    return [
-        replace(sentence, text=sentence.text[start:end], masked=sentence.masked[start:end].strip())
-        for start, end in spans
-        if sentence.masked[start:end].strip()
-    ]

@@ -62,7 +62,7 @@ def is_wired_whole(file: WiredFile) -> bool:
 def list_machine_faults(installation: Installation) -> list[str]:
     """Return what `verdikt doctor` would find at fault, except by firing: which clients, and what they rest on."""
     files = list(find_wired_files(installation))
-    faults = [f"{file.host} ({file.scope})" for file in files if not is_wired_whole(file)]
+    faults = sorted({file.host for file in files if not is_wired_whole(file)})
     scopes = {file.scope for file in files if file.is_wrapped}
     return faults + inspect_installation(installation, scopes).list_faults(is_wrapper_called=bool(scopes))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from posixpath import basename, join, normpath
 from typing import TYPE_CHECKING, Any
 
 from verdikt.effects.secret_sends import is_listed_host
@@ -25,7 +26,9 @@ _UPLOAD_DOMAINS = ("raw.githubusercontent.com", "gist.githubusercontent.com", "s
 _UNPACKING_NOTE = "unpacks an archive"
 _TOOL_PREFIX = "mcp__"
 _RUNS = ("code.run", "code.build", "pkg.install")
-_ENTERED = compile_lazily(r"(?:\b(?:cd|pushd)|\s-C)\s+(/[^\s;&|]+)")
+_FETCHES = ("net.fetch", "git.fetch")
+_ADDRESS_NAME = compile_lazily(r"://[^\s?#]*/([\w.-]+)(?=[\s?#]|$)")
+_ENTERED = compile_lazily(r"(?:\b(?:cd|pushd)|\s-C)\s+([^\s;&|]+)")
 
 
 def find_unread_runs(effects: Effects, facts: Facts, text: str) -> list[Effect]:
@@ -37,14 +40,15 @@ def find_unread_runs(effects: Effects, facts: Facts, text: str) -> list[Effect]:
     downloads = facts.recall(DOWNLOADS_KEY) if runs else None
     if not isinstance(downloads, Mapping):
         return []
-    entered = tuple(Target(path, "path", path, Zone.TEMP) for path in _ENTERED.findall(text))
+    places = [normpath(join(facts.cwd, path)) for path in _ENTERED.findall(text)]
+    entered = tuple(Target(path, "path", path, Zone.TEMP) for path in places)
     return [
         derive_effect(
             "code.unknown", effect, (target,), note=f"downloaded from {row[0]} at #{row[1]} and not read since"
         )
         for effect in runs
         for target in effect.targets or entered
-        if (row := _find_download(target.path, downloads))
+        if (row := _find_download(target.path or target.text, downloads))
     ]
 
 
@@ -52,7 +56,7 @@ def _find_download(path: str, downloads: Mapping[str, Any]) -> Any:
     """Return the row of a downloaded file, or of the archive that a file came out of; empty for any other."""
     if path in downloads:
         return downloads[path]
-    return next((row for place, row in downloads.items() if place[-1:] == "/" and path.startswith(place)), ())
+    return next((row for place, row in downloads.items() if place[-1:] == "/" and f"{path}/".startswith(place)), ())
 
 
 def note_downloads(effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
@@ -63,7 +67,7 @@ def note_downloads(effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
         if effect.what == "fs.read" and downloads:
             for target in effect.targets:
                 downloads.pop(target.path, None)
-    for path, name in _iter_downloads(effects):
+    for path, name in _iter_downloads(effects, facts.cwd):
         downloads.pop(path, None)
         downloads[path] = [name[:100], seq]
     downloads |= _carry_downloads(effects, downloads, facts) if downloads else {}
@@ -77,7 +81,7 @@ def _carry_downloads(effects: Effects, downloads: Mapping[str, Any], facts: Fact
     What the session itself writes in such a place has an empty row.
     """
     rows = {path.rpartition("/")[2]: row for path, row in downloads.items() if path[-1:] != "/"}
-    fetching = {effect.by for effect in effects.items if effect.what == "net.fetch"}
+    fetching = {effect.by for effect in effects.items if effect.what in _FETCHES}
     for effect in effects.items:
         if effect.what not in _SAVES or effect.by in fetching:
             continue
@@ -87,22 +91,33 @@ def _carry_downloads(effects: Effects, downloads: Mapping[str, Any], facts: Fact
             if not names:
                 yield from [(place, [])] if _find_download(place, downloads) else ()
             elif not effect.note.startswith(_UNPACKING_NOTE):
-                yield from ((path, rows[names[0]]) for path in (place, f"{place}/{names[0]}"))
+                is_directory = "." not in basename(place)
+                yield from ((path, rows[names[0]]) for path in (place, f"{place}/{names[0]}")[: 1 + is_directory])
             elif place != facts.project_root:  # what else lies in the project is not from there
                 yield f"{place}/", rows[names[0]]
 
 
-def _iter_downloads(effects: Effects) -> Iterator[tuple[str, str]]:
-    """Yield the files that one command both fetches and writes, with the host that they come from."""
-    hosts = {
-        effect.by: target.text
-        for effect in effects.items
-        if effect.what == "net.fetch"
-        for target in effect.targets
-        if target.kind == "host" and (not is_listed_host(target.text) or target.text in _UPLOAD_DOMAINS)
-    }
+def _iter_downloads(effects: Effects, cwd: str) -> Iterator[tuple[str, str]]:
+    """Yield the files and directories that one command both fetches and writes, with the host that they come from."""
+    hosts = {effect.by: name for effect in effects.items if (name := _find_foreign_host(effect))}
     for effect in effects.items if hosts else ():
+        host = hosts.get(effect.by, "")
+        names = _ADDRESS_NAME.findall(effect.by) if host else []
         # A connected tool that is given an address and a file saves the one in the other, whatever its verb says.
         is_saved = effect.what in _SAVES or (effect.what == "fs.read" and effect.by.startswith(_TOOL_PREFIX))
-        if is_saved and effect.by in hosts:
-            yield from ((target.path, hosts[effect.by]) for target in effect.targets if target.path)
+        for path in [target.path.rstrip("/") for target in effect.targets if target.path and is_saved and host]:
+            # Into a directory, `wget -P /tmp`, it gets the name that the address ends with.
+            is_directory = "." not in basename(path)
+            yield from ((place, host) for place in (path, *(f"{path}/{name}" for name in names if is_directory)))
+        if effect.what == "git.fetch" and host:
+            given = [word for word in effect.by.partition("://")[2].split()[1:] if word[:1] != "-"]
+            place = join(cwd, (given or names or [""])[0].removesuffix(".git"))
+            yield f"{normpath(place)}/", host
+
+
+def _find_foreign_host(effect: Effect) -> str:
+    """Return the host that ordinary work does not talk to and that an effect fetches from; empty for none."""
+    if effect.what not in _FETCHES or (effect.what == "git.fetch" and "://" not in effect.by):
+        return ""  # where a key opens a repository, the person has an account
+    names = [target.text for target in effect.targets if target.kind == "host"]
+    return next((name for name in names if not is_listed_host(name) or name in _UPLOAD_DOMAINS), "")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.decoder import decode_percent
+from verdikt.effects.local_imports import list_module_files
 from verdikt.effects.target import is_build_output
 from verdikt.hosts.registry import HOSTS
 from verdikt.knowledge import find_role, find_variable_kind
@@ -62,6 +63,8 @@ def classify_assignment(call: Invocation, name: str, value: Word, *, persistent:
             case "code" | "code_file":
                 is_file = kind == "code_file" or value.text.startswith("@")
                 yield from _classify_start_up_code(call, language, value.text, is_file=is_file)
+            case "modules":
+                yield from _classify_modules(call, name, value.text.split(","))
             case "program" if "/" in value.text:
                 yield from _classify_program(call, name, value)
 
@@ -100,6 +103,17 @@ def _classify_code_location(call: Invocation, name: str, value: Word, kind: str)
         is_built = target.zone is Zone.PROJECT and is_build_output(target.path)
         if target.zone is not Zone.SYSTEM and not is_built:
             yield call.make_effect("code.unknown", (target,), note=f"{name} loads code into every program")
+
+
+def _classify_modules(call: Invocation, name: str, modules: Sequence[str]) -> Iterator[Effect]:
+    """Yield `code.run` for the file of each module that a variable names: `PYTHONBREAKPOINT=debugging.stop`."""
+    directory = call.resolver.to_absolute(".", call.command.cwd)
+    for module in modules if directory else ():
+        # The last part may be a function.
+        files = [*list_module_files(directory, module), *list_module_files(directory, module.rpartition(".")[0])]
+        path = next((path for path in files if call.facts.text(path) is not None), "")
+        if path:
+            yield from call.make_effects("code.run", [Word(path)], note=f"{name} names it")
 
 
 def _classify_stand_in(call: Invocation, file: Word) -> Iterator[Effect]:

@@ -20,6 +20,7 @@ from verdikt.effects.command_input import (
     substitute_listed_names,
 )
 from verdikt.effects.command_relations import CommandRelations
+from verdikt.effects.deployment_stage import classify_live_change
 from verdikt.effects.environment_variables import classify_assignment
 from verdikt.effects.guarded_operands import HANDLING_EFFECTS, find_handled_guards
 from verdikt.effects.guarded_outputs import OUTPUT_PROGRAMS, find_guarded_outputs
@@ -35,6 +36,7 @@ from verdikt.effects.unknown_program import (
     classify_code_file,
     classify_fetched_text,
     classify_hidden_program,
+    classify_input_program,
     classify_named_download,
     classify_offline_order,
     classify_substitution,
@@ -273,17 +275,27 @@ class ScriptClassifier:
                 effects += classify_unknown_program(call)
         else:
             effects = classify_unknown_program(call)
+        effects = self._classify_words(call, effects)
+        for effect in effects:
+            if effect.what == "code.run":
+                return effects + self._classify_run(call, effects)
+        return effects
+
+    def _classify_words(self, call: Invocation, effects: list[Effect]) -> list[Effect]:
+        """Return the effects of a program with what its words, variables and input say besides its record."""
+        command = call.command
         text = call.full_text
         if "maintenance" in text and any(effect.what in _CODE_EFFECTS for effect in effects):
             effects = effects + classify_offline_order(call)
+        if command.redirects and call.name in _INTERPRETERS:
+            effects = effects + classify_input_program(call)
+        if (command.assignments or "prod" in text or "live" in text) and effects:
+            effects = effects + classify_live_change(call, effects)
         if "=" in text and _names_runner(text):
             lines = list_set_programs(command.argv[1:])
             effects = effects + [effect for line in lines for effect in self._classify_inner(line, command)]
         if call.name in _PLUGIN_LOADERS and effects:
             effects = effects + self._classify_plugins(call, effects[0])
-        for effect in effects:
-            if effect.what == "code.run":
-                return effects + self._classify_run(call, effects)
         return effects
 
     def _classify_plugins(self, call: Invocation, effect: Effect) -> list[Effect]:

@@ -63,7 +63,7 @@ _UNSEEN = "unseen"
 """In place of the digest of a file that only its host sees: what is known of it is the text that an edit put in."""
 
 
-_DOWNLOAD_STEPS = frozenset("net.fetch fs.read fs.write fs.overwrite".split())
+_DOWNLOAD_STEPS = frozenset("net.fetch git.fetch fs.read fs.write fs.overwrite".split())
 """Effects that download a file, read it, or carry it elsewhere."""
 _UNCARRIED = frozenset("code.build code.run git.write git.read fs.read fs.write fs.append fs.list none".split())
 """Effects that neither move work nor read, copy or send a secret: those of nearly all ordinary commands."""

@@ -45,7 +45,9 @@ _MINING_POOL = "stratum+"
 # The program is named after what it controls: `pumactl stop`, `mattermost-ctl stop`.
 _CONTROLLER_SUFFIX = "ctl"
 _STOP_VERBS = frozenset(("stop", "force-stop", "stop-all", "quit"))
-_PROGRAM_READERS = SHELLS | find_role("code_runner") | {"source", ".", "eval"}
+_BUILTIN_READERS = frozenset(("source", ".", "eval", "exec"))
+_PROGRAM_READERS = SHELLS | find_role("code_runner") | _BUILTIN_READERS
+_PIPE_MAKERS = find_role("pipe_maker")
 _CMDLET = compile_lazily(r"^[A-Z][a-z]+-[A-Z][A-Za-z]+$")
 _DESTRUCTIVE_NAME = compile_lazily(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
 _PRINTS_FILE = compile_lazily(r"^(?:\$\(|`)\s*(?:cat|head|tail|sed|awk|grep|cut|tr|rev|xxd|base64|openssl)\b|^\$\(<")
@@ -196,6 +198,26 @@ def classify_code_file(call: Invocation, index: int, downloaded: Container[str])
     if target is not None and target.path in downloaded:
         return [call.make_effect("code.remote", (target,), note="runs what it downloaded")]
     return []
+
+
+def classify_input_program(call: Invocation) -> list[Effect]:
+    """Return the effects of an interpreter that reads its program from a file, `sh < setup.sh`, or from a FIFO."""
+    command = call.command
+    files = [redirect.target for redirect in command.redirects if redirect.op == "<" and redirect.fd == 0]
+    if not files or call.name in _BUILTIN_READERS or find_program_word(command) is not None:
+        return []
+    effects = call.make_effects("code.run", files[-1:])
+    for path in [target.path for effect in effects for target in effect.targets if target.path[:5] != "/dev/"]:
+        if call.facts.path(path, git=False).kind == "other" or _is_new_pipe(call, path):
+            target = call.resolve_path(files[-1])
+            effects.append(call.make_effect("code.unknown", (target,), note="runs whatever is written into it"))
+    return effects
+
+
+def _is_new_pipe(call: Invocation, path: str) -> bool:
+    """Return whether another command of the text makes a FIFO at this path."""
+    words = [(word, c.cwd) for c in call.commands if c.name in _PIPE_MAKERS for word in c.argv[1:]]
+    return any(call.resolver.to_absolute(word.text, cwd) == path for word, cwd in words)
 
 
 def classify_fetched_text(call: Invocation, index: int) -> list[Effect]:

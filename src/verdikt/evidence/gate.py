@@ -11,6 +11,7 @@ from typing import Any
 
 from verdikt.claims.model import SentenceClaim
 from verdikt.claims.topics import refine_claims, reports_change
+from verdikt.claims.wording import has_wording
 from verdikt.evidence.proof_request import Missing, ProofRequest, Unknowable
 from verdikt.evidence.proof_table import prove_attempts, prove_topic
 from verdikt.evidence.refusal import (
@@ -172,7 +173,7 @@ def _prove_claims(
     unknown = ""
     # The last ones, without the sentences that claim nothing: many of those must not hide a claim at the end.
     for claim in [claim for claim in claims if claim.act != "none"][-MAX_CLAIMS:]:
-        request = ProofRequest(claim, turn, message, is_admitted)
+        request = ProofRequest(claim, turn, message, is_admitted or _is_brought_by_git(claim, claims))
         if claim.act == "done" and not _is_doubtful(claim, turn):
             for topic in claim.topics or ("change",):
                 outcome = prove_topic(request, topic, settings)
@@ -191,6 +192,14 @@ def _prove_claims(
             else:
                 proofs.append((claim, outcome))
     return proofs, missing, list(dict.fromkeys(topics)), unknown
+
+
+def _is_brought_by_git(claim: SentenceClaim, claims: Sequence[SentenceClaim]) -> bool:
+    """Return whether a claim is a part of a sentence about a merge or a stash, which changed files and checked none."""
+    wholes = [
+        other.text for other in claims if other != claim and other.start <= claim.start and claim.end <= other.end
+    ]
+    return any(has_wording(what, whole) for whole in wholes for what in ("merge", "stash"))
 
 
 _CERTAIN_SCORE = 0.85

@@ -63,6 +63,7 @@ def build_app(service: Service) -> ASGIApp:
     routes.append(Route("/static/{path:path}", _serve_file, methods=["GET"]))
     routes += [Route(route.path, _build_endpoint(service, route), methods=[route.method]) for route in ROUTES]
     routes.append(Route("/v1/feed", _build_feed(service), methods=["GET"]))
+    routes.append(Route("/{path:path}", _serve_unknown, methods=["GET"]))
     return _RequestFilter(Starlette(routes=routes), service)
 
 
@@ -122,6 +123,15 @@ def _build_error(status: int, message: str) -> Response:
 
 async def _serve_shell(_: Request) -> Response:
     return Response(read_shell(), media_type="text/html; charset=utf-8", headers={"Cache-Control": "no-store"})
+
+
+async def _serve_unknown(request: Request) -> Response:
+    """Answer an address that is none of ours: with a page where a person reads it, which says so and leads on."""
+    if not request.headers.get("accept", "").startswith("text/html"):
+        return _build_error(404, "no such address")
+    response = await _serve_shell(request)
+    response.status_code = 404
+    return response
 
 
 async def _serve_file(request: Request) -> Response:

@@ -240,7 +240,10 @@ class CommandWalker(Expander):
         if readers and output is None:
             output = redirection.read_copied_contents(self, len(self.drafts) - 1, scope)
         for reader in readers:
-            reader.walk_shell_text(UNKNOWN if output is None else output, inherit_stdin=False)
+            if output is None:
+                reader.record_code("shell", UNKNOWN)
+            else:
+                reader.walk_shell_text(output, inherit_stdin=False)
         return ""
 
     def _walk_replacement(self, name: str, call: CommandCall, source_words: list[str]) -> "_Replacement | None":

@@ -184,24 +184,41 @@ def trace_queued_input(call: CommandCall) -> str | None:
 _WINDOW_OPENERS = find_role("window_opener")
 _TYPING_COMMANDS = frozenset(("send-keys", "send", "stuff"))
 _WINDOW_COMMANDS = frozenset(
-    ("new-session", "new", "new-window", "neww", "split-window", "splitw", "run-shell", "respawn-pane", "popup")
+    "new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window respawnw display-popup "
+    "popup run-shell run pipe-pane pipep if-shell if".split()
 )
+_BRANCHING_COMMANDS = frozenset(("if-shell", "if"))
+"""Commands that run a shell command, and then commands of the multiplexer itself."""
+_COMMAND_SEPARATORS = frozenset((";", "\\;"))
 
 
-def trace_multiplexer(call: CommandCall) -> str | None:
-    """Walk what `tmux` and `screen` start in a new window, or type into one."""
+def trace_multiplexer(call: CommandCall) -> None:
+    """Walk what `tmux` and `screen` start in a new window, or type into one; `;` as a word begins another command."""
     words = [word.text for word in call.words]
-    place = next((place for place, word in enumerate(words) if word in _TYPING_COMMANDS | _WINDOW_COMMANDS), 0)
-    if words[place] in _TYPING_COMMANDS:
+    start = 0
+    for place in [index for index, word in enumerate(words) if word in _COMMAND_SEPARATORS] + [len(words)]:
+        for text in _list_window_texts(call.name, words[start:place]):
+            call.walk_shell_text(text, inherit_stdin=False)
+        start = place + 1
+
+
+def _list_window_texts(name: str, words: list[str]) -> list[str]:
+    """Return what one command of a multiplexer hands to a shell."""
+    place = next((place for place, word in enumerate(words) if word in _TYPING_COMMANDS | _WINDOW_COMMANDS), None)
+    if place is None:
+        if name not in _WINDOW_OPENERS or "-X" in words:
+            return []
+        texts = [_join_command_words(_skip_options(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))]
+    elif words[place] in _TYPING_COMMANDS:
         typed = _skip_options(words[place + 1 :], "-t -N")
-        text = " ".join("\n" if key in ("Enter", "C-m", "KPEnter") else key for key in typed)
-    elif place:
-        text = _join_command_words(_skip_options(words[place + 1 :], "-t -s -n -c -e -F -x -y -l -p"))
-    elif call.name in _WINDOW_OPENERS and "-X" not in words:
-        text = _join_command_words(_skip_options(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))
+        texts = [" ".join("\n" if key in ("Enter", "C-m", "KPEnter") else key for key in typed)]
     else:
-        return None
-    return call.walk_shell_text(text, inherit_stdin=False) if text else None
+        popup_options = " -d -h -w" if words[place].endswith("popup") else ""
+        operands = _skip_options(words[place + 1 :], f"-t -s -n -c -e -F -x -y -l -p{popup_options}")
+        texts = [_join_command_words(operands)]
+        if words[place] in _BRANCHING_COMMANDS:
+            texts = [*operands[:1], *(f"{name} {command}" for command in operands[1:])]
+    return [text for text in texts if text]
 
 
 def _join_command_words(words: list[str]) -> str:

@@ -170,6 +170,7 @@ _FILE_WRITERS: dict[str, CommandTracer] = {
     # What these write matters to a later command only, and the caller checks that there is none.
     "copy": CommandTracer(file_writers.trace_copy, bool),
     "tee": CommandTracer(file_writers.trace_tee, bool),
+    "block_copy": CommandTracer(file_writers.trace_block_copy, bool),
     "download": CommandTracer(file_writers.trace_download, bool),
 }
 _TRACERS: dict[str, CommandTracer] = {

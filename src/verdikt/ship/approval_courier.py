@@ -12,15 +12,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from verdikt.errors import LedgerError, ServiceError
-from verdikt.ledger.approvals import (
-    count_calls,
-    describe_request,
-    list_announced,
-    mark_submitted,
-    read_request_state,
-    record_approval,
-    withdraw_request,
-)
+from verdikt.ledger.approval_outbox import list_announced, mark_submitted, withdraw_request
+from verdikt.ledger.approvals import count_calls, describe_request, read_request_state, record_approval
 from verdikt.model.approval import ApprovalState, parse_need
 from verdikt.ship.service_client import Refused
 from verdikt.team.approval_wire import build_request_fields, encode_grant, find_grant_problem

@@ -31,8 +31,8 @@ class MachineStatus:
 
     def to_record(self) -> dict[str, Any]:
         """Return the report as it is sent."""
-        record = {"version": self.version, "unsent": self.unsent, "problems": self.problems}
-        record |= {"policy": self.policy, "faults": list(self.faults)}
+        counts = {"unsent": self.unsent, "problems": self.problems}
+        record = {"version": self.version, **counts, "policy": self.policy, "faults": list(self.faults)}
         return record if self.hosts is None else {**record, "hosts": list(self.hosts)}
 
 
@@ -69,8 +69,8 @@ def merge_status(stored: Mapping[str, Any], status: MachineStatus, signed_at: in
     """
     if signed_at < stored.get("signed_at", 0):
         return None
-    kept = {"signed_at": signed_at, "unsent": status.unsent, "problems": status.problems}
-    kept |= {"policy": status.policy, "faults": list(status.faults)}
+    counts = {"signed_at": signed_at, "unsent": status.unsent, "problems": status.problems}
+    kept = {**counts, "policy": status.policy, "faults": list(status.faults)}
     before = {*_read_names(stored, "hosts"), *_read_names(stored, "lost")}
     if status.hosts is None:
         return {**kept, "hosts": _read_names(stored, "hosts"), "lost": _read_names(stored, "lost")}

@@ -165,3 +165,26 @@ def test_empty_message_claims_nothing(tmp_path: Path, message: str) -> None:
     assert scene.say(message).allowed
     assert scene.last["result"] == "silent"
     assert not scene.last["claims"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Ich habe `src/app.py` angepasst. All tests pass.",
+        "Done: src/app.py を修正しました。テストはすべて通りました。",
+        "我改好了 src/app.py, and all tests pass.",
+        "Korjasin tiedoston virheen tänään. Tous les tests passent.",
+    ],
+)
+def test_claim_in_a_message_of_several_languages_is_judged(tmp_path: Path, message: str) -> None:
+    """Each sentence is read in its own language; one of a language that is not known hides no other."""
+    scene = Scene(tmp_path)
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+
+    assert not scene.say(message).allowed
+
+    scene.run("pytest -q", GREEN)
+
+    assert scene.say(message).allowed
+    assert scene.last["result"] == "proven"

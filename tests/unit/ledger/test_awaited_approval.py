@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.asking_machine import AskingMachine, build_call
-from verdikt.ledger.approvals import is_submitted, list_announced, mark_submitted, withdraw_request
+from verdikt.ledger.approval_outbox import is_submitted, list_announced, mark_submitted, withdraw_request
 from verdikt.ledger.awaited_approval import HANDOVER_SECONDS, AwaitedApproval, announce_courier, has_courier
 from verdikt.model.posture import Posture
 

@@ -394,10 +394,15 @@ def test_export_is_the_lines_or_a_table_of_what_was_found(site: Site) -> None:
 
 
 def test_export_of_parquet_without_pyarrow_says_so(sqlite_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The answer is an error before it begins."""
-    monkeypatch.setattr("verdikt.serve.api.find_spec", lambda _: None)
-    response = sqlite_site.sign_in("auditor").get("/v1/export?format=parquet")
+    """The answer is an error before it begins, and the pages do not offer it; nor any export to those who may not."""
+    client = sqlite_site.sign_in("auditor")
+    offered = client.get("/v1/me").json()["exports"]
+    monkeypatch.setattr("verdikt.serve.exports.find_spec", lambda _: None)
+    response = client.get("/v1/export?format=parquet")
 
+    assert offered == ["jsonl", "csv", "parquet"]
+    assert client.get("/v1/me").json()["exports"] == ["jsonl", "csv"]
+    assert sqlite_site.sign_in("viewer").get("/v1/me").json()["exports"] == []
     assert (response.status_code, "pip install pyarrow" in response.text) == (400, True)
 
 

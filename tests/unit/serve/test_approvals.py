@@ -15,7 +15,8 @@ from tests.asking_machine import AskingMachine, build_call
 from tests.unit.serve.http_client import ORIGIN, Site, post
 from tests.unit.serve.security_key import SoftwareKey, mirror_signature, write_otherwise
 from verdikt.errors import WireError
-from verdikt.ledger.approvals import describe_request, list_announced, read_request_state
+from verdikt.ledger.approval_outbox import list_announced
+from verdikt.ledger.approvals import describe_request, read_request_state
 from verdikt.model.action import Outcome
 from verdikt.model.approval import ApprovalState
 from verdikt.model.entry import EntryKind

@@ -169,7 +169,7 @@ DATABASE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "db.delete.all",
         compile_lazily(
-            r"\bdelete(?:Many|_many)\s*\(\s*(?:\{\s*\})?\s*\)|\b(?:destroy_all|delete_all)\b|\btruncate\(\)"
+            r"\bdelete(?:Many|_many)\s*\(\s*(?:\{\s*\})?\s*\)|(?:\.|->|::)(?:destroy_all|delete_all)\b|\btruncate\(\)"
             r"|\.objects\.all\(\)\.delete\(\)"
         ),
     ),

@@ -285,7 +285,8 @@ def classify_redis(call: Invocation) -> Iterator[Effect]:
     target = (Target(host.display_text if host is not None else "redis", "database"),)
     port = call.args.get_value("-p")
     # A server of this machine with a port of its own was most likely started for a test.
-    aside = True if host is None and port is not None and port.text != "6379" else None
+    is_own = host is None or is_local_address(host.text)
+    aside = True if is_own and port is not None and port.text != "6379" else None
     if host is not None and call.args.has_flag("-x -X") and not is_local_address(host.text):
         yield call.make_effect("net.send", (Target(host.display_text, "host"),), note="what is handed to it")
     for line in lines:

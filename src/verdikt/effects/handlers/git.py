@@ -4,16 +4,18 @@ from collections.abc import Iterator
 
 from verdikt.effects.arguments import Arguments
 from verdikt.effects.execution_context import find_preceding, find_working_directory
-from verdikt.effects.handlers.git_remotes import adjust_remote, is_scratch_remote
+from verdikt.effects.handlers.git_remotes import adjust_remote, find_session_remote, is_scratch_remote
 from verdikt.effects.handlers.git_settings import (
     classify_setting,
     classify_variables,
     find_remote_branch,
     skip_hooks,
 )
+from verdikt.effects.host import parse_host
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import find_program
+from verdikt.effects.secret_sends import is_listed_host
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.shell.command import Command, Word
 
@@ -118,6 +120,9 @@ def classify_push(call: Invocation) -> Iterator[Effect]:
 
 def _is_just_added(call: Invocation, remote: str) -> bool:
     """Whether a remote was added shortly before; the first one of a new repository is nothing special."""
+    address = find_session_remote(call, remote) or ""
+    if "://" in address and not is_listed_host(parse_host(address)) and not is_scratch_remote(call, remote):
+        return True
     if remote in ("origin", "upstream") or len(call.commands) < 2:
         return False
     return any(
